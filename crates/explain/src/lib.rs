@@ -1,0 +1,1 @@
+//! Snapshot and late sample in, ledger and culprit out.

@@ -1,0 +1,1 @@
+//! Kernel tracing: switch it on and off, read its bytes.

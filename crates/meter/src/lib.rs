@@ -1,0 +1,1 @@
+//! The static target binary: measure, load, trace, snapshot.
