@@ -1,1 +1,26 @@
 //! What a run is, and how it lies on disk and on the wire.
+//!
+//! This crate is the waist of the hourglass: the measuring side writes these types, every presenter reads them. It knows
+//! nothing of tracing, of targets or of statistics, and it starts no process.
+//!
+//! * [`message`] is the vocabulary of a run; [`frame`] carries it over any byte stream, damaged ones included.
+//! * [`writer`] turns a stream into an archive directory, [`reader`] opens one, whatever a crash left of it.
+//! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
+
+pub mod environment;
+pub mod explanation;
+pub mod frame;
+pub mod histogram;
+pub mod manifest;
+pub mod message;
+pub mod reader;
+pub mod sample;
+pub mod settings;
+pub mod spike;
+pub mod summary;
+pub mod writer;
+
+/// Version of the archive directory layout, see `docs/run-archive.md`.
+pub const ARCHIVE_VERSION: u32 = 1;
+/// Version of the framed stream and of the messages in it.
+pub const STREAM_VERSION: u32 = 1;

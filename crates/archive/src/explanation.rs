@@ -1,0 +1,176 @@
+//! The account of one spike: ledger, culprits, evidence, and the picture of who held the CPUs.
+
+use serde::{Deserialize, Serialize};
+
+/// A stretch on the way from due to seen. In this order; absent ones have no time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum PhaseName {
+    /// The timer was armed after the wake-up was due: the cycle before overran.
+    LateArm,
+    /// From due (or armed) until the timer interrupt was entered.
+    TimerDelay,
+    /// Inside the timer interrupt until our timer's turn came.
+    Handler,
+    /// From our timer's turn until the thread was runnable.
+    WakePath,
+    /// From runnable until the thread was given the CPU.
+    SchedulingDelay,
+    /// From being given the CPU until it saw the clock.
+    ReturnToUser,
+    /// The trace does not tell where this stretch belongs.
+    Untraced,
+}
+
+impl PhaseName {
+    /// The phase in words, as people read it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::LateArm => "late arm",
+            Self::TimerDelay => "timer interrupt delay",
+            Self::Handler => "timer handler",
+            Self::WakePath => "wake path",
+            Self::SchedulingDelay => "scheduling delay",
+            Self::ReturnToUser => "return to user",
+            Self::Untraced => "untraced",
+        }
+    }
+}
+
+/// What kind of thing held the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum OwnerKind {
+    Nmi,
+    Hardirq,
+    Softirq,
+    /// A SCHED_OTHER (or batch, idle) task, with its work item if it is a worker.
+    Task,
+    /// A task with a real-time or deadline priority.
+    RtTask,
+    /// The measuring thread itself.
+    Own,
+    /// Another thread of this tool.
+    Tool,
+    /// The idle task, with its state.
+    Idle,
+    /// No event on this CPU although it ran something that could be interrupted.
+    SilenceThisCpu,
+    /// No event on any CPU: firmware or hypervisor.
+    SilenceAllCpus,
+    /// The recorder has no data for this stretch.
+    Untraced,
+}
+
+/// Who held the CPU, for how long.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Owner {
+    pub kind: OwnerKind,
+    /// Name with what identifies it: `hackbench-4711`, `local_timer`, `NET_RX in ksoftirqd/1-22`, `idle state 2`.
+    pub name: String,
+    pub ns: i64,
+}
+
+/// One phase and its owners; `ns` is the sum of the owners.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Phase {
+    pub name: PhaseName,
+    pub ns: i64,
+    /// Largest first.
+    pub owners: Vec<Owner>,
+}
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum Confidence {
+    /// Only counters or configuration point there.
+    Hint,
+    /// A correlated event lies inside the window.
+    Likely,
+    /// Events bracket the time.
+    Certain,
+}
+
+/// A catalogue entry that explains a part of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Finding {
+    /// Stable identifier, `blocking-task`.
+    pub culprit: String,
+    /// One sentence that names the thing and its share.
+    pub sentence: String,
+    pub confidence: Confidence,
+    /// Nanoseconds of the ledger it accounts for.
+    pub ns: i64,
+    /// Lines of the trace and figures that show it.
+    pub evidence: Vec<String>,
+    /// What to run to confirm it.
+    pub confirm: String,
+    /// What to change.
+    pub fix: String,
+}
+
+/// The verdict over the findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum ExplanationStatus {
+    /// Findings account for at least 70 % of the excess over the median.
+    Explained,
+    /// They do not; `findings` are the best hints.
+    NotExplained,
+    /// There was nothing to explain from.
+    NoTrace,
+}
+
+/// A stretch of one CPU in the picture, relative to the due instant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Segment {
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub kind: OwnerKind,
+    pub name: String,
+}
+
+/// What one CPU did around the spike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Lane {
+    pub cpu: u32,
+    /// Ascending, without overlap.
+    pub segments: Vec<Segment>,
+}
+
+/// A phase boundary in the picture, relative to the due instant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct PhaseSpan {
+    pub name: PhaseName,
+    pub start_ns: i64,
+    pub end_ns: i64,
+}
+
+/// The account of one spike. `phases` sum to `latency_ns` to the nanosecond.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Explanation {
+    pub spike: u32,
+    pub latency_ns: i64,
+    /// Median latency of the spike's CPU over the run, in ns: what is ordinary.
+    pub median_ns: i64,
+    pub status: ExplanationStatus,
+    pub phases: Vec<Phase>,
+    /// The largest first; never a cause without evidence.
+    pub findings: Vec<Finding>,
+    pub spans: Vec<PhaseSpan>,
+    pub lanes: Vec<Lane>,
+    /// Lost events, missing coverage, absent event types: what limits this account.
+    pub caveats: Vec<String>,
+}

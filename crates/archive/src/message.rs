@@ -1,0 +1,158 @@
+//! The vocabulary of a run: everything a meter says, in the order it happens.
+//!
+//! Messages travel as JSON inside [`crate::frame`]s, so that a reader of another version skips what it does not know.
+
+use crate::environment::Environment;
+use crate::histogram::Histogram;
+use crate::sample::{Sample, Second, Totals};
+use crate::settings::EffectiveSettings;
+use crate::spike::Spike;
+use serde::{Deserialize, Serialize};
+
+/// A step of the run on the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum RunPhase {
+    Check,
+    Prepare,
+    Load,
+    Settle,
+    Measure,
+    Collect,
+    Restore,
+}
+
+/// Where one thread stands, for showing only: totals come in [`Message::Thread`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadProgress {
+    pub thread: u32,
+    pub cpu: u32,
+    pub cycles: u64,
+    pub latency_ns_last: i64,
+    pub latency_ns_max: i64,
+    pub missed_periods: u64,
+}
+
+/// Something that did not go as asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Problem {
+    pub severity: Severity,
+    pub text: String,
+    /// What to do about it; empty when there is nothing.
+    pub mend: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum Severity {
+    /// Worth knowing.
+    Notice,
+    /// The numbers stand, but not for what was asked.
+    Degraded,
+    /// The numbers must not be used.
+    Invalid,
+}
+
+/// What was lost on the way, counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Loss {
+    /// `trace events`, `snapshots`, `seconds`, `samples`, `frames` ...
+    pub what: String,
+    pub count: u64,
+    pub detail: String,
+}
+
+/// How a load did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct LoadReport {
+    pub name: String,
+    /// What one unit of progress is: `messages`, `entries`, `bytes`, `faults`, `rounds`, `CPU ticks`.
+    pub unit: String,
+    pub progress: u64,
+    pub alive: bool,
+}
+
+/// How the measurement ended, as the meter knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum Ending {
+    Complete,
+    /// A signal or the host asked to stop.
+    Stopped,
+    /// The host went away.
+    LinkLost,
+    /// It could not measure.
+    Failed,
+}
+
+/// Which file of the archive a stream of chunks belongs to. A target names no paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    /// `spikes/<number>/trace.dat`
+    SpikeTrace { spike: u32 },
+    /// `samples/<thread>.i64`: every latency of a thread, little-endian.
+    Samples { thread: u32 },
+}
+
+/// One thing a meter says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    Hello {
+        stream_version: u32,
+        meter_version: String,
+        pid: i32,
+        boot_id: String,
+        /// CLOCK_REALTIME and CLOCK_MONOTONIC of the target, read together, in ns.
+        realtime_ns: i64,
+        monotonic_ns: i64,
+    },
+    Environment(Box<Environment>),
+    Effective(Box<EffectiveSettings>),
+    Phase {
+        phase: RunPhase,
+        monotonic_ns: i64,
+    },
+    Progress {
+        threads: Vec<ThreadProgress>,
+        snapshots: u32,
+    },
+    Seconds(Vec<Second>),
+    /// State of one thread so far; a later one replaces an earlier one.
+    Thread {
+        thread: u32,
+        cpu: u32,
+        totals: Totals,
+        histogram: Histogram,
+        /// The worst samples, largest first.
+        worst: Vec<Sample>,
+    },
+    Spike(Box<Spike>),
+    /// A spike whose files the receiver may delete: larger ones took its place.
+    SpikeDropped {
+        number: u32,
+        why: String,
+    },
+    FileBegin {
+        file: u32,
+        kind: FileKind,
+    },
+    FileEnd {
+        file: u32,
+        bytes: u64,
+    },
+    Loads(Vec<LoadReport>),
+    Loss(Loss),
+    Problem(Problem),
+    End {
+        ending: Ending,
+        monotonic_ns: i64,
+    },
+}

@@ -1,0 +1,233 @@
+//! Opens an archive directory, whatever a crash, a full disk or a stranger left of it.
+//!
+//! Opening never fails on the contents: it yields what is there plus [`Run::gaps`], each a sentence that names the file
+//! and what is missing. The archive is untrusted input; sizes are bounded.
+
+use crate::environment::Environment;
+use crate::explanation::Explanation;
+use crate::frame::{Decoder, Item};
+use crate::histogram::Histogram;
+use crate::manifest::Manifest;
+use crate::message::{Ending, FileKind, LoadReport, Loss, Message, Problem, RunPhase};
+use crate::sample::{Sample, Second, Totals};
+use crate::settings::EffectiveSettings;
+use crate::spike::Spike;
+use crate::writer::file_path;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// A spike's trace larger than this is not loaded.
+pub const TRACE_BYTES_MAX: u64 = 2 << 30;
+
+/// Why there is nothing to open.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error("failed to open {0}: no such archive; `tardy run` prints the path of the one it made")]
+    Missing(PathBuf),
+    #[error("failed to open {0}: not a run archive (neither manifest.json nor stream.tardy in it)")]
+    Foreign(PathBuf),
+    #[error("failed to read {path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// What one measuring thread left.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ThreadRun {
+    pub thread: u32,
+    pub cpu: u32,
+    pub totals: Totals,
+    pub histogram: Histogram,
+    pub worst: Vec<Sample>,
+    pub seconds: Vec<Second>,
+}
+
+/// An opened archive.
+#[derive(Debug, Clone, Default)]
+pub struct Run {
+    pub directory: PathBuf,
+    pub manifest: Option<Manifest>,
+    pub meter_version: Option<String>,
+    /// CLOCK_REALTIME minus CLOCK_MONOTONIC of the target, in ns.
+    pub realtime_offset_ns: Option<i64>,
+    pub environment: Option<Environment>,
+    pub effective: Option<EffectiveSettings>,
+    /// Phases the meter entered, with their instants.
+    pub phases: Vec<(RunPhase, i64)>,
+    pub threads: BTreeMap<u32, ThreadRun>,
+    /// In the order they happened; dropped ones are absent.
+    pub spikes: Vec<Spike>,
+    pub loads: Vec<LoadReport>,
+    pub losses: Vec<Loss>,
+    pub problems: Vec<Problem>,
+    pub ending: Option<(Ending, i64)>,
+    /// What is missing or damaged, a sentence each.
+    pub gaps: Vec<String>,
+}
+
+impl Run {
+    /// Opens the archive in a directory.
+    ///
+    /// # Errors
+    /// Only when there is no archive at all: [`OpenError::Missing`], [`OpenError::Foreign`].
+    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, OpenError> {
+        let directory = directory.into();
+        if !directory.is_dir() {
+            return Err(OpenError::Missing(directory));
+        }
+        let manifest_path = directory.join("manifest.json");
+        let stream_path = directory.join("stream.tardy");
+        if !manifest_path.exists() && !stream_path.exists() {
+            return Err(OpenError::Foreign(directory));
+        }
+        let mut run = Run { directory, ..Run::default() };
+        run.read_manifest(&manifest_path);
+        run.read_stream(&stream_path);
+        run.note_absences();
+        Ok(run)
+    }
+
+    fn read_manifest(&mut self, path: &Path) {
+        match fs::read(path)
+            .map_err(|e| e.to_string())
+            .and_then(|b| serde_json::from_slice::<Manifest>(&b).map_err(|e| e.to_string()))
+        {
+            Ok(manifest) => {
+                if manifest.archive_version > crate::ARCHIVE_VERSION {
+                    self.gaps.push(format!(
+                        "manifest.json: written by a newer version (archive version {}), some of it may be unknown here",
+                        manifest.archive_version
+                    ));
+                }
+                self.manifest = Some(manifest);
+            }
+            Err(error) => self.gaps.push(format!("manifest.json: {error}")),
+        }
+    }
+
+    fn read_stream(&mut self, path: &Path) {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) => return self.gaps.push(format!("stream.tardy: {error}")),
+        };
+        let mut decoder = Decoder::default();
+        let mut buffer = vec![0; 256 << 10];
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => self.take(decoder.push(&buffer[..count])),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.gaps.push(format!("stream.tardy: {error}"));
+                    break;
+                }
+            }
+        }
+        self.take(decoder.finish());
+    }
+
+    /// Applies items of a stream; the same function serves files and live streams.
+    pub fn take(&mut self, items: Vec<Item>) {
+        for item in items {
+            match item {
+                Item::Message(message) => self.apply(message),
+                Item::Chunk { .. } => {}
+                Item::Unknown { why } => self.gaps.push(format!("stream.tardy: {why}")),
+                Item::Garbage { bytes } => self.gaps.push(format!("stream.tardy: {} bytes are damaged", bytes.len())),
+                Item::FramesLost { count } => self.gaps.push(format!("stream.tardy: {count} frames are missing")),
+            }
+        }
+    }
+
+    fn apply(&mut self, message: Message) {
+        match message {
+            Message::Hello { meter_version, realtime_ns, monotonic_ns, .. } => {
+                self.meter_version = Some(meter_version);
+                self.realtime_offset_ns = realtime_ns.checked_sub(monotonic_ns);
+            }
+            Message::Environment(environment) => self.environment = Some(*environment),
+            Message::Effective(effective) => self.effective = Some(*effective),
+            Message::Phase { phase, monotonic_ns } => self.phases.push((phase, monotonic_ns)),
+            Message::Progress { .. } => {}
+            Message::Seconds(seconds) => {
+                for second in seconds {
+                    self.thread(second.thread).seconds.push(second);
+                }
+            }
+            Message::Thread { thread, cpu, totals, histogram, worst } => {
+                let entry = self.thread(thread);
+                entry.cpu = cpu;
+                entry.totals = totals;
+                entry.histogram = histogram.normalised();
+                entry.worst = worst;
+            }
+            Message::Spike(spike) => self.spikes.push(*spike),
+            Message::SpikeDropped { number, .. } => self.spikes.retain(|spike| spike.number != number),
+            Message::FileBegin { .. } | Message::FileEnd { .. } => {}
+            Message::Loads(loads) => self.loads = loads,
+            Message::Loss(loss) => self.losses.push(loss),
+            Message::Problem(problem) => self.problems.push(problem),
+            Message::End { ending, monotonic_ns } => self.ending = Some((ending, monotonic_ns)),
+        }
+    }
+
+    fn thread(&mut self, thread: u32) -> &mut ThreadRun {
+        self.threads.entry(thread).or_insert_with(|| ThreadRun { thread, cpu: thread, ..ThreadRun::default() })
+    }
+
+    fn note_absences(&mut self) {
+        if self.ending.is_none() {
+            self.gaps.push(
+                "stream.tardy: the run has no end; it was cut off, and the last totals are up to ten minutes old"
+                    .into(),
+            );
+        }
+        if self.threads.values().all(|thread| thread.totals.cycles == 0) {
+            self.gaps.push("stream.tardy: no thread left any totals".into());
+        }
+        for spike in &self.spikes {
+            if spike.snapshot.is_some()
+                && !self.directory.join(file_path(FileKind::SpikeTrace { spike: spike.number })).exists()
+            {
+                self.gaps.push(format!("spikes/{:04}/trace.dat: missing", spike.number));
+            }
+        }
+    }
+
+    /// The bytes of a spike's trace; a part of them when the file was cut short.
+    ///
+    /// # Errors
+    /// [`OpenError::Io`] when there is no such file or it is absurdly large.
+    pub fn spike_trace(&self, number: u32) -> Result<Vec<u8>, OpenError> {
+        let path = self.directory.join(file_path(FileKind::SpikeTrace { spike: number }));
+        let partial = path.with_extension("partial");
+        let chosen = if path.exists() || !partial.exists() { path } else { partial };
+        let fail = |source| OpenError::Io { path: chosen.clone(), source };
+        let file = File::open(&chosen).map_err(fail)?;
+        let mut bytes = Vec::new();
+        file.take(TRACE_BYTES_MAX).read_to_end(&mut bytes).map_err(fail)?;
+        Ok(bytes)
+    }
+
+    /// The saved explanations, if the run was explained; damaged ones count as absent.
+    pub fn explanations(&self) -> Option<Vec<Explanation>> {
+        let bytes = fs::read(self.directory.join("explanations.json")).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Saves explanations beside the run; they can be made again at any time.
+    ///
+    /// # Errors
+    /// [`crate::writer::WriteError::Io`].
+    pub fn save_explanations(&self, explanations: &[Explanation]) -> Result<(), crate::writer::WriteError> {
+        let text = serde_json::to_vec(explanations).expect("an explanation has only string keys");
+        crate::writer::write_atomically(&self.directory.join("explanations.json"), &text)
+    }
+
+    /// Median latency of a CPU over the run, in ns.
+    pub fn latency_ns_median(&self, thread: u32) -> Option<i64> {
+        self.threads.get(&thread)?.histogram.quantile_ns(0.5)
+    }
+}

@@ -1,0 +1,180 @@
+//! What a run is asked to do, and what the kernel granted.
+
+use serde::{Deserialize, Serialize};
+
+/// Scheduling policy of the measuring threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum Policy {
+    Fifo,
+    Rr,
+    /// SCHED_DEADLINE: runtime is a quarter of the interval, deadline and period are the interval.
+    Deadline,
+    /// SCHED_OTHER with a timer slack of 1 ns, the least the kernel takes.
+    Other,
+}
+
+/// How the trace around a spike is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum SnapshotMode {
+    /// The best mode the kernel offers.
+    Auto,
+    /// The marker write swaps the buffers in the kernel (`snapshot` trigger on ftrace/print).
+    Trigger,
+    /// The kernel finds the new maximum itself (`onmax().snapshot()` hist trigger).
+    Onmax,
+    /// Two instances with the same events; one records while the other is copied.
+    Flip,
+    /// No tracing.
+    Off,
+}
+
+/// The tracing part of [`RunSettings`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct TraceSettings {
+    pub mode: SnapshotMode,
+    /// Ring buffer of each CPU and instance.
+    pub buffer_kb_per_cpu: u32,
+    /// Stretch kept before the due instant and after the seen one.
+    pub margin_before_ns: u64,
+    pub margin_after_ns: u64,
+    /// A new maximum below this is not worth a snapshot.
+    pub threshold_ns: i64,
+    /// Snapshots kept; when full, a larger spike replaces the smallest kept one.
+    pub snapshots_max: u32,
+    /// Bytes all kept snapshots may take together.
+    pub budget_bytes: u64,
+    /// Ordinary samples captured the same way, for comparison.
+    pub controls: u32,
+    /// Least time between two snapshots that are not new maxima of the whole run.
+    pub rest_ns: u64,
+    /// Measure although another tool traces at the same time.
+    pub beside_others: bool,
+}
+
+impl Default for TraceSettings {
+    fn default() -> Self {
+        Self {
+            mode: SnapshotMode::Auto,
+            buffer_kb_per_cpu: 4096,
+            margin_before_ns: 2_000_000,
+            margin_after_ns: 200_000,
+            threshold_ns: 0,
+            snapshots_max: 40,
+            budget_bytes: 64 << 20,
+            controls: 5,
+            rest_ns: 200_000_000,
+            beside_others: false,
+        }
+    }
+}
+
+/// Non-real-time work that runs beside the measurement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum LoadRequest {
+    /// A load built into the meter, by name; `workers` 0 means its default for this machine.
+    Builtin { name: String, workers: u32 },
+    /// A shell command of the user's.
+    Command { line: String },
+}
+
+/// A kernel setting to change for the run and to put back afterwards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct SettingChange {
+    /// File below /proc/sys or /sys.
+    pub path: String,
+    pub value: String,
+}
+
+/// Everything the meter needs to know, sent to it as one JSON line before anything happens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct RunSettings {
+    pub interval_ns: u64,
+    /// `None`: until told to stop.
+    pub duration_ns: Option<u64>,
+    /// Ends the run when every thread has done this many cycles.
+    pub cycles: Option<u64>,
+    /// Wake-ups of this first stretch are made but not counted.
+    pub settle_ns: u64,
+    /// `None`: every CPU this process may use.
+    pub cpus: Option<Vec<u32>>,
+    pub policy: Policy,
+    /// 1 to 99 for FIFO and RR; ignored otherwise.
+    pub priority: u8,
+    pub lock_memory: bool,
+    /// Value held in /dev/cpu_dma_latency; `None` leaves the device alone.
+    pub cpu_dma_latency_us: Option<i32>,
+    /// Samples above are counted and are spikes.
+    pub limit_ns: Option<i64>,
+    /// Worst samples kept per thread.
+    pub worst_kept: u32,
+    pub every_sample: bool,
+    pub trace: TraceSettings,
+    pub loads: Vec<LoadRequest>,
+    pub settings: Vec<SettingChange>,
+    /// Go on with what is allowed when privileges are missing; the run is then marked.
+    pub degrade: bool,
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self {
+            interval_ns: 1_000_000,
+            duration_ns: Some(60_000_000_000),
+            cycles: None,
+            settle_ns: 500_000_000,
+            cpus: None,
+            policy: Policy::Fifo,
+            priority: 80,
+            lock_memory: true,
+            cpu_dma_latency_us: None,
+            limit_ns: None,
+            worst_kept: 1000,
+            every_sample: false,
+            trace: TraceSettings::default(),
+            loads: Vec::new(),
+            settings: Vec::new(),
+            degrade: false,
+        }
+    }
+}
+
+/// What one measuring thread really runs with, read back from the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct EffectiveThread {
+    pub thread: u32,
+    pub tid: i32,
+    /// CPUs the kernel lets it run on.
+    pub cpus: Vec<u32>,
+    pub policy: Policy,
+    pub priority: u8,
+    pub timer_slack_ns: u64,
+}
+
+/// What the whole measurement really runs with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct EffectiveSettings {
+    pub threads: Vec<EffectiveThread>,
+    pub memory_locked_kb: u64,
+    /// Value held in /dev/cpu_dma_latency, if any.
+    pub cpu_dma_latency_us: Option<i32>,
+    pub snapshot_mode: SnapshotMode,
+    /// Events that are recorded, as `system:name`.
+    pub events: Vec<String>,
+    /// Events of the base set that this kernel does not have.
+    pub events_absent: Vec<String>,
+    pub trace_clock: Option<String>,
+    pub trace_buffer_kb_per_cpu: u32,
+    /// Smallest step seen between two reads of the clock, in ns.
+    pub clock_step_ns: u64,
+}

@@ -1,0 +1,68 @@
+//! A spike, and what was recorded around it.
+
+use crate::sample::Sample;
+use crate::settings::SnapshotMode;
+use serde::{Deserialize, Serialize};
+
+/// Why a sample got a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum SpikeReason {
+    /// Larger than every sample of its thread before it.
+    NewMaximum,
+    OverLimit,
+    /// An ordinary sample, for comparison.
+    Control,
+}
+
+/// What the buffers of one CPU held when the snapshot was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Coverage {
+    pub cpu: u32,
+    /// Instant of the oldest event still held; `None` when the buffer was empty.
+    pub oldest_ns: Option<i64>,
+    pub newest_ns: Option<i64>,
+    /// Events overwritten before `oldest_ns` since the buffer was last cleared: normal for a ring buffer.
+    pub overwritten: u64,
+    /// Events the kernel could not record at all: holes in the story.
+    pub dropped: u64,
+}
+
+/// The snapshot of one spike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Snapshot {
+    pub mode: SnapshotMode,
+    /// Instant the recorder was frozen or swapped.
+    pub frozen_ns: i64,
+    /// How long the swap itself took.
+    pub swap_ns: u64,
+    /// How long no buffer recorded.
+    pub blind_ns: u64,
+    pub coverage: Vec<Coverage>,
+    /// Whether the stretch from due to seen lies inside the coverage of the sample's CPU.
+    pub window_covered: bool,
+    pub trace_bytes: u64,
+    /// Nanoseconds all CPUs spent in steal, from /proc/stat, since the previous snapshot (10 ms resolution).
+    pub steal_ns: Option<u64>,
+}
+
+/// A sample worth keeping evidence for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Spike {
+    /// Number of the spike in the run, from 1; its files are below `spikes/<number, four digits>/`.
+    pub number: u32,
+    pub thread: u32,
+    /// Thread id on the target, as it appears in the trace.
+    pub tid: i32,
+    pub sample: Sample,
+    pub reason: SpikeReason,
+    /// Seen instant of the previous cycle: the thread was busy or preempted until it could arm this one.
+    pub previous_seen_ns: Option<i64>,
+    pub snapshot: Option<Snapshot>,
+    /// Why there is no snapshot, in words, when there is none.
+    pub snapshot_missing: Option<String>,
+}

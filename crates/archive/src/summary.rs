@@ -1,0 +1,302 @@
+//! The document that `--json`, the report and the index show: a run condensed, with its explanations beside its spikes.
+
+use crate::environment::Environment;
+use crate::explanation::Explanation;
+use crate::histogram::{Histogram, bucket_high_ns, bucket_low_ns};
+use crate::manifest::RunState;
+use crate::message::{Ending, LoadReport, Loss, Problem, RunPhase, Severity};
+use crate::reader::{Run, ThreadRun};
+use crate::sample::{Sample, Second};
+use crate::settings::{EffectiveSettings, RunSettings};
+use crate::spike::Spike;
+use serde::{Deserialize, Serialize};
+
+/// Version of this document.
+pub const SUMMARY_VERSION: u32 = 1;
+
+/// Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by the
+/// exact maximum; with fewer samples than it needs it equals the maximum.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct LatencyFigures {
+    pub min: Option<i64>,
+    pub mean: Option<f64>,
+    pub p50: Option<i64>,
+    pub p90: Option<i64>,
+    pub p99: Option<i64>,
+    #[serde(rename = "p99.9")]
+    pub p99_9: Option<i64>,
+    #[serde(rename = "p99.99")]
+    pub p99_99: Option<i64>,
+    #[serde(rename = "p99.999")]
+    pub p99_999: Option<i64>,
+    #[serde(rename = "p99.9999")]
+    pub p99_9999: Option<i64>,
+    pub max: Option<i64>,
+}
+
+impl LatencyFigures {
+    fn of(histogram: &Histogram, min: Option<i64>, mean: Option<f64>, max: Option<i64>) -> Self {
+        let quantile = |q| histogram.quantile_ns(q).map(|ns| max.map_or(ns, |max| ns.min(max)));
+        Self {
+            min,
+            mean,
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p99_9: quantile(0.999),
+            p99_99: quantile(0.9999),
+            p99_999: quantile(0.99999),
+            p99_9999: quantile(0.999999),
+            max,
+        }
+    }
+}
+
+/// One measuring thread, condensed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct CpuSummary {
+    pub thread: u32,
+    pub cpu: u32,
+    pub cycles: u64,
+    /// Periods without a wake-up because the thread was late by more than an interval.
+    pub missed: u64,
+    pub over_limit: u64,
+    pub clock_anomalies: u64,
+    pub records_dropped: u64,
+    pub latency_ns: LatencyFigures,
+    pub worst: Option<Sample>,
+}
+
+/// A spike with what was found out about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct SpikeSummary {
+    #[serde(flatten)]
+    pub spike: Spike,
+    pub latency_ns: i64,
+    pub explanation: Option<Explanation>,
+}
+
+/// A run, condensed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct RunSummary {
+    pub summary_version: u32,
+    pub id: String,
+    /// Path of the archive this was made from.
+    pub archive: String,
+    pub state: RunState,
+    /// Whether the numbers may be used for what was asked.
+    pub valid: bool,
+    /// Why not, a sentence each.
+    pub invalid_because: Vec<String>,
+    pub target: String,
+    pub command: Vec<String>,
+    pub tool_version: String,
+    pub meter_version: Option<String>,
+    pub started_unix_ns: Option<i64>,
+    /// Length of the measuring phase, in ns.
+    pub measured_ns: Option<i64>,
+    /// CLOCK_MONOTONIC of the first counted second, in ns.
+    pub measure_start_ns: Option<i64>,
+    pub settings: Option<RunSettings>,
+    pub effective: Option<EffectiveSettings>,
+    pub environment: Option<Environment>,
+    pub cpus: Vec<CpuSummary>,
+    /// All CPUs together.
+    pub all_cpus: LatencyFigures,
+    /// Largest first, controls last.
+    pub spikes: Vec<SpikeSummary>,
+    pub loads: Vec<LoadReport>,
+    pub losses: Vec<Loss>,
+    pub problems: Vec<Problem>,
+    /// What is missing or damaged in the archive.
+    pub gaps: Vec<String>,
+}
+
+/// Counts of one CPU between two latencies (inclusive, ns).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct HistogramBar {
+    pub low_ns: i64,
+    pub high_ns: i64,
+    pub count: u64,
+}
+
+/// Histogram of one thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct CpuHistogram {
+    pub thread: u32,
+    pub cpu: u32,
+    /// Ascending; empty stretches are absent.
+    pub bars: Vec<HistogramBar>,
+}
+
+/// Everything a report draws.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct ReportData {
+    pub summary: RunSummary,
+    pub histograms: Vec<CpuHistogram>,
+    pub seconds: Vec<Second>,
+}
+
+impl RunSummary {
+    /// Condenses an opened run; `explanations` may be empty.
+    pub fn of(run: &Run, explanations: &[Explanation]) -> Self {
+        let manifest = run.manifest.as_ref();
+        let state = manifest.map_or(RunState::Failed, |manifest| manifest.state);
+        let invalid_because = invalidities(run, state);
+        let mut all = Histogram::default();
+        for thread in run.threads.values() {
+            all.merge(&thread.histogram);
+        }
+        let totals = || run.threads.values().map(|thread| &thread.totals);
+        let cycles: u64 = totals().map(|t| t.cycles).sum();
+        let sum: f64 = totals().map(|t| t.latency_ns_sum as f64).sum();
+        let start = phase_start(run, RunPhase::Measure);
+        let end = phase_start(run, RunPhase::Collect).or(run.ending.map(|(_, at)| at));
+        Self {
+            summary_version: SUMMARY_VERSION,
+            id: manifest.map_or_else(|| directory_name(run), |manifest| manifest.id.clone()),
+            archive: run.directory.display().to_string(),
+            state,
+            valid: invalid_because.is_empty(),
+            invalid_because,
+            target: manifest.map_or_else(String::new, |manifest| manifest.target.clone()),
+            command: manifest.map_or_else(Vec::new, |manifest| manifest.command.clone()),
+            tool_version: manifest.map_or_else(String::new, |manifest| manifest.tool_version.clone()),
+            meter_version: run.meter_version.clone(),
+            started_unix_ns: manifest.map(|manifest| manifest.started_unix_ns),
+            measured_ns: start.zip(end).map(|(start, end)| end - start),
+            measure_start_ns: start,
+            settings: manifest.map(|manifest| manifest.settings.clone()),
+            effective: run.effective.clone(),
+            environment: run.environment.clone(),
+            cpus: run.threads.values().map(cpu_summary).collect(),
+            all_cpus: LatencyFigures::of(
+                &all,
+                totals().filter_map(|t| t.latency_ns_min).min(),
+                (cycles > 0).then(|| sum / cycles as f64),
+                totals().filter_map(|t| t.latency_ns_max).max(),
+            ),
+            spikes: spike_summaries(run, explanations),
+            loads: run.loads.clone(),
+            losses: run.losses.clone(),
+            problems: run.problems.clone(),
+            gaps: run.gaps.clone(),
+        }
+    }
+}
+
+impl ReportData {
+    /// Gathers everything a report draws, histograms at no more than 400 bars a thread.
+    pub fn of(run: &Run, explanations: &[Explanation]) -> Self {
+        Self {
+            summary: RunSummary::of(run, explanations),
+            histograms: run.threads.values().map(|thread| cpu_histogram(thread, 400)).collect(),
+            seconds: run.threads.values().flat_map(|thread| thread.seconds.iter().copied()).collect(),
+        }
+    }
+}
+
+fn directory_name(run: &Run) -> String {
+    run.directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn phase_start(run: &Run, phase: RunPhase) -> Option<i64> {
+    run.phases.iter().find(|(name, _)| *name == phase).map(|(_, at)| *at)
+}
+
+fn invalidities(run: &Run, state: RunState) -> Vec<String> {
+    let mut reasons: Vec<String> = run
+        .problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Invalid)
+        .map(|problem| problem.text.clone())
+        .collect();
+    if matches!(state, RunState::Failed) {
+        let why = run.manifest.as_ref().and_then(|manifest| manifest.problem.clone());
+        reasons.push(why.unwrap_or_else(|| "the run failed".into()));
+    }
+    if matches!(run.ending, Some((Ending::Failed, _))) && reasons.is_empty() {
+        reasons.push("the meter could not measure".into());
+    }
+    if run.threads.is_empty() || run.threads.values().any(|thread| thread.totals.cycles == 0) {
+        reasons.push("a measuring thread left no samples".into());
+    }
+    reasons.dedup();
+    reasons
+}
+
+fn cpu_summary(thread: &ThreadRun) -> CpuSummary {
+    let totals = &thread.totals;
+    CpuSummary {
+        thread: thread.thread,
+        cpu: thread.cpu,
+        cycles: totals.cycles,
+        missed: totals.missed_periods,
+        over_limit: totals.over_limit,
+        clock_anomalies: totals.clock_anomalies,
+        records_dropped: totals.records_dropped,
+        latency_ns: LatencyFigures::of(
+            &thread.histogram,
+            totals.latency_ns_min,
+            totals.latency_ns_mean(),
+            totals.latency_ns_max,
+        ),
+        worst: totals.worst,
+    }
+}
+
+fn spike_summaries(run: &Run, explanations: &[Explanation]) -> Vec<SpikeSummary> {
+    let mut spikes: Vec<SpikeSummary> = run
+        .spikes
+        .iter()
+        .map(|spike| SpikeSummary {
+            latency_ns: spike.sample.latency_ns,
+            explanation: explanations.iter().find(|explanation| explanation.spike == spike.number).cloned(),
+            spike: spike.clone(),
+        })
+        .collect();
+    spikes.sort_by_key(|entry| {
+        let control = entry.spike.reason == crate::spike::SpikeReason::Control;
+        (control, std::cmp::Reverse(entry.latency_ns), entry.spike.number)
+    });
+    spikes
+}
+
+/// Joins neighbouring buckets until at most `bars_max` bars are left; equal steps on a logarithmic axis.
+fn cpu_histogram(thread: &ThreadRun, bars_max: usize) -> CpuHistogram {
+    let mut group = 1u32;
+    let bars = loop {
+        let bars = grouped(&thread.histogram, group);
+        if bars.len() <= bars_max || group > 1 << 20 {
+            break bars;
+        }
+        group *= 2;
+    };
+    CpuHistogram { thread: thread.thread, cpu: thread.cpu, bars }
+}
+
+fn grouped(histogram: &Histogram, group: u32) -> Vec<HistogramBar> {
+    let mut bars: Vec<(u32, HistogramBar)> = Vec::new();
+    for (bucket, count) in &histogram.buckets {
+        let slot = bucket / group;
+        match bars.last_mut() {
+            Some((last, bar)) if *last == slot => bar.count += count,
+            _ => bars.push((
+                slot,
+                HistogramBar {
+                    low_ns: bucket_low_ns((slot * group) as usize),
+                    high_ns: bucket_high_ns((slot * group + group - 1) as usize),
+                    count: *count,
+                },
+            )),
+        }
+    }
+    bars.into_iter().map(|(_, bar)| bar).collect()
+}

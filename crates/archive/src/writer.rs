@@ -1,0 +1,220 @@
+//! Writes an archive directory while the run goes on, so that a crash at any instant leaves one that opens.
+//!
+//! `manifest.json` is replaced atomically at the start and at the end; `stream.tardy` only grows; files of spikes are
+//! written beside their final name and renamed when their end was announced. Names come from numbers, never from the
+//! target.
+
+use crate::frame::{Encoder, Item};
+use crate::manifest::{Manifest, RunState};
+use crate::message::{FileKind, Loss, Message};
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why an archive could not be written.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    #[error("failed to create the archive: {0} exists already; choose another --out or remove it")]
+    Exists(PathBuf),
+    #[error("failed to write {path}: {source}{}", mend(.source))]
+    Io { path: PathBuf, source: io::Error },
+}
+
+fn mend(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space or choose another --out",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "; choose a writable --out",
+        _ => "",
+    }
+}
+
+/// Path of a file inside an archive.
+pub fn file_path(kind: FileKind) -> PathBuf {
+    match kind {
+        FileKind::SpikeTrace { spike } => PathBuf::from(format!("spikes/{spike:04}/trace.dat")),
+        FileKind::Samples { thread } => PathBuf::from(format!("samples/{thread}.bin")),
+    }
+}
+
+struct OpenFile {
+    kind: FileKind,
+    partial: PathBuf,
+    file: File,
+    written: u64,
+}
+
+/// The archive being written.
+pub struct RunWriter {
+    directory: PathBuf,
+    manifest: Manifest,
+    stream: File,
+    encoder: Encoder,
+    open: HashMap<u32, OpenFile>,
+    dropped: BTreeSet<u32>,
+}
+
+impl RunWriter {
+    /// Makes the directory and its first manifest.
+    ///
+    /// # Errors
+    /// [`WriteError::Exists`] when the directory holds something, [`WriteError::Io`] otherwise.
+    pub fn create(directory: impl Into<PathBuf>, manifest: Manifest) -> Result<Self, WriteError> {
+        let directory = directory.into();
+        let occupied = fs::read_dir(&directory).is_ok_and(|mut entries| entries.next().is_some());
+        if occupied {
+            return Err(WriteError::Exists(directory));
+        }
+        fs::create_dir_all(&directory).map_err(|source| WriteError::Io { path: directory.clone(), source })?;
+        write_manifest(&directory, &manifest)?;
+        let path = directory.join("stream.tardy");
+        let stream = OpenOptions::new()
+            .create_new(true)
+            .append(true)
+            .open(&path)
+            .map_err(|source| WriteError::Io { path, source })?;
+        Ok(Self {
+            directory,
+            manifest,
+            stream,
+            encoder: Encoder::default(),
+            open: HashMap::new(),
+            dropped: BTreeSet::new(),
+        })
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Stores one item of the meter's stream. Damage on the line is stored as a loss.
+    ///
+    /// # Errors
+    /// [`WriteError::Io`]; the archive stays readable.
+    pub fn store(&mut self, item: &Item) -> Result<(), WriteError> {
+        match item {
+            Item::Chunk { file, offset, data } => self.store_chunk(*file, *offset, data),
+            Item::Message(message) => {
+                self.follow(message)?;
+                match message {
+                    Message::Progress { .. } => Ok(()),
+                    _ => self.append(message),
+                }
+            }
+            Item::Garbage { bytes } => {
+                self.append_loss("bytes on the line", bytes.len() as u64, "not part of any frame")
+            }
+            Item::FramesLost { count } => self.append_loss("frames", u64::from(*count), "their numbers are missing"),
+            Item::Unknown { why } => self.append_loss("messages", 1, why),
+        }
+    }
+
+    fn append_loss(&mut self, what: &str, count: u64, detail: &str) -> Result<(), WriteError> {
+        self.append(&Message::Loss(Loss { what: what.into(), count, detail: detail.into() }))
+    }
+
+    /// Appends a message of the host's own.
+    ///
+    /// # Errors
+    /// [`WriteError::Io`].
+    pub fn append(&mut self, message: &Message) -> Result<(), WriteError> {
+        let frame = self.encoder.message(message);
+        self.stream
+            .write_all(&frame)
+            .map_err(|source| WriteError::Io { path: self.directory.join("stream.tardy"), source })
+    }
+
+    fn follow(&mut self, message: &Message) -> Result<(), WriteError> {
+        match message {
+            Message::FileBegin { file, kind } => self.begin_file(*file, *kind),
+            Message::FileEnd { file, bytes } => self.end_file(*file, *bytes),
+            Message::SpikeDropped { number, .. } => {
+                self.dropped.insert(*number);
+                let _ = fs::remove_dir_all(self.directory.join(format!("spikes/{number:04}")));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn begin_file(&mut self, file: u32, kind: FileKind) -> Result<(), WriteError> {
+        let partial = self.directory.join(file_path(kind)).with_extension("partial");
+        let fail = |source| WriteError::Io { path: partial.clone(), source };
+        if let Some(parent) = partial.parent() {
+            fs::create_dir_all(parent).map_err(fail)?;
+        }
+        let handle = File::create(&partial).map_err(fail)?;
+        self.open.insert(file, OpenFile { kind, partial, file: handle, written: 0 });
+        Ok(())
+    }
+
+    fn store_chunk(&mut self, file: u32, offset: u64, data: &[u8]) -> Result<(), WriteError> {
+        let Some(open) = self.open.get_mut(&file) else {
+            return self.append_loss("file bytes", data.len() as u64, "of a file whose beginning was lost");
+        };
+        let written = open.file.seek(SeekFrom::Start(offset)).and_then(|_| open.file.write_all(data));
+        written.map_err(|source| WriteError::Io { path: open.partial.clone(), source })?;
+        open.written += data.len() as u64;
+        Ok(())
+    }
+
+    fn end_file(&mut self, file: u32, bytes: u64) -> Result<(), WriteError> {
+        let Some(open) = self.open.remove(&file) else {
+            return self.append_loss("files", 1, "its beginning was lost");
+        };
+        if open.written < bytes {
+            let detail = format!("of {}", file_path(open.kind).display());
+            self.append_loss("file bytes", bytes - open.written, &detail)?;
+        }
+        let name = self.directory.join(file_path(open.kind));
+        fs::rename(&open.partial, &name).map_err(|source| WriteError::Io { path: name, source })
+    }
+
+    /// Writes the last manifest and makes everything durable.
+    ///
+    /// # Errors
+    /// [`WriteError::Io`].
+    pub fn finish(
+        mut self,
+        state: RunState,
+        problem: Option<String>,
+        ended_unix_ns: i64,
+    ) -> Result<PathBuf, WriteError> {
+        let unfinished: Vec<FileKind> = self.open.values().map(|open| open.kind).collect();
+        for kind in unfinished {
+            let _ = self.append_loss("files", 1, &format!("{} was cut short", file_path(kind).display()));
+        }
+        self.manifest.state = state;
+        self.manifest.problem = problem;
+        self.manifest.ended_unix_ns = Some(ended_unix_ns);
+        let _ = self.stream.sync_all();
+        write_manifest(&self.directory, &self.manifest)?;
+        Ok(self.directory)
+    }
+}
+
+fn write_manifest(directory: &Path, manifest: &Manifest) -> Result<(), WriteError> {
+    let text = serde_json::to_string_pretty(manifest).expect("a manifest has only string keys");
+    write_atomically(&directory.join("manifest.json"), text.as_bytes())
+}
+
+/// Replaces a file in one step: a reader, or a crash, sees the old one or the new one.
+///
+/// # Errors
+/// [`WriteError::Io`] naming the file.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&partial)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(|source| {
+        let _ = fs::remove_file(&partial);
+        WriteError::Io { path: path.to_owned(), source }
+    })
+}
