@@ -1,0 +1,192 @@
+//! Decodes sub-buffers ("pages") of the ring buffer into records and the gaps between them.
+//!
+//! A page is: `u64` timestamp in ns of the trace clock; `commit`, a `long` whose low 27 bits are the number of data
+//! bytes, whose bit 31 says that events were lost before this page, and bit 30 that their number follows the data;
+//! then the events. The kernel writes `commit` sign-extended, so only its low 32 bits mean anything.
+//! (Layout: `include/linux/ring_buffer.h`, `kernel/trace/ring_buffer.c`.)
+
+use crate::byte_order::ByteOrder;
+use crate::header::PageLayout;
+
+const COMMIT_LENGTH: u32 = (1 << 27) - 1;
+const COMMIT_MISSED: u32 = 1 << 31;
+const COMMIT_MISSED_STORED: u32 = 1 << 30;
+
+const TYPE_PADDING: u32 = 29;
+const TYPE_TIME_EXTEND: u32 = 30;
+const TYPE_TIME_STAMP: u32 = 31;
+const DELTA_BITS: u32 = 27;
+/// An absolute stamp carries 59 bits; the five above them are those of the time reached so far.
+const STAMP_MASK: u64 = (1 << 59) - 1;
+
+/// One event as it lies in the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawRecord<'a> {
+    /// In ns of the trace clock.
+    pub ts_ns: u64,
+    /// From `common_type` on, so that the offsets of the event's format apply to it.
+    pub payload: &'a [u8],
+}
+
+/// Why records are missing at some place of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GapKind {
+    /// The kernel dropped or overwrote events before this point; how many, when it could tell.
+    Lost { count: Option<u64> },
+    /// The bytes of the page make no sense from this offset (from the start of the page) on; its rest is skipped.
+    Corrupt { offset: usize, why: &'static str },
+    /// The bytes end before the page does.
+    Truncated,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageItem<'a> {
+    Record(RawRecord<'a>),
+    /// Records are missing here; the time is the last one known (ns).
+    Gap {
+        ts_ns: u64,
+        kind: GapKind,
+    },
+}
+
+/// Timestamp of a page, that is of its first event; `None` when the bytes are too short to hold one.
+#[inline]
+pub fn page_ts_ns(page: &[u8], layout: &PageLayout) -> Option<u64> {
+    layout.byte_order.u64_at(page, 0)
+}
+
+/// Iterates over the items of one page. Bytes behind the data (padding) are never looked at.
+#[derive(Clone, Debug)]
+pub struct PageItems<'a> {
+    /// From the start of the page to the end of its data.
+    bytes: &'a [u8],
+    position: usize,
+    ts_ns: u64,
+    byte_order: ByteOrder,
+    lost: Option<GapKind>,
+    /// Said once, after the last record.
+    ending: Option<GapKind>,
+}
+
+impl<'a> PageItems<'a> {
+    /// `page` may be shorter than the page size of `layout` (truncated) and hold anything.
+    #[inline]
+    pub fn new(page: &'a [u8], layout: &PageLayout) -> PageItems<'a> {
+        let byte_order = layout.byte_order;
+        let page = page.get(..layout.page_size).unwrap_or(page);
+        let mut items = PageItems { bytes: page, position: page.len(), ts_ns: 0, byte_order, lost: None, ending: None };
+        let commit_low = match (byte_order, layout.commit_size) {
+            (ByteOrder::Big, 8) => byte_order.u32_at(page, 12),
+            _ => byte_order.u32_at(page, 8),
+        };
+        let (Some(ts_ns), Some(commit)) = (page_ts_ns(page, layout), commit_low) else {
+            items.ending = (!page.is_empty()).then_some(GapKind::Truncated);
+            return items;
+        };
+        items.ts_ns = ts_ns;
+        let length = (commit & COMMIT_LENGTH) as usize;
+        let data_end = layout.data_offset + length;
+        if data_end > layout.page_size {
+            items.ending = Some(GapKind::Corrupt { offset: 8, why: "more data than a page holds" });
+            return items;
+        }
+        if commit & COMMIT_MISSED != 0 {
+            let stored = commit & COMMIT_MISSED_STORED != 0;
+            let count = stored.then(|| byte_order.uint_at(page, data_end, layout.commit_size)).flatten();
+            items.lost = Some(GapKind::Lost { count });
+        }
+        items.position = layout.data_offset.min(page.len());
+        match page.get(..data_end) {
+            Some(bytes) => items.bytes = bytes,
+            None => items.ending = Some(GapKind::Truncated),
+        }
+        items
+    }
+
+    /// Time reached so far, in ns.
+    #[inline]
+    pub fn ts_ns(&self) -> u64 {
+        self.ts_ns
+    }
+
+    #[cold]
+    fn corrupt(&mut self, why: &'static str) -> Option<PageItem<'a>> {
+        let offset = self.position;
+        self.position = self.bytes.len();
+        // In a truncated page an event that reaches past the end is the truncation, not another fault.
+        let kind = self.ending.take().unwrap_or(GapKind::Corrupt { offset, why });
+        Some(PageItem::Gap { ts_ns: self.ts_ns, kind })
+    }
+
+    #[cold]
+    fn end(&mut self) -> Option<PageItem<'a>> {
+        self.ending.take().map(|kind| PageItem::Gap { ts_ns: self.ts_ns, kind })
+    }
+}
+
+impl<'a> Iterator for PageItems<'a> {
+    type Item = PageItem<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<PageItem<'a>> {
+        if let Some(kind) = self.lost.take() {
+            return Some(PageItem::Gap { ts_ns: self.ts_ns, kind });
+        }
+        loop {
+            if self.position >= self.bytes.len() {
+                return self.end();
+            }
+            let Some(header) = self.byte_order.u32_at(self.bytes, self.position) else {
+                return self.corrupt("an event header cut short");
+            };
+            let (type_len, delta) = match self.byte_order {
+                ByteOrder::Little => (header & 31, u64::from(header >> 5)),
+                ByteOrder::Big => (header >> DELTA_BITS, u64::from(header & ((1 << DELTA_BITS) - 1))),
+            };
+            let body = self.position + 4;
+            if (1..TYPE_PADDING).contains(&type_len) {
+                let end = body + type_len as usize * 4;
+                let Some(payload) = self.bytes.get(body..end) else {
+                    return self.corrupt("an event reaches past the data");
+                };
+                self.ts_ns = self.ts_ns.wrapping_add(delta);
+                self.position = end;
+                return Some(PageItem::Record(RawRecord { ts_ns: self.ts_ns, payload }));
+            }
+            if type_len == TYPE_PADDING && delta == 0 {
+                self.position = self.bytes.len();
+                continue;
+            }
+            let Some(word) = self.byte_order.u32_at(self.bytes, body) else {
+                return self.corrupt("an event header cut short");
+            };
+            match type_len {
+                TYPE_TIME_EXTEND => {
+                    self.ts_ns = self.ts_ns.wrapping_add(delta + (u64::from(word) << DELTA_BITS));
+                    self.position = body + 4;
+                }
+                TYPE_TIME_STAMP => {
+                    self.ts_ns = (self.ts_ns & !STAMP_MASK) | ((delta | u64::from(word) << DELTA_BITS) & STAMP_MASK);
+                    self.position = body + 4;
+                }
+                _ => {
+                    // Length in the word after the header, which it counts itself.
+                    let end = body.saturating_add(word as usize);
+                    let payload = if word < 4 { None } else { self.bytes.get(body + 4..end) };
+                    let Some(payload) = payload else {
+                        return self.corrupt("an event length that does not fit");
+                    };
+                    self.ts_ns = self.ts_ns.wrapping_add(delta);
+                    // Events lie on 4-byte boundaries; a discarded event is marked as padding and has no record.
+                    self.position = (end + 3) & !3;
+                    if type_len != TYPE_PADDING {
+                        return Some(PageItem::Record(RawRecord { ts_ns: self.ts_ns, payload }));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

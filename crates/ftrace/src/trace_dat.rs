@@ -1,0 +1,15 @@
+//! trace.dat files, and the records of several CPUs in order of time.
+//!
+//! [`TraceDat`] writes version 7, [`TraceFile`] reads versions 6 and 7. [`CpuRecords`] and [`Merged`] work on the bare
+//! pages of CPUs too, so a live snapshot is read the same way as a saved one.
+
+mod cut;
+mod layout;
+mod reader;
+mod records;
+mod writer;
+
+pub use cut::cut_pages;
+pub use reader::{Buffer, CpuPages, Gap, TraceFile};
+pub use records::{CpuGap, CpuRecords, Merged, Record, TraceItem};
+pub use writer::{CpuBytes, TraceDat};

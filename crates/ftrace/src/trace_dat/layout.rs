@@ -1,0 +1,23 @@
+//! Numbers that writer and reader of trace.dat share.
+
+pub(super) const MAGIC: &[u8; 10] = b"\x17\x08\x44tracing";
+
+/// Option and section numbers (one list in the format).
+pub(super) mod id {
+    pub const OPTIONS: u16 = 0;
+    pub const CPU_STAT: u16 = 2;
+    pub const BUFFER: u16 = 3;
+    pub const TRACE_CLOCK: u16 = 4;
+    pub const UNAME: u16 = 5;
+    pub const CPU_COUNT: u16 = 8;
+    pub const VERSION: u16 = 9;
+    pub const STRINGS: u16 = 15;
+    pub const HEADER_INFO: u16 = 16;
+    pub const FTRACE_FORMATS: u16 = 17;
+    pub const EVENT_FORMATS: u16 = 18;
+    pub const KALLSYMS: u16 = 19;
+    pub const PRINTK_FORMATS: u16 = 20;
+    pub const COMMAND_LINES: u16 = 21;
+    /// Ends a list of options; in version 7 its data is the offset of the next list, 0 for none.
+    pub const DONE: u16 = 0;
+}

@@ -1,0 +1,178 @@
+//! Reads trace.dat versions 6 and 7.
+//!
+//! Opening never fails. What is missing, broken or not understood is named in [`TraceFile::gaps`]; the rest is there.
+//! A file with a compression whose cargo feature is off has its metadata and pages named as gaps.
+
+mod bytes;
+mod compression;
+mod gap;
+mod text_sections;
+mod version6;
+mod version7;
+
+use std::borrow::Cow;
+
+pub use gap::Gap;
+
+use self::bytes::Bytes;
+use super::cut::cut_pages;
+use super::layout::MAGIC;
+use super::records::{CpuRecords, Merged};
+use crate::byte_order::ByteOrder;
+use crate::header::PageLayout;
+use crate::metadata::Metadata;
+
+/// A trace.dat file. Pages of an uncompressed file are borrowed from its bytes, which may be mapped.
+#[derive(Clone, Debug)]
+pub struct TraceFile<'a> {
+    /// 6 or 7; 0 when the bytes are no trace.dat.
+    pub version: u32,
+    pub metadata: Metadata,
+    /// The top-level buffer first, as a rule the only one.
+    pub buffers: Vec<Buffer<'a>>,
+    /// What could not be read, in the order it was met.
+    pub gaps: Vec<Gap>,
+}
+
+/// The pages of one ring buffer: the top-level one or an instance.
+#[derive(Clone, Debug)]
+pub struct Buffer<'a> {
+    /// Empty for the top-level buffer.
+    pub name: String,
+    /// Trace clock; empty when not said.
+    pub clock: String,
+    pub layout: PageLayout,
+    pub cpus: Vec<CpuPages<'a>>,
+}
+
+/// The pages of one CPU, one after the other.
+#[derive(Clone, Debug)]
+pub struct CpuPages<'a> {
+    pub cpu: u32,
+    pub pages: Cow<'a, [u8]>,
+}
+
+/// The span of time whose pages are wanted (ns, both ends included).
+type Span = (u64, u64);
+
+impl<'a> TraceFile<'a> {
+    pub fn parse(file: &'a [u8]) -> TraceFile<'a> {
+        TraceFile::parse_window(file, 0, u64::MAX)
+    }
+
+    /// Keeps only the pages that overlap `from_ns..=to_ns`. Of a compressed file no more than those and one chunk are in
+    /// memory at a time.
+    pub fn parse_window(file: &'a [u8], from_ns: u64, to_ns: u64) -> TraceFile<'a> {
+        let mut trace = TraceFile {
+            version: 0,
+            metadata: Metadata::empty(PageLayout::bits64(ByteOrder::Little)),
+            buffers: Vec::new(),
+            gaps: Vec::new(),
+        };
+        if !file.starts_with(MAGIC) {
+            trace.gaps.push(Gap::NotATrace);
+            return trace;
+        }
+        let mut bytes = Bytes::new(file, ByteOrder::Little);
+        bytes.skip(MAGIC.len());
+        if trace.head(&mut bytes).is_none() {
+            trace.gaps.push(Gap::missing("head", 1));
+            return trace;
+        }
+        match trace.version {
+            6 => version6::read(&mut trace, &mut bytes, (from_ns, to_ns)),
+            7 => version7::read(&mut trace, &mut bytes, (from_ns, to_ns)),
+            other => trace.gaps.push(Gap::Unsupported { what: format!("version {other} of trace.dat") }),
+        }
+        // The top-level buffer may come last; an empty one says nothing about the instances.
+        trace.buffers.sort_by_key(|buffer| buffer.is_empty());
+        if trace.metadata.clock.is_empty()
+            && let Some(buffer) = trace.buffers.first()
+        {
+            trace.metadata.clock = buffer.clock.clone();
+        }
+        trace
+    }
+
+    fn head(&mut self, bytes: &mut Bytes<'a>) -> Option<()> {
+        self.version = bytes.text()?.parse().unwrap_or(u32::MAX);
+        let order = if bytes.u8()? == 0 { ByteOrder::Little } else { ByteOrder::Big };
+        bytes.order = order;
+        let long_size = bytes.u8()?;
+        let page_size = bytes.u32()?;
+        let layout = if long_size == 4 { PageLayout::bits32(order) } else { PageLayout::bits64(order) };
+        self.metadata.layout = layout.with_page_size(page_size as usize);
+        Some(())
+    }
+
+    fn main(&self) -> Option<&Buffer<'a>> {
+        self.buffers.first()
+    }
+
+    /// Layout of the pages of the main buffer.
+    pub fn layout(&self) -> PageLayout {
+        self.main().map_or(self.metadata.layout, |buffer| buffer.layout)
+    }
+
+    /// CPUs of the main buffer: the top-level one unless it is empty.
+    pub fn cpus(&self) -> Vec<u32> {
+        self.main().map(Buffer::cpus).unwrap_or_default()
+    }
+
+    /// Items of one CPU of the main buffer; none for a CPU that is not there.
+    pub fn cpu_records(&self, cpu: u32) -> CpuRecords<'_> {
+        let pages = self.main().map_or(&[][..], |buffer| buffer.cpu_pages(cpu));
+        CpuRecords::new(cpu, pages, &self.layout())
+    }
+
+    /// Items of all CPUs of the main buffer in order of time.
+    pub fn merged(&self) -> Merged<'_> {
+        self.main().map_or_else(|| Merged::new([]), Buffer::merged)
+    }
+
+    /// The same for `from_ns..=to_ns`; pages outside are not looked at.
+    pub fn window(&self, from_ns: u64, to_ns: u64) -> Merged<'_> {
+        self.main().map_or_else(|| Merged::new([]), |buffer| buffer.window(from_ns, to_ns))
+    }
+}
+
+impl<'a> Buffer<'a> {
+    pub fn cpus(&self) -> Vec<u32> {
+        self.cpus.iter().map(|cpu| cpu.cpu).collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.cpus.iter().all(|cpu| cpu.pages.is_empty())
+    }
+
+    /// Empty for a CPU that is not there.
+    pub fn cpu_pages(&self, cpu: u32) -> &[u8] {
+        self.cpus.iter().find(|pages| pages.cpu == cpu).map_or(&[], |pages| &pages.pages)
+    }
+
+    pub fn merged(&self) -> Merged<'_> {
+        Merged::new(self.cpus.iter().map(|cpu| CpuRecords::new(cpu.cpu, &cpu.pages, &self.layout)))
+    }
+
+    pub fn window(&self, from_ns: u64, to_ns: u64) -> Merged<'_> {
+        Merged::new(self.cpus.iter().map(|cpu| CpuRecords::window(cpu.cpu, &cpu.pages, &self.layout, from_ns, to_ns)))
+    }
+}
+
+/// Takes the pages of one CPU out of the file as far as it reaches.
+fn borrow_pages<'a>(
+    file: &'a [u8],
+    gaps: &mut Vec<Gap>,
+    layout: &PageLayout,
+    span: Span,
+    cpu: u32,
+    offset: u64,
+    size: u64,
+) -> CpuPages<'a> {
+    let there = bytes::range(file, offset, size);
+    if (there.len() as u64) < size {
+        gaps.push(Gap::missing(format!("pages of CPU {cpu}"), size - there.len() as u64));
+    }
+    let pages = if span == (0, u64::MAX) { there } else { cut_pages(there, layout, span.0, span.1) };
+    CpuPages { cpu, pages: Cow::Borrowed(pages) }
+}

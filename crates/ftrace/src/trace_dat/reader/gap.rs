@@ -1,0 +1,32 @@
+//! What a file should hold and does not.
+
+use std::fmt;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// The bytes do not begin as a trace.dat file does.
+    NotATrace,
+    /// The file ends, or a part of it does, too early.
+    Missing { part: String, bytes: u64 },
+    /// The part is there and makes no sense.
+    Corrupt { part: String, why: &'static str },
+    /// Valid, but not understood by this reader.
+    Unsupported { what: String },
+}
+
+impl Gap {
+    pub(super) fn missing(part: impl Into<String>, bytes: u64) -> Gap {
+        Gap::Missing { part: part.into(), bytes }
+    }
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Gap::NotATrace => write!(formatter, "this is not a trace.dat file"),
+            Gap::Missing { part, bytes } => write!(formatter, "{part}: at least {bytes} bytes are missing"),
+            Gap::Corrupt { part, why } => write!(formatter, "{part}: {why}"),
+            Gap::Unsupported { what } => write!(formatter, "{what} is not supported"),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The metadata both versions hold in the same form: header, formats, names and addresses.
+
+use super::bytes::{Bytes, lossy};
+use super::{Gap, TraceFile};
+use crate::cmdlines::CommandLines;
+use crate::cpu_stats::CpuStats;
+use crate::format::EventFormat;
+use crate::header::PageLayout;
+use crate::kernel_symbols::KernelSymbols;
+use crate::printk_formats::PrintkFormats;
+
+/// Each function answers `None`, after having noted the gap, when the bytes end within its part.
+impl TraceFile<'_> {
+    pub(super) fn read_headers(&mut self, bytes: &mut Bytes<'_>) -> Option<()> {
+        for name in ["header_page", "header_event"] {
+            let said = bytes.text();
+            if said.as_deref() != Some(name) {
+                self.gaps.push(Gap::Corrupt { part: name.to_owned(), why: "its name is not where it should be" });
+                return None;
+            }
+            let text = self.sized_64(bytes, name)?;
+            if name == "header_page" && !text.is_empty() {
+                // The text shows the page size of the top-level buffer; the head of the file that of its own pages.
+                let page_size = self.metadata.layout.page_size;
+                let layout = PageLayout::parse(&text, self.metadata.layout.byte_order);
+                self.metadata.layout = layout.with_page_size(page_size);
+            }
+        }
+        Some(())
+    }
+
+    pub(super) fn read_ftrace_formats(&mut self, bytes: &mut Bytes<'_>) -> Option<()> {
+        self.read_formats(bytes, "ftrace")
+    }
+
+    pub(super) fn read_event_formats(&mut self, bytes: &mut Bytes<'_>) -> Option<()> {
+        for _ in 0..self.count(bytes, "event systems")? {
+            let system = bytes.text();
+            let system = self.or_missing(system, "name of an event system")?;
+            self.read_formats(bytes, &system)?;
+        }
+        Some(())
+    }
+
+    fn read_formats(&mut self, bytes: &mut Bytes<'_>, system: &str) -> Option<()> {
+        let part = format!("event formats of {system}");
+        for _ in 0..self.count(bytes, &part)? {
+            let text = self.sized_64(bytes, &part)?;
+            match EventFormat::parse(system, &text, self.metadata.layout.byte_order) {
+                Some(format) => self.metadata.formats.insert(format),
+                None => self.gaps.push(Gap::Corrupt { part: part.clone(), why: "a format without an event number" }),
+            }
+        }
+        Some(())
+    }
+
+    pub(super) fn read_kallsyms(&mut self, bytes: &mut Bytes<'_>) -> Option<()> {
+        let text = self.sized_32(bytes, "kallsyms")?;
+        self.metadata.symbols = KernelSymbols::parse(&text);
+        Some(())
+    }
+
+    pub(super) fn read_printk_formats(&mut self, bytes: &mut Bytes<'_>) -> Option<()> {
+        let text = self.sized_32(bytes, "printk formats")?;
+        self.metadata.printk_formats = PrintkFormats::parse(&text);
+        Some(())
+    }
+
+    pub(super) fn read_command_lines(&mut self, bytes: &mut Bytes<'_>) -> Option<()> {
+        let text = self.sized_64(bytes, "saved command lines")?;
+        self.metadata.command_lines = CommandLines::parse(&text);
+        Some(())
+    }
+
+    /// Text of the CPUSTAT option: `CPU: N` and the kernel's counters.
+    pub(super) fn read_cpu_stat(&mut self, data: &[u8]) {
+        let text = lossy(data);
+        let cpu = text.lines().find_map(|line| line.trim().strip_prefix("CPU:")?.trim().parse().ok());
+        if let Some(cpu) = cpu {
+            self.metadata.cpu_stats.push((cpu, CpuStats::parse(&text)));
+        }
+    }
+
+    /// `local global [mono]` or just `mono`.
+    pub(super) fn clock_name(text: &str) -> String {
+        let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(name, _)| name);
+        chosen.unwrap_or(text).trim().to_owned()
+    }
+
+    pub(super) fn or_missing<T>(&mut self, value: Option<T>, part: &str) -> Option<T> {
+        if value.is_none() {
+            self.gaps.push(Gap::missing(part, 1));
+        }
+        value
+    }
+
+    fn count(&mut self, bytes: &mut Bytes<'_>, part: &str) -> Option<u32> {
+        let count = bytes.u32();
+        self.or_missing(count, part)
+    }
+
+    fn sized_64(&mut self, bytes: &mut Bytes<'_>, part: &str) -> Option<String> {
+        let size = bytes.u64();
+        self.sized(bytes, size, part)
+    }
+
+    fn sized_32(&mut self, bytes: &mut Bytes<'_>, part: &str) -> Option<String> {
+        let size = bytes.u32().map(u64::from);
+        self.sized(bytes, size, part)
+    }
+
+    fn sized(&mut self, bytes: &mut Bytes<'_>, size: Option<u64>, part: &str) -> Option<String> {
+        let size = self.or_missing(size, part)?;
+        let (text, missing) = bytes.take_up_to(size);
+        if missing > 0 {
+            self.gaps.push(Gap::missing(part, missing));
+            // Names and addresses cut short are still names and addresses; a cut format is not a format.
+            return (!part.starts_with("event formats")).then(|| lossy(text));
+        }
+        Some(lossy(text))
+    }
+}

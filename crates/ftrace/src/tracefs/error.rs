@@ -1,0 +1,93 @@
+//! What can go wrong with the trace file system, and what mends it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Each message completes "failed to ...".
+#[derive(Debug, thiserror::Error)]
+pub enum TracefsError {
+    #[error(
+        "find the trace file system at {}: nothing is mounted there; run `mount -t tracefs nodev /sys/kernel/tracing` \
+         as root (needs a kernel with CONFIG_FTRACE)",
+        root.display()
+    )]
+    NotMounted { root: PathBuf },
+    #[error(
+        "{action} {}: permission denied; run as root, or let a group in with \
+         `mount -o remount,gid=GROUP,mode=0770 /sys/kernel/tracing`",
+        path.display()
+    )]
+    Permission { action: &'static str, path: PathBuf },
+    #[error(
+        "{action} {}: the trace file system is read-only; run `mount -o remount,rw /sys/kernel/tracing` as root \
+         (in a container, mount it writable from the host)",
+        path.display()
+    )]
+    ReadOnly { action: &'static str, path: PathBuf },
+    #[error("{action} {}: in use (EBUSY); {mend}", path.display())]
+    Busy { action: &'static str, path: PathBuf, mend: &'static str },
+    #[error("{action} {}: this kernel has no such file; it needs {needs}", path.display())]
+    Missing { action: &'static str, path: PathBuf, needs: &'static str },
+    #[error("create {}: an instance of this name exists; choose another name, or remove it with `rmdir` if it is yours", path.display())]
+    InstanceExists { path: PathBuf },
+    #[error("name an instance {name:?}: use a name without `/` that is not empty, `.` or `..`")]
+    InstanceName { name: String },
+    #[error("write {text:?} to {}: the kernel rejected it (EINVAL){reason}; compare it with the README in tracefs", path.display())]
+    Rejected { path: PathBuf, text: String, reason: String },
+    #[error("{action} {}: the kernel is out of memory for it (ENOMEM); choose a smaller buffer", path.display())]
+    Memory { action: &'static str, path: PathBuf },
+    #[error("read {}: expected {expected}, found {found:?}; this kernel differs from all known ones, please report it", path.display())]
+    Unexpected { path: PathBuf, expected: &'static str, found: String },
+    #[error("{action} {}: {source}; `dmesg` may say more", path.display())]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+}
+
+impl TracefsError {
+    /// Sorts an I/O error by what mends it.
+    pub(super) fn from_io(action: &'static str, path: &Path, source: io::Error) -> TracefsError {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::PermissionDenied => TracefsError::Permission { action, path },
+            io::ErrorKind::ReadOnlyFilesystem => TracefsError::ReadOnly { action, path },
+            io::ErrorKind::ResourceBusy => TracefsError::Busy { action, mend: busy_mend(&path), path },
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                TracefsError::Missing { action, needs: needs(&path), path }
+            }
+            io::ErrorKind::OutOfMemory => TracefsError::Memory { action, path },
+            _ => TracefsError::Io { action, path, source },
+        }
+    }
+
+    /// True when the kernel lacks the file, rather than refusing it.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, TracefsError::Missing { .. } | TracefsError::NotMounted { .. })
+    }
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or("")
+}
+
+/// The kernel option or version that brings a file.
+fn needs(path: &Path) -> &'static str {
+    let within = |folder: &str| path.components().any(|part| part.as_os_str() == folder);
+    match file_name(path) {
+        "snapshot" | "snapshot_raw" => "CONFIG_TRACER_SNAPSHOT",
+        "hist" => "CONFIG_HIST_TRIGGERS",
+        "buffer_subbuf_size_kb" => "Linux 6.8 or later",
+        "set_event_notrace_pid" => "Linux 5.7 or later",
+        "trace_marker" | "tracing_on" | "trace_clock" => "CONFIG_FTRACE, and the trace file system mounted",
+        "trigger" | "filter" | "enable" | "format" if within("syscalls") => "CONFIG_FTRACE_SYSCALLS",
+        "trigger" | "filter" | "enable" | "format" => "the subsystem of that event compiled in",
+        _ => "CONFIG_FTRACE, and the instance to exist",
+    }
+}
+
+fn busy_mend(path: &Path) -> &'static str {
+    match file_name(path) {
+        "snapshot" => "a latency tracer, a hist trigger with snapshot() or a mapped buffer holds it: switch that off",
+        "buffer_subbuf_size_kb" | "buffer_size_kb" => "somebody reads or has mapped this buffer: close that program",
+        "current_tracer" => "another instance or program runs this tracer: stop it",
+        _ => "a program still has files of it open: close them (`fuser -v` on the folder names it)",
+    }
+}

@@ -1,0 +1,72 @@
+//! Reading and writing single files of tracefs, with errors that say what was tried.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+
+use super::TracefsError;
+
+pub(super) fn read(path: &Path) -> Result<String, TracefsError> {
+    let bytes = fs::read(path).map_err(|source| TracefsError::from_io("read", path, source))?;
+    // Thread names are arbitrary bytes.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The text without white space around it; `None` when there is no such file or it cannot be read.
+pub(super) fn read_trimmed(path: &Path) -> Option<String> {
+    read(path).ok().map(|text| text.trim().to_owned())
+}
+
+/// Replaces what the file says. Opening with truncation is what clears lists such as `set_event_notrace_pid`.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), TracefsError> {
+    write_with(path, text, OpenOptions::new().write(true).truncate(true))
+}
+
+/// Adds to what the file says: truncating a `trigger` file would remove all its triggers.
+pub(super) fn append(path: &Path, text: &str) -> Result<(), TracefsError> {
+    write_with(path, text, OpenOptions::new().append(true))
+}
+
+fn write_with(path: &Path, text: &str, options: &OpenOptions) -> Result<(), TracefsError> {
+    let mut file = options.open(path).map_err(|source| TracefsError::from_io("write to", path, source))?;
+    file.write_all(text.as_bytes()).map_err(|source| match source.kind() {
+        std::io::ErrorKind::InvalidInput => {
+            TracefsError::Rejected { path: path.to_owned(), text: text.to_owned(), reason: reason(path) }
+        }
+        _ => TracefsError::from_io("write to", path, source),
+    })
+}
+
+pub(super) fn open_for_writing(path: &Path) -> Result<File, TracefsError> {
+    OpenOptions::new().write(true).open(path).map_err(|source| TracefsError::from_io("open", path, source))
+}
+
+pub(super) fn create_folder(path: &Path) -> Result<(), TracefsError> {
+    fs::create_dir(path).map_err(|source| match source.kind() {
+        std::io::ErrorKind::AlreadyExists => TracefsError::InstanceExists { path: path.to_owned() },
+        _ => TracefsError::from_io("create", path, source),
+    })
+}
+
+pub(super) fn remove_folder(path: &Path) -> Result<(), TracefsError> {
+    fs::remove_dir(path).map_err(|source| TracefsError::from_io("remove", path, source))
+}
+
+/// Names of the folders in a folder, sorted; empty when it cannot be listed.
+pub(super) fn folder_names(path: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
+}
+
+/// What the kernel noted last in the `error_log` of the same buffer, as `: reason`.
+fn reason(path: &Path) -> String {
+    let log = path.ancestors().skip(1).take(4).find_map(|folder| read(&folder.join("error_log")).ok());
+    let last = log.as_deref().and_then(|log| log.lines().rev().find_map(|line| line.split_once("error: ")));
+    last.map(|(_, reason)| format!(": {}", reason.trim())).unwrap_or_default()
+}
