@@ -1,15 +1,35 @@
 //! Reading and writing single files of tracefs, with errors that say what was tried.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use super::TracefsError;
 
 pub(super) fn read(path: &Path) -> Result<String, TracefsError> {
-    let bytes = fs::read(path).map_err(|source| TracefsError::from_io("read", path, source))?;
+    let bytes = read_bytes(path).map_err(|source| TracefsError::from_io("read", path, source))?;
     // Thread names are arbitrary bytes.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// `events/header_page` hands out its text on the first read only, however small that read is; `std::fs::read` begins
+/// with 32 bytes and would lose the rest.
+fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    const READ_SIZE: usize = 64 << 10;
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    loop {
+        let filled = bytes.len();
+        bytes.resize(filled + READ_SIZE, 0);
+        let read = file.read(&mut bytes[filled..]);
+        bytes.truncate(filled + read.as_ref().map_or(0, |&count| count));
+        match read {
+            Ok(0) => return Ok(bytes),
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// The text without white space around it; `None` when there is no such file or it cannot be read.

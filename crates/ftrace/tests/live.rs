@@ -1,0 +1,281 @@
+//! Against the running kernel: needs root and tracefs, and says so when it has to skip. Only instances of its own are
+//! touched. trace-cmd is the second opinion on what we wrote; without it the test is skipped, except in CI.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use ftrace::byte_order::ByteOrder;
+use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat, TraceFile, TraceItem};
+use ftrace::tracefs::{Instance, Tracefs};
+
+const EVENTS: [(&str, &str); 6] = [
+    ("sched", "sched_switch"),
+    ("sched", "sched_waking"),
+    ("irq", "softirq_entry"),
+    ("irq", "softirq_exit"),
+    ("timer", "hrtimer_expire_entry"),
+    ("power", "cpu_idle"),
+];
+
+/// Removed even when an assertion fails.
+struct OwnInstance(Instance);
+
+impl OwnInstance {
+    fn new(test: &str) -> Option<OwnInstance> {
+        let tracefs = match Tracefs::find() {
+            Ok(tracefs) => tracefs,
+            Err(error) => {
+                eprintln!("SKIPPED {test}: failed to {error}");
+                return None;
+            }
+        };
+        match tracefs.create_instance(&format!("ftrace_test_{test}_{}", std::process::id())) {
+            Ok(instance) => Some(OwnInstance(instance)),
+            Err(error) => {
+                eprintln!("SKIPPED {test}: failed to {error}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for OwnInstance {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.clone().remove() {
+            eprintln!("failed to {error}");
+        }
+    }
+}
+
+/// Switches between threads, timers and markers for a tenth of a second.
+fn record(instance: &Instance) {
+    instance.set_tracing_on(false).unwrap();
+    instance.set_clock("mono").unwrap();
+    instance.set_buffer_size_kb(4096).unwrap();
+    for (system, name) in EVENTS {
+        instance.enable_event(system, name).unwrap();
+    }
+    instance.set_tracing_on(true).unwrap();
+    let marker = instance.open_marker().unwrap();
+    for number in 0..50 {
+        std::thread::sleep(Duration::from_millis(2));
+        std::io::Write::write_all(&mut &marker, format!("marker {number}").as_bytes()).unwrap();
+    }
+    instance.set_tracing_on(false).unwrap();
+}
+
+fn drain(instance: &Instance) -> Vec<(u32, Vec<u8>)> {
+    let drain = |cpu| {
+        let mut pages = Vec::new();
+        instance.open_raw(cpu).unwrap().drain_into(&mut pages, usize::MAX).unwrap();
+        (cpu, pages)
+    };
+    instance.cpus().into_iter().map(drain).collect()
+}
+
+fn trace_dat(instance: &Instance, pages: &[(u32, Vec<u8>)]) -> Vec<u8> {
+    let metadata = instance.metadata(&EVENTS).unwrap();
+    let cpus =
+        pages.iter().map(|(cpu, pages)| CpuBytes { cpu: *cpu, pages, stats: Some(instance.cpu_stats(*cpu).unwrap()) });
+    TraceDat {
+        metadata: &metadata,
+        layout: instance.page_layout().unwrap(),
+        clock: "mono",
+        uname: "Linux test",
+        version: "ftrace test",
+        cpu_count: pages.len() as u32,
+        cpus: cpus.collect(),
+    }
+    .to_vec()
+}
+
+fn trace_cmd(arguments: &[&str]) -> Option<String> {
+    match Command::new("trace-cmd").args(arguments).output() {
+        Ok(output) => {
+            assert!(output.status.success(), "trace-cmd {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+            Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        }
+        Err(error) => {
+            assert!(std::env::var_os("CI").is_none(), "trace-cmd must be installed in CI: {error}");
+            eprintln!("SKIPPED the comparison with trace-cmd: {error}");
+            None
+        }
+    }
+}
+
+/// (CPU, event name, time in ns) of each record, as `trace-cmd report -t` prints them.
+fn reported(text: &str) -> Vec<(u32, String, u64)> {
+    let line = |line: &str| {
+        let (_, rest) = line.split_once(" [")?;
+        let (cpu, rest) = rest.split_once("] ")?;
+        let (time, rest) = rest.trim_start().split_once(": ")?;
+        let (seconds, fraction) = time.split_once('.')?;
+        let name = rest.split(':').next()?.trim();
+        let time_ns = seconds.parse::<u64>().ok()? * 1_000_000_000 + fraction.parse::<u64>().ok()?;
+        Some((cpu.parse().ok()?, name.to_owned(), time_ns))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+fn decoded(file: &TraceFile<'_>) -> Vec<(u32, String, u64)> {
+    let record = |item| match item {
+        TraceItem::Record(record) => {
+            let name = file.metadata.formats.by_id(record.id).unwrap().name.clone();
+            (record.cpu, name, record.ts_ns)
+        }
+        TraceItem::Gap(gap) => panic!("a gap where nothing was lost: {gap:?}"),
+    };
+    file.merged().map(record).collect()
+}
+
+fn save(folder: &Path, bytes: &[u8]) -> PathBuf {
+    let path = folder.join("trace.dat");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn what_we_record_and_write_is_what_trace_cmd_reads() {
+    let Some(own) = OwnInstance::new("write") else { return };
+    record(&own.0);
+    let entries: u64 = own.0.cpus().iter().map(|&cpu| own.0.cpu_stats(cpu).unwrap().entries).sum();
+    let pages = drain(&own.0);
+    let bytes = trace_dat(&own.0, &pages);
+    let file = TraceFile::parse(&bytes);
+    assert_eq!(file.gaps, []);
+    assert_eq!((file.version, file.metadata.clock.as_str(), file.cpus()), (7, "mono", own.0.cpus()));
+    let ours = decoded(&file);
+    assert_eq!(ours.len() as u64, entries);
+    assert!(ours.is_sorted_by_key(|&(_, _, time_ns)| time_ns));
+    let markers = ours.iter().filter(|(_, name, _)| name == "print").count();
+    assert_eq!(markers, 50);
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = save(folder.path(), &bytes);
+    let Some(text) = trace_cmd(&["report", "-t", path.to_str().unwrap()]) else { return };
+    let mut theirs = reported(&text);
+    let mut ours = ours;
+    ours.sort();
+    theirs.sort();
+    assert_eq!(ours.len(), theirs.len());
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn what_trace_cmd_writes_is_read_the_same() {
+    let Some(own) = OwnInstance::new("convert") else { return };
+    record(&own.0);
+    let bytes = trace_dat(&own.0, &drain(&own.0));
+    let ours = decoded(&TraceFile::parse(&bytes));
+    let folder = tempfile::tempdir().unwrap();
+    let path = save(folder.path(), &bytes);
+    let mut variants = vec![(6, &["--file-version", "6"][..]), (7, &["--file-version", "7", "--compression", "none"])];
+    if cfg!(feature = "zstd") {
+        variants.push((7, &["--file-version", "7", "--compression", "zstd"]));
+    }
+    for (version, arguments) in variants {
+        let converted = folder.path().join("converted.dat");
+        let fixed = ["convert", "-i", path.to_str().unwrap(), "-o", converted.to_str().unwrap()];
+        if trace_cmd(&[&fixed[..], arguments].concat()).is_none() {
+            return;
+        }
+        let bytes = fs::read(&converted).unwrap();
+        let file = TraceFile::parse(&bytes);
+        assert_eq!(file.gaps, [], "{arguments:?}");
+        assert_eq!(file.version, version);
+        assert_eq!(decoded(&file), ours, "{arguments:?}");
+        let middle_ns = ours[ours.len() / 2].2;
+        let windowed = TraceFile::parse_window(&bytes, middle_ns, middle_ns + 1_000_000);
+        let inside = |(_, _, time_ns): &&(u32, String, u64)| (middle_ns..=middle_ns + 1_000_000).contains(time_ns);
+        assert_eq!(windowed.window(middle_ns, middle_ns + 1_000_000).count(), ours.iter().filter(inside).count());
+    }
+}
+
+#[test]
+fn sub_buffers_of_another_size_are_read_whole() {
+    let Some(own) = OwnInstance::new("subbuffer") else { return };
+    if let Err(error) = own.0.set_subbuffer_size_kb(16) {
+        eprintln!("SKIPPED sub-buffers of 16 KiB: failed to {error}");
+        return;
+    }
+    record(&own.0);
+    let layout = own.0.page_layout().unwrap();
+    assert_eq!((layout.page_size, layout.byte_order), (16384, ByteOrder::NATIVE));
+    let entries: u64 = own.0.cpus().iter().map(|&cpu| own.0.cpu_stats(cpu).unwrap().entries).sum();
+    let pages = drain(&own.0);
+    let records = Merged::new(pages.iter().map(|(cpu, pages)| CpuRecords::new(*cpu, pages, &layout)));
+    assert_eq!(records.count() as u64, entries);
+}
+
+#[test]
+fn lost_events_are_counted_as_the_kernel_counts_them() {
+    let Some(own) = OwnInstance::new("lost") else { return };
+    own.0.set_clock("mono").unwrap();
+    own.0.set_buffer_size_kb(16).unwrap();
+    let marker = own.0.open_marker().unwrap();
+    let mut pages = Vec::new();
+    let mut readers: Vec<_> = own.0.cpus().into_iter().map(|cpu| own.0.open_raw(cpu).unwrap()).collect();
+    let cpus = own.0.cpus();
+    let mut per_cpu = vec![Vec::new(); cpus.len()];
+    // Losses are told on the page that is read next, so there must have been a read before them.
+    for _ in 0..2 {
+        for _ in 0..2000 {
+            std::io::Write::write_all(&mut &marker, b"a marker that fills the buffer until it wraps around").unwrap();
+        }
+        for (reader, pages) in readers.iter_mut().zip(&mut per_cpu) {
+            reader.drain_into(pages, 1 << 20).unwrap();
+        }
+    }
+    pages.append(&mut per_cpu);
+    let layout = own.0.page_layout().unwrap();
+    let (mut records, mut lost) = (0, 0);
+    for (cpu, pages) in cpus.iter().zip(&pages) {
+        for item in CpuRecords::new(*cpu, pages, &layout) {
+            match item {
+                TraceItem::Record(_) => records += 1,
+                TraceItem::Gap(gap) => match gap.kind {
+                    ftrace::page::GapKind::Lost { count } => lost += count.expect("a page with room for the count"),
+                    other => panic!("{other:?}"),
+                },
+            }
+        }
+    }
+    assert!(lost > 0);
+    let overrun: u64 = cpus.iter().map(|&cpu| own.0.cpu_stats(cpu).unwrap().overrun).sum();
+    assert_eq!((records + lost, lost), (4000, overrun));
+}
+
+#[test]
+fn what_the_kernel_rejects_comes_with_its_reason() {
+    let Some(own) = OwnInstance::new("reject") else { return };
+    let error = own.0.set_event_filter("sched", "sched_switch", "no_such_field == 1").unwrap_err().to_string();
+    assert!(error.contains("Field not found"), "{error}");
+    assert!(!own.0.enable_event("sched", "no_such_event").unwrap());
+    assert!(own.0.has_event("sched", "sched_switch"));
+}
+
+#[test]
+fn every_format_of_this_kernel_is_understood() {
+    let Ok(tracefs) = Tracefs::find() else {
+        eprintln!("SKIPPED every_format_of_this_kernel_is_understood: no trace file system");
+        return;
+    };
+    let mut pairs = Vec::new();
+    for system in tracefs.capabilities().event_systems {
+        let Ok(entries) = fs::read_dir(tracefs.root().join("events").join(&system)) else { continue };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        pairs.extend(names.map(|name| (system.clone(), name)));
+    }
+    let metadata = tracefs.metadata(&pairs).unwrap();
+    assert!(metadata.event_formats.len() > 100);
+    for (system, text) in &metadata.event_formats {
+        let format = ftrace::format::EventFormat::parse(system, text, ByteOrder::NATIVE).unwrap();
+        let lines = text.lines().filter(|line| line.trim_start().starts_with("field:")).count();
+        assert_eq!(format.fields.len(), lines, "{system}:{}", format.name);
+        for field in &format.fields {
+            assert!(!field.name.contains(char::is_whitespace) && !field.type_name.is_empty(), "{field:?}");
+        }
+    }
+}
