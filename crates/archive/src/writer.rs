@@ -45,9 +45,13 @@ struct OpenFile {
     written: u64,
 }
 
+/// Room kept so that totals and the last manifest still fit when the disk runs full.
+const RESERVE_BYTES: usize = 512 << 10;
+
 /// The archive being written.
 pub struct RunWriter {
     directory: PathBuf,
+    reserve: Option<PathBuf>,
     manifest: Manifest,
     stream: File,
     encoder: Encoder,
@@ -68,6 +72,9 @@ impl RunWriter {
         }
         fs::create_dir_all(&directory).map_err(|source| WriteError::Io { path: directory.clone(), source })?;
         write_manifest(&directory, &manifest)?;
+        let reserve = directory.join("reserve.partial");
+        fs::write(&reserve, vec![0; RESERVE_BYTES])
+            .map_err(|source| WriteError::Io { path: reserve.clone(), source })?;
         let path = directory.join("stream.tardy");
         let stream = OpenOptions::new()
             .create_new(true)
@@ -76,6 +83,7 @@ impl RunWriter {
             .map_err(|source| WriteError::Io { path, source })?;
         Ok(Self {
             directory,
+            reserve: Some(reserve),
             manifest,
             stream,
             encoder: Encoder::default(),
@@ -86,6 +94,13 @@ impl RunWriter {
 
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Gives up the room kept for the end: after a write failed, what must not be lost can be stored again.
+    pub fn release_reserve(&mut self) {
+        if let Some(reserve) = self.reserve.take() {
+            let _ = fs::remove_file(reserve);
+        }
     }
 
     /// Stores one item of the meter's stream. Damage on the line is stored as a loss.
@@ -181,6 +196,7 @@ impl RunWriter {
         problem: Option<String>,
         ended_unix_ns: i64,
     ) -> Result<PathBuf, WriteError> {
+        self.release_reserve();
         let unfinished: Vec<FileKind> = self.open.values().map(|open| open.kind).collect();
         for kind in unfinished {
             let _ = self.append_loss("files", 1, &format!("{} was cut short", file_path(kind).display()));
