@@ -1,0 +1,77 @@
+//! What happens during a run, for whoever shows it. The only seam between running and showing.
+
+use archive::environment::Environment;
+use archive::frame::Item;
+use archive::manifest::RunState;
+use archive::message::{LoadReport, Loss, Message, Problem, RunPhase, ThreadProgress};
+use archive::settings::EffectiveSettings;
+use archive::spike::Spike;
+use std::path::PathBuf;
+
+/// One thing that happened. Strings in it come from the target and are untrusted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The archive directory exists; everything from here on is kept.
+    Begun {
+        directory: PathBuf,
+    },
+    Phase(RunPhase),
+    Environment(Box<Environment>),
+    Effective(Box<EffectiveSettings>),
+    Progress {
+        threads: Vec<ThreadProgress>,
+        snapshots: u32,
+    },
+    Spike(Box<Spike>),
+    Loads(Vec<LoadReport>),
+    Problem(Problem),
+    Loss(Loss),
+    /// The meter was asked to end before its time.
+    Stopping {
+        why: String,
+    },
+    /// Settings a dead meter left behind were put back; its words.
+    Restored {
+        lines: Vec<String>,
+    },
+    Archived {
+        directory: PathBuf,
+        state: RunState,
+    },
+}
+
+impl Event {
+    /// The event in an item of the meter's stream, if it is one to show.
+    pub fn of(item: &Item) -> Option<Self> {
+        let loss = |what: &str, count: u64, detail: String| Some(Self::Loss(Loss { what: what.into(), count, detail }));
+        match item {
+            Item::Message(message) => Self::of_message(message),
+            Item::Chunk { .. } => None,
+            Item::Unknown { why } => loss("messages", 1, why.clone()),
+            Item::Garbage { bytes } => loss("bytes on the line", bytes.len() as u64, "not part of any frame".into()),
+            Item::FramesLost { count } => loss("frames", u64::from(*count), "their numbers are missing".into()),
+        }
+    }
+
+    fn of_message(message: &Message) -> Option<Self> {
+        Some(match message {
+            Message::Phase { phase, .. } => Self::Phase(*phase),
+            Message::Environment(environment) => Self::Environment(environment.clone()),
+            Message::Effective(effective) => Self::Effective(effective.clone()),
+            Message::Progress { threads, snapshots } => {
+                Self::Progress { threads: threads.clone(), snapshots: *snapshots }
+            }
+            Message::Spike(spike) => Self::Spike(spike.clone()),
+            Message::Loads(loads) => Self::Loads(loads.clone()),
+            Message::Problem(problem) => Self::Problem(problem.clone()),
+            Message::Loss(loss) => Self::Loss(loss.clone()),
+            Message::Hello { .. }
+            | Message::Seconds(_)
+            | Message::Thread { .. }
+            | Message::SpikeDropped { .. }
+            | Message::FileBegin { .. }
+            | Message::FileEnd { .. }
+            | Message::End { .. } => return None,
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! One run: a target is taken through its phases and an archive is left behind, whatever happens.
+
+mod ending;
+mod limits;
+mod session;
+
+pub use limits::{TimeLimits, phase_title};
+
+use crate::event::Event;
+use crate::restore::{RestoreError, restore};
+use crate::stop::StopRequests;
+use crate::target::{Command, Target, TargetError};
+use archive::ARCHIVE_VERSION;
+use archive::manifest::{Manifest, RunState};
+use archive::message::RunPhase;
+use archive::settings::RunSettings;
+use archive::writer::{RunWriter, WriteError};
+use ending::Facts;
+use session::Session;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+use thiserror::Error;
+
+/// What to run and where to put it.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    pub id: String,
+    /// Directory of the archive; must be empty or absent.
+    pub directory: PathBuf,
+    /// The command line as typed, for the manifest.
+    pub command: Vec<String>,
+    pub tool_version: String,
+    /// The meter, as the target names it.
+    pub meter: PathBuf,
+    pub settings: RunSettings,
+    pub limits: TimeLimits,
+}
+
+/// A run that left an archive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunOutcome {
+    pub directory: PathBuf,
+    pub state: RunState,
+    /// What broke or ended it early.
+    pub problem: Option<String>,
+}
+
+/// Why there is not even an archive.
+#[derive(Debug, Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Runs one measurement and archives it. Events are handed to `watch` as they happen, from this thread.
+///
+/// # Errors
+/// Only before the archive exists, or when its last manifest cannot be written. A measurement that fails later is an
+/// [`RunOutcome`] with [`RunState::Failed`].
+pub fn run(
+    target: &mut dyn Target,
+    request: &RunRequest,
+    stop: &StopRequests,
+    watch: &mut dyn FnMut(Event),
+) -> Result<RunOutcome, RunError> {
+    watch(Event::Phase(RunPhase::Check));
+    target.prepare()?;
+    let mut writer = RunWriter::create(&request.directory, manifest(target.name(), request))?;
+    watch(Event::Begun { directory: request.directory.clone() });
+    let facts = match measure(target, request, stop, &mut writer, watch) {
+        Ok(facts) => facts,
+        Err(error) => Facts { start_failure: Some(error.to_string()), ..Facts::default() },
+    };
+    if facts.left_unrestored() {
+        put_back(target, request, watch);
+    }
+    let (state, problem) = ending::state_of(&facts);
+    let directory = writer.finish(state, problem.clone(), unix_ns())?;
+    watch(Event::Archived { directory: directory.clone(), state });
+    // The archive is complete; a target that cannot be given back is a matter of its own.
+    let _ = target.close();
+    Ok(RunOutcome { directory, state, problem })
+}
+
+fn measure(
+    target: &mut dyn Target,
+    request: &RunRequest,
+    stop: &StopRequests,
+    writer: &mut RunWriter,
+    watch: &mut dyn FnMut(Event),
+) -> Result<Facts, TargetError> {
+    let meter = Command { program: request.meter.clone(), arguments: vec!["measure".into()] };
+    let mut command = target.start(&meter)?;
+    let mut line = serde_json::to_string(&request.settings).expect("settings have only string keys");
+    line.push('\n');
+    // A meter that does not listen has ended or is about to; its end tells why.
+    let _ = command.write(line.as_bytes());
+    Ok(Session::new(command, writer, &request.limits, stop, watch).follow())
+}
+
+fn put_back(target: &mut dyn Target, request: &RunRequest, watch: &mut dyn FnMut(Event)) {
+    let restored = restore(target, &request.meter, request.limits.restore);
+    let problem = match restored {
+        Ok(lines) => return watch(Event::Restored { lines }),
+        Err(RestoreError::Incomplete { lines, exit }) => {
+            watch(Event::Restored { lines });
+            format!("not every setting could be put back ({exit})")
+        }
+        Err(error) => error.to_string(),
+    };
+    watch(Event::Problem(archive::message::Problem {
+        severity: archive::message::Severity::Degraded,
+        text: problem,
+        mend: "run `tardy restore` as root".into(),
+    }));
+}
+
+fn manifest(target: &str, request: &RunRequest) -> Manifest {
+    Manifest {
+        archive_version: ARCHIVE_VERSION,
+        id: request.id.clone(),
+        tool_version: request.tool_version.clone(),
+        command: request.command.clone(),
+        target: target.into(),
+        started_unix_ns: unix_ns(),
+        ended_unix_ns: None,
+        state: RunState::Running,
+        problem: None,
+        settings: request.settings.clone(),
+    }
+}
+
+fn unix_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! How long each phase of a run may take before it counts as stuck.
+
+use archive::message::RunPhase;
+use archive::settings::RunSettings;
+use std::time::Duration;
+
+/// Time limits of one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimeLimits {
+    /// Longest time without a frame from the meter, in any phase.
+    pub silence: Duration,
+    pub check: Duration,
+    pub prepare: Duration,
+    pub load: Duration,
+    pub settle: Duration,
+    /// `None`: as long as frames keep coming.
+    pub measure: Option<Duration>,
+    pub collect: Duration,
+    pub restore: Duration,
+    /// From a request to stop until the measurement must have ended; also from the last word until the end.
+    pub stop: Duration,
+}
+
+impl TimeLimits {
+    /// Limits for a run of these settings. The meter reports several times a second while it measures, so `silence` of a
+    /// few ten seconds is already far beyond expectation.
+    pub fn of(settings: &RunSettings, silence: Duration) -> Self {
+        let minute = Duration::from_secs(60);
+        let settle = Duration::from_nanos(settings.settle_ns);
+        Self {
+            silence: silence.saturating_add(settle),
+            check: minute,
+            prepare: minute * 2,
+            load: minute * 2,
+            settle: settle.saturating_add(minute),
+            measure: settings.duration_ns.map(|ns| Duration::from_nanos(ns).saturating_add(minute)),
+            collect: minute * 10,
+            restore: minute,
+            stop: silence.min(minute),
+        }
+    }
+
+    /// Limit of one phase, `None` when it may take for ever.
+    pub fn phase(&self, phase: RunPhase) -> Option<Duration> {
+        match phase {
+            RunPhase::Check => Some(self.check),
+            RunPhase::Prepare => Some(self.prepare),
+            RunPhase::Load => Some(self.load),
+            RunPhase::Settle => Some(self.settle),
+            RunPhase::Measure => self.measure,
+            RunPhase::Collect => Some(self.collect),
+            RunPhase::Restore => Some(self.restore),
+        }
+    }
+}
+
+/// The phase in words, as people read it.
+pub fn phase_title(phase: RunPhase) -> &'static str {
+    match phase {
+        RunPhase::Check => "check",
+        RunPhase::Prepare => "prepare",
+        RunPhase::Load => "load",
+        RunPhase::Settle => "settle",
+        RunPhase::Measure => "measure",
+        RunPhase::Collect => "collect",
+        RunPhase::Restore => "restore",
+    }
+}

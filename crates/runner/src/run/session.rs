@@ -1,0 +1,194 @@
+//! Follows one meter from its first frame to its end: stores, tells, heeds requests to stop, and gives up on a stuck one.
+
+use super::ending::{Facts, Stuck};
+use super::limits::TimeLimits;
+use crate::event::Event;
+use crate::stop::StopRequests;
+use crate::target::{Output, RunningCommand};
+use archive::frame::{Decoder, Item};
+use archive::message::{Message, RunPhase, Severity};
+use archive::writer::RunWriter;
+use std::time::Duration;
+
+/// How often requests to stop and time limits are looked at.
+const POLL: Duration = Duration::from_millis(100);
+/// Time a stuck meter gets to react to being asked to stop.
+const LAST_CHANCE: Duration = Duration::from_secs(3);
+const EXIT_LIMIT: Duration = Duration::from_secs(10);
+
+/// A meter under way, and where its words go.
+pub struct Session<'a> {
+    command: Box<dyn RunningCommand>,
+    writer: &'a mut RunWriter,
+    limits: &'a TimeLimits,
+    stop: &'a StopRequests,
+    watch: &'a mut dyn FnMut(Event),
+    decoder: Decoder,
+    phase: Option<RunPhase>,
+    phase_since: Duration,
+    last_frame: Duration,
+    stopping_since: Option<Duration>,
+    facts: Facts,
+}
+
+impl<'a> Session<'a> {
+    pub fn new(
+        command: Box<dyn RunningCommand>,
+        writer: &'a mut RunWriter,
+        limits: &'a TimeLimits,
+        stop: &'a StopRequests,
+        watch: &'a mut dyn FnMut(Event),
+    ) -> Self {
+        Self {
+            command,
+            writer,
+            limits,
+            stop,
+            watch,
+            decoder: Decoder::default(),
+            phase: None,
+            phase_since: Duration::ZERO,
+            last_frame: Duration::ZERO,
+            stopping_since: None,
+            facts: Facts::default(),
+        }
+    }
+
+    /// Follows the meter to its end, by itself or by force.
+    pub fn follow(mut self) -> Facts {
+        loop {
+            match self.command.read(POLL) {
+                Output::Bytes(bytes) => {
+                    let items = self.decoder.push(&bytes);
+                    self.take(items);
+                }
+                Output::Quiet => {}
+                Output::Closed => break,
+            }
+            if !self.heed_requests() || !self.heed_limits() {
+                self.command.kill();
+                break;
+            }
+        }
+        self.drain();
+        self.facts.exit = self.command.wait(EXIT_LIMIT);
+        if self.facts.exit.is_none() {
+            self.command.kill();
+            self.facts.exit = self.command.wait(EXIT_LIMIT);
+        }
+        self.facts.phase = self.phase;
+        self.facts.diagnostics = self.command.diagnostics();
+        self.facts
+    }
+
+    /// What was on the way when the meter ended.
+    fn drain(&mut self) {
+        while let Output::Bytes(bytes) = self.command.read(Duration::ZERO) {
+            let items = self.decoder.push(&bytes);
+            self.take(items);
+        }
+        let rest = std::mem::take(&mut self.decoder).finish();
+        self.take(rest);
+    }
+
+    fn take(&mut self, items: Vec<Item>) {
+        for item in items {
+            if !matches!(item, Item::Garbage { .. }) {
+                self.last_frame = self.command.elapsed();
+            }
+            self.note(&item);
+            self.store(&item);
+            if let Some(event) = Event::of(&item) {
+                (self.watch)(event);
+            }
+        }
+    }
+
+    fn note(&mut self, item: &Item) {
+        match item {
+            Item::Message(Message::Phase { phase, .. }) => {
+                self.phase = Some(*phase);
+                self.phase_since = self.command.elapsed();
+            }
+            Item::Message(Message::Problem(problem)) if problem.severity == Severity::Invalid => {
+                self.facts.invalid = Some(problem.text.clone());
+            }
+            Item::Message(Message::End { ending, .. }) => self.facts.ending = Some(*ending),
+            _ => {}
+        }
+    }
+
+    fn store(&mut self, item: &Item) {
+        if self.facts.storage_failure.is_none() {
+            if let Err(error) = self.writer.store(item) {
+                self.facts.storage_failure = Some(error.to_string());
+                self.writer.release_reserve();
+                self.ask_to_stop("the archive cannot be written");
+            }
+        } else if matches!(item, Item::Message(Message::Thread { .. } | Message::Problem(_) | Message::End { .. })) {
+            // The reserve has room for the totals; without them the run would be lost although it was measured.
+            let _ = self.writer.store(item);
+        }
+    }
+
+    fn ask_to_stop(&mut self, why: &str) {
+        if self.stopping_since.is_none() {
+            self.stopping_since = Some(self.command.elapsed());
+            // A meter that no longer listens is about to end; the limits catch one that does not.
+            let _ = self.command.write(b"stop\n");
+            (self.watch)(Event::Stopping { why: why.into() });
+        }
+    }
+
+    /// Passes requests to stop on; false when it is time to kill.
+    fn heed_requests(&mut self) -> bool {
+        let requests = self.stop.count();
+        if requests == 0 {
+            return true;
+        }
+        let first = self.facts.stop_requests == 0;
+        self.facts.stop_requests = requests;
+        if first && requests == 1 {
+            self.ask_to_stop("on request");
+            return true;
+        }
+        self.facts.killed_by_request = requests > 1;
+        requests == 1
+    }
+
+    /// Looks at the time limits; false when the meter is stuck and has had its last chance.
+    fn heed_limits(&mut self) -> bool {
+        if self.facts.ending.is_some() {
+            // Its last word is said and stands; only its exit is missing.
+            return self.command.elapsed().saturating_sub(self.last_frame) < self.limits.stop;
+        }
+        if self.facts.stuck.is_none() {
+            self.facts.stuck = self.stuck();
+            if self.facts.stuck.is_none() {
+                return true;
+            }
+            self.ask_to_stop("it is stuck");
+            // An earlier request did not help; this one counts from now.
+            self.stopping_since = Some(self.command.elapsed());
+        }
+        self.stopping_since.is_some_and(|since| self.command.elapsed().saturating_sub(since) < LAST_CHANCE)
+    }
+
+    fn stuck(&self) -> Option<Stuck> {
+        let now = self.command.elapsed();
+        if now.saturating_sub(self.last_frame) >= self.limits.silence {
+            return Some(Stuck::Silent { limit: self.limits.silence });
+        }
+        let phase = self.phase.unwrap_or(RunPhase::Check);
+        let in_phase = now.saturating_sub(self.phase_since);
+        if let Some(limit) = self.limits.phase(phase)
+            && in_phase >= limit
+        {
+            return Some(Stuck::PhaseTooLong { limit });
+        }
+        let since_stop = self.stopping_since.map_or(Duration::ZERO, |since| now.saturating_sub(since));
+        let measuring = !matches!(phase, RunPhase::Collect | RunPhase::Restore);
+        let limit = self.limits.stop;
+        (measuring && since_stop >= limit).then_some(Stuck::PhaseTooLong { limit })
+    }
+}

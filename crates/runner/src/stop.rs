@@ -1,0 +1,18 @@
+//! Requests to end a run early, counted: the first asks politely, the second kills.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A counter shared between whoever hears a signal and the run.
+#[derive(Debug, Clone, Default)]
+pub struct StopRequests(Arc<AtomicUsize>);
+
+impl StopRequests {
+    pub fn request(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}

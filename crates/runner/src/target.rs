@@ -1,0 +1,116 @@
+//! A machine under test, as far as a run needs it: files go there, a command runs there with a byte stream.
+//!
+//! A backend knows nothing of runs, frames or phases. One file below `target/` a backend.
+
+pub mod fake;
+pub mod local;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use thiserror::Error;
+
+/// Why a target could not do what was asked.
+#[derive(Debug, Error)]
+pub enum TargetError {
+    #[error("failed to prepare target {target}: {why}")]
+    Prepare { target: String, why: String },
+    #[error("failed to start {program} on target {target}: {source}")]
+    Start { target: String, program: PathBuf, source: io::Error },
+    #[error("failed to copy {from} to {to} (target {target}): {source}")]
+    Copy { target: String, from: PathBuf, to: PathBuf, source: io::Error },
+}
+
+/// A program with its arguments. No shell is in between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+}
+
+/// What a read brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    Bytes(Vec<u8>),
+    /// Nothing within the time given.
+    Quiet,
+    /// The command closed its output: it ended, or the link is gone.
+    Closed,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(out, "exit status {code}"),
+            Self::Signal(signal) => write!(out, "killed by signal {signal}"),
+        }
+    }
+}
+
+/// A machine under test.
+pub trait Target {
+    /// Name in archives and messages.
+    fn name(&self) -> &str;
+
+    /// Makes the target ready for files and commands.
+    ///
+    /// # Errors
+    /// [`TargetError::Prepare`].
+    fn prepare(&mut self) -> Result<(), TargetError>;
+
+    /// Copies a file of the host to the target.
+    ///
+    /// # Errors
+    /// [`TargetError::Copy`].
+    fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError>;
+
+    /// Starts a command there.
+    ///
+    /// # Errors
+    /// [`TargetError::Start`].
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError>;
+
+    /// Copies a file of the target to the host.
+    ///
+    /// # Errors
+    /// [`TargetError::Copy`].
+    fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError>;
+
+    /// Gives the target back.
+    ///
+    /// # Errors
+    /// Whatever giving back needs; the run is archived by then.
+    fn close(&mut self) -> Result<(), TargetError>;
+}
+
+/// A command under way on a target.
+pub trait RunningCommand {
+    /// Writes to its standard input.
+    ///
+    /// # Errors
+    /// When the command no longer listens.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits for output, no longer than `wait`.
+    fn read(&mut self, wait: Duration) -> Output;
+
+    /// The last lines of its standard error so far, oldest first, bounded in number and length.
+    fn diagnostics(&mut self) -> Vec<String>;
+
+    /// Ends it at once; what it changed stays changed.
+    fn kill(&mut self);
+
+    /// Closes its input and waits for its end; `None` when it has not ended by then.
+    fn wait(&mut self, limit: Duration) -> Option<Exit>;
+
+    /// Time since it was started, as the host counts it.
+    fn elapsed(&self) -> Duration;
+}

@@ -1,0 +1,198 @@
+//! A scripted target with its own clock: commands answer from a script and nothing waits.
+
+use super::{Command, Exit, Output, RunningCommand, Target, TargetError};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What a scripted command does next.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Writes these bytes to its output.
+    Say(Vec<u8>),
+    /// Writes a line to its standard error.
+    Complain(String),
+    /// Lets this much time pass in silence.
+    Pass(Duration),
+    /// Goes on when its input has this line; until then time passes.
+    Await(String),
+    /// Never does anything again, but lives.
+    Hang,
+}
+
+/// What a scripted command does from start to end.
+#[derive(Debug, Clone)]
+pub struct Script {
+    pub steps: Vec<Step>,
+    pub exit: Exit,
+}
+
+/// What happened on the fake target, readable after the run.
+#[derive(Debug, Default)]
+pub struct FakeLog {
+    pub started: Vec<Command>,
+    /// Everything written to the input of commands.
+    pub input: Vec<u8>,
+    pub sent: Vec<(PathBuf, PathBuf)>,
+    pub fetched: Vec<(PathBuf, PathBuf)>,
+    pub kills: usize,
+    pub closed: bool,
+}
+
+/// A target whose commands follow scripts, one script a command, in order.
+#[derive(Debug, Default)]
+pub struct FakeTarget {
+    pub scripts: VecDeque<Script>,
+    /// [`Target::prepare`] fails with this.
+    pub refusal: Option<String>,
+    pub log: Rc<RefCell<FakeLog>>,
+}
+
+impl FakeTarget {
+    pub fn new(scripts: impl IntoIterator<Item = Script>) -> Self {
+        Self { scripts: scripts.into_iter().collect(), ..Self::default() }
+    }
+}
+
+impl Target for FakeTarget {
+    fn name(&self) -> &str {
+        "fake"
+    }
+
+    fn prepare(&mut self) -> Result<(), TargetError> {
+        match self.refusal.clone() {
+            Some(why) => Err(TargetError::Prepare { target: "fake".into(), why }),
+            None => Ok(()),
+        }
+    }
+
+    fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        self.log.borrow_mut().sent.push((from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
+        self.log.borrow_mut().started.push(command.clone());
+        let script = self.scripts.pop_front().ok_or_else(|| TargetError::Start {
+            target: "fake".into(),
+            program: command.program.clone(),
+            source: io::Error::from(io::ErrorKind::NotFound),
+        })?;
+        Ok(Box::new(FakeCommand {
+            steps: script.steps.into(),
+            exit: script.exit,
+            killed: false,
+            unread: String::new(),
+            lines: Vec::new(),
+            clock: Cell::new(Duration::ZERO),
+            log: Rc::clone(&self.log),
+        }))
+    }
+
+    fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        self.log.borrow_mut().fetched.push((from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), TargetError> {
+        self.log.borrow_mut().closed = true;
+        Ok(())
+    }
+}
+
+struct FakeCommand {
+    steps: VecDeque<Step>,
+    exit: Exit,
+    killed: bool,
+    unread: String,
+    lines: Vec<String>,
+    clock: Cell<Duration>,
+    log: Rc<RefCell<FakeLog>>,
+}
+
+impl FakeCommand {
+    fn pass(&self, time: Duration) {
+        self.clock.set(self.clock.get() + time);
+    }
+}
+
+impl RunningCommand for FakeCommand {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.killed || self.steps.is_empty() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        self.unread.push_str(&String::from_utf8_lossy(bytes));
+        self.log.borrow_mut().input.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&mut self, wait: Duration) -> Output {
+        if self.killed {
+            return Output::Closed;
+        }
+        loop {
+            match self.steps.front_mut() {
+                None => return Output::Closed,
+                Some(Step::Say(bytes)) => {
+                    let said = std::mem::take(bytes);
+                    self.steps.pop_front();
+                    return Output::Bytes(said);
+                }
+                Some(Step::Complain(line)) => {
+                    self.lines.push(std::mem::take(line));
+                    self.steps.pop_front();
+                }
+                Some(Step::Pass(left)) if *left <= wait => {
+                    let left = *left;
+                    self.steps.pop_front();
+                    self.pass(left);
+                    return Output::Quiet;
+                }
+                Some(Step::Pass(left)) => {
+                    *left -= wait;
+                    self.pass(wait);
+                    return Output::Quiet;
+                }
+                Some(Step::Await(line)) => {
+                    if self.unread.lines().any(|written| written == line) {
+                        self.steps.pop_front();
+                    } else {
+                        self.pass(wait);
+                        return Output::Quiet;
+                    }
+                }
+                Some(Step::Hang) => {
+                    self.pass(wait);
+                    return Output::Quiet;
+                }
+            }
+        }
+    }
+
+    fn diagnostics(&mut self) -> Vec<String> {
+        self.lines.clone()
+    }
+
+    fn kill(&mut self) {
+        self.killed = true;
+        self.log.borrow_mut().kills += 1;
+    }
+
+    fn wait(&mut self, limit: Duration) -> Option<Exit> {
+        if self.killed {
+            return Some(Exit::Signal(9));
+        }
+        if self.steps.is_empty() {
+            return Some(self.exit);
+        }
+        self.pass(limit);
+        None
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock.get()
+    }
+}
