@@ -75,6 +75,9 @@ pub struct LoadReport {
     pub unit: String,
     pub progress: u64,
     pub alive: bool,
+    /// Why it is not alive; empty while it is.
+    #[serde(default)]
+    pub detail: String,
 }
 
 /// How the measurement ended, as the meter knows it.

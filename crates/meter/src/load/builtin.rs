@@ -1,0 +1,117 @@
+//! The table of built-in loads.
+
+use super::crew::Crew;
+use super::place::Room;
+use super::{copy, dentry, fault, messaging, spin};
+use std::io;
+
+/// A load that needs no package on the target.
+pub struct BuiltinLoad {
+    pub name: &'static str,
+    /// What one unit of its progress is.
+    pub unit: &'static str,
+    /// One line for a list of loads.
+    pub what: &'static str,
+    /// What a number of workers counts.
+    pub worker: &'static str,
+    pub(super) parts: &'static [&'static str],
+    pub(super) room: Room,
+    pub(super) workers_default: fn(cpus: u32) -> u32,
+    /// Forks the workers into the crew.
+    pub(super) start: fn(&mut Crew) -> io::Result<()>,
+}
+
+static BUILTIN: [BuiltinLoad; 6] = [
+    BuiltinLoad {
+        name: "messaging",
+        unit: "messages",
+        what: "groups of 20 senders and 20 receivers exchange 100-byte messages over socket pairs",
+        worker: "group",
+        parts: &[],
+        room: Room::None,
+        workers_default: |cpus| cpus.min(16),
+        start: messaging::start,
+    },
+    BuiltinLoad {
+        name: "dentry",
+        unit: "entries",
+        what: "create, look up and delete thousands of directory entries",
+        worker: "process",
+        parts: &[],
+        room: Room::Entries,
+        workers_default: |cpus| cpus.min(8),
+        start: dentry::start,
+    },
+    BuiltinLoad {
+        name: "copy",
+        unit: "bytes",
+        what: "copy a file of up to 64 MB over and over, with write-back to the disk",
+        worker: "process",
+        parts: &[],
+        room: Room::Bytes,
+        workers_default: |_| 1,
+        start: copy::start,
+    },
+    BuiltinLoad {
+        name: "fault",
+        unit: "faults",
+        what: "map memory, touch every page, unmap it",
+        worker: "process",
+        parts: &[],
+        room: Room::None,
+        workers_default: |cpus| cpus,
+        start: fault::start,
+    },
+    BuiltinLoad {
+        name: "cpu",
+        unit: "rounds",
+        what: "compute with integers without pause",
+        worker: "process",
+        parts: &[],
+        room: Room::None,
+        workers_default: |cpus| cpus,
+        start: spin::start,
+    },
+    BuiltinLoad {
+        name: "mix",
+        unit: "as its parts",
+        what: "messaging, dentry and copy together, reported one by one",
+        worker: "worker of each part",
+        parts: &["messaging", "dentry", "copy"],
+        room: Room::None,
+        workers_default: |_| 0,
+        start: |_| Err(io::Error::other("`mix` is started part by part")),
+    },
+];
+
+/// Every built-in load, in the order to show them.
+pub fn builtin_names() -> &'static [BuiltinLoad] {
+    &BUILTIN
+}
+
+pub(super) fn find(name: &str) -> Option<&'static BuiltinLoad> {
+    BUILTIN.iter().find(|load| load.name == name)
+}
+
+pub(super) fn names_joined() -> String {
+    BUILTIN.iter().map(|load| load.name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_mix_is_a_load_of_its_own() {
+        for part in BUILTIN.iter().flat_map(|load| load.parts) {
+            assert!(find(part).is_some_and(|load| load.parts.is_empty()), "{part}");
+        }
+    }
+
+    #[test]
+    fn every_load_that_runs_by_itself_has_workers_on_one_cpu() {
+        for load in BUILTIN.iter().filter(|load| load.parts.is_empty()) {
+            assert!((load.workers_default)(1) >= 1, "{}", load.name);
+        }
+    }
+}

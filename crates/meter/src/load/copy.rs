@@ -1,0 +1,118 @@
+//! Copying a big file: page cache, block layer and memory bandwidth.
+//!
+//! Both files have no name from the start, so that nothing stays behind however the load ends.
+
+use super::crew::Crew;
+use super::place;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Size of one file, where there is room.
+const FILE_BYTES: u64 = 64 << 20;
+const CHUNK_BYTES: usize = 128 << 10;
+/// Data handed to the disk at a time: small enough that a slow card still shows progress every second.
+const WRITE_BACK_BYTES: u64 = 4 << 20;
+
+pub fn start(crew: &mut Crew) -> io::Result<()> {
+    let place = crew.place()?;
+    let workers = crew.workers.max(1);
+    // A quarter of what is free for all files together leaves the rest of the system unharmed.
+    let file_bytes = (place::free_bytes(place)? / (8 * u64::from(workers))).min(FILE_BYTES);
+    if file_bytes < CHUNK_BYTES as u64 {
+        return Err(io::Error::new(io::ErrorKind::StorageFull, "there is no room for two files of 128 kB per worker"));
+    }
+    for _ in 0..workers {
+        let source = place::nameless_file(place)?;
+        let target = place::nameless_file(place)?;
+        crew.fork("load-copy", |counter| work(source, target, file_bytes, counter))?;
+    }
+    Ok(())
+}
+
+fn work(mut source: File, mut target: File, file_bytes: u64, counter: &AtomicU64) -> io::Error {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    if let Err(error) = fill(&mut source, file_bytes, &mut chunk, counter) {
+        return error;
+    }
+    loop {
+        if let Err(error) = copy(&mut source, &mut target, &mut chunk, counter) {
+            return error;
+        }
+    }
+}
+
+/// Writes data that does not compress to nothing.
+fn fill(source: &mut File, file_bytes: u64, chunk: &mut [u8], counter: &AtomicU64) -> io::Result<()> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for word in chunk.chunks_exact_mut(8) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        word.copy_from_slice(&state.to_ne_bytes());
+    }
+    for _ in 0..file_bytes / chunk.len() as u64 {
+        source.write_all(chunk)?;
+        counter.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Copies the whole source over the emptied target.
+fn copy(source: &mut File, target: &mut File, chunk: &mut [u8], counter: &AtomicU64) -> io::Result<()> {
+    target.set_len(0)?;
+    target.seek(SeekFrom::Start(0))?;
+    source.seek(SeekFrom::Start(0))?;
+    let mut copied = 0;
+    let mut handed_over = 0;
+    loop {
+        let length = source.read(chunk)?;
+        if length == 0 {
+            return Ok(());
+        }
+        target.write_all(&chunk[..length])?;
+        copied += length as u64;
+        counter.fetch_add(length as u64, Ordering::Relaxed);
+        if copied - handed_over >= WRITE_BACK_BYTES {
+            start_write_back(target, handed_over, copied - handed_over);
+            handed_over = copied;
+        }
+    }
+}
+
+/// Asks the kernel to begin writing; a file system without a disk has nothing to do and may refuse.
+fn start_write_back(file: &File, offset: u64, length: u64) {
+    // SAFETY: takes numbers only, and the descriptor is open for the length of the call.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), offset as i64, length as i64, libc::SYNC_FILE_RANGE_WRITE) };
+}
+
+/// Whether `place` has room for files of at least 1 MB.
+pub fn enough_room(place: &Path, workers: u32) -> bool {
+    place::free_bytes(place).is_ok_and(|free| free / (8 * u64::from(workers.max(1))) >= 1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_equals_its_source() {
+        let mut source = tempfile::tempfile().expect("a file");
+        let mut target = tempfile::tempfile().expect("a file");
+        let counter = AtomicU64::new(0);
+        let mut chunk = vec![0; 4096];
+        fill(&mut source, 5 << 20, &mut chunk, &counter).expect("room");
+        copy(&mut source, &mut target, &mut chunk, &counter).expect("room");
+        copy(&mut source, &mut target, &mut chunk, &counter).expect("room");
+        assert_eq!(counter.load(Ordering::Relaxed), 15 << 20);
+        let contents = |file: &mut File| {
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(0)).expect("a start");
+            file.read_to_end(&mut bytes).expect("bytes");
+            bytes
+        };
+        assert!(contents(&mut source) == contents(&mut target));
+    }
+}

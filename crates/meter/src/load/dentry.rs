@@ -1,0 +1,88 @@
+//! Directory entries: the name cache, its locks and RCU work of the file system.
+//!
+//! Each worker fills a directory of its own with empty files, looks up as many names that do not exist (the kernel
+//! remembers those too), and deletes the files in reverse order.
+
+use super::crew::Crew;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, unlinkat};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Entries one worker has at a time, at most.
+pub const ENTRIES: u32 = 2048;
+
+pub fn start(crew: &mut Crew) -> io::Result<()> {
+    let place = crew.place()?;
+    for number in 0..crew.workers.max(1) {
+        let directory = place.join(number.to_string());
+        crew.fork("load-dentry", |counter| work(&directory, counter))?;
+    }
+    Ok(())
+}
+
+fn work(path: &Path, counter: &AtomicU64) -> io::Error {
+    let open = || {
+        mkdirat(CWD, path, Mode::RWXU)?;
+        openat(CWD, path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    };
+    let directory = match open() {
+        Ok(directory) => directory,
+        Err(error) => return error.into(),
+    };
+    loop {
+        if let Err(error) = round(directory.as_fd(), ENTRIES, counter) {
+            return error;
+        }
+    }
+}
+
+/// Creates and deletes up to `entries` files and counts each of them once. A full file system only shortens the round.
+fn round(directory: BorrowedFd, entries: u32, counter: &AtomicU64) -> io::Result<()> {
+    let create = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let mut created = 0;
+    while created < entries {
+        match openat(directory, name(created, 'e').as_str(), create, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => drop(file),
+            Err(Errno::NOSPC | Errno::DQUOT) if created > 0 => break,
+            Err(error) => return Err(error.into()),
+        }
+        created += 1;
+    }
+    for number in 0..created {
+        let _ = rustix::fs::statat(directory, name(number, 'n').as_str(), AtFlags::empty());
+    }
+    for number in (0..created).rev() {
+        unlinkat(directory, name(number, 'e').as_str(), AtFlags::empty())?;
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Names long enough that the kernel keeps them outside the entry, neighbours far apart in the hash.
+fn name(number: u32, kind: char) -> String {
+    format!("{kind}{:064x}", u128::from(number.reverse_bits()) << 32 | u128::from(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_counts_every_entry_and_leaves_none() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = std::fs::File::open(directory.path()).expect("an open directory");
+        let counter = AtomicU64::new(0);
+        round(file.as_fd(), 50, &counter).expect("a round");
+        assert_eq!(counter.load(Ordering::Relaxed), 50);
+        assert_eq!(std::fs::read_dir(directory.path()).expect("a listing").count(), 0);
+    }
+
+    #[test]
+    fn names_differ() {
+        let names: std::collections::HashSet<_> = (0..ENTRIES).map(|number| name(number, 'e')).collect();
+        assert_eq!(names.len(), ENTRIES as usize);
+    }
+}

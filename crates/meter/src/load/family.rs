@@ -1,0 +1,111 @@
+//! The processes below a supervisor, found in /proc: how much CPU time they used, and their end.
+
+use crate::environment::task_stat::TaskStat;
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
+use std::collections::HashSet;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Every process on this machine.
+fn processes() -> Vec<TaskStat> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbered = entries.filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
+    numbered.filter_map(|entry| TaskStat::parse(&std::fs::read(entry.path().join("stat")).ok()?)).collect()
+}
+
+/// Children, grandchildren and so on of process `root`, itself excepted.
+pub fn descendants(root: i32) -> Vec<TaskStat> {
+    below(root, processes())
+}
+
+fn below(root: i32, mut others: Vec<TaskStat>) -> Vec<TaskStat> {
+    let mut family = HashSet::from([root]);
+    let mut found = Vec::new();
+    loop {
+        let (children, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|task| family.contains(&task.parent));
+        if children.is_empty() {
+            return found;
+        }
+        family.extend(children.iter().map(|task| task.pid));
+        found.extend(children);
+        others = rest;
+    }
+}
+
+/// CPU time used below this process, the dead whose end was waited for included, in clock ticks.
+pub fn ticks_below_me() -> u64 {
+    let own = getpid().as_raw_pid();
+    let all = processes();
+    let buried = all.iter().find(|task| task.pid == own).map_or(0, |task| task.ticks_of_children);
+    buried + below(own, all).iter().map(|task| task.ticks + task.ticks_of_children).sum::<u64>()
+}
+
+/// A child of this process that ended.
+pub struct Ended {
+    pub pid: Pid,
+    pub how: String,
+}
+
+/// The next child that has ended. `Ok(None)`: all that are left are alive; an error: there is no child.
+pub fn next_ended() -> io::Result<Option<Ended>> {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => {
+                let how = match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => format!("ended with exit status {code}"),
+                    (None, Some(signal)) => format!("was killed by signal {signal}"),
+                    (None, None) => continue,
+                };
+                return Ok(Some(Ended { pid, how }));
+            }
+            Ok(None) => return Ok(None),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Kills everything below this process and waits until it is gone, `patience` at most.
+///
+/// Repeats because a process may fork between being seen and being killed; as the subreaper this process inherits
+/// whatever such a child leaves behind.
+pub fn end(patience: Duration) {
+    let give_up = Instant::now() + patience;
+    loop {
+        for task in descendants(getpid().as_raw_pid()) {
+            if let Some(pid) = Pid::from_raw(task.pid) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        loop {
+            match next_ended() {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+        if Instant::now() >= give_up {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generations_are_followed_in_any_order() {
+        let task = |pid, parent| TaskStat { pid, parent, ..TaskStat::default() };
+        let all = vec![task(40, 30), task(1, 0), task(30, 20), task(20, 10), task(21, 1), task(10, 1)];
+        let mut found: Vec<_> = below(10, all).iter().map(|task| task.pid).collect();
+        found.sort();
+        assert_eq!(found, [20, 30, 40]);
+    }
+
+    #[test]
+    fn this_process_is_among_the_processes() {
+        assert!(processes().iter().any(|task| task.pid == getpid().as_raw_pid()));
+    }
+}

@@ -1,0 +1,46 @@
+//! Tells a load that works from one that only exists.
+
+use std::time::{Duration, Instant};
+
+/// How long a load may stand still before it counts as dead.
+pub const PATIENCE: Duration = Duration::from_secs(2);
+
+/// When progress was last seen.
+#[derive(Debug)]
+pub struct Pulse {
+    progress: u64,
+    since: Instant,
+}
+
+impl Pulse {
+    pub fn new(now: Instant) -> Self {
+        Self { progress: 0, since: now }
+    }
+
+    /// Notes the progress seen `now`; false when it has not changed for as long as [`PATIENCE`].
+    pub fn beats(&mut self, progress: u64, now: Instant) -> bool {
+        if progress != self.progress {
+            *self = Self { progress, since: now };
+            return true;
+        }
+        now.saturating_duration_since(self.since) < PATIENCE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_dead_after_standing_still_and_alive_again_when_it_moves() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut pulse = Pulse::new(start);
+        assert!(pulse.beats(0, at(1999)));
+        assert!(!pulse.beats(0, at(2000)));
+        assert!(pulse.beats(1, at(2500)));
+        assert!(pulse.beats(1, at(4499)));
+        assert!(!pulse.beats(1, at(4500)));
+        assert!(pulse.beats(2, at(9000)));
+    }
+}

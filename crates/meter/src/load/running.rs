@@ -1,0 +1,242 @@
+//! The meter's side of its loads: start them, ask how they do, end them.
+
+use super::builtin::{self, BuiltinLoad};
+use super::counters::Counters;
+use super::place::{self, Room};
+use super::pulse::{PATIENCE, Pulse};
+use super::{LoadError, family};
+use archive::message::LoadReport;
+use archive::settings::LoadRequest;
+use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::io::{self, PipeWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// A supervisor gets this long to end its workers and to tidy up before it is killed itself.
+const STOP_PATIENCE: Duration = Duration::from_secs(4);
+/// What is quoted of a load's complaints.
+const QUOTE_BYTES: u64 = 400;
+/// Complaints kept in memory; a load that writes without end must not fill it.
+const COMPLAINTS_BYTES_MAX: u64 = 256 << 10;
+
+/// The loads of one run. Dropping it ends them too.
+#[derive(Default)]
+pub struct RunningLoads {
+    loads: Vec<Running>,
+}
+
+struct Running {
+    name: String,
+    unit: &'static str,
+    counters: Counters,
+    supervisor: Child,
+    /// Closing it ends the load.
+    life: Option<PipeWriter>,
+    /// What the load wrote to standard error.
+    complaints: File,
+    pulse: Pulse,
+    /// Directory to remove should the supervisor be killed before it can.
+    directory: Option<PathBuf>,
+    ended: Option<ExitStatus>,
+}
+
+impl RunningLoads {
+    /// Starts every requested load, or none.
+    pub fn start(requests: &[LoadRequest]) -> Result<Self, LoadError> {
+        Self::start_with(Path::new("/proc/self/exe"), requests)
+    }
+
+    /// As [`Self::start`], with the path of the meter's executable.
+    pub fn start_with(executable: &Path, requests: &[LoadRequest]) -> Result<Self, LoadError> {
+        let mut started = Self::default();
+        for request in requests {
+            match request {
+                LoadRequest::Builtin { name, workers } => {
+                    let load = builtin::find(name).ok_or_else(|| LoadError::Unknown { name: name.clone() })?;
+                    let parts = load.parts.iter().filter_map(|part| builtin::find(part));
+                    let whole = Some(load).filter(|load| load.parts.is_empty());
+                    for load in parts.chain(whole) {
+                        started.loads.push(start_builtin(executable, load, *workers)?);
+                    }
+                }
+                LoadRequest::Command { line } if line.trim().is_empty() => return Err(LoadError::EmptyCommand),
+                LoadRequest::Command { line } => {
+                    started.loads.push(spawn(executable, line, "CPU ticks", &["--command", line], None)?)
+                }
+            }
+        }
+        Ok(started)
+    }
+
+    /// How every load does now; does not wait. To be asked about once a second.
+    pub fn sample(&mut self) -> Vec<LoadReport> {
+        self.loads.iter_mut().map(Running::report).collect()
+    }
+
+    /// Processes of all loads: the supervisors and everything below them.
+    pub fn pids(&self) -> Vec<i32> {
+        let supervisors = self.loads.iter().filter(|load| load.ended.is_none()).map(|load| load.supervisor.id() as i32);
+        supervisors
+            .flat_map(|pid| {
+                std::iter::once(pid).chain(family::descendants(pid).iter().map(|task| task.pid)).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// Reports a last time, then ends every load and waits until none of its processes and files is left.
+    pub fn stop(mut self) -> Vec<LoadReport> {
+        self.sample()
+    }
+}
+
+impl Drop for RunningLoads {
+    fn drop(&mut self) {
+        for load in &mut self.loads {
+            load.life = None;
+        }
+        let give_up = Instant::now() + STOP_PATIENCE;
+        for load in &mut self.loads {
+            load.end(give_up);
+        }
+    }
+}
+
+fn start_builtin(executable: &Path, load: &'static BuiltinLoad, workers: u32) -> Result<Running, LoadError> {
+    let cpus = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
+    let workers = if workers == 0 { (load.workers_default)(cpus) } else { workers };
+    let name = || load.name.to_string();
+    let place = place::choose(load.room, workers).map_err(|source| LoadError::Place { name: name(), source })?;
+    let workers = workers.to_string();
+    let mut arguments = vec![load.name, "--workers", &workers];
+    let path = place.as_ref().map(|place| place.to_string_lossy());
+    if let Some(path) = &path {
+        arguments.extend(["--place", path]);
+    }
+    let parent = place.as_deref().filter(|_| load.room == Room::Entries);
+    spawn(executable, load.name, load.unit, &arguments, parent)
+}
+
+fn spawn(
+    executable: &Path,
+    name: &str,
+    unit: &'static str,
+    arguments: &[&str],
+    directory_parent: Option<&Path>,
+) -> Result<Running, LoadError> {
+    let shared = |source: io::Error| LoadError::Counters { name: name.into(), source };
+    let (counters_file, counters) = Counters::create().map_err(shared)?;
+    let complaints = memfd_create(c"load-complaints", MemfdFlags::CLOEXEC).map_err(|error| shared(error.into()))?;
+    // Several processes write to it, and it is cut when it grows.
+    fcntl_setfl(&complaints, OFlags::APPEND).map_err(|error| shared(error.into()))?;
+    let complaints = File::from(complaints);
+    let (life_end, life) = io::pipe().map_err(shared)?;
+    let start = |executable: &Path| {
+        let mut command = Command::new(executable);
+        command.arg0("tardy-meter").args(["load", "--supervised"]).args(arguments).process_group(0);
+        command.stdin(life_end.try_clone()?).stdout(Stdio::from(counters_file.try_clone()?));
+        command.stderr(complaints.try_clone()?).spawn()
+    };
+    // /proc/self/exe is this very file even when an update replaced it; some sandboxes do not let it be run.
+    let supervisor = start(executable).or_else(|error| {
+        std::env::current_exe().and_then(|path| if path == executable { Err(error) } else { start(&path) })
+    });
+    let supervisor = supervisor.map_err(|source| LoadError::Spawn {
+        name: name.into(),
+        executable: executable.display().to_string(),
+        source,
+    })?;
+    Ok(Running {
+        name: name.into(),
+        unit,
+        counters,
+        directory: directory_parent.map(|parent| place::own_directory(parent, supervisor.id())),
+        supervisor,
+        life: Some(life),
+        complaints,
+        pulse: Pulse::new(Instant::now()),
+        ended: None,
+    })
+}
+
+impl Running {
+    fn report(&mut self) -> LoadReport {
+        self.notice_end();
+        self.cut_complaints();
+        let progress = self.counters.total();
+        let beats = self.pulse.beats(progress, Instant::now());
+        let detail = match self.ended {
+            Some(status) => self.how_it_ended(status),
+            None if !beats => format!("no progress for {} s", PATIENCE.as_secs()),
+            None => String::new(),
+        };
+        LoadReport { name: self.name.clone(), unit: self.unit.into(), progress, alive: detail.is_empty(), detail }
+    }
+
+    fn notice_end(&mut self) -> bool {
+        if self.ended.is_none() {
+            self.ended = self.supervisor.try_wait().ok().flatten();
+        }
+        self.ended.is_some()
+    }
+
+    fn how_it_ended(&self, status: ExitStatus) -> String {
+        let quote = String::from_utf8_lossy(&self.complaints_tail()).into_owned();
+        let lines: Vec<_> = quote.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let quote = lines[lines.len().saturating_sub(3)..].join("; ");
+        match (status.signal(), quote.is_empty()) {
+            (Some(signal), true) => format!("its supervisor was killed by signal {signal}"),
+            (Some(signal), false) => format!("its supervisor was killed by signal {signal}; {quote}"),
+            (None, true) => "it ended".into(),
+            (None, false) => quote,
+        }
+    }
+
+    fn complaints_tail(&self) -> Vec<u8> {
+        let size = self.complaints.metadata().map_or(0, |metadata| metadata.len());
+        let mut tail = vec![0; size.min(QUOTE_BYTES) as usize];
+        let length = self.complaints.read_at(&mut tail, size.saturating_sub(QUOTE_BYTES)).unwrap_or(0);
+        tail.truncate(length);
+        tail
+    }
+
+    fn cut_complaints(&mut self) {
+        if self.complaints.metadata().is_ok_and(|metadata| metadata.len() > COMPLAINTS_BYTES_MAX) {
+            let tail = self.complaints_tail();
+            let _ = self.complaints.set_len(0);
+            let _ = self.complaints.write_all(&tail);
+        }
+    }
+
+    /// Waits for the supervisor, whose pipe is closed by now, and does its work should it not come to it.
+    fn end(&mut self, give_up: Instant) {
+        while !self.notice_end() && Instant::now() < give_up {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if self.ended.is_some_and(|status| status.code().is_some()) {
+            return;
+        }
+        let command = Pid::from_raw(self.counters.group().load(Ordering::Relaxed));
+        for group in [command, Pid::from_raw(self.supervisor.id() as i32)].into_iter().flatten() {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        self.ended = self.ended.or_else(|| self.supervisor.wait().ok());
+        self.remove_directory();
+    }
+
+    /// Workers that were just killed may add to the directory for a moment.
+    fn remove_directory(&self) {
+        let Some(directory) = &self.directory else { return };
+        for _ in 0..100 {
+            match std::fs::remove_dir_all(directory) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => std::thread::sleep(Duration::from_millis(5)),
+                _ => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The process between the meter and the workers of one load.
+//!
+//! Its standard input is a pipe that carries nothing: it closes when the meter stops the load or dies. Its standard
+//! output is the file of the shared counters, its standard error a file that the meter quotes from. A pipe serves better
+//! than the parent-death signal here: that signal also comes when only the *thread* ends that started the supervisor, and
+//! it leaves no time to remove files. The workers, started by the supervisor's single thread, do have it.
+
+use super::builtin::BuiltinLoad;
+use super::counters::Counters;
+use super::crew::{Crew, fork_worker};
+use super::family::{self, Ended};
+use super::ordinary::become_ordinary;
+use super::place::{OwnDirectory, Room};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, getpid, set_child_subreaper, setpgid};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often the supervisor looks after its children.
+const WATCH_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+const END_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What one supervisor runs.
+pub enum Work {
+    Builtin { load: &'static BuiltinLoad, workers: u32, place: Option<PathBuf> },
+    Command { line: String },
+}
+
+/// Runs the load until standard input closes or the load ends; returns the exit code.
+pub fn supervise(work: Work) -> i32 {
+    let name = match &work {
+        Work::Builtin { load, .. } => format!("load-{}", load.name),
+        Work::Command { .. } => "load-command".into(),
+    };
+    let _ = rustix::thread::set_name(&std::ffi::CString::new(name).unwrap_or_default());
+    let result = prepare().and_then(|(life, counters)| run(&work, life, &counters));
+    family::end(END_PATIENCE);
+    match result {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("{error}");
+            1
+        }
+    }
+}
+
+/// Takes over the standard streams, so that no worker and no command holds or writes to them.
+fn prepare() -> io::Result<(OwnedFd, Counters)> {
+    let life = io::stdin().as_fd().try_clone_to_owned()?;
+    let counters = Counters::open(io::stdout())?;
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    become_ordinary()?;
+    // Grandchildren whose parents ended come to this process, which can then still end them.
+    set_child_subreaper(Some(getpid()))?;
+    Ok((life, counters))
+}
+
+fn run(work: &Work, life: OwnedFd, counters: &Counters) -> io::Result<()> {
+    match work {
+        Work::Builtin { load, workers, place } => {
+            let own = match (load.room, place) {
+                (Room::Entries, Some(parent)) => Some(OwnDirectory::create(parent)?),
+                _ => None,
+            };
+            let place = own.as_ref().map(|own| own.path.as_path()).or(place.as_deref());
+            let started = (load.start)(&mut Crew::new(*workers, place, counters));
+            let result = started.and_then(|()| watch_workers(&life));
+            // Before the directory goes: a worker still alive would fill it again.
+            family::end(END_PATIENCE);
+            result
+        }
+        Work::Command { line } => {
+            let shell = start_command(line, counters)?;
+            watch_command(shell, &life, counters)
+        }
+    }
+}
+
+/// Waits a little; true once the meter wants this load no more.
+fn dismissed(life: &OwnedFd) -> io::Result<bool> {
+    match poll(&mut [PollFd::new(life, PollFlags::IN)], Some(&WATCH_INTERVAL)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A built-in load is whole or it is broken: the first worker that ends ends it.
+fn watch_workers(life: &OwnedFd) -> io::Result<()> {
+    while !dismissed(life)? {
+        if let Some(Ended { pid, how }) = family::next_ended()? {
+            return Err(io::Error::other(format!("worker {} {how}", pid.as_raw_pid())));
+        }
+    }
+    Ok(())
+}
+
+/// Starts the shell in a process group of its own: `kill 0` in a script must not reach the supervisor.
+fn start_command(line: &str, counters: &Counters) -> io::Result<Pid> {
+    let shell = fork_worker("load-command", || {
+        let _ = setpgid(None, None);
+        let error = std::process::Command::new("/bin/sh").arg("-c").arg(line).exec();
+        eprintln!("/bin/sh: {error}");
+        127
+    })?;
+    // Both sides set the group, so that it stands whoever runs first; the child may have started its program by now.
+    let _ = setpgid(Some(shell), Some(shell));
+    counters.group().store(shell.as_raw_pid(), Ordering::Relaxed);
+    Ok(shell)
+}
+
+/// A command lives as long as any process it started, and its progress is the CPU time they use.
+fn watch_command(shell: Pid, life: &OwnedFd, counters: &Counters) -> io::Result<()> {
+    let mut ticks_last = 0;
+    let mut outcome = String::from("ended");
+    while !dismissed(life)? {
+        let ticks = family::ticks_below_me();
+        // Time of a child that nobody waited for disappears from the sum; what is left must not look like a standstill.
+        counters.worker(0).fetch_add(ticks.saturating_sub(ticks_last), Ordering::Relaxed);
+        ticks_last = ticks;
+        loop {
+            match family::next_ended() {
+                Ok(Some(ended)) if ended.pid == shell => outcome = ended.how,
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return Err(io::Error::other(format!("the command {outcome}"))),
+            }
+        }
+    }
+    Ok(())
+}
