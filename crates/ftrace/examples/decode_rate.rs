@@ -3,6 +3,7 @@
 
 use std::error::Error;
 
+use ftrace::print_fmt::EventPrinter;
 use ftrace::trace_dat::{TraceFile, TraceItem};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,6 +28,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         report("decode + merge", by_id.iter().sum(), gaps, cpu_time_ns() - begin_ns);
         std::hint::black_box(busy_pid_sum);
+    }
+    if std::env::args().nth(2).as_deref() == Some("text") {
+        let begin_ns = cpu_time_ns();
+        let mut printer = EventPrinter::new(&file.metadata);
+        let mut text = String::new();
+        let (mut events, mut bytes) = (0, 0u64);
+        for item in file.merged() {
+            if let TraceItem::Record(record) = item {
+                printer.print(&record, &mut text);
+                text.push('\n');
+                events += 1;
+            }
+            if text.len() > 1 << 20 {
+                bytes += text.len() as u64;
+                text.clear();
+            }
+        }
+        report("decode + merge + text", events, 0, cpu_time_ns() - begin_ns);
+        println!("{bytes} bytes of text");
     }
     Ok(())
 }

@@ -1,1 +1,163 @@
 //! Events as text for people.
+//!
+//! The kernel describes each event's text as C: a printf format and expressions over its fields. Enough of that is
+//! interpreted here for nearly every event; one that is not prints as `name=value` of its fields.
+
+mod conversion;
+mod digits;
+mod expression;
+mod lexer;
+mod parser;
+mod value;
+
+use crate::format::{EventFormat, Storage};
+use crate::metadata::Metadata;
+use crate::trace_dat::Record;
+
+use self::conversion::Piece;
+use self::expression::Expression;
+use self::value::Context;
+
+/// Prints the events of one trace. Each event's format is understood once, when it is first met.
+#[derive(Debug)]
+pub struct EventPrinter<'m> {
+    metadata: &'m Metadata,
+    /// By event number.
+    templates: Vec<Option<Template>>,
+}
+
+/// How the text of one event is made.
+#[derive(Debug)]
+enum Template {
+    Interpreted {
+        pieces: Vec<Piece>,
+        arguments: Vec<Expression>,
+    },
+    /// `name=value` of each field.
+    Fields,
+    /// The message alone; where a marker was written from is always the same kernel function.
+    Marker,
+    /// One line for each caller.
+    Stack,
+}
+
+impl<'m> EventPrinter<'m> {
+    pub fn new(metadata: &'m Metadata) -> EventPrinter<'m> {
+        EventPrinter { metadata, templates: Vec::new() }
+    }
+
+    /// Name of the event of a record, or nothing when its format is not in the trace.
+    pub fn name(&self, record: &Record<'_>) -> Option<&'m str> {
+        self.metadata.formats.by_id(record.id).map(|format| format.name.as_str())
+    }
+
+    /// Appends the text of the record's own fields: no time, CPU or thread, no line end.
+    pub fn print(&mut self, record: &Record<'_>, out: &mut String) {
+        let Some(format) = self.metadata.formats.by_id(record.id) else {
+            out.push_str("unknown event ");
+            digits::decimal(u64::from(record.id), out);
+            return;
+        };
+        let index = usize::from(record.id);
+        if self.templates.len() <= index {
+            self.templates.resize_with(index + 1, || None);
+        }
+        let context = Context { payload: record.payload, metadata: self.metadata };
+        let template = self.templates[index].get_or_insert_with(|| Template::of(format));
+        template.print(format, context, out);
+    }
+
+    /// Whether the text of this event is made as the kernel describes it, rather than of its fields' names and values.
+    pub fn interprets(format: &EventFormat) -> bool {
+        !matches!(Template::of(format), Template::Fields)
+    }
+}
+
+impl Template {
+    fn of(format: &EventFormat) -> Template {
+        match (format.system.as_str(), format.name.as_str()) {
+            ("ftrace", "print") if format.field("buf").is_some() => return Template::Marker,
+            ("ftrace", "kernel_stack" | "user_stack") if format.field("caller").is_some() => return Template::Stack,
+            _ => {}
+        }
+        let understood = parser::parse(&format.print_fmt, format).and_then(|(text, arguments)| {
+            let pieces = conversion::parse(&text)?;
+            let wanted: usize = pieces.iter().map(Piece::arguments).sum();
+            (wanted <= arguments.len()).then_some(Template::Interpreted { pieces, arguments })
+        });
+        understood.unwrap_or(Template::Fields)
+    }
+
+    fn print(&self, format: &EventFormat, context: Context<'_>, out: &mut String) {
+        let start = out.len();
+        match self {
+            Template::Interpreted { pieces, arguments } => {
+                if conversion::print(pieces, arguments, context, out).is_none() {
+                    // A field that reaches past the record: say what is there.
+                    out.truncate(start);
+                    print_fields(format, context, out);
+                }
+            }
+            Template::Fields => print_fields(format, context, out),
+            Template::Marker => {
+                let text = format.field("buf").and_then(|field| field.text(context.payload)).unwrap_or_default();
+                out.push_str(text.trim_end_matches('\n'));
+            }
+            Template::Stack => print_stack(format, context, out),
+        }
+    }
+}
+
+fn print_fields(format: &EventFormat, context: Context<'_>, out: &mut String) {
+    let start = out.len();
+    for field in format.own_fields() {
+        if out.len() > start {
+            out.push(' ');
+        }
+        out.push_str(&field.name);
+        out.push('=');
+        if field.is_text() {
+            out.push_str(&field.text(context.payload).unwrap_or("?".into()));
+        } else if field.storage == Storage::Value {
+            let value = field.uint(context.payload);
+            match (value, field.int(context.payload)) {
+                (Some(_), Some(value)) if field.signed => digits::signed(value, out),
+                (Some(value), _) if field.type_name.ends_with('*') => context.print_address(value, false, out),
+                (Some(value), _) => digits::decimal(value, out),
+                _ => print_bytes(field.bytes(context.payload), out),
+            }
+        } else {
+            print_bytes(field.bytes(context.payload), out);
+        }
+    }
+}
+
+fn print_bytes(bytes: Option<&[u8]>, out: &mut String) {
+    let Some(bytes) = bytes else {
+        out.push('?');
+        return;
+    };
+    for &byte in bytes {
+        digits::hex_padded(u64::from(byte), 2, out);
+    }
+}
+
+fn print_stack(format: &EventFormat, context: Context<'_>, out: &mut String) {
+    let Some(callers) = format.field("caller") else { return };
+    let size = if callers.element_size == 4 { 4 } else { 8 };
+    let bytes = context.payload.get(callers.offset..).unwrap_or(&[]);
+    let count = format.field("size").and_then(|field| field.uint(context.payload)).unwrap_or(u64::MAX);
+    let order = context.metadata.layout.byte_order;
+    for caller in bytes.chunks_exact(size).take(usize::try_from(count).unwrap_or(usize::MAX)) {
+        let address = order.uint_at(caller, 0, size).unwrap_or(0);
+        // The kernel ends shorter stacks of some versions with an address of all ones.
+        if address == u64::MAX >> (64 - 8 * size) {
+            break;
+        }
+        out.push_str("\n => ");
+        context.print_address(address, true, out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ftrace::byte_order::ByteOrder;
+use ftrace::print_fmt::EventPrinter;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat, TraceFile, TraceItem};
 use ftrace::tracefs::{Instance, Tracefs};
 
@@ -270,6 +271,7 @@ fn every_format_of_this_kernel_is_understood() {
     }
     let metadata = tracefs.metadata(&pairs).unwrap();
     assert!(metadata.event_formats.len() > 100);
+    let mut as_fields = Vec::new();
     for (system, text) in &metadata.event_formats {
         let format = ftrace::format::EventFormat::parse(system, text, ByteOrder::NATIVE).unwrap();
         let lines = text.lines().filter(|line| line.trim_start().starts_with("field:")).count();
@@ -277,5 +279,11 @@ fn every_format_of_this_kernel_is_understood() {
         for field in &format.fields {
             assert!(!field.name.contains(char::is_whitespace) && !field.type_name.is_empty(), "{field:?}");
         }
+        if !EventPrinter::interprets(&format) {
+            as_fields.push(format!("{system}:{} {}", format.name, format.print_fmt));
+        }
     }
+    let share = as_fields.len() * 100 / metadata.event_formats.len();
+    assert!(share < 5, "{share} % of the events are printed as names and values:\n{}", as_fields.join("\n"));
+    eprintln!("{} of {} events are printed as names and values", as_fields.len(), metadata.event_formats.len());
 }

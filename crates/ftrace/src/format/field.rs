@@ -114,9 +114,9 @@ impl Field {
         self.byte_order.uint_at(bytes, index.checked_mul(self.element_size)?, self.element_size)
     }
 
-    /// Whether the field holds characters rather than numbers.
+    /// Whether the field holds characters rather than numbers; the kernel calls bytes that are no text `unsigned char`.
     pub fn is_text(&self) -> bool {
-        self.storage != Storage::Value && self.element_size == 1 && self.type_name.split(' ').any(|word| word == "char")
+        self.storage != Storage::Value && matches!(self.type_name.as_str(), "char" | "const char")
     }
 }
 
