@@ -1,0 +1,97 @@
+//! What the scheduler may put before the measuring threads.
+
+use super::OwnPriority;
+use super::task_stat::TaskStat;
+use super::tree::Tree;
+use archive::environment::RtTask;
+
+const FIFO: u32 = 1;
+const RR: u32 = 2;
+const DEADLINE: u32 = 6;
+
+/// CPU time in ns that ordinary tasks are granted in each period against real-time ones; needs debugfs, since 6.12.
+pub fn fair_server_runtime(tree: &Tree) -> Vec<String> {
+    let directory = "sys/kernel/debug/sched/fair_server";
+    let cpus = tree.numbered(directory, "cpu").into_iter();
+    cpus.filter_map(|(_, cpu)| Some(format!("{cpu}={}", tree.text(&format!("{directory}/{cpu}/runtime"))?))).collect()
+}
+
+/// Real-time tasks that run when the measuring threads want to, the most urgent first.
+pub fn rivals(tree: &Tree, own: &OwnPriority) -> Vec<RtTask> {
+    let mut rivals = Vec::new();
+    for (_, process) in tree.numbered("proc", "") {
+        let tasks = format!("proc/{process}/task");
+        for (_, task) in tree.numbered(&tasks, "") {
+            let stat = tree.bytes(&format!("{tasks}/{task}/stat")).and_then(|line| TaskStat::parse(&line));
+            rivals.extend(stat.and_then(|stat| rival(stat, own)));
+        }
+    }
+    rivals.sort_by_key(|task| (task.policy != "deadline", std::cmp::Reverse(task.priority), task.tid));
+    rivals
+}
+
+fn rival(stat: TaskStat, own: &OwnPriority) -> Option<RtTask> {
+    if own.exclude_tids.contains(&stat.pid) {
+        return None;
+    }
+    // A task that holds a lock somebody more urgent waits for runs with that one's priority.
+    let effective = u32::try_from(-1 - stat.kernel_priority).unwrap_or(0).min(99).max(stat.rt_priority);
+    let (policy, priority) = match stat.policy {
+        FIFO => ("fifo", effective),
+        RR => ("rr", effective),
+        DEADLINE => ("deadline", 0),
+        _ => return None,
+    };
+    let ahead = policy == "deadline" || priority >= u32::from(own.priority);
+    ahead.then(|| RtTask { tid: stat.pid, name: stat.name, policy: policy.into(), priority: priority as u8 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::tree::fake;
+
+    /// A line of /proc/PID/stat with what the scheduler knows.
+    fn line(tid: i32, name: &str, kernel_priority: i64, rt_priority: u32, policy: u32) -> String {
+        let mut fields = vec!["0".to_string(); 50];
+        fields[15] = kernel_priority.to_string();
+        fields[37] = rt_priority.to_string();
+        fields[38] = policy.to_string();
+        fields[0] = "S".into();
+        format!("{tid} ({name}) {}\n", fields.join(" "))
+    }
+
+    #[test]
+    fn tasks_at_or_above_the_own_priority_are_rivals() {
+        let lines = [
+            ("proc/10/task/10/stat", line(10, "irq/9 (usb)", -51, 50, FIFO)),
+            ("proc/10/task/11/stat", line(11, "equal", -81, 80, RR)),
+            ("proc/10/task/12/stat", line(12, "measure", -81, 80, FIFO)),
+            ("proc/20/task/20/stat", line(20, "migration/0", -100, 99, FIFO)),
+            ("proc/20/task/21/stat", line(21, "boosted", -91, 10, FIFO)),
+            ("proc/20/task/22/stat", line(22, "camera", -101, 0, DEADLINE)),
+            ("proc/30/task/30/stat", line(30, "shell", 20, 0, 0)),
+            ("proc/self/task/30/stat", line(30, "not a number", -100, 99, FIFO)),
+            ("proc/40/task/40/stat", "rubbish".into()),
+        ];
+        let files: Vec<_> = lines.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let root = fake(&files);
+        let tree = Tree::new(root.path());
+        let found = |priority| {
+            let tasks = rivals(&tree, &OwnPriority { priority, exclude_tids: vec![12] });
+            tasks.iter().map(|task| format!("{} {} {}", task.tid, task.policy, task.priority)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(80), ["22 deadline 0", "20 fifo 99", "21 fifo 90", "11 rr 80"]);
+        assert_eq!(found(0).len(), 5);
+        assert_eq!(found(100), ["22 deadline 0"]);
+    }
+
+    #[test]
+    fn the_fair_server_is_read_for_each_cpu() {
+        let root = fake(&[
+            ("sys/kernel/debug/sched/fair_server/cpu1/runtime", "0\n"),
+            ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n"),
+        ]);
+        assert_eq!(fair_server_runtime(&Tree::new(root.path())), ["cpu0=50000000", "cpu1=0"]);
+    }
+}

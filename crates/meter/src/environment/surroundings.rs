@@ -1,0 +1,118 @@
+//! What is around this kernel and around this process: a hypervisor, a container.
+
+use super::tree::Tree;
+
+/// Names of hypervisors, by what their virtual machines say of themselves in the firmware's tables.
+const FIRMWARE_NAMES: &[(&str, &str)] = &[
+    ("QEMU", "qemu"),
+    ("KVM", "kvm"),
+    ("VMware", "vmware"),
+    ("VirtualBox", "virtualbox"),
+    ("innotek", "virtualbox"),
+    ("Virtual Machine", "hyper-v"),
+    ("Amazon EC2", "amazon ec2"),
+    ("Google Compute Engine", "google compute engine"),
+    ("OpenStack", "openstack"),
+    ("Parallels", "parallels"),
+    ("BHYVE", "bhyve"),
+    ("Apple Virtualization", "apple"),
+    ("Xen", "xen"),
+];
+
+/// `none`, or the hypervisor as far as it says; `None` where nothing tells.
+pub fn virtualisation(tree: &Tree) -> Option<String> {
+    let cpuinfo = tree.text("proc/cpuinfo").unwrap_or_default();
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    // A machine that rents out its own metal has the same names in its tables as the virtual machines beside it.
+    if flags.is_some_and(|flags| !flags.split_whitespace().any(|flag| flag == "hypervisor")) {
+        let xen = tree.text("sys/hypervisor/type");
+        return Some(xen.unwrap_or_else(|| "none".into()));
+    }
+    let named = tree.text("sys/hypervisor/type").or_else(|| firmware(tree)).or_else(|| device_tree(tree));
+    let unnamed = || flags.map(|_| clock(tree).unwrap_or_else(|| "a hypervisor that does not say its name".into()));
+    let board = || tree.exists("proc/device-tree/compatible").then(|| "none".into());
+    named.or_else(unnamed).or_else(board)
+}
+
+fn firmware(tree: &Tree) -> Option<String> {
+    let read = |file: &str| tree.text(&format!("sys/class/dmi/id/{file}")).unwrap_or_default();
+    let tables = format!("{} {}", read("sys_vendor"), read("product_name"));
+    FIRMWARE_NAMES.iter().find(|(sign, _)| tables.contains(sign)).map(|(_, name)| (*name).into())
+}
+
+fn device_tree(tree: &Tree) -> Option<String> {
+    let first = |text: String| text.split('\0').next().unwrap_or_default().to_string();
+    if let Some(compatible) = tree.text("proc/device-tree/hypervisor/compatible") {
+        return Some(first(compatible));
+    }
+    let machine = tree.text("proc/device-tree/compatible")?;
+    machine.contains("linux,dummy-virt").then(|| "qemu".into())
+}
+
+/// A guest knows its hypervisor by the clock it is offered.
+fn clock(tree: &Tree) -> Option<String> {
+    let clocks = tree.text("sys/devices/system/clocksource/clocksource0/available_clocksource")?;
+    let names = [("kvm-clock", "kvm"), ("hyperv_clocksource", "hyper-v"), ("xen", "xen")];
+    names.iter().find(|(sign, _)| clocks.contains(sign)).map(|(_, name)| (*name).into())
+}
+
+/// `none`, or what kind of container this process is in; `None` where nothing tells.
+pub fn container(tree: &Tree) -> Option<String> {
+    if tree.exists("run/.containerenv") {
+        return Some("podman".into());
+    }
+    if tree.exists(".dockerenv") {
+        return Some("docker".into());
+    }
+    if let Some(name) = tree.text("run/systemd/container").filter(|name| !name.is_empty()) {
+        return Some(name);
+    }
+    let groups = tree.text("proc/1/cgroup")?;
+    let signs = ["docker", "kubepods", "libpod", "containerd", "lxc"];
+    Some(signs.iter().find(|sign| groups.contains(*sign)).map_or("none", |sign| sign).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::tree::fake;
+
+    fn virtualisation_of(files: &[(&str, &str)]) -> Option<String> {
+        virtualisation(&Tree::new(fake(files).path()))
+    }
+
+    const GUEST: (&str, &str) = ("proc/cpuinfo", "processor: 0\nflags\t\t: fpu hypervisor lahf_lm\n");
+    const METAL: (&str, &str) = ("proc/cpuinfo", "processor: 0\nflags\t\t: fpu lahf_lm\n");
+
+    #[test]
+    fn a_guest_is_named_as_well_as_it_can_be() {
+        let clocks = "sys/devices/system/clocksource/clocksource0/available_clocksource";
+        let named = |files: &[(&str, &str)]| virtualisation_of(files).expect("an answer");
+        assert_eq!(named(&[GUEST, ("sys/class/dmi/id/product_name", "VMware7,1\n")]), "vmware");
+        assert_eq!(named(&[GUEST, ("sys/class/dmi/id/sys_vendor", "QEMU\n"), (clocks, "kvm-clock tsc\n")]), "qemu");
+        assert_eq!(named(&[GUEST, (clocks, "tsc kvm-clock\n")]), "kvm");
+        assert_eq!(named(&[GUEST]), "a hypervisor that does not say its name");
+        assert_eq!(named(&[("proc/device-tree/compatible", "linux,dummy-virt\0")]), "qemu");
+        assert_eq!(named(&[("proc/device-tree/hypervisor/compatible", "xen,xen-4.17\0xen,xen\0")]), "xen,xen-4.17");
+    }
+
+    #[test]
+    fn metal_is_told_from_ignorance() {
+        assert_eq!(virtualisation_of(&[METAL]).as_deref(), Some("none"));
+        assert_eq!(virtualisation_of(&[METAL, ("sys/class/dmi/id/sys_vendor", "Amazon EC2")]).as_deref(), Some("none"));
+        assert_eq!(virtualisation_of(&[METAL, ("sys/hypervisor/type", "xen\n")]).as_deref(), Some("xen"));
+        assert_eq!(virtualisation_of(&[("proc/device-tree/compatible", "raspberrypi,4\0")]).as_deref(), Some("none"));
+        assert_eq!(virtualisation_of(&[]), None);
+    }
+
+    #[test]
+    fn containers_leave_marks() {
+        let container_of = |files: &[(&str, &str)]| container(&Tree::new(fake(files).path()));
+        assert_eq!(container_of(&[("run/.containerenv", "")]).as_deref(), Some("podman"));
+        assert_eq!(container_of(&[(".dockerenv", "")]).as_deref(), Some("docker"));
+        assert_eq!(container_of(&[("run/systemd/container", "lxc-libvirt\n")]).as_deref(), Some("lxc-libvirt"));
+        assert_eq!(container_of(&[("proc/1/cgroup", "0::/kubepods/pod1\n")]).as_deref(), Some("kubepods"));
+        assert_eq!(container_of(&[("proc/1/cgroup", "0::/init.scope\n")]).as_deref(), Some("none"));
+        assert_eq!(container_of(&[]), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! Reads small files below a root directory.
+
+use std::path::{Path, PathBuf};
+
+/// A running machine's file system, or a saved part of one.
+pub struct Tree {
+    root: PathBuf,
+}
+
+impl Tree {
+    pub fn new(root: &Path) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Whether this is the machine that runs this program.
+    pub fn is_live(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    /// A file as text without blanks and NULs around it, or `None` when it cannot be read. An empty file is an answer.
+    pub fn text(&self, path: &str) -> Option<String> {
+        let bytes = self.bytes(path)?;
+        let ignored = |character: char| character.is_whitespace() || character == '\0';
+        Some(String::from_utf8_lossy(&bytes).trim_matches(ignored).to_string())
+    }
+
+    pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        std::fs::read(self.root.join(path)).ok()
+    }
+
+    pub fn number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
+        self.text(path)?.parse().ok()
+    }
+
+    pub fn exists(&self, path: &str) -> bool {
+        self.root.join(path).exists()
+    }
+
+    /// Names in a directory, sorted.
+    pub fn names(&self, path: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.root.join(path)).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    /// Names in a directory that are `prefix` and a number, in the order of the numbers.
+    pub fn numbered(&self, path: &str, prefix: &str) -> Vec<(u32, String)> {
+        let names = self.names(path).into_iter();
+        let mut numbered: Vec<_> =
+            names.filter_map(|name| Some((name.strip_prefix(prefix)?.parse().ok()?, name))).collect();
+        numbered.sort();
+        numbered
+    }
+}
+
+/// A directory with these files in it.
+#[cfg(test)]
+pub fn fake(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a directory");
+    for (path, contents) in files {
+        let path = root.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        std::fs::write(path, contents).expect("a file");
+    }
+    root
+}
