@@ -102,4 +102,4 @@ impl EventFormats {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -13,3 +13,6 @@ pub use cut::cut_pages;
 pub use reader::{Buffer, CpuPages, Gap, TraceFile};
 pub use records::{CpuGap, CpuRecords, Merged, Record, TraceItem};
 pub use writer::{CpuBytes, TraceDat};
+
+#[cfg(test)]
+mod tests;

@@ -164,6 +164,47 @@ fn what_we_record_and_write_is_what_trace_cmd_reads() {
     assert_eq!(ours, theirs);
 }
 
+/// (CPU, event name, text) of the lines of the kernel's own `trace` file, as often as they occur.
+fn kernel_texts(text: &str) -> Vec<(u32, String, String)> {
+    let line = |line: &str| {
+        let (_, rest) = line.split_once(" [")?;
+        let (cpu, rest) = rest.split_once("] ")?;
+        let (_, rest) = rest.split_once(": ")?;
+        let (name, text) = rest.split_once(": ")?;
+        Some((cpu.parse().ok()?, name.to_owned(), text.to_owned()))
+    };
+    text.lines().filter(|line| !line.starts_with('#')).filter_map(line).collect()
+}
+
+#[test]
+fn our_text_of_events_is_that_of_the_kernel() {
+    let Some(own) = OwnInstance::new("text") else { return };
+    record(&own.0);
+    let kernel = fs::read_to_string(own.0.path().join("trace")).unwrap();
+    // Addresses are hashed or named there, and the markers' line differs: those events are left to other tests.
+    let comparable =
+        |name: &str| ["sched_switch", "sched_waking", "softirq_entry", "softirq_exit", "cpu_idle"].contains(&name);
+    let mut theirs = kernel_texts(&kernel);
+    theirs.retain(|(_, name, _)| comparable(name));
+    let bytes = trace_dat(&own.0, &drain(&own.0));
+    let file = TraceFile::parse(&bytes);
+    let mut printer = EventPrinter::new(&file.metadata);
+    let mut ours = Vec::new();
+    for item in file.merged() {
+        let TraceItem::Record(record) = item else { panic!("{item:?}") };
+        let name = printer.name(&record).unwrap();
+        if comparable(name) {
+            let mut text = String::new();
+            printer.print(&record, &mut text);
+            ours.push((record.cpu, name.to_owned(), text));
+        }
+    }
+    assert!(ours.len() > 100);
+    ours.sort();
+    theirs.sort();
+    assert_eq!(ours, theirs);
+}
+
 #[test]
 fn what_trace_cmd_writes_is_read_the_same() {
     let Some(own) = OwnInstance::new("convert") else { return };
@@ -284,6 +325,6 @@ fn every_format_of_this_kernel_is_understood() {
         }
     }
     let share = as_fields.len() * 100 / metadata.event_formats.len();
-    assert!(share < 5, "{share} % of the events are printed as names and values:\n{}", as_fields.join("\n"));
+    assert!(share < 2, "{share} % of the events are printed as names and values:\n{}", as_fields.join("\n"));
     eprintln!("{} of {} events are printed as names and values", as_fields.len(), metadata.event_formats.len());
 }

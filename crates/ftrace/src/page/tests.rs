@@ -32,6 +32,20 @@ impl PageMaker {
         self
     }
 
+    /// A record with its length in a word of its own, as longer ones have it.
+    pub(crate) fn record(self, delta: u32, payload: &[u8]) -> PageMaker {
+        self.long(0, delta, payload)
+    }
+
+    /// Bytes of data so far.
+    pub(crate) fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    pub(crate) fn extend_time(self, delta: u64) -> PageMaker {
+        self.two_words(TYPE_TIME_EXTEND, delta as u32 & ((1 << 27) - 1), (delta >> 27) as u32)
+    }
+
     fn long(mut self, type_len: u32, delta: u32, payload: &[u8]) -> PageMaker {
         self.header(type_len, delta);
         self.word(payload.len() as u32 + 4);

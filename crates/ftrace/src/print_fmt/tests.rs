@@ -72,6 +72,8 @@ fn expressions() {
         (r#""%s", __print_flags(REC->b, "|", { 0x10UL, "A" })"#, "A|0x1000"),
         (r#""%s", __print_flags(0, "|", { 0x10, "A" })"#, ""),
         (r#""%s", __print_symbolic(10, { HRTIMER_MODE_ABS_PINNED_HARD, "ABS|PINNED|HARD" })"#, "ABS|PINNED|HARD"),
+        (r#""%s", __print_symbolic(1, { WHO_KNOWS, "what" }, { 1, "one" }, { -1, NULL })"#, "one"),
+        (r#""%s", __print_flags(3, "|", { 1 << WHO_KNOWS, "what" }, { 1, "one" })"#, "one|0x2"),
         (r#""%s %s", __print_hex(REC->e, 3), __print_hex_str(REC->e, sizeof(u16))"#, "0a 00 00 0a00"),
         (r#""%s", __print_array(REC->e, 2, 2)"#, "{0xa,0xff00}"),
     ] {

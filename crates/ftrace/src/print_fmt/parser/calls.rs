@@ -61,7 +61,8 @@ impl Parser<'_> {
         Some(call)
     }
 
-    /// `, { VALUE, "NAME" }` repeated; the values are constants, so they are worked out now.
+    /// `, { VALUE, "NAME" }` repeated; the values are constants, so they are worked out now. Entries whose value is a
+    /// name only the kernel's sources know are left out: such values then print as numbers.
     fn table(&mut self) -> Option<Vec<(u64, String)>> {
         let operators = self.operators;
         let mut table = Vec::new();
@@ -69,26 +70,38 @@ impl Parser<'_> {
         while self.eat(",") {
             self.expect("{")?;
             self.operators = 0;
-            let value = self.expression()?;
-            let bits = value.value(Context { payload: &[], metadata: &metadata })?.bits()?;
-            self.expect(",")?;
-            // Older kernels end a table with { -1, NULL }.
-            let name = match self.peek() {
-                Some(Token::Name(name)) if name == "NULL" => {
-                    self.position += 1;
-                    None
+            let start = self.position;
+            match self.entry(&metadata) {
+                Some(entry) => table.push(entry),
+                None => {
+                    self.position = start;
+                    self.skip_entry()?;
                 }
-                Some(Token::Number { value: 0, .. }) => {
-                    self.position += 1;
-                    None
-                }
-                _ => Some(self.text()?),
-            };
-            self.expect("}")?;
-            table.extend(name.map(|name| (bits, name)));
+            }
         }
         self.operators = operators;
         Some(table)
+    }
+
+    fn entry(&mut self, metadata: &Metadata) -> Option<(u64, String)> {
+        let value = self.expression()?;
+        let bits = value.value(Context { payload: &[], metadata })?.bits()?;
+        self.expect(",")?;
+        let name = self.text()?;
+        self.expect("}")?;
+        Some((bits, name))
+    }
+
+    fn skip_entry(&mut self) -> Option<()> {
+        let mut depth = 1;
+        while depth > 0 {
+            match self.next()? {
+                Token::Mark("{") => depth += 1,
+                Token::Mark("}") => depth -= 1,
+                _ => {}
+            }
+        }
+        Some(())
     }
 
     fn size_of(&mut self) -> Option<Expression> {

@@ -27,7 +27,7 @@ pub(super) fn read<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: S
     let Some(first) = trace.or_missing(first, "offset of the options") else { return };
     let sections_at = bytes.position() as u64;
 
-    let mut reader = Reader { file: *bytes, compression, span, buffers: Vec::new() };
+    let mut reader = Reader { file: *bytes, compression, span, buffers: Vec::new(), understood: Vec::new() };
     let mut options_at = first;
     for _ in 0..OPTION_LISTS_MAX {
         match reader.options(trace, options_at) {
@@ -47,6 +47,8 @@ struct Reader<'a> {
     span: Span,
     /// Data of the options that name buffers: read last, since the layout of pages is in another section.
     buffers: Vec<Vec<u8>>,
+    /// Offsets of the metadata sections read so far.
+    understood: Vec<u64>,
 }
 
 impl<'a> Reader<'a> {
@@ -86,6 +88,10 @@ impl<'a> Reader<'a> {
     }
 
     fn text_section(&mut self, trace: &mut TraceFile<'a>, offset: u64) {
+        if self.understood.contains(&offset) {
+            return;
+        }
+        self.understood.push(offset);
         let Some(section) = self.section(trace, offset) else {
             trace.gaps.push(Gap::missing(format!("section at offset {offset}"), 1));
             return;
@@ -142,9 +148,7 @@ impl<'a> Reader<'a> {
             if number == id::BUFFER && self.buffers.is_empty() {
                 trace.gaps.push(Gap::Corrupt { part: "pages".to_owned(), why: "nothing says which CPU they are of" });
             }
-            if (id::HEADER_INFO..=id::COMMAND_LINES).contains(&number) && trace.metadata.formats.is_empty()
-                || number == id::COMMAND_LINES
-            {
+            if (id::HEADER_INFO..=id::COMMAND_LINES).contains(&number) {
                 self.text_section(trace, offset);
             }
             offset = (bytes.position() as u64).saturating_add(size);
