@@ -101,5 +101,11 @@ impl EventFormats {
     }
 }
 
+impl Extend<EventFormat> for EventFormats {
+    fn extend<I: IntoIterator<Item = EventFormat>>(&mut self, formats: I) {
+        formats.into_iter().for_each(|format| self.insert(format));
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests;

@@ -3,9 +3,6 @@
 use super::Gap;
 use super::bytes::Bytes;
 
-/// Far above the chunks trace-cmd writes (10 pages) and its biggest metadata.
-const SIZE_MAX: u32 = 1 << 30;
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
     Zstd,
@@ -23,12 +20,13 @@ impl Compression {
         }
     }
 
-    /// Decompresses the chunk at the position of `bytes`, which then is behind it.
-    pub fn chunk(&self, bytes: &mut Bytes<'_>) -> Result<Vec<u8>, &'static str> {
+    /// Decompresses the chunk at the position of `bytes`, which then is behind it, unless it says that it holds more
+    /// than `size_max`; the answer is never longer than the chunk says.
+    pub fn chunk(&self, bytes: &mut Bytes<'_>, size_max: u64) -> Result<Vec<u8>, &'static str> {
         let (Some(compressed), Some(size)) = (bytes.u32(), bytes.u32()) else { return Err(ENDS_EARLY) };
         let data = bytes.take(u64::from(compressed)).ok_or(ENDS_EARLY)?;
-        if size > SIZE_MAX {
-            return Err("an absurd size");
+        if u64::from(size) > size_max {
+            return Err("more data than a file of this size can hold");
         }
         match self {
             Compression::Zstd => zstd(data, size as usize),

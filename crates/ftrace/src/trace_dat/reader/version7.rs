@@ -1,6 +1,7 @@
 //! Version 7: sections anywhere in the file, found through lists of options.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use super::bytes::{Bytes, lossy};
 use super::compression::Compression;
@@ -11,6 +12,8 @@ use crate::trace_dat::layout::id;
 const FLAG_COMPRESSED: u16 = 1;
 /// More lists of options than any file has; a loop of them ends here.
 const OPTION_LISTS_MAX: usize = 1000;
+/// A file has six; a hostile one that names thousands must not take hours.
+const TEXT_SECTIONS_MAX: usize = 100;
 
 struct Section<'a> {
     number: u16,
@@ -27,7 +30,10 @@ pub(super) fn read<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: S
     let Some(first) = trace.or_missing(first, "offset of the options") else { return };
     let sections_at = bytes.position() as u64;
 
-    let mut reader = Reader { file: *bytes, compression, span, buffers: Vec::new(), understood: Vec::new() };
+    // Traces shrink to a tenth as a rule, nearly empty pages to a hundredth.
+    let plain_bytes_left = Cell::new((256 << 20) + 256 * bytes.whole().len() as u64);
+    let mut reader =
+        Reader { file: *bytes, compression, span, buffers: Vec::new(), understood: Vec::new(), plain_bytes_left };
     let mut options_at = first;
     for _ in 0..OPTION_LISTS_MAX {
         match reader.options(trace, options_at) {
@@ -49,6 +55,8 @@ struct Reader<'a> {
     buffers: Vec<Vec<u8>>,
     /// Offsets of the metadata sections read so far.
     understood: Vec<u64>,
+    /// Bytes that may still come out of compressed ones, so that a small file cannot fill the memory.
+    plain_bytes_left: Cell<u64>,
 }
 
 impl<'a> Reader<'a> {
@@ -88,7 +96,7 @@ impl<'a> Reader<'a> {
     }
 
     fn text_section(&mut self, trace: &mut TraceFile<'a>, offset: u64) {
-        if self.understood.contains(&offset) {
+        if self.understood.len() >= TEXT_SECTIONS_MAX || self.understood.contains(&offset) {
             return;
         }
         self.understood.push(offset);
@@ -122,7 +130,7 @@ impl<'a> Reader<'a> {
             return Some(Section { number, content: Cow::Borrowed(raw) });
         }
         let mut chunk = Bytes::new(raw, self.file.order);
-        let content = match self.compression.chunk(&mut chunk) {
+        let content = match self.chunk(&mut chunk) {
             Ok(content) => content,
             Err(why) => {
                 trace.gaps.push(self.compression.gap(format!("section {number}"), why));
@@ -130,6 +138,12 @@ impl<'a> Reader<'a> {
             }
         };
         Some(Section { number, content: Cow::Owned(content) })
+    }
+
+    fn chunk(&self, bytes: &mut Bytes<'_>) -> Result<Vec<u8>, &'static str> {
+        let plain = self.compression.chunk(bytes, self.plain_bytes_left.get())?;
+        self.plain_bytes_left.set(self.plain_bytes_left.get() - plain.len() as u64);
+        Ok(plain)
     }
 
     fn scan(&mut self, trace: &mut TraceFile<'a>, from: u64) {
@@ -198,7 +212,7 @@ impl<'a> Reader<'a> {
             return CpuPages { cpu, pages: Cow::Owned(pages) };
         };
         for _ in 0..chunks {
-            match self.compression.chunk(&mut bytes) {
+            match self.chunk(&mut bytes) {
                 Ok(chunk) => {
                     pages.extend_from_slice(crate::trace_dat::cut_pages(&chunk, layout, self.span.0, self.span.1))
                 }
