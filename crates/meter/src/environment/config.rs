@@ -14,7 +14,6 @@ const RELEVANT_PREFIXES: &[&str] = &[
     "DEBUG_RT_",
     "HZ",
     "KASAN",
-    "LOCKDEP",
     "NO_HZ",
     "PARAVIRT",
     "PREEMPT",

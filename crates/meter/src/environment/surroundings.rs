@@ -56,8 +56,18 @@ fn clock(tree: &Tree) -> Option<String> {
     names.iter().find(|(sign, _)| clocks.contains(sign)).map(|(_, name)| (*name).into())
 }
 
+/// The namespaces a system boots with have fixed numbers. A container may share one or two of these with its host.
+const FIRST_NAMESPACES: &[(&str, &str)] = &[("pid", "4026531836"), ("ipc", "4026531839"), ("uts", "4026531838")];
+
 /// `none`, or what kind of container this process is in; `None` where nothing tells.
 pub fn container(tree: &Tree) -> Option<String> {
+    let first = |(kind, number): &(&str, &str)| {
+        tree.link(&format!("proc/self/ns/{kind}")).is_some_and(|link| link == format!("{kind}:[{number}]"))
+    };
+    // A machine whose disk was made from a container's image bears the marks of one.
+    if FIRST_NAMESPACES.iter().all(first) {
+        return Some("none".into());
+    }
     if tree.exists("run/.containerenv") {
         return Some("podman".into());
     }
@@ -114,5 +124,19 @@ mod tests {
         assert_eq!(container_of(&[("proc/1/cgroup", "0::/kubepods/pod1\n")]).as_deref(), Some("kubepods"));
         assert_eq!(container_of(&[("proc/1/cgroup", "0::/init.scope\n")]).as_deref(), Some("none"));
         assert_eq!(container_of(&[]), None);
+    }
+
+    #[test]
+    fn a_machine_made_from_an_image_is_no_container() {
+        let root = fake(&[(".dockerenv", ""), ("proc/self/ns/placeholder", "")]);
+        let link = |kind: &str, number: &str| {
+            let path = root.path().join("proc/self/ns").join(kind);
+            std::os::unix::fs::symlink(format!("{kind}:[{number}]"), path).expect("a link");
+        };
+        link("pid", "4026531836");
+        link("ipc", "4026531839");
+        assert_eq!(container(&Tree::new(root.path())).as_deref(), Some("docker"));
+        link("uts", "4026531838");
+        assert_eq!(container(&Tree::new(root.path())).as_deref(), Some("none"));
     }
 }

@@ -28,6 +28,11 @@ impl Tree {
         std::fs::read(self.root.join(path)).ok()
     }
 
+    /// Where a symbolic link points, as it is written.
+    pub fn link(&self, path: &str) -> Option<String> {
+        std::fs::read_link(self.root.join(path)).ok()?.into_os_string().into_string().ok()
+    }
+
     pub fn number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
         self.text(path)?.parse().ok()
     }

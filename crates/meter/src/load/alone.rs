@@ -1,6 +1,6 @@
 //! The `load` subcommand: a load by itself, without a measurement, and the entry point of supervisors.
 
-use super::builtin::{self, builtin_names};
+use super::builtin::{self, BuiltinLoad, builtin_names};
 use super::running::RunningLoads;
 use super::supervisor::{Work, supervise};
 use archive::settings::LoadRequest;
@@ -21,7 +21,12 @@ struct Arguments {
 }
 
 /// Runs `load` with the arguments after that word and returns the exit code: 2 for wrong usage, 1 when a load ended.
+/// Without arguments it lists the loads.
 pub fn run_child(arguments: &[String]) -> i32 {
+    if arguments.is_empty() {
+        print!("{}", list());
+        return 0;
+    }
     let arguments = match parse(arguments) {
         Ok(arguments) => arguments,
         Err(problem) => return wrong_usage(&problem),
@@ -60,11 +65,13 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
 }
 
 fn wrong_usage(problem: &str) -> i32 {
-    eprintln!("{problem}\n{USAGE}\nloads:");
-    for load in builtin_names() {
-        eprintln!("  {:<10} {} (a worker is a {})", load.name, load.what, load.worker);
-    }
+    eprint!("{problem}\n{USAGE}\nloads:\n{}", list());
     2
+}
+
+fn list() -> String {
+    let line = |load: &BuiltinLoad| format!("  {:<10} {} (a worker is a {})\n", load.name, load.what, load.worker);
+    builtin_names().iter().map(line).collect()
 }
 
 /// Runs a load until it is interrupted or dies, with a line of progress a second.

@@ -76,7 +76,7 @@ static BUILTIN: [BuiltinLoad; 6] = [
         name: "mix",
         unit: "as its parts",
         what: "messaging, dentry and copy together, reported one by one",
-        worker: "worker of each part",
+        worker: "number for each part",
         parts: &["messaging", "dentry", "copy"],
         room: Room::None,
         workers_default: |_| 0,

@@ -7,11 +7,11 @@ use super::pulse::{PATIENCE, Pulse};
 use super::{LoadError, family};
 use archive::message::LoadReport;
 use archive::settings::LoadRequest;
-use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
+use rustix::fs::{FallocateFlags, MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
-use std::io::{self, PipeWriter, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{self, PipeWriter};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -132,7 +132,7 @@ fn spawn(
     let shared = |source: io::Error| LoadError::Counters { name: name.into(), source };
     let (counters_file, counters) = Counters::create().map_err(shared)?;
     let complaints = memfd_create(c"load-complaints", MemfdFlags::CLOEXEC).map_err(|error| shared(error.into()))?;
-    // Several processes write to it, and it is cut when it grows.
+    // Those who open it anew through /proc must not write over what others wrote.
     fcntl_setfl(&complaints, OFlags::APPEND).map_err(|error| shared(error.into()))?;
     let complaints = File::from(complaints);
     let (life_end, life) = io::pipe().map_err(shared)?;
@@ -187,7 +187,8 @@ impl Running {
 
     fn how_it_ended(&self, status: ExitStatus) -> String {
         let quote = String::from_utf8_lossy(&self.complaints_tail()).into_owned();
-        let lines: Vec<_> = quote.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let printable = |line: &str| line.chars().filter(|character| !character.is_control()).collect::<String>();
+        let lines: Vec<_> = quote.lines().map(|line| printable(line.trim())).filter(|line| !line.is_empty()).collect();
         let quote = lines[lines.len().saturating_sub(3)..].join("; ");
         match (status.signal(), quote.is_empty()) {
             (Some(signal), true) => format!("its supervisor was killed by signal {signal}"),
@@ -205,11 +206,14 @@ impl Running {
         tail
     }
 
-    fn cut_complaints(&mut self) {
-        if self.complaints.metadata().is_ok_and(|metadata| metadata.len() > COMPLAINTS_BYTES_MAX) {
-            let tail = self.complaints_tail();
-            let _ = self.complaints.set_len(0);
-            let _ = self.complaints.write_all(&tail);
+    /// Gives back the memory of old complaints. Nothing moves, so that what is being written meanwhile is not lost.
+    fn cut_complaints(&self) {
+        let Ok(metadata) = self.complaints.metadata() else { return };
+        // The kernel counts in blocks of 512 bytes whatever the block size is.
+        if metadata.blocks() * 512 > COMPLAINTS_BYTES_MAX {
+            let old = metadata.len().saturating_sub(QUOTE_BYTES);
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let _ = rustix::fs::fallocate(&self.complaints, flags, 0, old);
         }
     }
 
