@@ -1,0 +1,229 @@
+//! Everything a culprit may look at: one wake-up with its ledger, the trace around it, and what is ordinary.
+
+use crate::SpikeInput;
+use crate::anchors::Anchors;
+use crate::event::{Event, What};
+use crate::event_line;
+use crate::holder::{Holder, Household};
+use crate::ledger::{Answer, Piece};
+use crate::names::Names;
+use crate::scene::Scene;
+use archive::explanation::{Confidence, OwnerKind};
+
+/// Stretches whose first and last events are shown as evidence.
+const STRETCHES_SHOWN: usize = 3;
+/// A finding below this part of the latency is not worth a sentence.
+const SHARE_MIN_PERCENT: i64 = 5;
+
+/// One wake-up, understood.
+pub struct Case<'c> {
+    pub input: &'c SpikeInput<'c>,
+    pub scene: &'c Scene<'c>,
+    pub household: &'c Household,
+    pub anchors: &'c Anchors,
+    pub pieces: &'c [Piece],
+    pub wake_interrupt: Option<WakeInterrupt>,
+    /// Pieces another culprit has claimed already.
+    pub taken: Vec<bool>,
+}
+
+/// What a culprit found: the pieces of the ledger it answers for, and its words.
+pub struct Claim {
+    /// Indices into [`Case::pieces`].
+    pub pieces: Vec<usize>,
+    pub confidence: Confidence,
+    pub sentence: String,
+    /// Trace lines and figures beyond those of the claimed stretches.
+    pub evidence: Vec<String>,
+    pub confirm: String,
+    pub fix: String,
+}
+
+impl<'c> Case<'c> {
+    pub fn names(&self) -> &'c Names {
+        &self.scene.names
+    }
+
+    pub fn latency_ns(&self) -> i64 {
+        self.input.spike.sample.latency_ns
+    }
+
+    pub fn cpu(&self) -> u32 {
+        self.input.spike.sample.cpu
+    }
+
+    /// Free pieces that `wanted` accepts; `None` when together they are too little to matter.
+    pub fn claim(&self, wanted: impl Fn(&Piece) -> bool) -> Option<Vec<usize>> {
+        let free = |index: &usize| !self.taken[*index] && wanted(&self.pieces[*index]);
+        let claimed: Vec<usize> = (0..self.pieces.len()).filter(free).collect();
+        let enough = self.ns(&claimed) * 100 >= self.latency_ns() * SHARE_MIN_PERCENT;
+        (!claimed.is_empty() && enough).then_some(claimed)
+    }
+
+    pub fn ns(&self, pieces: &[usize]) -> i64 {
+        pieces.iter().map(|&index| self.pieces[index].ns()).sum()
+    }
+
+    pub fn kind(&self, piece: &Piece) -> OwnerKind {
+        piece.answer.kind(self.household, self.names())
+    }
+
+    /// `84.1 us, 71 % of the latency`.
+    pub fn share(&self, pieces: &[usize]) -> String {
+        let ns = self.ns(pieces);
+        let percent = if self.latency_ns() > 0 { ns * 100 / self.latency_ns() } else { 0 };
+        format!("{}, {percent} % of the latency", duration(ns))
+    }
+
+    /// The largest owner among the pieces, by name, and how many further names there are.
+    pub fn largest(&self, pieces: &[usize], name: impl Fn(&Case, &Piece) -> String) -> (String, usize) {
+        let mut sums: Vec<(String, i64)> = Vec::new();
+        for &index in pieces {
+            let piece = &self.pieces[index];
+            let name = name(self, piece);
+            match sums.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, ns)) => *ns += piece.ns(),
+                None => sums.push((name, piece.ns())),
+            }
+        }
+        sums.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        let others = sums.len().saturating_sub(1);
+        (sums.into_iter().next().map_or_else(String::new, |(name, _)| name), others)
+    }
+
+    /// The same as words: `hackbench-4711` or `hackbench-4711 and 2 others`.
+    pub fn culprits(&self, pieces: &[usize]) -> String {
+        match self.largest(pieces, |case, piece| piece.answer.holder().name(case.names())) {
+            (name, 0) => name,
+            (name, 1) => format!("{name} and one other"),
+            (name, others) => format!("{name} and {others} others"),
+        }
+    }
+
+    pub fn line(&self, event: &Event) -> String {
+        event_line::line(event, self.input.spike.sample.due_ns, self.names())
+    }
+
+    /// The first event between due and seen that `wanted` accepts.
+    pub fn event(&self, wanted: impl Fn(&Event) -> bool) -> Option<Event<'c>> {
+        let window = self.scene.window;
+        let found = self.scene.cpus.iter().filter_map(|story| {
+            story.events_between(window.due_ns, window.seen_ns).iter().find(|event| wanted(event)).copied()
+        });
+        found.min_by_key(|event| event.ts_ns)
+    }
+
+    /// Events of the piece's CPU that lie strictly inside it.
+    pub fn events_inside(&self, piece: &Piece) -> &'c [Event<'c>] {
+        self.scene.cpu(piece.cpu).map_or(&[], |story| story.events_between(piece.start_ns + 1, piece.end_ns - 1))
+    }
+
+    /// The events that begin and end the longest of the pieces.
+    pub fn bracket_lines(&self, pieces: &[usize]) -> Vec<String> {
+        let mut longest = pieces.to_vec();
+        longest.sort_by_key(|&index| std::cmp::Reverse(self.pieces[index].ns()));
+        longest.truncate(STRETCHES_SHOWN);
+        longest.sort_unstable();
+        let mut lines = Vec::new();
+        for index in longest {
+            let piece = &self.pieces[index];
+            let Some(story) = self.scene.cpu(piece.cpu) else { continue };
+            let before = story.events.partition_point(|event| event.ts_ns <= piece.start_ns).checked_sub(1);
+            let after = story.events.partition_point(|event| event.ts_ns < piece.end_ns);
+            lines.extend(before.and_then(|index| story.events.get(index)).map(|event| self.line(event)));
+            lines.extend(story.events.get(after).map(|event| self.line(event)));
+        }
+        lines.dedup();
+        lines
+    }
+
+    /// Whether the machine runs on a hypervisor; `None` when nobody told.
+    pub fn virtualised(&self) -> Option<&str> {
+        let name = self.input.environment?.virtualisation.as_deref()?;
+        (!name.is_empty() && name != "none").then_some(name)
+    }
+
+    pub fn bare_metal(&self) -> bool {
+        self.input.environment.is_some_and(|environment| environment.virtualisation.as_deref() == Some("none"))
+    }
+
+    pub fn preempt_rt(&self) -> Option<bool> {
+        self.input.environment.and_then(|environment| environment.preempt_rt)
+    }
+
+    /// Whether the measuring thread is known to have no real-time priority.
+    pub fn own_is_ordinary(&self) -> bool {
+        self.household.own_prio.is_some_and(|prio| prio >= 100)
+    }
+
+    /// Whether a thread may run instead of the measuring thread by its priority alone.
+    pub fn outranks(&self, tid: i32) -> bool {
+        match (self.names().prio(tid), self.household.own_prio) {
+            (Some(theirs), Some(ours)) => theirs <= ours,
+            _ => self.names().is_rt(tid),
+        }
+    }
+
+    /// Whether the piece belongs to the interrupt that brought the wake-up, rather than to one nested in it or another.
+    pub fn is_wake_interrupt(&self, piece: &Piece) -> bool {
+        self.wake_interrupt.is_some_and(|wake| {
+            piece.cpu == wake.cpu
+                && piece.start_ns >= wake.start_ns
+                && piece.start_ns < wake.end_ns
+                && same_interrupt(piece.answer.holder(), wake.holder)
+        })
+    }
+}
+
+/// An interrupt from its entry to its exit.
+#[derive(Debug, Clone, Copy)]
+pub struct WakeInterrupt {
+    cpu: u32,
+    start_ns: i64,
+    end_ns: i64,
+    holder: Holder,
+}
+
+impl WakeInterrupt {
+    /// The interrupt in which the timer's turn came.
+    pub fn find(scene: &Scene, anchors: &Anchors) -> Option<Self> {
+        let interrupt = anchors.interrupt?;
+        let turn_ns = anchors.expired.or(anchors.woken)?.ts_ns;
+        let story = scene.cpu(interrupt.cpu)?;
+        let around = story.overlapping(interrupt.ts_ns, turn_ns.max(interrupt.ts_ns) + 1);
+        let holder = around.iter().map(|interval| interval.holder).find(|holder| holder.is_hardirq())?;
+        let exit = story.events_between(turn_ns, i64::MAX).iter().find(|event| match (event.what, holder) {
+            (What::VectorExit { vector: one }, Holder::Vector { vector: other, .. }) => one == other,
+            (What::IrqExit { irq: one }, Holder::Irq { irq: other, .. }) => one == other,
+            _ => false,
+        });
+        let end_ns = exit.map_or(i64::MAX, |exit| exit.ts_ns);
+        Some(Self { cpu: interrupt.cpu, start_ns: interrupt.ts_ns, end_ns, holder })
+    }
+}
+
+fn same_interrupt(one: Holder, other: Holder) -> bool {
+    match (one, other) {
+        (Holder::Vector { vector: one, .. }, Holder::Vector { vector: other, .. }) => one == other,
+        (Holder::Irq { irq: one, .. }, Holder::Irq { irq: other, .. }) => one == other,
+        _ => false,
+    }
+}
+
+/// Whether the piece was held by a context (and not by silence) of this kind.
+pub fn held(piece: &Piece) -> Option<Holder> {
+    match piece.answer {
+        Answer::Held(holder) => Some(holder),
+        _ => None,
+    }
+}
+
+/// `850 ns`, `84.1 us`, `12.3 ms`.
+pub fn duration(ns: i64) -> String {
+    match ns {
+        ..=999 => format!("{ns} ns"),
+        1_000..=999_999 => format!("{:.1} us", ns as f64 / 1e3),
+        1_000_000..=999_999_999 => format!("{:.2} ms", ns as f64 / 1e6),
+        _ => format!("{:.3} s", ns as f64 / 1e9),
+    }
+}

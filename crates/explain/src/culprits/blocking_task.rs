@@ -1,0 +1,60 @@
+//! An ordinary task keeps the CPU although the measuring thread is runnable: a section that cannot be preempted.
+
+use crate::case::{Case, Claim, held};
+use crate::event::What;
+use crate::holder::Holder;
+use archive::explanation::{Confidence, PhaseName};
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let blocks = |holder: Holder| match holder {
+        Holder::Task { tid, .. } => tid != case.household.own_tid && !case.household.tool_tids.contains(&tid),
+        _ => false,
+    };
+    let pieces = case.claim(|piece| piece.phase == PhaseName::SchedulingDelay && held(piece).is_some_and(blocks))?;
+    let who = case.culprits(&pieces);
+    let share = case.share(&pieces);
+    let inside = pieces.iter().flat_map(|&index| case.events_inside(&case.pieces[index]));
+    let shows = inside.filter(|event| event.needs_resched() && event.preempt_off()).take(2);
+    let mut evidence: Vec<String> = shows.map(|event| case.line(event)).collect();
+    if !evidence.is_empty() {
+        evidence.insert(0, "asked to give way, with preemption disabled:".into());
+    }
+    let switched_away = case.event(|event| {
+        event.cpu == case.cpu()
+            && Some(event.ts_ns) == case.anchors.switched.map(|anchor| anchor.ts_ns)
+            && matches!(event.what, What::Switch { .. })
+    });
+    let confidence = if switched_away.is_some() { Confidence::Certain } else { Confidence::Likely };
+    let (sentence, fix) = if case.own_is_ordinary() {
+        (
+            format!(
+                "{who} kept the CPU after the measuring thread became runnable ({share}): the measuring thread has no real-time priority"
+            ),
+            "run the measurement with --policy fifo --priority 80".to_owned(),
+        )
+    } else {
+        let fix = match case.preempt_rt() {
+            Some(true) => {
+                "find the section in the stack of the confirmation and report it to the kernel's RT maintainers; \
+                           until then keep this task off the CPU (cpuset, taskset, isolcpus)"
+            }
+            _ => {
+                "use a PREEMPT_RT kernel, boot with preempt=full, or keep this task off the CPU (cpuset, taskset, isolcpus)"
+            }
+        };
+        (
+            format!(
+                "{who} kept the CPU after the measuring thread became runnable ({share}): it was in the kernel where it cannot be preempted"
+            ),
+            fix.to_owned(),
+        )
+    };
+    Some(Claim {
+        pieces,
+        confidence,
+        sentence,
+        evidence,
+        confirm: "the preemptoff tracer where the kernel has it, or `stacktrace` as a trigger on timer/hrtimer_expire_entry, shows the function".into(),
+        fix,
+    })
+}

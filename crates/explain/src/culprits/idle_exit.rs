@@ -1,0 +1,56 @@
+//! The CPU slept when the wake-up was due, and took its time to come back.
+
+use crate::case::{Case, Claim, held};
+use crate::event::{IDLE_EXIT, What};
+use crate::holder::Holder;
+use archive::explanation::{Confidence, PhaseName};
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let pieces = case.claim(|piece| {
+        matches!(piece.phase, PhaseName::TimerDelay | PhaseName::SchedulingDelay | PhaseName::WakePath)
+            && held(piece).is_some_and(Holder::is_idle)
+    })?;
+    let state = pieces.iter().find_map(|&index| match case.pieces[index].answer.holder() {
+        Holder::Idle { state } if state != IDLE_EXIT => Some(state),
+        _ => None,
+    });
+    let share = case.share(&pieces);
+    let cpu = case.cpu();
+    let (confidence, sentence) = match (state, case.virtualised()) {
+        (Some(state), None) if case.bare_metal() => {
+            (Confidence::Certain, format!("CPU {cpu} needed its time to leave idle state {state} ({share})"))
+        }
+        (Some(state), None) => {
+            (Confidence::Likely, format!("CPU {cpu} needed its time to leave idle state {state} ({share})"))
+        }
+        (Some(state), Some(host)) => (
+            Confidence::Likely,
+            format!(
+                "CPU {cpu} was in idle state {state}, given back to the hypervisor ({host}), and came back late ({share})"
+            ),
+        ),
+        (None, _) => {
+            (Confidence::Hint, format!("CPU {cpu} was idle when the wake-up was due and came back late ({share})"))
+        }
+    };
+    let exit = case.event(|event| event.cpu == cpu && event.what == What::Idle { state: IDLE_EXIT });
+    let states = state.map_or_else(|| "state*".into(), |state| format!("state{state}"));
+    let fix = match case.virtualised() {
+        Some(_) => format!(
+            "in the guest: idle=poll or cpuidle-haltpoll; on the host: pin the virtual CPU, SCHED_FIFO for its thread, a larger kvm halt_poll_ns; else echo 1 > /sys/devices/system/cpu/cpu{cpu}/cpuidle/{states}/disable"
+        ),
+        None => format!(
+            "hold /dev/cpu_dma_latency at 0 (--dma-latency 0 does for the run), or echo 1 > /sys/devices/system/cpu/cpu{cpu}/cpuidle/{states}/disable"
+        ),
+    };
+    Some(Claim {
+        pieces,
+        confidence,
+        sentence,
+        evidence: exit.map(|event| case.line(&event)).into_iter().collect(),
+        confirm: format!(
+            "/sys/devices/system/cpu/cpu{cpu}/cpuidle/{states}/latency says what the state costs; repeat with it disabled"
+        ),
+        fix,
+    })
+}

@@ -1,0 +1,65 @@
+//! One interrupt again and again: no single handler is long, together they are.
+
+use super::previous_irq::is_foreign;
+use crate::case::{Case, Claim};
+use crate::event::What;
+use crate::holder::Holder;
+use archive::explanation::Confidence;
+use std::collections::HashMap;
+
+/// Entries of one interrupt between due and seen from which it is a storm.
+const ENTRIES_MIN: usize = 11;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Line {
+    Irq(i32),
+    Vector(crate::event::Vector),
+}
+
+fn line_of(holder: Holder) -> Option<Line> {
+    match holder {
+        Holder::Irq { irq, .. } => Some(Line::Irq(irq)),
+        Holder::Vector { vector, .. } => Some(Line::Vector(vector)),
+        _ => None,
+    }
+}
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let window = case.scene.window;
+    let story = case.scene.cpu(case.cpu())?;
+    let mut entries: HashMap<Line, usize> = HashMap::new();
+    for event in story.events_between(window.due_ns, window.seen_ns) {
+        let line = match event.what {
+            What::IrqEntry { irq } => Line::Irq(irq),
+            What::VectorEntry { vector } => Line::Vector(vector),
+            _ => continue,
+        };
+        *entries.entry(line).or_default() += 1;
+    }
+    let (line, count) = entries.into_iter().max_by_key(|&(_, count)| count)?;
+    if count < ENTRIES_MIN {
+        return None;
+    }
+    let pieces = case.claim(|piece| is_foreign(case, piece) && line_of(piece.answer.holder()) == Some(line))?;
+    let (who, _) = case.largest(&pieces, |case, piece| match piece.answer.holder() {
+        Holder::Irq { irq, .. } => case.names().irq(irq),
+        holder => holder.name(case.names()),
+    });
+    let rate_hz = count as i64 * 1_000_000_000 / case.latency_ns().max(1);
+    let fix = match line {
+        Line::Irq(irq) => format!(
+            "raise its coalescing, move it (/proc/irq/{irq}/smp_affinity_list), or unplug the device; a shared line may have a device that never clears it"
+        ),
+        Line::Vector(_) => {
+            "find the sender with ipi:ipi_send_cpu or timer:hrtimer_start and keep it off this CPU".into()
+        }
+    };
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("{who} came {count} times ({})", case.share(&pieces)),
+        evidence: vec![format!("{count} entries between due and seen, {rate_hz} a second")],
+        confirm: "watch the rate in /proc/interrupts; /proc/irq/*/spurious counts interrupts nobody wanted".into(),
+        fix,
+        pieces,
+    })
+}

@@ -1,0 +1,42 @@
+//! The thread came back to its timer after the next wake-up was due already.
+
+use crate::case::{Case, Claim, duration};
+use archive::explanation::{Confidence, PhaseName};
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let pieces = case.claim(|piece| piece.phase == PhaseName::LateArm)?;
+    let due_ns = case.scene.window.due_ns;
+    let previous = case.input.spike.previous_seen_ns;
+    let mut evidence = Vec::new();
+    if let Some(arm) = case.scene.arm() {
+        evidence.push(case.line(&arm));
+    }
+    if let Some(seen_ns) = previous {
+        let side = if seen_ns > due_ns { "after" } else { "before" };
+        evidence.push(format!(
+            "the wake-up before was seen {} {side} this one was due",
+            duration((seen_ns - due_ns).abs())
+        ));
+    }
+    let overran = previous.is_some_and(|seen_ns| seen_ns > due_ns);
+    let who = case.culprits(&pieces);
+    let share = case.share(&pieces);
+    let sentence = if overran {
+        format!(
+            "the wake-up before was itself so late that the timer was set after this one was due ({share}); most of it was held by {who}"
+        )
+    } else {
+        format!("the thread set its timer only after the wake-up was due ({share}); most of it was held by {who}")
+    };
+    Some(Claim {
+        confidence: if case.anchors.armed.is_some() || overran { Confidence::Certain } else { Confidence::Likely },
+        sentence,
+        evidence,
+        confirm: "look at the wake-up before this one: its own lateness is the cause".into(),
+        fix: format!(
+            "mend the cycle before, or use an interval longer than {}",
+            duration(case.input.interval_ns as i64)
+        ),
+        pieces,
+    })
+}

@@ -1,0 +1,27 @@
+//! The measuring thread was moved to another CPU while it should have run.
+
+use crate::case::{Case, Claim, held};
+use crate::event::What;
+use crate::holder::Holder;
+use archive::explanation::{Confidence, PhaseName};
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let own = case.household.own_tid;
+    let moved = case.event(|event| matches!(event.what, What::Migrate { tid, .. } if tid == own))?;
+    let pieces = case.claim(|piece| {
+        matches!(piece.phase, PhaseName::WakePath | PhaseName::SchedulingDelay)
+            && piece.end_ns > moved.ts_ns
+            && held(piece).is_some_and(Holder::is_idle)
+    })?;
+    Some(Claim {
+        confidence: Confidence::Likely,
+        sentence: format!(
+            "the measuring thread was moved to another CPU that had to be woken ({})",
+            case.share(&pieces)
+        ),
+        evidence: vec![case.line(&moved)],
+        confirm: format!("taskset -p {own} shows the CPUs it may use"),
+        fix: "pin the thread to one CPU".into(),
+        pieces,
+    })
+}

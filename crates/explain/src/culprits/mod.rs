@@ -1,0 +1,50 @@
+//! The catalogue of culprits. How to add one: docs/adding-a-culprit.md.
+
+mod blocking_task;
+mod fair_server;
+mod idle_exit;
+mod irq_storm;
+mod irqs_off;
+mod late_arm;
+mod migration;
+mod nmi;
+mod other_rt_task;
+mod own_tool;
+mod page_fault;
+mod previous_irq;
+mod silence;
+mod slow_return;
+mod softirq;
+mod thread_stopped;
+mod timers;
+
+use crate::case::{Case, Claim};
+
+/// An entry of the catalogue.
+pub struct Culprit {
+    /// Stable identifier, as it appears in archives.
+    pub id: &'static str,
+    pub title: &'static str,
+    pub(crate) look: fn(&Case) -> Option<Claim>,
+}
+
+/// In the order in which they may claim stretches of a ledger: the more specific first.
+pub const CATALOGUE: &[Culprit] = &[
+    Culprit { id: "thread-stopped", title: "the measuring thread was stopped", look: thread_stopped::look },
+    Culprit { id: "late-arm", title: "the timer was set after it was due", look: late_arm::look },
+    Culprit { id: "own-tool", title: "this tool's own threads", look: own_tool::look },
+    Culprit { id: "silence", title: "hypervisor or firmware", look: silence::look },
+    Culprit { id: "nmi", title: "non-maskable interrupt", look: nmi::look },
+    Culprit { id: "irq-storm", title: "one interrupt again and again", look: irq_storm::look },
+    Culprit { id: "timers", title: "other timers in the same interrupt", look: timers::look },
+    Culprit { id: "previous-irq", title: "other interrupts were served first", look: previous_irq::look },
+    Culprit { id: "softirq", title: "softirq work", look: softirq::look },
+    Culprit { id: "other-rt-task", title: "another real-time task", look: other_rt_task::look },
+    Culprit { id: "fair-server", title: "fair server or real-time throttling", look: fair_server::look },
+    Culprit { id: "migration", title: "the thread was moved to another CPU", look: migration::look },
+    Culprit { id: "idle-exit", title: "leaving an idle state", look: idle_exit::look },
+    Culprit { id: "page-fault", title: "page fault of the measuring thread", look: page_fault::look },
+    Culprit { id: "irqs-off", title: "interrupts masked by a task", look: irqs_off::look },
+    Culprit { id: "blocking-task", title: "a task that cannot be preempted", look: blocking_task::look },
+    Culprit { id: "slow-return", title: "slow return to user space", look: slow_return::look },
+];

@@ -1,0 +1,21 @@
+//! Non-maskable interrupts.
+
+use crate::case::{Case, Claim, held};
+use crate::holder::Holder;
+use archive::explanation::Confidence;
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let pieces = case.claim(|piece| matches!(held(piece), Some(Holder::Nmi { .. })))?;
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!(
+            "a non-maskable interrupt held the CPU: {} ({})",
+            case.culprits(&pieces),
+            case.share(&pieces)
+        ),
+        evidence: Vec::new(),
+        confirm: "watch the NMI row of /proc/interrupts".into(),
+        fix: "sysctl kernel.nmi_watchdog=0, stop perf sessions; if it stays, a device reports hardware errors".into(),
+        pieces,
+    })
+}

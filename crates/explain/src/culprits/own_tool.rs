@@ -1,0 +1,16 @@
+//! Another thread of this tool had the CPU.
+
+use crate::case::{Case, Claim};
+use archive::explanation::{Confidence, OwnerKind};
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let pieces = case.claim(|piece| case.kind(piece) == OwnerKind::Tool)?;
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("this tool disturbed its own measurement: {} ran ({})", case.culprits(&pieces), case.share(&pieces)),
+        evidence: Vec::new(),
+        confirm: "measure once without snapshots (--snapshots off)".into(),
+        fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have one of their own; rest longer between snapshots".into(),
+        pieces,
+    })
+}

@@ -1,0 +1,37 @@
+//! Other interrupts were served between due and seen.
+
+use crate::case::{Case, Claim, held};
+use crate::holder::Holder;
+use archive::explanation::Confidence;
+
+/// Interrupts that are not the one that brought the wake-up.
+pub fn is_foreign(case: &Case, piece: &crate::ledger::Piece) -> bool {
+    held(piece).is_some_and(Holder::is_hardirq) && !case.is_wake_interrupt(piece)
+}
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let pieces = case.claim(|piece| is_foreign(case, piece))?;
+    let who = case.culprits(&pieces);
+    let device = pieces.iter().find_map(|&index| match case.pieces[index].answer.holder() {
+        Holder::Irq { irq, .. } => Some(irq),
+        _ => None,
+    });
+    let confirm = match device {
+        Some(irq) => format!("watch /proc/interrupts; /proc/irq/{irq}/effective_affinity says where it may go"),
+        None => "watch the rows of /proc/interrupts below the devices; events ipi:ipi_send_cpu and csd:csd_queue_cpu name who sends".into(),
+    };
+    let fix = match device {
+        Some(irq) => format!(
+            "move it: echo another CPU to /proc/irq/{irq}/smp_affinity_list; threadirqs on the kernel command line; raise coalescing (ethtool -C) for a network card"
+        ),
+        None => "keep what sends it off this CPU (isolcpus, nohz_full, no shared address space with other CPUs)".into(),
+    };
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("{who} was served first ({})", case.share(&pieces)),
+        evidence: Vec::new(),
+        confirm,
+        fix,
+        pieces,
+    })
+}

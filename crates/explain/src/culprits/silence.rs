@@ -1,0 +1,47 @@
+//! Time in which the kernel was provably not executed: the hypervisor or the firmware had the CPU.
+
+use crate::case::{Case, Claim, duration};
+use crate::ledger::Answer;
+use archive::explanation::Confidence;
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let pieces = case.claim(|piece| matches!(piece.answer, Answer::SilenceAllCpus(_) | Answer::SilenceThisCpu(_)))?;
+    let all = pieces.iter().filter(|&&index| matches!(case.pieces[index].answer, Answer::SilenceAllCpus(_)));
+    let all_ns: i64 = all.map(|&index| case.pieces[index].ns()).sum();
+    let everywhere = all_ns * 2 > case.ns(&pieces);
+    let share = case.share(&pieces);
+    let steal_ns = case.input.spike.snapshot.as_ref().and_then(|snapshot| snapshot.steal_ns);
+    let mut evidence = Vec::new();
+    if let Some(steal_ns) = steal_ns {
+        evidence
+            .push(format!("steal time since the snapshot before: {} (in steps of 10 ms)", duration(steal_ns as i64)));
+    }
+    let stolen = steal_ns.is_some_and(|steal_ns| steal_ns > 0);
+    let (confidence, who) = match (case.virtualised(), stolen) {
+        (Some(host), true) => {
+            (Confidence::Likely, format!("the hypervisor ({host}) ran something else, its steal time grew"))
+        }
+        (Some(host), false) => (Confidence::Likely, format!("the hypervisor ({host}) or firmware had the CPU")),
+        (None, true) => (Confidence::Likely, "a hypervisor ran something else, its steal time grew".into()),
+        (None, false) if case.bare_metal() => {
+            (Confidence::Likely, "firmware (a system management interrupt) or the hardware".into())
+        }
+        (None, false) => (Confidence::Hint, "firmware, the hardware or a hypervisor".into()),
+    };
+    let sentence = if everywhere {
+        format!("no CPU recorded anything ({share}): {who}")
+    } else {
+        format!("the timer interrupt was not delivered although interrupts were on ({share}): {who}")
+    };
+    let (confirm, fix) = match case.virtualised() {
+        Some(_) => (
+            "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
+            "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment",
+        ),
+        None => (
+            "rdmsr 0x34 before and after (Intel counts system management interrupts there); the hwlat tracer",
+            "BIOS: legacy USB, error polling, power capping and fan control; never switch off thermal protection",
+        ),
+    };
+    Some(Claim { pieces, confidence, sentence, evidence, confirm: confirm.into(), fix: fix.into() })
+}

@@ -1,0 +1,25 @@
+//! The thread had the CPU and still took long to see the clock; no event says why.
+
+use crate::case::{Case, Claim};
+use archive::explanation::{Confidence, OwnerKind, PhaseName};
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let pieces = case.claim(|piece| piece.phase == PhaseName::ReturnToUser && case.kind(piece) == OwnerKind::Own)?;
+    Some(Claim {
+        confidence: Confidence::Hint,
+        sentence: format!(
+            "the thread had the CPU and took {} to see the clock: cold caches, a slow clock source, memory contention, firmware or a hypervisor",
+            case.share(&pieces)
+        ),
+        evidence: case
+            .input
+            .environment
+            .and_then(|environment| environment.clocksource.as_ref())
+            .map(|clocksource| format!("clocksource is {clocksource}"))
+            .into_iter()
+            .collect(),
+        confirm: "compare with a run without load; perf stat -e cache-misses on this CPU".into(),
+        fix: "tsc as clocksource; keep memory-hungry work off CPUs that share the cache (resctrl)".into(),
+        pieces,
+    })
+}

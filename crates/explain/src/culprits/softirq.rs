@@ -1,0 +1,37 @@
+//! Softirqs: network, block, timer wheel and RCU work in the kernel's second half of interrupts.
+
+use crate::case::{Case, Claim, held};
+use crate::holder::Holder;
+use archive::explanation::Confidence;
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let pieces = case.claim(|piece| matches!(held(piece), Some(Holder::Softirq { .. })))?;
+    let who = case.culprits(&pieces);
+    let vec = pieces.iter().max_by_key(|&&index| case.pieces[index].ns()).and_then(|&index| {
+        match case.pieces[index].answer.holder() {
+            Holder::Softirq { vec, .. } => Some(vec),
+            _ => None,
+        }
+    });
+    let mend = match vec {
+        Some(2 | 3) => {
+            "move the network card's interrupt and RPS/XPS masks to another CPU, lower net.core.netdev_budget_usecs, use threaded NAPI"
+        }
+        Some(1 | 8) => "keep the owners of those timers off this CPU (isolcpus, timer_migration)",
+        Some(4 | 5) => "move the storage device's interrupt to another CPU",
+        Some(9) => "rcu_nocbs= for this CPU",
+        _ => "move what raises it to another CPU",
+    };
+    let fix = match case.preempt_rt() {
+        Some(true) => format!("{mend}; do not give ksoftirqd a priority above the measuring thread's"),
+        _ => format!("{mend}; on a PREEMPT_RT kernel softirqs can be preempted"),
+    };
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("softirq work went first: {who} ({})", case.share(&pieces)),
+        evidence: Vec::new(),
+        confirm: "watch /proc/softirqs for this CPU; event napi:napi_poll names the device".into(),
+        fix,
+        pieces,
+    })
+}

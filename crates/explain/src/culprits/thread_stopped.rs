@@ -1,0 +1,29 @@
+//! The measuring thread was stopped by a signal or a debugger.
+
+use crate::case::{Case, Claim};
+use crate::event::{What, state};
+use archive::explanation::Confidence;
+
+pub fn look(case: &Case) -> Option<Claim> {
+    let tid = case.household.own_tid;
+    let mut events = case.scene.events_by_time();
+    events.extend(case.scene.cpus.iter().filter_map(|story| story.switch_before));
+    events.sort_by_key(|event| event.ts_ns);
+    let stop = events.iter().find(|event| {
+        matches!(event.what, What::Switch { prev, prev_state, .. }
+            if prev == tid && prev_state & (state::STOPPED | state::TRACED) != 0)
+    })?;
+    let go_on = events
+        .iter()
+        .find(|event| event.ts_ns > stop.ts_ns && matches!(event.what, What::Switch { next, .. } if next == tid));
+    let until_ns = go_on.map_or(i64::MAX, |event| event.ts_ns);
+    let pieces = case.claim(|piece| piece.end_ns > stop.ts_ns && piece.start_ns < until_ns)?;
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("the measuring thread was stopped by a signal or a debugger ({})", case.share(&pieces)),
+        evidence: [Some(stop), go_on].into_iter().flatten().map(|event| case.line(event)).collect(),
+        confirm: "look for SIGSTOP, a debugger, a frozen cgroup or a suspended shell job".into(),
+        fix: "leave the process alone while it measures; this sample says nothing about the kernel".into(),
+        pieces,
+    })
+}

@@ -1,0 +1,104 @@
+//! One event as a line that people read: time relative to due, CPU, state flags, thread, what happened.
+
+use crate::event::{Event, IDLE_EXIT, What, flag, state};
+use crate::names::{Names, softirq};
+
+/// `+12.345 us`, relative to the due instant.
+pub fn relative(ts_ns: i64, due_ns: i64) -> String {
+    format!("{:+.3} us", ts_ns.saturating_sub(due_ns) as f64 / 1000.0)
+}
+
+/// `    +12.345 us cpu1 d..h1 hackbench-4711: irq 24 virtio0 entered`.
+pub fn line(event: &Event, due_ns: i64, names: &Names) -> String {
+    format!(
+        "{:>14} cpu{} {} {}: {}",
+        relative(event.ts_ns, due_ns),
+        event.cpu,
+        flags(event),
+        thread(event.tid, names),
+        what(event.what, names)
+    )
+}
+
+fn thread(tid: i32, names: &Names) -> String {
+    if tid == 0 { "idle".into() } else { names.task(tid) }
+}
+
+/// As the kernel draws them: interrupts off, reschedule wanted, in interrupt, preemption depth.
+fn flags(event: &Event) -> String {
+    let irqs = if event.flags & flag::IRQS_OFF != 0 { 'd' } else { '.' };
+    let resched = match (event.flags & flag::NEED_RESCHED != 0, event.flags & flag::PREEMPT_RESCHED != 0) {
+        (true, true) => 'N',
+        (true, false) => 'n',
+        (false, true) => 'p',
+        (false, false) => '.',
+    };
+    let context = match event.flags & (flag::NMI | flag::HARDIRQ | flag::SOFTIRQ) {
+        bits if bits & flag::NMI != 0 => 'Z',
+        bits if bits == flag::HARDIRQ | flag::SOFTIRQ => 'H',
+        bits if bits & flag::HARDIRQ != 0 => 'h',
+        bits if bits & flag::SOFTIRQ != 0 => 's',
+        _ => '.',
+    };
+    match event.depth & 0x0f {
+        0 => format!("{irqs}{resched}{context}."),
+        depth => format!("{irqs}{resched}{context}{depth:x}"),
+    }
+}
+
+fn what(what: What, names: &Names) -> String {
+    let function = |address: u64| names.function(address);
+    match what {
+        What::Switch { prev, prev_prio, prev_state, next, next_prio } => format!(
+            "switch from {} (prio {prev_prio}, {}) to {} (prio {next_prio})",
+            thread(prev, names),
+            left_as(prev_state),
+            thread(next, names)
+        ),
+        What::Waking { tid, target_cpu, .. } => format!("begins to wake {} on CPU {target_cpu}", thread(tid, names)),
+        What::Wakeup { tid, target_cpu, .. } => format!("{} is runnable on CPU {target_cpu}", thread(tid, names)),
+        What::Migrate { tid, from_cpu, to_cpu } => {
+            format!("{} moves from CPU {from_cpu} to CPU {to_cpu}", thread(tid, names))
+        }
+        What::PiSetPrio { tid, old_prio, new_prio } => {
+            format!("{} inherits prio {new_prio} instead of {old_prio}", thread(tid, names))
+        }
+        What::IrqEntry { irq } => format!("{} entered", names.irq(irq)),
+        What::IrqExit { irq } => format!("{} left", names.irq(irq)),
+        What::VectorEntry { vector } => format!("{} entered", vector.name()),
+        What::VectorExit { vector } => format!("{} left", vector.name()),
+        What::SoftirqEntry { vec } => format!("softirq {} begins", softirq(vec)),
+        What::SoftirqExit { vec } => format!("softirq {} ends", softirq(vec)),
+        What::SoftirqRaise { vec } => format!("softirq {} raised", softirq(vec)),
+        What::HrtimerStart { function: address, expires_ns, .. } => {
+            format!("timer {} started for {expires_ns}", function(address))
+        }
+        What::HrtimerCancel { timer } => format!("timer {timer:#x} cancelled"),
+        What::HrtimerExpireEntry { function: address, .. } => format!("timer {} expires", function(address)),
+        What::HrtimerExpireExit { .. } => "timer done".into(),
+        What::TimerExpireEntry { function: address } => format!("wheel timer {} expires", function(address)),
+        What::TimerExpireExit => "wheel timer done".into(),
+        What::WorkStart { function: address } => format!("work {} begins", function(address)),
+        What::WorkEnd => "work ends".into(),
+        What::CsdEntry { function: address } => format!("runs {} for another CPU", function(address)),
+        What::CsdExit => "function for another CPU done".into(),
+        What::Idle { state: IDLE_EXIT } => "leaves idle".into(),
+        What::Idle { state } => format!("enters idle state {state}"),
+        What::Frequency { khz, cpu } => format!("CPU {cpu} set to {khz} kHz"),
+        What::Nmi { handler, delta_ns } => format!("nmi handler {} took {delta_ns} ns", function(handler)),
+        What::PageFault { user: true, address } => format!("page fault of user code at {address:#x}"),
+        What::PageFault { user: false, address } => format!("page fault of kernel code at {address:#x}"),
+        What::Marker => "trace marker".into(),
+        What::Other => "another event".into(),
+    }
+}
+
+fn left_as(prev_state: i64) -> &'static str {
+    match prev_state & 0xff {
+        0 => "runnable",
+        bits if bits & (state::STOPPED | state::TRACED) != 0 => "stopped",
+        bits if bits & 0x02 != 0 => "blocked",
+        bits if bits & 0x01 != 0 => "asleep",
+        _ => "gone",
+    }
+}

@@ -1,0 +1,118 @@
+//! Gives every nanosecond between due and seen to exactly one phase and one owner.
+
+use crate::holder::{Holder, Household};
+use crate::names::Names;
+use crate::scene::{CpuStory, Scene};
+use crate::span::Span;
+use archive::explanation::{Owner, OwnerKind, Phase, PhaseName};
+use std::collections::HashMap;
+
+/// Owners of one phase that are named; the rest is one owner a kind.
+const OWNERS_NAMED_MAX: usize = 40;
+
+/// Who answers for a stretch: the context that held the CPU, or nobody the kernel knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Answer {
+    Held(Holder),
+    /// The CPU could have been interrupted and was not; what it ran on top of.
+    SilenceThisCpu(Holder),
+    /// No CPU recorded anything.
+    SilenceAllCpus(Holder),
+}
+
+impl Answer {
+    pub fn holder(self) -> Holder {
+        match self {
+            Self::Held(holder) | Self::SilenceThisCpu(holder) | Self::SilenceAllCpus(holder) => holder,
+        }
+    }
+
+    pub fn kind(self, household: &Household, names: &Names) -> OwnerKind {
+        match self {
+            Self::Held(holder) => household.kind(holder, names),
+            Self::SilenceThisCpu(_) => OwnerKind::SilenceThisCpu,
+            Self::SilenceAllCpus(_) => OwnerKind::SilenceAllCpus,
+        }
+    }
+
+    pub fn name(self, names: &Names) -> String {
+        match self {
+            Self::Held(holder) => holder.name(names),
+            Self::SilenceThisCpu(holder) => format!("interrupt not delivered to {}", holder.name(names)),
+            Self::SilenceAllCpus(holder) => format!("no CPU recorded anything, this one was in {}", holder.name(names)),
+        }
+    }
+}
+
+/// A stretch of the wake-up with one phase and one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    pub phase: PhaseName,
+    pub cpu: u32,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub answer: Answer,
+}
+
+impl Piece {
+    pub fn ns(&self) -> i64 {
+        self.end_ns - self.start_ns
+    }
+}
+
+/// Lays the spans over what their CPUs did. The pieces partition the spans.
+pub fn pieces(spans: &[Span], scene: &Scene) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for span in spans {
+        walk(span, scene.cpu(span.cpu), &mut pieces);
+    }
+    pieces
+}
+
+fn walk(span: &Span, story: Option<&CpuStory>, pieces: &mut Vec<Piece>) {
+    let mut cursor_ns = span.start_ns;
+    let mut push = |until_ns: i64, holder: Holder, cursor_ns: &mut i64| {
+        let end_ns = until_ns.clamp(*cursor_ns, span.end_ns);
+        if end_ns > *cursor_ns {
+            let answer = Answer::Held(holder);
+            pieces.push(Piece { phase: span.phase, cpu: span.cpu, start_ns: *cursor_ns, end_ns, answer });
+            *cursor_ns = end_ns;
+        }
+    };
+    for interval in story.map_or(&[][..], |story| story.overlapping(span.start_ns, span.end_ns)) {
+        push(interval.start_ns, Holder::Untraced, &mut cursor_ns);
+        push(interval.end_ns, interval.holder, &mut cursor_ns);
+    }
+    push(span.end_ns, Holder::Untraced, &mut cursor_ns);
+}
+
+/// Sums the pieces into phases in their order on the way, owners largest first.
+pub fn phases(pieces: &[Piece], household: &Household, names: &Names) -> Vec<Phase> {
+    let mut sums: HashMap<(PhaseName, Answer), i64> = HashMap::new();
+    for piece in pieces {
+        *sums.entry((piece.phase, piece.answer)).or_default() += piece.ns();
+    }
+    let mut phases: Vec<Phase> = Vec::new();
+    let mut rows: Vec<((PhaseName, Answer), i64)> = sums.into_iter().collect();
+    rows.sort_by_key(|&((phase, answer), ns)| (phase, std::cmp::Reverse(ns), answer));
+    for ((name, answer), ns) in rows {
+        if phases.last().is_none_or(|phase| phase.name != name) {
+            phases.push(Phase { name, ns: 0, owners: Vec::new() });
+        }
+        let Some(phase) = phases.last_mut() else { continue };
+        phase.ns += ns;
+        let kind = answer.kind(household, names);
+        let mut owner = Owner { kind, name: answer.name(names), ns };
+        if phase.owners.len() >= OWNERS_NAMED_MAX {
+            owner.name = "others".into();
+        }
+        match phase.owners.iter_mut().find(|known| known.kind == kind && known.name == owner.name) {
+            Some(known) => known.ns += ns,
+            None => phase.owners.push(owner),
+        }
+    }
+    for phase in &mut phases {
+        phase.owners.sort_by_key(|owner| std::cmp::Reverse(owner.ns));
+    }
+    phases
+}

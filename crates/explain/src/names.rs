@@ -1,0 +1,113 @@
+//! Names for the numbers in events: threads with their priorities, interrupts, functions.
+
+use ftrace::metadata::Metadata;
+use std::collections::HashMap;
+
+/// Kernel priorities below this are real-time or deadline.
+const RT_PRIO_LIMIT: i32 = 100;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TaskName {
+    pub comm: String,
+    /// Kernel priority, when an event told it.
+    pub prio: Option<i32>,
+}
+
+/// What is known by name in one trace.
+#[derive(Debug, Default)]
+pub struct Names {
+    tasks: HashMap<i32, TaskName>,
+    irqs: HashMap<i32, String>,
+    functions: HashMap<u64, String>,
+}
+
+impl Names {
+    /// Remembers a thread; an empty name or an unknown priority leaves what was known.
+    pub fn learn_task(&mut self, tid: i32, comm: Option<&[u8]>, prio: Option<i32>) {
+        let task = self.tasks.entry(tid).or_default();
+        if let Some(comm) = comm
+            && task.comm.as_bytes() != comm
+            && !comm.is_empty()
+        {
+            task.comm = String::from_utf8_lossy(comm).into_owned();
+        }
+        if prio.is_some() {
+            task.prio = prio;
+        }
+    }
+
+    pub fn learn_irq(&mut self, irq: i32, name: &[u8]) {
+        self.irqs.entry(irq).or_insert_with(|| String::from_utf8_lossy(name).into_owned());
+    }
+
+    pub fn learn_function(&mut self, address: u64, metadata: &Metadata) {
+        if address != 0
+            && !self.functions.contains_key(&address)
+            && let Some((name, _)) = metadata.symbols.find(address)
+        {
+            self.functions.insert(address, name.to_owned());
+        }
+    }
+
+    /// Fills in threads that no event of the window named.
+    pub fn learn_from_command_lines(&mut self, tids: impl Iterator<Item = i32>, metadata: &Metadata) {
+        for tid in tids {
+            if self.tasks.get(&tid).is_none_or(|task| task.comm.is_empty())
+                && let Some(name) = metadata.command_lines.name(tid)
+            {
+                self.learn_task(tid, Some(name.as_bytes()), None);
+            }
+        }
+    }
+
+    /// `hackbench-4711`; `thread-4711` when its name is unknown.
+    pub fn task(&self, tid: i32) -> String {
+        match self.tasks.get(&tid) {
+            Some(task) if !task.comm.is_empty() => format!("{}-{tid}", task.comm),
+            _ => format!("thread-{tid}"),
+        }
+    }
+
+    pub fn comm(&self, tid: i32) -> &str {
+        self.tasks.get(&tid).map_or("", |task| &task.comm)
+    }
+
+    pub fn prio(&self, tid: i32) -> Option<i32> {
+        self.tasks.get(&tid).and_then(|task| task.prio)
+    }
+
+    /// Whether a thread is known to have a real-time or deadline priority.
+    pub fn is_rt(&self, tid: i32) -> bool {
+        self.prio(tid).is_some_and(|prio| prio < RT_PRIO_LIMIT)
+    }
+
+    /// `irq 24 virtio0-input`.
+    pub fn irq(&self, irq: i32) -> String {
+        match self.irqs.get(&irq) {
+            Some(name) => format!("irq {irq} {name}"),
+            None => format!("irq {irq}"),
+        }
+    }
+
+    /// Name of a function, or its address when the trace has no symbol for it.
+    pub fn function(&self, address: u64) -> String {
+        self.functions.get(&address).cloned().unwrap_or_else(|| format!("{address:#x}"))
+    }
+
+    /// Name of a function, if the trace has one.
+    pub fn function_known(&self, address: u64) -> Option<&str> {
+        self.functions.get(&address).map(String::as_str)
+    }
+
+    #[cfg(test)]
+    pub fn name_function(&mut self, address: u64, name: &str) {
+        self.functions.insert(address, name.to_owned());
+    }
+}
+
+/// Name of a softirq by its number.
+pub fn softirq(vec: u32) -> &'static str {
+    const NAMES: [&str; 10] =
+        ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+    NAMES.get(vec as usize).copied().unwrap_or("unknown softirq")
+}

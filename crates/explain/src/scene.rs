@@ -1,0 +1,154 @@
+//! The window of a trace, understood: what each CPU did, and what limits that knowledge.
+
+use crate::event::{Event, What};
+use crate::names::Names;
+use crate::timeline::{Activity, Interval, Replay};
+use crate::window::Window;
+use std::collections::HashSet;
+
+/// One item of a CPU's record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment<'a> {
+    Event(Event<'a>),
+    /// Records are missing between the events before and after; how many, when known.
+    Gap {
+        ts_ns: i64,
+        lost: Option<u64>,
+    },
+}
+
+/// For which stretch the recorder would have shown events of a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Covered {
+    /// `None`: only events themselves prove it.
+    pub from_ns: Option<i64>,
+    pub to_ns: i64,
+}
+
+/// A hole in the record of a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hole {
+    pub ts_ns: i64,
+    pub lost: Option<u64>,
+}
+
+/// What one CPU did in the window.
+#[derive(Debug, Default)]
+pub struct CpuStory<'a> {
+    pub cpu: u32,
+    /// Ascending.
+    pub events: Vec<Event<'a>>,
+    pub intervals: Vec<Interval>,
+    pub activity: Activity,
+    pub holes: Vec<Hole>,
+    /// The thread switch before the window: it names who ran when the window began.
+    pub switch_before: Option<Event<'a>>,
+    /// Timer starts that may have armed the wake-up, wherever they lie.
+    pub arms: Vec<Event<'a>>,
+    /// Events read, those before the window included.
+    pub events_read: u64,
+}
+
+impl<'a> CpuStory<'a> {
+    /// Replays a CPU. `own_tid` is the measuring thread.
+    pub fn read(
+        cpu: u32,
+        moments: impl Iterator<Item = Moment<'a>>,
+        window: Window,
+        covered: Covered,
+        own_tid: i32,
+    ) -> Self {
+        let mut story = CpuStory { cpu, ..CpuStory::default() };
+        let mut replay = Replay::new(window, covered.from_ns);
+        let mut last_ns = i64::MIN;
+        for moment in moments {
+            match moment {
+                Moment::Event(mut event) => {
+                    // Hostile bytes only: the kernel's stamps of one CPU never go back.
+                    event.ts_ns = event.ts_ns.max(last_ns);
+                    last_ns = event.ts_ns;
+                    story.events_read += 1;
+                    replay.feed(&event);
+                    story.keep(event, window, own_tid);
+                }
+                Moment::Gap { ts_ns, lost } => {
+                    replay.gap();
+                    if (window.start_ns..=window.end_ns).contains(&ts_ns) {
+                        story.holes.push(Hole { ts_ns, lost });
+                    }
+                }
+            }
+        }
+        (story.intervals, story.activity) = replay.finish(covered.to_ns);
+        story
+    }
+
+    #[inline]
+    fn keep(&mut self, event: Event<'a>, window: Window, own_tid: i32) {
+        if let What::HrtimerStart { expires_ns, soft_expires_ns, .. } = event.what
+            && event.tid == own_tid
+            && (expires_ns == window.due_ns || soft_expires_ns == window.due_ns)
+        {
+            self.arms.push(event);
+        }
+        if event.ts_ns >= window.start_ns && event.ts_ns <= window.end_ns {
+            self.events.push(event);
+        } else if matches!(event.what, What::Switch { .. }) && event.ts_ns < window.start_ns {
+            self.switch_before = Some(event);
+        }
+    }
+
+    /// The part of the intervals that overlaps `start_ns..end_ns`.
+    pub fn overlapping(&self, start_ns: i64, end_ns: i64) -> &[Interval] {
+        let first = self.intervals.partition_point(|interval| interval.end_ns <= start_ns);
+        let last = self.intervals.partition_point(|interval| interval.start_ns < end_ns);
+        self.intervals.get(first..last).unwrap_or(&[])
+    }
+
+    /// Events with `start_ns <= ts_ns <= end_ns`.
+    pub fn events_between(&self, start_ns: i64, end_ns: i64) -> &[Event<'a>] {
+        let first = self.events.partition_point(|event| event.ts_ns < start_ns);
+        let last = self.events.partition_point(|event| event.ts_ns <= end_ns);
+        self.events.get(first..last).unwrap_or(&[])
+    }
+}
+
+/// All CPUs in the window.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    pub window: Window,
+    /// Ascending by CPU.
+    pub cpus: Vec<CpuStory<'a>>,
+    pub names: Names,
+    /// What limits the account, in words.
+    pub caveats: Vec<String>,
+}
+
+impl<'a> Scene<'a> {
+    pub fn cpu(&self, cpu: u32) -> Option<&CpuStory<'a>> {
+        self.cpus.iter().find(|story| story.cpu == cpu)
+    }
+
+    /// Events of all CPUs in order of time.
+    pub fn events_by_time(&self) -> Vec<Event<'a>> {
+        let mut events: Vec<Event<'a>> = self.cpus.iter().flat_map(|story| story.events.iter().copied()).collect();
+        events.sort_by_key(|event| event.ts_ns);
+        events
+    }
+
+    /// The timer start that armed this wake-up: the last one before it was seen.
+    pub fn arm(&self) -> Option<Event<'a>> {
+        let arms = self.cpus.iter().flat_map(|story| &story.arms);
+        arms.filter(|event| event.ts_ns <= self.window.seen_ns).max_by_key(|event| event.ts_ns).copied()
+    }
+
+    /// Every thread that appears in the window.
+    pub fn tids(&self) -> HashSet<i32> {
+        let mut tids = HashSet::new();
+        for story in &self.cpus {
+            tids.extend(story.intervals.iter().filter_map(|interval| interval.holder.tid()));
+            tids.extend(story.events.iter().map(|event| event.tid));
+        }
+        tids
+    }
+}

@@ -1,0 +1,113 @@
+//! Stretches in which a CPU recorded nothing although something should have happened.
+//!
+//! Two proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
+//! interrupt was not masked, it was not delivered. (2) No CPU recorded anything for much longer than it usually takes a
+//! CPU that was busy at the time: everything stood still. Without proof a stretch stays with whoever held the CPU.
+
+use crate::ledger::{Answer, Piece};
+use crate::scene::{CpuStory, Scene};
+use archive::explanation::PhaseName;
+
+/// A shorter stretch is not worth a word.
+pub const SILENCE_NS_MIN: i64 = 5_000;
+/// Events another CPU would have recorded in the stretch, at its usual rate, before its silence means anything.
+const EXPECTED_EVENTS_MIN: i64 = 10;
+/// The stretch must be this many times longer than the longest the other CPU was silent before.
+const LONGER_THAN_USUAL: i64 = 2;
+
+/// Rewrites the pieces that are provably nobody's. Keeps their partition.
+pub fn attribute(pieces: Vec<Piece>, scene: &Scene) -> Vec<Piece> {
+    let mut attributed = Vec::with_capacity(pieces.len());
+    let standstills = standstills(scene);
+    for piece in pieces {
+        let mut cursor = piece;
+        for &(start_ns, end_ns) in &standstills {
+            let (start_ns, end_ns) = (start_ns.max(cursor.start_ns), end_ns.min(cursor.end_ns));
+            if start_ns >= end_ns || !others_fell_silent(scene, piece.cpu, start_ns, end_ns) {
+                continue;
+            }
+            if start_ns > cursor.start_ns {
+                attributed.push(Piece { end_ns: start_ns, ..cursor });
+            }
+            let answer = Answer::SilenceAllCpus(piece.answer.holder());
+            attributed.push(Piece { start_ns, end_ns, answer, ..cursor });
+            cursor.start_ns = end_ns;
+        }
+        if cursor.start_ns < cursor.end_ns {
+            attributed.push(cursor);
+        }
+    }
+    undelivered(attributed, scene)
+}
+
+/// Stretches between due and seen in which no CPU recorded anything.
+fn standstills(scene: &Scene) -> Vec<(i64, i64)> {
+    let window = scene.window;
+    let mut found = Vec::new();
+    if scene.cpus.len() < 2 {
+        return found;
+    }
+    let mut cursor_ns = window.start_ns;
+    for ts_ns in scene.events_by_time().iter().map(|event| event.ts_ns).chain([window.end_ns]) {
+        let (start_ns, end_ns) = (cursor_ns.max(window.due_ns), ts_ns.min(window.seen_ns));
+        if end_ns - start_ns >= SILENCE_NS_MIN {
+            found.push((start_ns, end_ns));
+        }
+        cursor_ns = ts_ns;
+    }
+    found
+}
+
+/// Whether another CPU that was busy, and had data, was silent for much longer than it ever was before.
+fn others_fell_silent(scene: &Scene, cpu: u32, start_ns: i64, end_ns: i64) -> bool {
+    let length_ns = end_ns - start_ns;
+    scene.cpus.iter().filter(|story| story.cpu != cpu).any(|story| {
+        let activity = story.activity;
+        busy_throughout(story, start_ns, end_ns)
+            && activity.busy_ns > 0
+            && length_ns.saturating_mul(activity.events as i64) / activity.busy_ns >= EXPECTED_EVENTS_MIN
+            && length_ns >= activity.quiet_ns_max.saturating_mul(LONGER_THAN_USUAL)
+    })
+}
+
+fn busy_throughout(story: &CpuStory, start_ns: i64, end_ns: i64) -> bool {
+    let intervals = story.overlapping(start_ns, end_ns);
+    let covered = intervals.first().is_some_and(|first| first.start_ns <= start_ns)
+        && intervals.last().is_some_and(|last| last.end_ns >= end_ns);
+    covered && intervals.iter().all(|interval| !interval.holder.is_idle())
+}
+
+/// The timer was due, interrupts were on, and it did not come: up to the last event that proves it.
+fn undelivered(pieces: Vec<Piece>, scene: &Scene) -> Vec<Piece> {
+    let bounds = |piece: &Piece| (piece.cpu, piece.start_ns, piece.end_ns);
+    let delay: Vec<(u32, i64, i64)> =
+        pieces.iter().filter(|piece| piece.phase == PhaseName::TimerDelay).map(bounds).collect();
+    let (Some(&(cpu, from_ns, _)), Some(&(_, _, to_ns))) = (delay.first(), delay.last()) else { return pieces };
+    let proof_ns = scene.cpu(cpu).and_then(|story| {
+        let events = story.events_between(from_ns, to_ns).iter();
+        events
+            .rev()
+            .find(|event| event.ts_ns > from_ns && event.ts_ns < to_ns && event.irqs_on())
+            .map(|event| event.ts_ns)
+    });
+    let Some(proof_ns) = proof_ns.filter(|proof_ns| proof_ns - from_ns >= SILENCE_NS_MIN) else { return pieces };
+    let mut attributed = Vec::with_capacity(pieces.len() + 1);
+    for piece in pieces {
+        let silent = match piece.answer {
+            Answer::Held(holder) if piece.phase == PhaseName::TimerDelay && piece.start_ns < proof_ns => {
+                matches!(holder, crate::holder::Holder::Task { .. }).then_some(Answer::SilenceThisCpu(holder))
+            }
+            _ => None,
+        };
+        let Some(answer) = silent else {
+            attributed.push(piece);
+            continue;
+        };
+        let middle_ns = piece.end_ns.min(proof_ns);
+        attributed.push(Piece { end_ns: middle_ns, answer, ..piece });
+        if middle_ns < piece.end_ns {
+            attributed.push(Piece { start_ns: middle_ns, ..piece });
+        }
+    }
+    attributed
+}

@@ -1,0 +1,122 @@
+//! From the bytes of a trace.dat to a [`Scene`].
+
+use crate::decode::Decoder;
+use crate::names::Names;
+use crate::scene::{Covered, CpuStory, Moment, Scene};
+use crate::window::Window;
+use archive::spike::{Coverage, Snapshot, Spike};
+use ftrace::page::GapKind;
+use ftrace::trace_dat::{CpuRecords, TraceFile, TraceItem};
+
+/// A snapshot opened for one wake-up.
+#[derive(Debug)]
+pub struct Opened<'a> {
+    file: TraceFile<'a>,
+    decoder: Decoder,
+}
+
+impl<'a> Opened<'a> {
+    /// Never fails; what the bytes do not hold is said in the scene's caveats.
+    pub fn new(trace: &'a [u8], window: Window) -> Self {
+        let file = TraceFile::parse_window(trace, window.lookback_ns as u64, window.end_ns.max(0) as u64);
+        let decoder = Decoder::new(&file.metadata);
+        Self { file, decoder }
+    }
+
+    pub fn has_records(&self) -> bool {
+        self.file.buffers.first().is_some_and(|buffer| !buffer.is_empty())
+    }
+
+    pub fn scene(&self, spike: &Spike, window: Window) -> Scene<'_> {
+        let metadata = &self.file.metadata;
+        let mut caveats: Vec<String> =
+            self.file.gaps.iter().map(|gap| format!("the trace is damaged: {gap}")).collect();
+        let damaged = !caveats.is_empty();
+        if !metadata.clock.is_empty() && metadata.clock != "mono" {
+            caveats.push(format!("the trace clock is {}, not mono: times may not match the sample", metadata.clock));
+        }
+        let mut names = Names::default();
+        let mut cpus = Vec::new();
+        for pages in self.file.buffers.first().map_or(&[][..], |buffer| &buffer.cpus) {
+            let (from_ns, to_ns) = (window.lookback_ns as u64, window.end_ns.max(0) as u64);
+            let records = CpuRecords::window(pages.cpu, &pages.pages, &self.file.layout(), from_ns, to_ns);
+            let covered = self.covered(pages.cpu, spike.snapshot.as_ref(), damaged, window);
+            let moments = records.map(|item| match item {
+                TraceItem::Record(record) => Moment::Event(self.decoder.event(&record)),
+                TraceItem::Gap(gap) => Moment::Gap {
+                    ts_ns: i64::try_from(gap.ts_ns).unwrap_or(i64::MAX),
+                    lost: match gap.kind {
+                        GapKind::Lost { count } => count,
+                        _ => None,
+                    },
+                },
+            });
+            let story = CpuStory::read(pages.cpu, moments, window, covered, spike.tid);
+            for event in story.switch_before.iter().chain(&story.events) {
+                self.decoder.learn(event, &mut names, metadata);
+            }
+            cpus.push(story);
+        }
+        cpus.sort_by_key(|story| story.cpu);
+        let mut scene = Scene { window, cpus, names, caveats };
+        let tids = scene.tids();
+        scene.names.learn_from_command_lines(tids.into_iter(), metadata);
+        self.say_limits(&mut scene, spike);
+        scene
+    }
+
+    /// For which stretch the buffer of a CPU is known to hold all events.
+    fn covered(&self, cpu: u32, snapshot: Option<&Snapshot>, damaged: bool, window: Window) -> Covered {
+        let stats = self.file.metadata.cpu_stats.iter().find(|(known, _)| *known == cpu).map(|(_, stats)| *stats);
+        let coverage: Option<Coverage> =
+            snapshot.and_then(|snapshot| snapshot.coverage.iter().find(|coverage| coverage.cpu == cpu).copied());
+        let from_ns = match (coverage, stats) {
+            (Some(Coverage { overwritten: 0, .. }), _) => Some(window.lookback_ns),
+            (Some(coverage), _) => coverage.oldest_ns,
+            (None, Some(stats)) if stats.overrun == 0 => Some(window.lookback_ns),
+            (None, Some(stats)) => stats.oldest_event_ts_ns.and_then(|ns| i64::try_from(ns).ok()),
+            (None, None) => None,
+        };
+        let frozen_ns = snapshot.map(|snapshot| snapshot.frozen_ns);
+        let to_ns = if damaged { i64::MIN } else { frozen_ns.unwrap_or(window.end_ns) };
+        Covered { from_ns, to_ns }
+    }
+
+    fn say_limits(&self, scene: &mut Scene<'_>, spike: &Spike) {
+        let window = scene.window;
+        for story in &scene.cpus {
+            let lost: u64 = story.holes.iter().filter_map(|hole| hole.lost).sum();
+            if !story.holes.is_empty() {
+                let count = if lost > 0 { format!("{lost} events") } else { "an unknown number of events".into() };
+                scene.caveats.push(format!("{count} of CPU {} were lost inside the window", story.cpu));
+            }
+        }
+        let own = scene.cpu(spike.sample.cpu);
+        match own.and_then(|story| story.intervals.first()) {
+            None => scene.caveats.push(format!("the trace has nothing of CPU {} in the window", spike.sample.cpu)),
+            Some(first) if first.start_ns > window.due_ns => scene.caveats.push(format!(
+                "the trace of CPU {} begins {:.1} us after the wake-up was due",
+                spike.sample.cpu,
+                (first.start_ns - window.due_ns) as f64 / 1000.0
+            )),
+            Some(_) => {}
+        }
+        let absent: Vec<&str> = NEEDED_EVENTS
+            .iter()
+            .filter(|(system, name)| self.file.metadata.formats.find(system, name).is_none())
+            .map(|(_, name)| *name)
+            .collect();
+        if !absent.is_empty() && self.has_records() {
+            scene.caveats.push(format!("the trace does not know the events {}", absent.join(", ")));
+        }
+    }
+}
+
+/// Without these the phases cannot be told apart.
+const NEEDED_EVENTS: [(&str, &str); 5] = [
+    ("sched", "sched_switch"),
+    ("sched", "sched_waking"),
+    ("sched", "sched_wakeup"),
+    ("timer", "hrtimer_start"),
+    ("timer", "hrtimer_expire_entry"),
+];

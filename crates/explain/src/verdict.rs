@@ -1,0 +1,108 @@
+//! Asks the catalogue, and decides whether the answers suffice.
+
+use crate::case::{Case, Claim};
+use crate::culprits::CATALOGUE;
+use crate::ordinary::Ordinary;
+use archive::explanation::{Confidence, ExplanationStatus, Finding, OwnerKind, PhaseName};
+use std::collections::HashSet;
+
+/// Part of the excess over the median that findings must account for.
+const EXPLAINED_PERCENT: i64 = 70;
+/// A culprit must take this part longer than it ordinarily does to be blamed.
+const LIFT_MIN_PERCENT: i64 = 150;
+const HINTS_MAX: usize = 3;
+
+pub struct Verdict {
+    pub status: ExplanationStatus,
+    /// The largest first.
+    pub findings: Vec<Finding>,
+    pub caveats: Vec<String>,
+}
+
+/// A finding with the part of it that is out of the ordinary.
+struct Weighed {
+    finding: Finding,
+    excess_ns: i64,
+}
+
+pub fn reach(case: &mut Case) -> Verdict {
+    let ordinary = Ordinary::new(case.input.controls);
+    let excess_ns = case.latency_ns() - case.input.median_ns;
+    let mut caveats = Vec::new();
+    if excess_ns <= 0 {
+        caveats.push("this wake-up was not later than the median: there is nothing to blame".into());
+        return Verdict { status: ExplanationStatus::Explained, findings: Vec::new(), caveats };
+    }
+    let mut weighed: Vec<Weighed> = Vec::new();
+    for culprit in CATALOGUE {
+        let Some(claim) = (culprit.look)(case) else { continue };
+        for &index in &claim.pieces {
+            case.taken[index] = true;
+        }
+        let ns = case.ns(&claim.pieces);
+        let ordinary_ns = ordinary_ns(case, &claim, &ordinary);
+        if ns * 100 < ordinary_ns.saturating_mul(LIFT_MIN_PERCENT) {
+            continue;
+        }
+        weighed.push(Weighed {
+            finding: finding(case, culprit.id, claim, ordinary_ns, &ordinary),
+            excess_ns: ns - ordinary_ns,
+        });
+    }
+    weighed.sort_by_key(|entry| std::cmp::Reverse(entry.excess_ns));
+    let named = weighed.iter().filter(|entry| entry.finding.confidence > Confidence::Hint);
+    let explained_ns: i64 = named.map(|entry| entry.excess_ns).sum();
+    let status = if explained_ns.saturating_mul(100) >= excess_ns.saturating_mul(EXPLAINED_PERCENT) {
+        ExplanationStatus::Explained
+    } else {
+        ExplanationStatus::NotExplained
+    };
+    let mut findings: Vec<Finding> = weighed.into_iter().map(|entry| entry.finding).collect();
+    if status == ExplanationStatus::NotExplained {
+        findings.truncate(HINTS_MAX);
+        for finding in &mut findings {
+            finding.confidence = Confidence::Hint;
+        }
+    }
+    Verdict { status, findings, caveats }
+}
+
+fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Ordinary) -> Finding {
+    let mut evidence = case.bracket_lines(&claim.pieces);
+    for line in claim.evidence {
+        if !evidence.contains(&line) {
+            evidence.push(line);
+        }
+    }
+    if !ordinary.is_unknown() {
+        evidence.push(format!("the same takes {} in ordinary wake-ups", crate::case::duration(ordinary_ns)));
+    }
+    Finding {
+        culprit: id.into(),
+        sentence: claim.sentence,
+        confidence: claim.confidence,
+        ns: case.ns(&claim.pieces),
+        evidence,
+        confirm: claim.confirm,
+        fix: claim.fix,
+    }
+}
+
+/// What the owners of the claimed pieces take in ordinary wake-ups.
+fn ordinary_ns(case: &Case, claim: &Claim, ordinary: &Ordinary) -> i64 {
+    if ordinary.is_unknown() {
+        return 0;
+    }
+    let by_name = |kind| matches!(kind, OwnerKind::Hardirq | OwnerKind::Softirq | OwnerKind::Nmi);
+    let owners: HashSet<(PhaseName, OwnerKind, String)> = claim
+        .pieces
+        .iter()
+        .map(|&index| {
+            let piece = &case.pieces[index];
+            let kind = case.kind(piece);
+            let name = if by_name(kind) { piece.answer.name(case.names()) } else { String::new() };
+            (piece.phase, kind, name)
+        })
+        .collect();
+    owners.iter().map(|(phase, kind, name)| ordinary.ns(*phase, *kind, name)).sum()
+}
