@@ -175,6 +175,9 @@ pub struct EffectiveSettings {
     pub events_absent: Vec<String>,
     pub trace_clock: Option<String>,
     pub trace_buffer_kb_per_cpu: u32,
+    /// Threads of the meter that do not measure, as they appear in the trace.
+    #[serde(default)]
+    pub tool_tids: Vec<i32>,
     /// Smallest step seen between two reads of the clock, in ns.
     pub clock_step_ns: u64,
 }

@@ -1,4 +1,16 @@
 //! The static target binary: measure, load, trace, snapshot.
+//!
+//! [`run`] is one run from the settings line to the last message; [`measure`] is the loop that everything else must not
+//! disturb; [`trace`] keeps the kernel's story of spikes; [`load`] disturbs on purpose; [`journal`] leaves the machine as
+//! it was found; [`environment`] says what machine it was. [`kernel`] holds the thin doors to system calls and [`link`] the
+//! line to the host.
 
 pub mod environment;
+pub mod journal;
+pub mod kernel;
+pub mod link;
 pub mod load;
+pub mod measure;
+pub mod run;
+pub mod source;
+pub mod trace;

@@ -1,9 +1,66 @@
-//! The meter's command line.
+//! The meter's command line: what the host, or a person on the target, can ask of it.
+
+use meter::journal::{restore, state_directory};
+use std::process::exit;
+
+const USAGE: &str = "tardy-meter: the measuring half of tardy
+
+usage:
+  tardy-meter measure        read one line of JSON settings, send the framed stream of a run (`tardy run` does this)
+  tardy-meter restore        put back what a killed run left changed on this machine
+  tardy-meter load [NAME]    run a built-in load alone; without a name, list them
+  tardy-meter --version
+";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.split_first() {
-        Some((word, rest)) if word == "load" => std::process::exit(meter::load::run_child(rest)),
-        _ => std::process::exit(2),
+    let (word, rest) = arguments.split_first().map_or(("", &[][..]), |(word, rest)| (word.as_str(), rest));
+    exit(match word {
+        "measure" if rest.is_empty() => meter::run::measure(),
+        "restore" if rest.is_empty() => restore_machine(),
+        "load" => meter::load::run_child(rest),
+        "--version" | "-V" => {
+            println!("tardy-meter {}", env!("CARGO_PKG_VERSION"));
+            0
+        }
+        "--help" | "-h" => {
+            print!("{USAGE}");
+            0
+        }
+        _ => {
+            eprint!("{USAGE}");
+            2
+        }
+    });
+}
+
+fn restore_machine() -> i32 {
+    let directory = state_directory().join("journal");
+    let mut unfinished = false;
+    let answers = restore::restore_all(&directory);
+    let mut anything = false;
+    for answer in answers {
+        match answer {
+            restore::Restored::InUse { pid } => {
+                println!("a measurement (process {pid}) is running; it restores the machine itself when it ends");
+            }
+            restore::Restored::Unreadable { path, why } => {
+                unfinished = true;
+                eprintln!("tardy-meter: {} is no journal: {why}; look at it and remove it", path.display());
+            }
+            restore::Restored::Undone { pid, done, failures, rebooted } => {
+                anything |= !done.is_empty();
+                done.iter().for_each(|line| println!("restored: {line}"));
+                failures.iter().for_each(|line| eprintln!("tardy-meter: {line}"));
+                unfinished |= !failures.is_empty();
+                if rebooted && done.is_empty() {
+                    println!("process {pid} ran before the last reboot: its kernel settings are gone with it");
+                }
+            }
+        }
     }
+    if !anything && !unfinished {
+        println!("nothing to restore");
+    }
+    if unfinished { 3 } else { 0 }
 }

@@ -1,0 +1,136 @@
+//! One change to the machine, and how it is undone.
+
+use crate::trace::mount;
+use ftrace::tracefs::Tracefs;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::PathBuf;
+
+/// Whose journal it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    pub journal_version: u32,
+    pub pid: i32,
+    /// Start time of the process in clock ticks since boot: tells it from a later process of the same number.
+    pub started_ticks: u64,
+    pub boot_id: String,
+}
+
+impl Header {
+    /// The header of the calling process.
+    pub fn of_this_process() -> Self {
+        let pid = std::process::id() as i32;
+        Self { journal_version: 1, pid, started_ticks: started_ticks(pid).unwrap_or(0), boot_id: boot_id() }
+    }
+
+    /// Whether the process that wrote it still runs.
+    pub fn alive(&self) -> bool {
+        started_ticks(self.pid) == Some(self.started_ticks)
+    }
+}
+
+/// The identity of this boot; empty where the kernel does not tell.
+pub fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+fn started_ticks(pid: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything, so fields are counted from the last parenthesis.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let state = rest.split_whitespace().next()?;
+    if state == "Z" {
+        return None;
+    }
+    rest.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// A change to the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// A file of /proc/sys or /sys was written.
+    Setting { path: PathBuf, before: String, after: String },
+    /// An instance was made in the trace file system.
+    TraceInstance { name: String },
+    /// A directory for a load's files was made.
+    Directory { path: PathBuf },
+}
+
+impl Entry {
+    /// What it is about, for people.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Setting { path, before, .. } => format!("{} = {before}", path.display()),
+            Self::TraceInstance { name } => format!("trace instance {name} removed"),
+            Self::Directory { path } => format!("{} removed", path.display()),
+        }
+    }
+
+    /// Whether a reboot undoes it by itself.
+    pub fn dies_with_the_kernel(&self) -> bool {
+        !matches!(self, Self::Directory { .. })
+    }
+
+    /// Undoes the change; doing it twice is harmless. Answers whether there was anything left to undo.
+    ///
+    /// # Errors
+    /// A sentence that says what is still wrong and how to mend it.
+    pub fn undo(&self) -> Result<bool, String> {
+        match self {
+            Self::Setting { path, before, after } => undo_setting(path, before, after),
+            Self::TraceInstance { name } => undo_instance(name),
+            Self::Directory { path } => match fs::remove_dir_all(path) {
+                Ok(()) => Ok(true),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+                Err(error) => Err(format!("{} is still there: {error}; remove it by hand", path.display())),
+            },
+        }
+    }
+}
+
+fn undo_setting(path: &PathBuf, before: &str, after: &str) -> Result<bool, String> {
+    let now = fs::read_to_string(path).map(|text| text.trim_end().to_owned());
+    match now {
+        Ok(now) if now == before => return Ok(false),
+        // The kernel may write a value back in another form, so only a value that differs from both is somebody else's.
+        Ok(now) if now != after && !same_number(&now, after) => {
+            return Err(format!(
+                "{} is {now:?}, neither the {after:?} of the run nor the {before:?} before it; left alone, somebody else changed it",
+                path.display()
+            ));
+        }
+        _ => {}
+    }
+    fs::write(path, before).map(|()| true).map_err(|error| {
+        format!("{} is not back at {before:?}: {error}; as root: echo {before} > {}", path.display(), path.display())
+    })
+}
+
+fn same_number(left: &str, right: &str) -> bool {
+    matches!((left.trim().parse::<i64>(), right.trim().parse::<i64>()), (Ok(left), Ok(right)) if left == right)
+}
+
+fn undo_instance(name: &str) -> Result<bool, String> {
+    let tracefs = match mount::find_or_mount() {
+        Ok(tracefs) => tracefs,
+        Err(error) => return Err(format!("trace instance {name} may still be there: {error}")),
+    };
+    undo_instance_in(&tracefs, name)
+}
+
+fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, String> {
+    if !tracefs.instances().iter().any(|found| found == name) {
+        return Ok(false);
+    }
+    // A reader that is just going away keeps it busy for a moment.
+    let mut last = String::new();
+    for _ in 0..20 {
+        match tracefs.remove_instance(name) {
+            Ok(()) => return Ok(true),
+            Err(error) => last = error.to_string(),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    Err(format!("trace instance {name} is still there: failed to {last}"))
+}

@@ -1,0 +1,18 @@
+//! Where journals lie: on a disk that survives a power cut, if there is one that may be written.
+
+use std::path::PathBuf;
+
+/// The first directory that can be written: `TARDY_STATE_DIR`, /var/lib/tardy, /run/tardy, the temporary directory.
+pub fn state_directory() -> PathBuf {
+    if let Some(chosen) = std::env::var_os("TARDY_STATE_DIR") {
+        return PathBuf::from(chosen);
+    }
+    let candidates = [PathBuf::from("/var/lib/tardy"), PathBuf::from("/run/tardy")];
+    let usable = candidates.into_iter().find(|directory| {
+        let probe = directory.join(format!(".probe-{}", std::process::id()));
+        let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&probe, ""));
+        let _ = std::fs::remove_file(&probe);
+        written.is_ok()
+    });
+    usable.unwrap_or_else(|| std::env::temp_dir().join(format!("tardy-{}", rustix::process::getuid().as_raw())))
+}

@@ -1,0 +1,46 @@
+//! Clock reads and absolute sleeps in plain nanoseconds.
+
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
+use rustix::time::Timespec;
+
+/// CLOCK_MONOTONIC in ns, read without a system call.
+#[inline]
+pub fn monotonic_ns() -> i64 {
+    nanoseconds(rustix::time::clock_gettime(ClockId::Monotonic))
+}
+
+/// CLOCK_REALTIME in ns since 1970.
+pub fn realtime_ns() -> i64 {
+    nanoseconds(rustix::time::clock_gettime(ClockId::Realtime))
+}
+
+/// CLOCK_BOOTTIME in ns: runs on while the machine is suspended.
+pub fn boottime_ns() -> i64 {
+    nanoseconds(rustix::time::clock_gettime(ClockId::Boottime))
+}
+
+/// Sleeps until an instant of CLOCK_MONOTONIC: one system call unless a signal interrupts it.
+#[inline]
+pub fn sleep_until_ns(instant_ns: i64) {
+    let until = Timespec { tv_sec: instant_ns / 1_000_000_000, tv_nsec: instant_ns % 1_000_000_000 };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(rustix::io::Errno::INTR) {}
+}
+
+/// Smallest step between two reads of CLOCK_MONOTONIC, in ns; 0 is counted as no step.
+pub fn step_ns() -> u64 {
+    let mut smallest = u64::MAX;
+    let mut last = monotonic_ns();
+    for _ in 0..10_000 {
+        let now = monotonic_ns();
+        if now > last {
+            smallest = smallest.min((now - last) as u64);
+        }
+        last = now;
+    }
+    smallest
+}
+
+#[inline]
+fn nanoseconds(time: Timespec) -> i64 {
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}

@@ -1,0 +1,7 @@
+//! Thin, safe doors to the kernel calls that no library offers, or that must be called in exactly one way.
+
+pub mod clock;
+pub mod dma_latency;
+pub mod memory;
+pub mod scheduling;
+pub mod signals;

@@ -1,0 +1,87 @@
+//! The link to the host: the framed stream out, the stop line and the end of the link in.
+
+use archive::frame::{CHUNK_BYTES, Encoder};
+use archive::message::{FileKind, Loss, Message, Problem, Severity};
+use std::io::{self, Read, Write};
+
+/// Sends messages to the host. A broken link is remembered, not reported again and again.
+#[derive(Debug)]
+pub struct Link<W: Write> {
+    output: W,
+    encoder: Encoder,
+    files: u32,
+    broken: bool,
+}
+
+impl<W: Write> Link<W> {
+    pub fn new(output: W) -> Self {
+        Self { output, encoder: Encoder::default(), files: 0, broken: false }
+    }
+
+    /// Whether the host stopped listening.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    pub fn send(&mut self, message: &Message) {
+        let frame = self.encoder.message(message);
+        self.write(&frame);
+    }
+
+    pub fn problem(&mut self, severity: Severity, text: impl Into<String>, mend: impl Into<String>) {
+        self.send(&Message::Problem(Problem { severity, text: text.into(), mend: mend.into() }));
+    }
+
+    /// Reports a loss; a count of zero is no loss.
+    pub fn loss(&mut self, what: &str, count: u64, detail: &str) {
+        if count > 0 {
+            self.send(&Message::Loss(Loss { what: what.into(), count, detail: detail.into() }));
+        }
+    }
+
+    /// Sends a whole file.
+    pub fn file(&mut self, kind: FileKind, bytes: &[u8]) {
+        let file = self.begin_file(kind);
+        self.chunk(file, 0, bytes);
+        self.send(&Message::FileEnd { file, bytes: bytes.len() as u64 });
+    }
+
+    /// Begins a file that grows during the run; answers its number.
+    pub fn begin_file(&mut self, kind: FileKind) -> u32 {
+        self.files += 1;
+        self.send(&Message::FileBegin { file: self.files, kind });
+        self.files
+    }
+
+    /// Sends a stretch of a file.
+    pub fn chunk(&mut self, file: u32, offset: u64, bytes: &[u8]) {
+        for (at, piece) in bytes.chunks(CHUNK_BYTES).enumerate() {
+            let frame = self.encoder.chunk(file, offset + (at * CHUNK_BYTES) as u64, piece);
+            self.write(&frame);
+        }
+    }
+
+    fn write(&mut self, frame: &[u8]) {
+        if !self.broken && self.output.write_all(frame).and_then(|()| self.output.flush()).is_err() {
+            self.broken = true;
+        }
+    }
+}
+
+/// What the host said on the control line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    Stop,
+    Gone,
+}
+
+/// Reads control lines; call it only when the input is readable.
+pub fn read_control(input: &mut impl Read) -> Option<Control> {
+    let mut bytes = [0; 256];
+    match input.read(&mut bytes) {
+        Ok(0) => Some(Control::Gone),
+        Ok(count) => bytes[..count].split(|byte| *byte == b'\n').any(|line| line == b"stop").then_some(Control::Stop),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
+        Err(_) => Some(Control::Gone),
+    }
+}

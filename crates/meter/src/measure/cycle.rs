@@ -1,0 +1,243 @@
+//! What happens between seeing the clock and arming the next wake-up: pure bookkeeping, driven by instants alone.
+
+use super::books::{Books, SpikeSignal};
+use super::worst::WorstSamples;
+use archive::sample::{Sample, Second};
+use archive::spike::SpikeReason;
+use std::sync::atomic::Ordering::Relaxed;
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// The instants and limits a thread measures by. All in ns of CLOCK_MONOTONIC.
+#[derive(Debug, Clone, Copy)]
+pub struct Schedule {
+    pub interval_ns: i64,
+    pub first_due_ns: i64,
+    /// Wake-ups due before are made but not counted.
+    pub count_from_ns: i64,
+    /// No wake-up is due at or after.
+    pub end_ns: i64,
+    pub cycles_max: u64,
+    pub limit_ns: i64,
+    pub spike_threshold_ns: i64,
+    pub traced: bool,
+}
+
+/// The state of one measuring thread between two wake-ups.
+#[derive(Debug)]
+pub struct Cycles<'a> {
+    schedule: Schedule,
+    books: &'a Books,
+    worst: WorstSamples,
+    cpu: u32,
+    cycle: u64,
+    due_ns: i64,
+    previous_seen_ns: Option<i64>,
+    second: Second,
+    second_end_ns: i64,
+}
+
+impl<'a> Cycles<'a> {
+    pub fn new(schedule: Schedule, books: &'a Books, cpu: u32, worst_kept: usize) -> Self {
+        Self {
+            schedule,
+            books,
+            worst: WorstSamples::with_capacity(worst_kept),
+            cpu,
+            cycle: 0,
+            due_ns: schedule.first_due_ns,
+            previous_seen_ns: None,
+            second: Second { latency_ns_max: i64::MIN, ..Second::default() },
+            second_end_ns: schedule.count_from_ns.saturating_add(SECOND_NS),
+        }
+    }
+
+    /// The next instant to wake up at, or `None` when the thread is done.
+    #[inline]
+    pub fn next_due_ns(&self) -> Option<i64> {
+        (self.due_ns < self.schedule.end_ns && self.cycle < self.schedule.cycles_max).then_some(self.due_ns)
+    }
+
+    /// Tells on which CPU the clock was seen, for a thread that is bound to none.
+    #[inline]
+    pub fn moved_to(&mut self, cpu: u32) {
+        self.cpu = cpu;
+    }
+
+    /// Books the wake-up that was due and was seen at `seen_ns`. Answers whether a snapshot is wanted.
+    #[inline]
+    pub fn seen(&mut self, seen_ns: i64) -> bool {
+        let due_ns = self.due_ns;
+        let counted = due_ns >= self.schedule.count_from_ns;
+        let spike =
+            counted && self.book(Sample { cpu: self.cpu, cycle: self.cycle, due_ns, latency_ns: seen_ns - due_ns });
+        self.previous_seen_ns = Some(seen_ns);
+        self.due_ns = due_ns.saturating_add(self.schedule.interval_ns);
+        if self.due_ns <= seen_ns {
+            let late_ns = seen_ns - self.due_ns;
+            let missed = late_ns / self.schedule.interval_ns + 1;
+            self.due_ns += missed * self.schedule.interval_ns;
+            if counted {
+                self.books.count_missed(missed as u64);
+                self.second.missed_periods = self.second.missed_periods.saturating_add(missed as u32);
+            }
+        }
+        spike
+    }
+
+    #[inline]
+    fn book(&mut self, sample: Sample) -> bool {
+        self.cycle += 1;
+        self.turn_second(sample.due_ns);
+        let largest = self.books.count(&sample);
+        let over_limit = sample.latency_ns > self.schedule.limit_ns;
+        if over_limit {
+            self.books.count_over_limit();
+            self.second.over_limit += 1;
+        }
+        self.second.cycles += 1;
+        self.second.latency_ns_max = self.second.latency_ns_max.max(sample.latency_ns);
+        self.worst.offer(sample);
+        if !self.schedule.traced {
+            return false;
+        }
+        match self.reason_for_snapshot(&sample, largest, over_limit) {
+            None => false,
+            Some(reason) => {
+                self.books.publish_spike(&SpikeSignal { sample, reason, previous_seen_ns: self.previous_seen_ns });
+                true
+            }
+        }
+    }
+
+    #[inline]
+    fn reason_for_snapshot(&self, sample: &Sample, largest: bool, over_limit: bool) -> Option<SpikeReason> {
+        if largest && sample.latency_ns >= self.schedule.spike_threshold_ns {
+            return Some(SpikeReason::NewMaximum);
+        }
+        if over_limit && sample.seen_ns() >= self.books.recorder_rests_until_ns.load(Relaxed) {
+            return Some(SpikeReason::OverLimit);
+        }
+        let control =
+            self.books.control_wanted.load(Relaxed) && sample.latency_ns <= self.books.control_ceiling_ns.load(Relaxed);
+        if control {
+            self.books.control_wanted.store(false, Relaxed);
+        }
+        control.then_some(SpikeReason::Control)
+    }
+
+    /// Closes the seconds that ended before `due_ns`. A second belongs to the instant a wake-up was due.
+    #[inline]
+    fn turn_second(&mut self, due_ns: i64) {
+        while due_ns >= self.second_end_ns {
+            self.close_second();
+            self.second.second += 1;
+            self.second_end_ns += SECOND_NS;
+        }
+    }
+
+    #[inline]
+    fn close_second(&mut self) {
+        if self.second.cycles > 0 || self.second.missed_periods > 0 {
+            self.books.publish_second(&self.second);
+        }
+        let second = self.second.second;
+        self.second = Second { second, latency_ns_max: i64::MIN, ..Second::default() };
+    }
+
+    /// Ends the measurement: hands the last second over and gives the worst samples, largest first.
+    pub fn finish(mut self) -> Vec<Sample> {
+        self.close_second();
+        self.worst.into_sorted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schedule() -> Schedule {
+        Schedule {
+            interval_ns: 1_000_000,
+            first_due_ns: 0,
+            count_from_ns: 0,
+            end_ns: 3_000_000_000,
+            cycles_max: u64::MAX,
+            limit_ns: 100_000,
+            spike_threshold_ns: 0,
+            traced: true,
+        }
+    }
+
+    #[test]
+    fn a_stop_of_200_ms_is_one_spike_and_200_missed_periods() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        assert!(cycles.seen(5_000));
+        assert_eq!(cycles.next_due_ns(), Some(1_000_000));
+        assert!(cycles.seen(201_300_000));
+        assert_eq!(cycles.next_due_ns(), Some(202_000_000));
+        let totals = books.totals();
+        assert_eq!((totals.cycles, totals.missed_periods, totals.latency_ns_max), (2, 200, Some(200_300_000)));
+        books.take_spike();
+        assert_eq!(books.take_spike().unwrap().previous_seen_ns, Some(5_000));
+    }
+
+    #[test]
+    fn waking_exactly_one_interval_late_misses_the_period_that_is_due_now() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        cycles.seen(1_000_000);
+        assert_eq!(cycles.next_due_ns(), Some(2_000_000));
+        assert_eq!(books.totals().missed_periods, 1);
+    }
+
+    #[test]
+    fn seconds_are_cut_by_due_instants() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        while let Some(due) = cycles.next_due_ns() {
+            cycles.seen(due + if due == 1_500_000_000 { 150_000 } else { 10 });
+        }
+        assert_eq!(cycles.finish()[0].latency_ns, 150_000);
+        let seconds: Vec<Second> = std::iter::from_fn(|| books.take_second(0)).collect();
+        assert_eq!(
+            seconds.iter().map(|s| (s.second, s.cycles, s.over_limit)).collect::<Vec<_>>(),
+            [(0, 1000, 0), (1, 1000, 1), (2, 1000, 0)]
+        );
+        assert_eq!(seconds[1].latency_ns_max, 150_000);
+    }
+
+    #[test]
+    fn the_settling_stretch_is_not_counted() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(Schedule { count_from_ns: 2_000_000, ..schedule() }, &books, 0, 10);
+        assert!(!cycles.seen(900_000));
+        assert!(!cycles.seen(1_900_000));
+        assert_eq!(books.totals().cycles, 0);
+        cycles.seen(2_000_100);
+        assert_eq!(books.totals().cycles, 1);
+    }
+
+    #[test]
+    fn only_records_limits_and_wished_controls_are_captured() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        assert!(cycles.seen(50_000));
+        assert!(!cycles.seen(1_000_000 + 40_000));
+        assert!(cycles.seen(2_000_000 + 200_000));
+        assert!(cycles.seen(3_000_000 + 150_000));
+        books.recorder_rests_until_ns.store(i64::MAX, Relaxed);
+        assert!(!cycles.seen(4_000_000 + 150_000));
+        books.control_wanted.store(true, Relaxed);
+        books.control_ceiling_ns.store(45_000, Relaxed);
+        assert!(!cycles.seen(5_000_000 + 46_000));
+        assert!(cycles.seen(6_000_000 + 44_000));
+        assert!(!cycles.seen(7_000_000 + 44_000));
+        let reasons: Vec<SpikeReason> = std::iter::from_fn(|| books.take_spike()).map(|spike| spike.reason).collect();
+        assert_eq!(
+            reasons,
+            [SpikeReason::NewMaximum, SpikeReason::NewMaximum, SpikeReason::OverLimit, SpikeReason::Control]
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! The measurement: one thread per CPU that sleeps, looks at the clock and counts, and the books it counts into.
+//!
+//! The measuring thread is the only writer of its books; everybody else may read them at any time. It makes one system
+//! call a cycle (the sleep), allocates nothing, takes no lock and calculates in integers only.
+
+pub mod books;
+pub mod cycle;
+pub mod ring;
+pub mod thread;
+pub mod worst;

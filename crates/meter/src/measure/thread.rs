@@ -1,0 +1,143 @@
+//! One measuring thread: set up as asked, proved by reading back, then nothing but cycles.
+
+use super::books::Books;
+use super::cycle::{Cycles, Schedule};
+use crate::kernel::{memory, scheduling};
+use crate::source::timer;
+use archive::sample::Sample;
+use archive::settings::{EffectiveThread, Policy};
+use std::fs::File;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+/// Least stack that holds the loop and the set-up before it; locked memory is paid for whole.
+const STACK_BYTES: usize = 128 << 10;
+
+/// What one thread is asked to be.
+#[derive(Debug, Clone)]
+pub struct ThreadRequest {
+    pub thread: u32,
+    /// CPUs to bind to; the first one is where it is expected to run. Not bound when `pinned` is false.
+    pub cpus: Vec<u32>,
+    pub pinned: bool,
+    pub policy: Policy,
+    pub priority: u8,
+    pub interval_ns: u64,
+    pub worst_kept: usize,
+}
+
+/// What a thread needs beside its request.
+#[derive(Debug)]
+pub struct ThreadContext {
+    pub books: Arc<Books>,
+    /// Given once every thread is ready; threads sleep until then.
+    pub schedule: Arc<OnceLock<Vec<Schedule>>>,
+    pub stop: Arc<AtomicBool>,
+    /// Where a spike is marked.
+    pub marker: Option<File>,
+}
+
+/// How a thread answers once it is set up, or why it could not be.
+pub type Readiness = (u32, Result<EffectiveThread, String>);
+
+/// Starts the thread; it reports on `ready` and then waits for its schedule.
+///
+/// # Errors
+/// When the system has no thread left.
+pub fn spawn(
+    request: ThreadRequest,
+    context: ThreadContext,
+    ready: Sender<Readiness>,
+) -> std::io::Result<JoinHandle<Vec<Sample>>> {
+    let name = format!("tardy-cpu{}", request.cpus.first().copied().unwrap_or(request.thread));
+    std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(move || {
+        let effective = set_up(&request);
+        let failed = effective.is_err();
+        let _ = ready.send((request.thread, effective));
+        drop(ready);
+        if failed {
+            return Vec::new();
+        }
+        let schedule = loop {
+            if let Some(schedules) = context.schedule.get() {
+                break schedules[request.thread as usize];
+            }
+            if context.stop.load(Relaxed) {
+                return Vec::new();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        };
+        measure(&request, &context, schedule)
+    })
+}
+
+fn set_up(request: &ThreadRequest) -> Result<EffectiveThread, String> {
+    if request.pinned {
+        scheduling::bind(&request.cpus)
+            .map_err(|error| format!("could not be bound to CPUs {:?}: {error}", request.cpus))?;
+    }
+    if request.policy == Policy::Other {
+        scheduling::least_timer_slack().map_err(|error| format!("could not set its timer slack: {error}"))?;
+    }
+    match scheduling::set_policy(request.policy, request.priority, request.interval_ns) {
+        // Without the privilege the thread measures as what it is; whoever reads its settings back sees and says so.
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
+            let _ = scheduling::least_timer_slack();
+        }
+        Err(error) => return Err(format!("could not get {}: {error}", policy_words(request.policy, request.priority))),
+        Ok(()) => {}
+    }
+    memory::prefault_stack();
+    read_back(request.thread).map_err(|error| format!("could not read its settings back: {error}"))
+}
+
+/// The settings of the calling thread as the kernel has them.
+fn read_back(thread: u32) -> std::io::Result<EffectiveThread> {
+    let (policy, priority) = scheduling::policy_of(0)?;
+    Ok(EffectiveThread {
+        thread,
+        tid: scheduling::thread_id(),
+        cpus: scheduling::allowed_cpus(0)?,
+        policy,
+        priority,
+        timer_slack_ns: scheduling::timer_slack_ns(),
+    })
+}
+
+/// A policy as people write it.
+pub fn policy_words(policy: Policy, priority: u8) -> String {
+    match policy {
+        Policy::Fifo => format!("SCHED_FIFO priority {priority}"),
+        Policy::Rr => format!("SCHED_RR priority {priority}"),
+        Policy::Deadline => "SCHED_DEADLINE".into(),
+        Policy::Other => "SCHED_OTHER".into(),
+    }
+}
+
+/// Text of the marker; the details of the spike travel beside it.
+pub const MARKER: &[u8] = b"tardy-spike\n";
+
+fn measure(request: &ThreadRequest, context: &ThreadContext, schedule: Schedule) -> Vec<Sample> {
+    let cpu = request.cpus.first().copied().unwrap_or(request.thread);
+    let mut cycles = Cycles::new(schedule, &context.books, cpu, request.worst_kept);
+    let mut marker = context.marker.as_ref();
+    while let Some(due_ns) = cycles.next_due_ns() {
+        let seen_ns = timer::wake_at(due_ns);
+        if !request.pinned {
+            cycles.moved_to(rustix::thread::sched_getcpu() as u32);
+        }
+        if cycles.seen(seen_ns)
+            && let Some(marker) = &mut marker
+        {
+            // A marker that cannot be written costs the snapshot, which its absence shows; there is no time to say so here.
+            let _ = marker.write(MARKER);
+        }
+        if context.stop.load(Relaxed) {
+            break;
+        }
+    }
+    cycles.finish()
+}

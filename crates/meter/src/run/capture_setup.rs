@@ -1,0 +1,77 @@
+//! Whether and how this run is traced.
+
+use super::Failure;
+use super::plan::Plan;
+use crate::journal::Journal;
+use crate::link::Link;
+use crate::trace::mount;
+use crate::trace::recorder::{self, Armed, INSTANCE_PREFIX};
+use archive::message::Severity;
+use archive::settings::{RunSettings, SnapshotMode};
+use ftrace::tracefs::{ForeignUse, Tracefs};
+use std::io::Write;
+
+/// A recorder that is armed but not started, or none when the run is not traced.
+///
+/// # Errors
+/// Another tool traces, or a mode that was asked for by name is not to be had.
+pub fn prepare<W: Write>(
+    settings: &RunSettings,
+    plan: &Plan,
+    journal: &mut Journal,
+    link: &mut Link<W>,
+) -> Result<Option<Armed>, Failure> {
+    if settings.trace.mode == SnapshotMode::Off {
+        return Ok(None);
+    }
+    let tracefs = match mount::find_or_mount() {
+        Ok(tracefs) => tracefs,
+        Err(error) => return without_trace(settings, link, &recorder::failed(error)),
+    };
+    refuse_company(settings, &tracefs, link)?;
+    let armed = recorder::choose_mode(settings.trace.mode, &tracefs.capabilities())
+        .and_then(|mode| recorder::arm(&tracefs, mode, &settings.trace, possible_cpus(plan), journal));
+    match armed {
+        Ok(armed) => Ok(Some(armed)),
+        Err(why) => without_trace(settings, link, &why),
+    }
+}
+
+fn possible_cpus(plan: &Plan) -> usize {
+    let listed = std::fs::read_to_string("/sys/devices/system/cpu/possible").ok();
+    let last = listed.and_then(|text| text.trim().rsplit(['-', ',']).next()?.parse::<usize>().ok());
+    last.map_or(plan.measured.len(), |last| last + 1)
+}
+
+/// The best mode may fall back to none; a mode asked for by name may not.
+fn without_trace<W: Write>(settings: &RunSettings, link: &mut Link<W>, why: &str) -> Result<Option<Armed>, Failure> {
+    if settings.trace.mode != SnapshotMode::Auto {
+        return Err(Failure::new(format!("no tracing: {why}"), "use --trace auto to measure without it"));
+    }
+    link.problem(
+        Severity::Degraded,
+        format!("measuring without tracing, so no spike can be explained: {why}"),
+        "give access to tracefs (run as root), or say --trace off to measure without it",
+    );
+    Ok(None)
+}
+
+fn refuse_company<W: Write>(settings: &RunSettings, tracefs: &Tracefs, link: &mut Link<W>) -> Result<(), Failure> {
+    let others: Vec<String> = tracefs.foreign_tracing(INSTANCE_PREFIX).iter().map(describe).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    let text = format!("another tool is tracing: {}", others.join("; "));
+    if settings.trace.beside_others {
+        link.problem(Severity::Degraded, format!("{text}; its cost is in the latencies"), "");
+        return Ok(());
+    }
+    Err(Failure::new(text, "stop it (trace-cmd reset, or echo 0 > tracing_on there), or say --beside-others"))
+}
+
+fn describe(other: &ForeignUse) -> String {
+    match &other.instance {
+        Some(name) => format!("{} in instance {name}", other.what),
+        None => format!("{} in the top-level buffer", other.what),
+    }
+}

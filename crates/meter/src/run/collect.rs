@@ -1,0 +1,135 @@
+//! After the last sample: join, count what was lost, send the final figures.
+
+use super::Failure;
+use super::team::Team;
+use super::watch::{Stopped, Watch};
+use crate::kernel::clock;
+use crate::link::Link;
+use archive::message::{Ending, Message, Severity};
+use std::io::Write;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Time for the measuring threads to see that they shall stop, beyond one interval.
+const STOP_TIME: Duration = Duration::from_secs(5);
+/// A wall clock that moved this far against CLOCK_MONOTONIC was set, not slewed.
+const STEP_NS: i64 = 10_000_000;
+const SUSPEND_NS: i64 = 1_000_000;
+
+/// The clocks that must keep their distance during a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Clocks {
+    realtime_offset_ns: i64,
+    boottime_offset_ns: i64,
+}
+
+impl Clocks {
+    pub fn now() -> Self {
+        let monotonic_ns = clock::monotonic_ns();
+        Self {
+            realtime_offset_ns: clock::realtime_ns() - monotonic_ns,
+            boottime_offset_ns: clock::boottime_ns() - monotonic_ns,
+        }
+    }
+
+    fn report_changes<W: Write>(self, link: &mut Link<W>) {
+        let now = Self::now();
+        let stepped_ns = now.realtime_offset_ns - self.realtime_offset_ns;
+        if stepped_ns.abs() > STEP_NS {
+            link.problem(
+                Severity::Notice,
+                format!(
+                    "the wall clock was set by {:+.3} s during the run; latencies are taken on CLOCK_MONOTONIC and stand",
+                    stepped_ns as f64 / 1e9
+                ),
+                "",
+            );
+        }
+        let suspended_ns = now.boottime_offset_ns - self.boottime_offset_ns;
+        if suspended_ns > SUSPEND_NS {
+            link.problem(
+                Severity::Invalid,
+                format!("the machine was suspended for {:.3} s during the run", suspended_ns as f64 / 1e9),
+                "inhibit suspend (systemd-inhibit) and run again",
+            );
+        }
+    }
+}
+
+/// Ends all threads and loads and sends what is left. Answers how the run ended.
+///
+/// # Errors
+/// A measuring thread that never came back.
+pub fn collect<W: Write>(
+    mut team: Team,
+    mut watch: Watch,
+    clocks: Clocks,
+    stopped: Stopped,
+    link: &mut Link<W>,
+) -> Result<Ending, Failure> {
+    if stopped == Stopped::Overdue || !team.all_done_within(STOP_TIME) {
+        return Err(Failure::new(
+            "a measuring thread never woke up again",
+            "real-time throttling, a stopped process or a hung CPU: see dmesg",
+        ));
+    }
+    watch.check_loads(link);
+    let reports = std::mem::take(&mut watch.loads).stop();
+    if !reports.is_empty() {
+        link.send(&Message::Loads(reports));
+    }
+    watch.drain(&team, link);
+    if let Some(capturing) = &mut team.capturing {
+        capturing.stop.store(true, Relaxed);
+        let panicked = capturing.handle.take().is_some_and(|handle| handle.join().is_err());
+        if panicked {
+            link.problem(
+                Severity::Degraded,
+                "the capturing thread died; later spikes have no trace",
+                "please report this",
+            );
+        }
+    }
+    watch.drain(&team, link);
+    watch.close_samples(link);
+    report_losses(&team, link);
+    clocks.report_changes(link);
+    send_final(team, link);
+    Ok(match stopped {
+        Stopped::AsPlanned | Stopped::Overdue => Ending::Complete,
+        Stopped::Asked => Ending::Stopped,
+        Stopped::LinkLost => Ending::LinkLost,
+    })
+}
+
+fn report_losses<W: Write>(team: &Team, link: &mut Link<W>) {
+    for member in &team.members {
+        let dropped = member.books.totals().records_dropped;
+        link.loss("records", dropped, &format!("of CPU {}, because the host or the disk was slow", member.cpu));
+    }
+    if let Some(capturing) = &team.capturing {
+        let smaller = capturing.counters.not_worth.load(Relaxed);
+        link.loss(
+            "snapshots",
+            smaller,
+            "not taken: every kept one was of a larger spike (raise --snapshots to keep more)",
+        );
+    }
+}
+
+fn send_final<W: Write>(team: Team, link: &mut Link<W>) {
+    for member in team.members {
+        let worst = member.handle.join().unwrap_or_else(|_| {
+            let text = format!("the measuring thread of CPU {} died during the run", member.cpu);
+            link.problem(Severity::Invalid, text, "please report this");
+            Vec::new()
+        });
+        link.send(&Message::Thread {
+            thread: member.thread,
+            cpu: member.cpu,
+            totals: member.books.totals(),
+            histogram: member.books.histogram(),
+            worst,
+        });
+    }
+}

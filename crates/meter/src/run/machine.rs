@@ -1,0 +1,89 @@
+//! What is changed on the machine for the run, and put back after it.
+
+use super::Failure;
+use crate::journal::Journal;
+use crate::kernel::dma_latency::DmaLatencyRequest;
+use crate::kernel::memory;
+use crate::link::Link;
+use archive::message::Severity;
+use archive::settings::RunSettings;
+use std::io::Write;
+use std::path::{Component, Path};
+
+/// Holds the journal and the requests that end by being dropped.
+#[derive(Debug, Default)]
+pub struct Machine {
+    journal: Option<Journal>,
+    power: Option<(i32, DmaLatencyRequest)>,
+}
+
+impl Machine {
+    /// Takes the journal into keeping.
+    pub fn keep(&mut self, journal: Journal) -> &mut Journal {
+        self.journal.insert(journal)
+    }
+
+    /// Value held in /dev/cpu_dma_latency, in µs.
+    pub fn dma_latency_us(&self) -> Option<i32> {
+        self.power.as_ref().map(|(latency_us, _)| *latency_us)
+    }
+
+    /// Puts everything back; answers what could not be.
+    pub fn restore(self) -> Vec<String> {
+        drop(self.power);
+        self.journal.map(Journal::undo).unwrap_or_default()
+    }
+
+    pub fn hold_power_request<W: Write>(&mut self, settings: &RunSettings, link: &mut Link<W>) -> Result<(), Failure> {
+        let Some(latency_us) = settings.cpu_dma_latency_us else { return Ok(()) };
+        match DmaLatencyRequest::hold(latency_us) {
+            Ok(request) => self.power = Some((latency_us, request)),
+            Err(error) => link.problem(
+                refusal(settings),
+                format!("/dev/cpu_dma_latency could not be held at {latency_us} us: {error}"),
+                "run as root on a kernel with CONFIG_CPU_IDLE, or leave out --cpu-dma-latency",
+            ),
+        }
+        Ok(())
+    }
+}
+
+/// How bad it is when something asked for was refused.
+pub fn refusal(settings: &RunSettings) -> Severity {
+    if settings.degrade { Severity::Degraded } else { Severity::Invalid }
+}
+
+/// Changes the kernel settings of the plan, journalled.
+///
+/// # Errors
+/// The first one that cannot be changed; those before it are in the journal.
+pub fn change_settings(settings: &RunSettings, journal: &mut Journal) -> Result<(), Failure> {
+    for change in &settings.settings {
+        let path = Path::new(&change.path);
+        let inside = path.starts_with("/proc/sys") || path.starts_with("/sys");
+        if !inside || path.components().any(|part| part == Component::ParentDir) {
+            return Err(Failure::new(
+                format!("{} is no kernel setting", change.path),
+                "give a sysctl name or a file below /proc/sys or /sys",
+            ));
+        }
+        journal
+            .change_setting(path, &change.value)
+            .map_err(|error| Failure::new(error.to_string(), "check name and value; most settings need root"))?;
+    }
+    Ok(())
+}
+
+/// Locks the memory of this process if asked to.
+pub fn lock_memory<W: Write>(settings: &RunSettings, link: &mut Link<W>) {
+    if !settings.lock_memory {
+        return;
+    }
+    if let Err(error) = memory::lock_all() {
+        link.problem(
+            refusal(settings),
+            format!("memory could not be locked: {error}; page faults may be part of the latencies"),
+            "run as root, `setcap cap_ipc_lock,cap_sys_nice+ep tardy-meter`, or raise `ulimit -l`",
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! What the settings mean on this machine: which CPUs, how long, and whether that makes sense at all.
+
+use super::Failure;
+use archive::settings::{Policy, RunSettings};
+
+/// The settings, made concrete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// CPUs that are measured, ascending.
+    pub measured: Vec<u32>,
+    /// CPUs for the other threads of the meter: those not measured, or all when every one is.
+    pub housekeeping: Vec<u32>,
+    /// Deadline tasks must be allowed everywhere, the kernel refuses to pin them.
+    pub pinned: bool,
+}
+
+impl Plan {
+    /// # Errors
+    /// Settings that cannot be met, with the mend.
+    pub fn of(settings: &RunSettings, allowed: &[u32]) -> Result<Self, Failure> {
+        if !(1_000..=3_600_000_000_000).contains(&settings.interval_ns) {
+            return Err(Failure::new(
+                format!("an interval of {} ns cannot be measured", settings.interval_ns),
+                "choose an interval from 1us to 1h",
+            ));
+        }
+        let realtime = matches!(settings.policy, Policy::Fifo | Policy::Rr);
+        if realtime && !(1..=99).contains(&settings.priority) {
+            return Err(Failure::new(format!("priority {} does not exist", settings.priority), "choose 1 to 99"));
+        }
+        let mut measured = settings.cpus.clone().unwrap_or_else(|| allowed.to_vec());
+        measured.sort_unstable();
+        measured.dedup();
+        let refused: Vec<u32> = measured.iter().copied().filter(|cpu| !allowed.contains(cpu)).collect();
+        if !refused.is_empty() || measured.is_empty() {
+            return Err(Failure::new(
+                format!("CPUs {refused:?} are not there or not allowed for this process"),
+                format!("choose among {allowed:?} (offline CPUs, taskset and cpusets limit them)"),
+            ));
+        }
+        let rest: Vec<u32> = allowed.iter().copied().filter(|cpu| !measured.contains(cpu)).collect();
+        let housekeeping = if rest.is_empty() { allowed.to_vec() } else { rest };
+        Ok(Self { measured, housekeeping, pinned: settings.policy != Policy::Deadline })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unmeasured_cpus_keep_house() {
+        let settings = RunSettings { cpus: Some(vec![3, 1, 3]), ..RunSettings::default() };
+        let plan = Plan::of(&settings, &[0, 1, 2, 3]).unwrap();
+        assert_eq!((plan.measured, plan.housekeeping), (vec![1, 3], vec![0, 2]));
+        let all = Plan::of(&RunSettings::default(), &[0, 1]).unwrap();
+        assert_eq!((all.measured, all.housekeeping), (vec![0, 1], vec![0, 1]));
+    }
+
+    #[test]
+    fn what_cannot_be_met_is_refused_with_the_mend() {
+        let refuse = |settings: RunSettings| Plan::of(&settings, &[0, 1]).unwrap_err();
+        assert!(refuse(RunSettings { cpus: Some(vec![7]), ..RunSettings::default() }).mend.contains("[0, 1]"));
+        assert!(refuse(RunSettings { cpus: Some(vec![]), ..RunSettings::default() }).mend.contains("choose among"));
+        assert!(refuse(RunSettings { interval_ns: 0, ..RunSettings::default() }).mend.contains("1us"));
+        assert!(refuse(RunSettings { priority: 0, ..RunSettings::default() }).mend.contains("1 to 99"));
+    }
+}

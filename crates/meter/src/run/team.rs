@@ -1,0 +1,275 @@
+//! The threads of a run: one that measures on each CPU, one that captures, all ready before the first sample.
+
+use super::Failure;
+use super::machine::{self, Machine};
+use super::plan::Plan;
+use crate::kernel::{clock, memory, scheduling};
+use crate::link::Link;
+use crate::measure::books::Books;
+use crate::measure::cycle::Schedule;
+use crate::measure::thread::{self, ThreadContext, ThreadRequest, policy_words};
+use crate::trace::capture::{self, CaptureCounters, CaptureJob, Captured, Watched};
+use crate::trace::recorder::{Armed, failed};
+use archive::message::Message;
+use archive::sample::Sample;
+use archive::settings::{EffectiveSettings, EffectiveThread, Policy, RunSettings, SnapshotMode};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Time for every thread to get ready after the start instant was chosen.
+const LEAD_NS: i64 = 20_000_000;
+
+/// One measuring thread as the main thread sees it.
+pub struct Member {
+    pub thread: u32,
+    pub cpu: u32,
+    pub books: Arc<Books>,
+    pub effective: EffectiveThread,
+    pub handle: JoinHandle<Vec<Sample>>,
+}
+
+/// The capturing thread as the main thread sees it.
+pub struct Capturing {
+    pub tid: i32,
+    pub mode: SnapshotMode,
+    pub events: Vec<String>,
+    pub events_absent: Vec<String>,
+    pub buffer_kb_per_cpu: u32,
+    pub counters: Arc<CaptureCounters>,
+    pub stop: Arc<AtomicBool>,
+    pub captured: Receiver<Captured>,
+    /// Taken when it is joined.
+    pub handle: Option<JoinHandle<()>>,
+}
+
+/// All threads of a run.
+pub struct Team {
+    pub members: Vec<Member>,
+    pub capturing: Option<Capturing>,
+    pub stop: Arc<AtomicBool>,
+    pub schedule: Arc<OnceLock<Vec<Schedule>>>,
+    /// First instant that counts, and the end if there is one.
+    pub count_from_ns: i64,
+    pub end_ns: i64,
+}
+
+impl Team {
+    /// Starts every thread and sees that each is what was asked for; the measuring threads then wait for [`Team::begin`].
+    ///
+    /// # Errors
+    /// A thread that could not be started or set up.
+    pub fn assemble<W: Write>(
+        settings: &RunSettings,
+        plan: &Plan,
+        recorder: Option<Armed>,
+        link: &mut Link<W>,
+    ) -> Result<Self, Failure> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let schedule = Arc::new(OnceLock::new());
+        let mut members = Vec::new();
+        let (ready, answers) = channel();
+        for (at, cpu) in plan.measured.iter().enumerate() {
+            let books = Arc::new(Books::new(samples_capacity(settings)));
+            let marker = match &recorder {
+                Some(armed) if armed.recorder.needs_marker() => {
+                    Some(armed.recorder.marker().map_err(|why| Failure::new(why, "use --trace off"))?)
+                }
+                _ => None,
+            };
+            let request = ThreadRequest {
+                thread: at as u32,
+                cpus: vec![*cpu],
+                pinned: plan.pinned,
+                policy: settings.policy,
+                priority: settings.priority,
+                interval_ns: settings.interval_ns,
+                worst_kept: settings.worst_kept as usize,
+            };
+            let context =
+                ThreadContext { books: books.clone(), schedule: schedule.clone(), stop: stop.clone(), marker };
+            let handle = thread::spawn(request, context, ready.clone()).map_err(|error| {
+                Failure::new(format!("failed to start a measuring thread: {error}"), "free some memory or threads")
+            })?;
+            members.push((at as u32, *cpu, books, handle));
+        }
+        drop(ready);
+        let mut effective: Vec<Option<EffectiveThread>> = vec![None; members.len()];
+        for (thread, answer) in answers {
+            let cpu = plan.measured[thread as usize];
+            let answer = answer.map_err(|why| {
+                stop.store(true, Relaxed);
+                Failure::new(format!("the measuring thread of CPU {cpu} {why}"), mend_for(settings))
+            })?;
+            effective[thread as usize] = Some(answer);
+        }
+        let members: Vec<Member> = members
+            .into_iter()
+            .zip(effective)
+            .map(|((thread, cpu, books, handle), effective)| {
+                let effective = effective.ok_or_else(|| {
+                    Failure::new(format!("the measuring thread of CPU {cpu} died while it was set up"), "")
+                })?;
+                Ok(Member { thread, cpu, books, effective, handle })
+            })
+            .collect::<Result<_, Failure>>()?;
+        for member in &members {
+            admit(settings, member, link);
+        }
+        let mut team = Self { members, capturing: None, stop, schedule, count_from_ns: 0, end_ns: i64::MAX };
+        let _ = scheduling::bind(&plan.housekeeping);
+        if let Some(armed) = recorder {
+            team.capturing = Some(team.start_capturing(settings, plan, armed)?);
+        }
+        Ok(team)
+    }
+
+    fn start_capturing(&self, settings: &RunSettings, plan: &Plan, armed: Armed) -> Result<Capturing, Failure> {
+        let broken = |why: String| {
+            self.stop.store(true, Relaxed);
+            Failure::new(format!("the recorder did not start: {why}"), "use --trace off to measure without it")
+        };
+        let instance = armed.recorder.instance().clone();
+        let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
+        let metadata = instance.metadata(&pairs).map_err(|error| broken(failed(error)))?;
+        let layout = instance.page_layout().map_err(|error| broken(failed(error)))?;
+        let uname = rustix::system::uname();
+        let mode = armed.recorder.mode();
+        let (output, captured) = channel();
+        let (ready, answer) = channel();
+        let counters = Arc::new(CaptureCounters::default());
+        let stop = Arc::new(AtomicBool::new(false));
+        let job = CaptureJob {
+            recorder: armed.recorder,
+            settings: settings.trace.clone(),
+            buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
+            watched: self
+                .members
+                .iter()
+                .map(|member| Watched { thread: member.thread, tid: member.effective.tid, books: member.books.clone() })
+                .collect(),
+            cpus: plan.housekeeping.clone(),
+            metadata,
+            layout,
+            uname: format!(
+                "{} {} {} {} {}",
+                uname.sysname().to_string_lossy(),
+                uname.nodename().to_string_lossy(),
+                uname.release().to_string_lossy(),
+                uname.version().to_string_lossy(),
+                uname.machine().to_string_lossy()
+            ),
+            counters: counters.clone(),
+            stop: stop.clone(),
+            output,
+        };
+        let handle = capture::spawn(job, ready).map_err(|error| broken(error.to_string()))?;
+        let tid = match answer.recv() {
+            Ok(answer) => answer.map_err(broken)?,
+            Err(_) => return Err(broken("its thread died".into())),
+        };
+        Ok(Capturing {
+            tid,
+            mode,
+            events: armed.events,
+            events_absent: armed.events_absent,
+            buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
+            counters,
+            stop,
+            captured,
+            handle: Some(handle),
+        })
+    }
+
+    /// Tells the host what the run really runs with, then starts the clock.
+    pub fn announce<W: Write>(&mut self, settings: &RunSettings, machine: &Machine, link: &mut Link<W>) {
+        let mut tool_tids = vec![scheduling::thread_id()];
+        tool_tids.extend(self.capturing.as_ref().map(|capturing| capturing.tid));
+        let capturing = self.capturing.as_ref();
+        link.send(&Message::Effective(Box::new(EffectiveSettings {
+            threads: self.members.iter().map(|member| member.effective.clone()).collect(),
+            memory_locked_kb: memory::locked_kb(),
+            cpu_dma_latency_us: machine.dma_latency_us(),
+            snapshot_mode: capturing.map_or(SnapshotMode::Off, |capturing| capturing.mode),
+            events: capturing.map(|capturing| capturing.events.clone()).unwrap_or_default(),
+            events_absent: capturing.map(|capturing| capturing.events_absent.clone()).unwrap_or_default(),
+            trace_clock: capturing.map(|_| "mono".into()),
+            trace_buffer_kb_per_cpu: capturing.map_or(0, |capturing| capturing.buffer_kb_per_cpu),
+            tool_tids,
+            clock_step_ns: clock::step_ns(),
+        })));
+        self.begin(settings);
+    }
+
+    /// Gives every thread its schedule. Threads start a fraction of the interval apart, so that they do not all wake in
+    /// the same instant.
+    fn begin(&mut self, settings: &RunSettings) {
+        let start_ns = clock::monotonic_ns() + LEAD_NS;
+        self.count_from_ns = start_ns.saturating_add(settings.settle_ns.min(i64::MAX as u64) as i64);
+        let duration_ns = settings.duration_ns.map(|ns| ns.min(i64::MAX as u64) as i64);
+        self.end_ns = duration_ns.map_or(i64::MAX, |ns| self.count_from_ns.saturating_add(ns));
+        let interval_ns = settings.interval_ns as i64;
+        let count = self.members.len() as i64;
+        let schedules = (0..count)
+            .map(|at| Schedule {
+                interval_ns,
+                first_due_ns: start_ns + interval_ns * at / count,
+                count_from_ns: self.count_from_ns,
+                end_ns: self.end_ns,
+                cycles_max: settings.cycles.unwrap_or(u64::MAX),
+                limit_ns: settings.limit_ns.unwrap_or(i64::MAX),
+                spike_threshold_ns: settings.trace.threshold_ns,
+                traced: self.capturing.is_some(),
+            })
+            .collect();
+        // Set once, here, by the only thread that can.
+        let _ = self.schedule.set(schedules);
+    }
+
+    /// Waits until every measuring thread is done, at most so long.
+    pub fn all_done_within(&self, time: Duration) -> bool {
+        let until_ns = clock::monotonic_ns() + time.as_nanos() as i64;
+        while self.members.iter().any(|member| !member.handle.is_finished()) {
+            if clock::monotonic_ns() > until_ns {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+}
+
+fn samples_capacity(settings: &RunSettings) -> usize {
+    if settings.every_sample { (4_000_000_000 / settings.interval_ns.max(1)).clamp(1024, 1 << 20) as usize } else { 0 }
+}
+
+fn admit<W: Write>(settings: &RunSettings, member: &Member, link: &mut Link<W>) {
+    let effective = &member.effective;
+    let realtime = matches!(settings.policy, Policy::Fifo | Policy::Rr);
+    if effective.policy != settings.policy || (realtime && effective.priority != settings.priority) {
+        link.problem(
+            machine::refusal(settings),
+            format!(
+                "CPU {} is measured as {} although {} was asked for: its latencies say nothing about a real-time task",
+                member.cpu,
+                policy_words(effective.policy, effective.priority),
+                policy_words(settings.policy, settings.priority)
+            ),
+            mend_for(settings),
+        );
+    }
+}
+
+fn mend_for(settings: &RunSettings) -> &'static str {
+    match settings.policy {
+        Policy::Other => "",
+        Policy::Deadline => "run as root; the kernel admits deadline tasks only with room in sched_rt_runtime_us",
+        Policy::Fifo | Policy::Rr => {
+            "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r`; \
+             in a container add --cap-add SYS_NICE"
+        }
+    }
+}

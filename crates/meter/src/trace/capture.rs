@@ -1,0 +1,347 @@
+//! The capturing thread: sleeps until a spike is marked, puts the past aside, copies it, hands it over, sleeps again.
+//!
+//! It freezes at the lowest real-time priority, so that a loaded machine cannot overwrite the spike first, and copies as an
+//! ordinary task. It never waits for the host.
+
+use super::recorder::{CpuCopy, Frozen, Recorder};
+use super::retention::Retention;
+use crate::kernel::{clock, scheduling};
+use crate::measure::books::{Books, SpikeSignal};
+use archive::settings::{Policy, TraceSettings};
+use archive::spike::{Coverage, Snapshot, Spike, SpikeReason};
+use ftrace::header::PageLayout;
+use ftrace::metadata::MetadataText;
+use ftrace::page::{PageItem, PageItems};
+use ftrace::trace_dat::{CpuBytes, TraceDat, cut_pages};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const STACK_BYTES: usize = 256 << 10;
+/// Copied traces that wait for the host may take this much memory; then further ones wait in the kernel's buffers.
+const WAITING_BYTES_MAX: u64 = 64 << 20;
+const IDLE_WAIT: Duration = Duration::from_millis(100);
+
+/// What the thread hands over.
+#[derive(Debug)]
+pub enum Captured {
+    Spike {
+        spike: Box<Spike>,
+        trace: Option<Vec<u8>>,
+    },
+    /// A snapshot sent earlier that larger ones replaced.
+    Dropped {
+        number: u32,
+    },
+}
+
+/// Counters the main thread shows and reports.
+#[derive(Debug, Default)]
+pub struct CaptureCounters {
+    pub snapshots: AtomicU32,
+    /// Spikes not captured because every kept snapshot was larger.
+    pub not_worth: AtomicU64,
+    pub waiting_bytes: AtomicU64,
+    /// Instant until which spikes were looked for; the main thread waits for it at the end.
+    pub looked_until_ns: AtomicI64,
+}
+
+/// One measuring thread, as the capture needs it.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    pub thread: u32,
+    pub tid: i32,
+    pub books: Arc<Books>,
+}
+
+/// Everything the thread works with.
+pub struct CaptureJob {
+    pub recorder: Box<dyn Recorder>,
+    pub settings: TraceSettings,
+    pub buffer_kb_per_cpu: u32,
+    pub watched: Vec<Watched>,
+    /// CPUs it may use.
+    pub cpus: Vec<u32>,
+    pub metadata: MetadataText,
+    pub layout: PageLayout,
+    pub uname: String,
+    pub counters: Arc<CaptureCounters>,
+    pub stop: Arc<AtomicBool>,
+    pub output: Sender<Captured>,
+}
+
+/// Starts the thread. It answers on `ready` with its thread id once its memory is prepared and the recording runs, and
+/// gives the recorder back when it ends, so that its files close before the instance is removed.
+///
+/// # Errors
+/// When the system has no thread left.
+pub fn spawn(job: CaptureJob, ready: Sender<Result<i32, String>>) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name("tardy:capture".into()).stack_size(STACK_BYTES).spawn(move || {
+        let mut capture = match Capture::prepare(job) {
+            Ok(capture) => capture,
+            Err(why) => {
+                let _ = ready.send(Err(why));
+                return;
+            }
+        };
+        let _ = ready.send(Ok(scheduling::thread_id()));
+        drop(ready);
+        capture.run();
+    })
+}
+
+/// Receives what is there without waiting.
+pub fn received(input: &Receiver<Captured>) -> impl Iterator<Item = Captured> + '_ {
+    input.try_iter()
+}
+
+struct Capture {
+    job: CaptureJob,
+    copies: Vec<CpuCopy>,
+    retention: Retention,
+    pending: Vec<(Watched, SpikeSignal)>,
+    next_number: u32,
+    steal_ns: Option<u64>,
+}
+
+impl Capture {
+    fn prepare(mut job: CaptureJob) -> Result<Self, String> {
+        let _ = scheduling::bind(&job.cpus);
+        let cpus = job.recorder.instance().cpus();
+        let room = job.buffer_kb_per_cpu as usize * 1024 + 16 * job.layout.page_size;
+        let copies = cpus.iter().map(|cpu| CpuCopy { cpu: *cpu, pages: touched(room), ..CpuCopy::default() }).collect();
+        // Without real-time priority the freeze is only later; the coverage of each snapshot shows what that cost.
+        let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
+        job.recorder.start()?;
+        let retention = Retention::new(job.settings.snapshots_max as usize, job.settings.budget_bytes);
+        Ok(Self { job, copies, retention, pending: Vec::new(), next_number: 1, steal_ns: steal_ns() })
+    }
+
+    fn run(&mut self) {
+        loop {
+            let stopping = self.job.stop.load(Relaxed);
+            let now_ns = clock::monotonic_ns();
+            self.collect();
+            if !self.pending.is_empty() {
+                self.capture_pending();
+            } else if stopping {
+                return;
+            }
+            self.job.counters.looked_until_ns.store(now_ns, Relaxed);
+            if self.pending.is_empty() && !stopping {
+                self.job.recorder.wait(IDLE_WAIT);
+            }
+        }
+    }
+
+    fn collect(&mut self) {
+        for watched in &self.job.watched {
+            while let Some(signal) = watched.books.take_spike() {
+                let control = signal.reason == SpikeReason::Control;
+                if control || self.retention.worth(signal.sample.latency_ns) {
+                    self.pending.push((watched.clone(), signal));
+                } else {
+                    self.job.counters.not_worth.fetch_add(1, Relaxed);
+                }
+            }
+        }
+    }
+
+    fn capture_pending(&mut self) {
+        self.pending.sort_by_key(|(_, signal)| std::cmp::Reverse(signal.sample.latency_ns));
+        let latest_ns = self.pending.iter().map(|(_, signal)| signal.sample.seen_ns()).max().unwrap_or(0);
+        clock::sleep_until_ns(latest_ns.saturating_add(self.job.settings.margin_after_ns.min(1_000_000_000) as i64));
+        let note = self.note();
+        let frozen = match self.job.recorder.freeze(&note) {
+            Ok(frozen) => frozen,
+            Err(why) => return self.give_up(&why),
+        };
+        let _ = scheduling::set_nice(-10).or_else(|_| scheduling::set_nice(0));
+        let copied = self.job.recorder.copy(&mut self.copies);
+        self.collect();
+        let in_time: Vec<_> =
+            self.pending.extract_if(.., |(_, signal)| signal.sample.seen_ns() <= frozen.frozen_ns).collect();
+        let steal_before = std::mem::replace(&mut self.steal_ns, steal_ns());
+        let stolen_ns = self.steal_ns.zip(steal_before).map(|(now, before)| now.saturating_sub(before));
+        for (watched, signal) in in_time {
+            self.keep(&watched, &signal, &frozen, copied.as_ref().err(), stolen_ns);
+        }
+        while self.job.counters.waiting_bytes.load(Relaxed) > WAITING_BYTES_MAX && !self.job.stop.load(Relaxed) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
+    }
+
+    /// The last line of the trace: what the largest pending spike was.
+    fn note(&self) -> String {
+        let Some((watched, signal)) = self.pending.first() else { return String::new() };
+        let sample = &signal.sample;
+        format!(
+            "tardy spike={} tid={} cpu={} cycle={} due={} latency={}\n",
+            self.next_number, watched.tid, sample.cpu, sample.cycle, sample.due_ns, sample.latency_ns
+        )
+    }
+
+    fn give_up(&mut self, why: &str) {
+        for (watched, signal) in std::mem::take(&mut self.pending) {
+            let spike = self.spike(&watched, &signal, None, Some(why.to_owned()));
+            let _ = self.job.output.send(Captured::Spike { spike, trace: None });
+        }
+    }
+
+    fn keep(
+        &mut self,
+        watched: &Watched,
+        signal: &SpikeSignal,
+        frozen: &Frozen,
+        broken: Option<&String>,
+        stolen_ns: Option<u64>,
+    ) {
+        let sample = &signal.sample;
+        let control = signal.reason == SpikeReason::Control;
+        if !control && !self.retention.worth(sample.latency_ns) {
+            self.job.counters.not_worth.fetch_add(1, Relaxed);
+            return;
+        }
+        let coverage: Vec<Coverage> = self.copies.iter().map(|copy| coverage(copy, &self.job.layout)).collect();
+        let from_ns = sample.due_ns - self.job.settings.margin_before_ns as i64;
+        let to_ns = sample.seen_ns() + self.job.settings.margin_after_ns as i64;
+        let trace = self.trace(from_ns.max(0) as u64, to_ns.max(0) as u64);
+        let window_covered = covered(&coverage, sample.cpu, frozen.recording_since_ns, sample.due_ns, sample.seen_ns());
+        let snapshot = Snapshot {
+            mode: self.job.recorder.mode(),
+            frozen_ns: frozen.frozen_ns,
+            swap_ns: frozen.swap_ns,
+            blind_ns: frozen.blind_ns,
+            coverage,
+            window_covered,
+            trace_bytes: trace.len() as u64,
+            steal_ns: stolen_ns,
+        };
+        let missing = broken.map(|why| format!("the trace was copied in part only: {why}"));
+        let number = self.next_number;
+        let spike = self.spike(watched, signal, Some(snapshot), missing);
+        let gone = self.retention.admit(number, sample.latency_ns, trace.len() as u64, control);
+        if signal.reason == SpikeReason::OverLimit {
+            let rests_until_ns = clock::monotonic_ns() + self.job.settings.rest_ns as i64;
+            self.job
+                .watched
+                .iter()
+                .for_each(|watched| watched.books.recorder_rests_until_ns.store(rests_until_ns, Relaxed));
+        }
+        self.job.counters.snapshots.fetch_add(1, Relaxed);
+        self.job.counters.waiting_bytes.fetch_add(trace.len() as u64, Relaxed);
+        let _ = self.job.output.send(Captured::Spike { spike, trace: Some(trace) });
+        for number in gone {
+            let _ = self.job.output.send(Captured::Dropped { number });
+        }
+    }
+
+    fn spike(
+        &mut self,
+        watched: &Watched,
+        signal: &SpikeSignal,
+        snapshot: Option<Snapshot>,
+        snapshot_missing: Option<String>,
+    ) -> Box<Spike> {
+        let number = self.next_number;
+        self.next_number += 1;
+        Box::new(Spike {
+            number,
+            thread: watched.thread,
+            tid: watched.tid,
+            sample: signal.sample,
+            reason: signal.reason,
+            previous_seen_ns: signal.previous_seen_ns,
+            snapshot,
+            snapshot_missing,
+        })
+    }
+
+    fn trace(&self, from_ns: u64, to_ns: u64) -> Vec<u8> {
+        let cut = |copy| -> CpuBytes<'_> {
+            let copy: &CpuCopy = copy;
+            let pages = cut_pages(&copy.pages, &self.job.layout, from_ns, to_ns);
+            CpuBytes { cpu: copy.cpu, pages, stats: Some(copy.stats) }
+        };
+        let mut metadata = self.job.metadata.clone();
+        let path = self.job.recorder.instance().root().join("saved_cmdlines");
+        metadata.saved_cmdlines = std::fs::read_to_string(path).unwrap_or_default();
+        TraceDat {
+            metadata: &metadata,
+            layout: self.job.layout,
+            clock: "mono",
+            uname: &self.job.uname,
+            version: concat!("tardy ", env!("CARGO_PKG_VERSION")),
+            cpu_count: self.copies.iter().map(|copy| copy.cpu + 1).max().unwrap_or(1),
+            cpus: self.copies.iter().map(cut).collect(),
+        }
+        .to_vec()
+    }
+}
+
+/// Memory whose pages exist already.
+fn touched(bytes: usize) -> Vec<u8> {
+    let mut memory = vec![1; bytes];
+    memory.clear();
+    memory
+}
+
+fn coverage(copy: &CpuCopy, layout: &PageLayout) -> Coverage {
+    let pages = copy.pages.chunks_exact(layout.page_size);
+    // The stamp of a page may be that of the last event read before it, so the records themselves are asked.
+    let oldest = pages.clone().find_map(|page| record_times(page, layout).min());
+    let newest = pages.rev().find_map(|page| record_times(page, layout).max());
+    Coverage {
+        cpu: copy.cpu,
+        oldest_ns: oldest.map(|ns| ns as i64),
+        newest_ns: newest.map(|ns| ns as i64),
+        overwritten: copy.overwritten,
+        dropped: copy.dropped,
+    }
+}
+
+fn record_times<'a>(page: &'a [u8], layout: &PageLayout) -> impl Iterator<Item = u64> + 'a {
+    PageItems::new(page, layout).filter_map(|item| match item {
+        PageItem::Record(record) => Some(record.ts_ns),
+        PageItem::Gap { .. } => None,
+    })
+}
+
+/// A buffer covers back to when it began recording, or to its oldest event once it has overwritten some.
+fn covered(coverage: &[Coverage], cpu: u32, recording_since_ns: i64, due_ns: i64, seen_ns: i64) -> bool {
+    coverage.iter().find(|coverage| coverage.cpu == cpu).is_some_and(|coverage| {
+        let overwritten_until = coverage.oldest_ns.filter(|_| coverage.overwritten > 0).unwrap_or(i64::MIN);
+        due_ns >= recording_since_ns.max(overwritten_until)
+            && coverage.newest_ns.is_some_and(|newest| newest >= seen_ns.min(due_ns))
+    })
+}
+
+/// Time stolen from all CPUs since boot, from /proc/stat, in ns of 10 ms resolution.
+fn steal_ns() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    let ticks: u64 = stat.lines().next()?.split_whitespace().nth(8)?.parse().ok()?;
+    Some(ticks * 10_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(oldest_ns: i64, newest_ns: i64, overwritten: u64) -> Vec<Coverage> {
+        vec![Coverage { cpu: 1, oldest_ns: Some(oldest_ns), newest_ns: Some(newest_ns), overwritten, dropped: 0 }]
+    }
+
+    #[test]
+    fn coverage_begins_with_the_recording_or_with_the_oldest_event_left() {
+        assert!(
+            covered(&one(500, 2000, 0), 1, 100, 400, 1000),
+            "nothing overwritten: silence before 500 is known to be silence"
+        );
+        assert!(!covered(&one(500, 2000, 3), 1, 100, 400, 1000), "events before 500 were overwritten");
+        assert!(!covered(&one(500, 2000, 0), 1, 450, 400, 1000), "switched on after the sample was due");
+        assert!(!covered(&one(500, 2000, 0), 0, 100, 400, 1000), "no buffer of that CPU");
+    }
+}

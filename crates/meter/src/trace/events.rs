@@ -1,0 +1,70 @@
+//! The events that are always recorded: cheap ones that bracket everything that can hold a CPU.
+
+/// One event of the base set.
+#[derive(Debug, Clone, Copy)]
+pub struct BaseEvent {
+    pub system: &'static str,
+    pub name: &'static str,
+    /// Filter expression; empty for all.
+    pub filter: &'static str,
+}
+
+const fn all(system: &'static str, name: &'static str) -> BaseEvent {
+    BaseEvent { system, name, filter: "" }
+}
+
+/// Only the measuring threads arm the timers that matter here, and their names begin so.
+const OWN_ARMING: &str = "comm ~ \"tardy-cpu*\"";
+
+/// The base set. Kernels and architectures that lack an event simply do without it.
+pub const BASE_EVENTS: &[BaseEvent] = &[
+    all("sched", "sched_switch"),
+    all("sched", "sched_waking"),
+    all("sched", "sched_wakeup"),
+    all("sched", "sched_wakeup_new"),
+    all("sched", "sched_migrate_task"),
+    all("sched", "sched_pi_setprio"),
+    all("irq", "irq_handler_entry"),
+    all("irq", "irq_handler_exit"),
+    all("irq", "softirq_entry"),
+    all("irq", "softirq_exit"),
+    all("irq_vectors", "local_timer_entry"),
+    all("irq_vectors", "local_timer_exit"),
+    all("irq_vectors", "reschedule_entry"),
+    all("irq_vectors", "reschedule_exit"),
+    all("irq_vectors", "call_function_entry"),
+    all("irq_vectors", "call_function_exit"),
+    all("irq_vectors", "call_function_single_entry"),
+    all("irq_vectors", "call_function_single_exit"),
+    all("irq_vectors", "irq_work_entry"),
+    all("irq_vectors", "irq_work_exit"),
+    all("irq_vectors", "thermal_apic_entry"),
+    all("irq_vectors", "thermal_apic_exit"),
+    all("irq_vectors", "threshold_apic_entry"),
+    all("irq_vectors", "threshold_apic_exit"),
+    all("irq_vectors", "error_apic_entry"),
+    all("irq_vectors", "error_apic_exit"),
+    all("irq_vectors", "spurious_apic_entry"),
+    all("irq_vectors", "spurious_apic_exit"),
+    all("irq_vectors", "x86_platform_ipi_entry"),
+    all("irq_vectors", "x86_platform_ipi_exit"),
+    all("ipi", "ipi_entry"),
+    all("ipi", "ipi_exit"),
+    all("ipi", "ipi_raise"),
+    all("ipi", "ipi_send_cpu"),
+    all("ipi", "ipi_send_cpumask"),
+    all("csd", "csd_function_entry"),
+    all("csd", "csd_function_exit"),
+    BaseEvent { system: "timer", name: "hrtimer_start", filter: OWN_ARMING },
+    all("timer", "hrtimer_expire_entry"),
+    all("timer", "hrtimer_expire_exit"),
+    all("timer", "timer_expire_entry"),
+    all("timer", "timer_expire_exit"),
+    all("workqueue", "workqueue_execute_start"),
+    all("workqueue", "workqueue_execute_end"),
+    all("power", "cpu_idle"),
+    all("power", "cpu_frequency"),
+    all("nmi", "nmi_handler"),
+    BaseEvent { system: "exceptions", name: "page_fault_user", filter: OWN_ARMING },
+    BaseEvent { system: "exceptions", name: "page_fault_kernel", filter: OWN_ARMING },
+];

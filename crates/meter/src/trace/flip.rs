@@ -1,0 +1,134 @@
+//! Snapshots by flipping between two instances, for kernels that cannot swap buffers themselves.
+//!
+//! Both instances have the same events enabled; only one records. At a spike the other one is switched on before the
+//! first is switched off, so no instant is unrecorded, and the first is copied at leisure. A third instance is a
+//! doorbell: the measuring thread's marker goes there, and the capturing thread sleeps on it.
+
+use super::recorder::{CpuCopy, Frozen, Recorder, failed};
+use super::wakeup;
+use crate::kernel::clock::monotonic_ns;
+use archive::settings::SnapshotMode;
+use ftrace::tracefs::{Instance, RawPages};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::time::Duration;
+
+struct Side {
+    instance: Instance,
+    switch: File,
+    marker: File,
+    pages: Vec<(u32, RawPages)>,
+    since_ns: i64,
+    /// Overrun and dropped counters of each CPU when it was last copied.
+    counted: Vec<(u64, u64)>,
+}
+
+impl Side {
+    fn new(instance: Instance) -> Result<Self, String> {
+        let switch = instance.open_tracing_on().map_err(failed)?;
+        let marker = instance.open_marker().map_err(failed)?;
+        Ok(Self { instance, switch, marker, pages: Vec::new(), since_ns: i64::MAX, counted: Vec::new() })
+    }
+
+    fn open_pages(&mut self) -> Result<(), String> {
+        for cpu in self.instance.cpus() {
+            self.pages.push((cpu, self.instance.open_raw(cpu).map_err(failed)?));
+            self.counted.push((0, 0));
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, on: bool) -> Result<(), String> {
+        let text: &[u8] = if on { b"1" } else { b"0" };
+        let written = self.switch.write_all(text);
+        written.map_err(|error| format!("failed to write tracing_on of {}: {error}", self.instance.name()))
+    }
+}
+
+/// Two instances and a doorbell.
+pub struct FlipRecorder {
+    sides: [Side; 2],
+    active: usize,
+    bell: Instance,
+    bell_pipe: File,
+}
+
+impl FlipRecorder {
+    /// Takes instances that were just made.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn new(first: Instance, second: Instance, bell: Instance) -> Result<Self, String> {
+        bell.set_buffer_size_kb(8).map_err(failed)?;
+        let percent = bell.path().join("buffer_percent");
+        std::fs::write(&percent, "0").map_err(|error| format!("failed to write {}: {error}", percent.display()))?;
+        let pipe = bell.path().join("trace_pipe");
+        let descriptor = rustix::fs::open(&pipe, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|error| format!("failed to open {}: {error}", pipe.display()))?;
+        Ok(Self { sides: [Side::new(first)?, Side::new(second)?], active: 0, bell, bell_pipe: File::from(descriptor) })
+    }
+}
+
+impl Recorder for FlipRecorder {
+    fn mode(&self) -> SnapshotMode {
+        SnapshotMode::Flip
+    }
+
+    fn marker(&self) -> Result<File, String> {
+        self.bell.open_marker().map_err(failed)
+    }
+
+    fn start(&mut self) -> Result<(), String> {
+        for side in &mut self.sides {
+            side.open_pages()?;
+        }
+        self.sides[0].record(true)?;
+        self.sides[0].since_ns = monotonic_ns();
+        Ok(())
+    }
+
+    fn wait(&mut self, timeout: Duration) {
+        if wakeup::readable(&self.bell_pipe, timeout) {
+            let mut rung = [0; 4096];
+            while matches!(self.bell_pipe.read(&mut rung), Ok(count) if count > 0) {}
+        }
+    }
+
+    fn freeze(&mut self, note: &str) -> Result<Frozen, String> {
+        let [first, second] = &mut self.sides;
+        let (active, spare) = if self.active == 0 { (first, second) } else { (second, first) };
+        let _ = active.marker.write(note.as_bytes());
+        let began_ns = monotonic_ns();
+        spare.record(true)?;
+        spare.since_ns = monotonic_ns();
+        active.record(false)?;
+        let frozen_ns = monotonic_ns();
+        let recording_since_ns = active.since_ns;
+        self.active = 1 - self.active;
+        Ok(Frozen { frozen_ns, swap_ns: (frozen_ns - began_ns) as u64, blind_ns: 0, recording_since_ns })
+    }
+
+    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String> {
+        let side = &mut self.sides[1 - self.active];
+        for (at, (cpu, raw)) in side.pages.iter_mut().enumerate() {
+            let Some(copy) = into.get_mut(at) else { break };
+            let stats = side.instance.cpu_stats(*cpu).map_err(failed)?;
+            let (overrun, dropped) = (stats.overrun, stats.dropped_events + stats.commit_overrun);
+            let (overrun_before, dropped_before) = side.counted[at];
+            side.counted[at] = (overrun, dropped);
+            copy.cpu = *cpu;
+            copy.stats = stats;
+            copy.overwritten = overrun.saturating_sub(overrun_before);
+            copy.dropped = dropped.saturating_sub(dropped_before);
+            copy.pages.clear();
+            let room = copy.pages.capacity();
+            raw.drain_into(&mut copy.pages, room.max(1 << 20)).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn instance(&self) -> &Instance {
+        &self.sides[0].instance
+    }
+}

@@ -1,0 +1,163 @@
+//! Snapshots by the kernel, which swaps the live buffer with a spare one.
+//!
+//! In mode `trigger` the marker of the measuring thread makes the swap, through a trigger on `ftrace:print`. In mode
+//! `onmax` the kernel itself compares each wake-up with its deadline and swaps at a new maximum of the run. It tells of
+//! the swap through inotify on `tracing_max_latency` where it has that file; otherwise the capturing thread looks at the
+//! spike queue now and then. The spare buffer is cleared after it was copied: the next swap would bring its old events
+//! back to life.
+
+use super::recorder::{CpuCopy, Frozen, Recorder, failed};
+use super::wakeup;
+use crate::kernel::clock::monotonic_ns;
+use crate::measure::thread::MARKER;
+use archive::settings::SnapshotMode;
+use ftrace::tracefs::{Instance, RawPages};
+use rustix::fs::inotify;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+const TRIGGER: &str = "snapshot if buf ~ \"tardy-spike*\"";
+/// How often the queue is looked at where the kernel does not tell.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// One instance with a spare buffer.
+pub struct KernelSwapRecorder {
+    instance: Instance,
+    mode: SnapshotMode,
+    marker: File,
+    changes: Option<File>,
+    pages: Vec<(u32, RawPages)>,
+    since_ns: i64,
+    counted: Vec<(u64, u64)>,
+}
+
+impl KernelSwapRecorder {
+    /// Takes an instance that was just made and allocates its spare buffer when recording starts.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn new(instance: Instance, mode: SnapshotMode) -> Result<Self, String> {
+        let marker = instance.open_marker().map_err(failed)?;
+        Ok(Self { instance, mode, marker, changes: None, pages: Vec::new(), since_ns: i64::MAX, counted: Vec::new() })
+    }
+
+    /// Lets the kernel compute how late each of our threads gets the CPU: the deadline is what it armed its timer for.
+    fn watch_maxima(&self) -> Result<(), String> {
+        // A thread's context also restarts the scheduler tick, whose deadline is not the thread's.
+        let by_name =
+            "hist:keys=common_pid:due=expires:clock=mono if function.function==hrtimer_wakeup && comm ~ \"tardy-cpu*\"";
+        if self.instance.add_trigger("timer", "hrtimer_start", by_name).is_err() {
+            let address = hrtimer_wakeup_address()?;
+            let by_address = format!(
+                "hist:keys=common_pid:due=expires:clock=mono if function==0x{address} && comm ~ \"tardy-cpu*\""
+            );
+            self.instance.add_trigger("timer", "hrtimer_start", &by_address).map_err(failed)?;
+        }
+        let maximum = "hist:keys=next_pid:late=common_timestamp-$due:onmax($late).snapshot():clock=mono \
+                       if next_comm ~ \"tardy-cpu*\" && next_prio < 100";
+        self.instance.add_trigger("sched", "sched_switch", maximum).map_err(failed)
+    }
+
+    fn watch(&self) -> Option<File> {
+        let watcher: OwnedFd = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC).ok()?;
+        inotify::add_watch(&watcher, self.instance.max_latency_path(), inotify::WatchFlags::MODIFY).ok()?;
+        Some(File::from(watcher))
+    }
+}
+
+impl Recorder for KernelSwapRecorder {
+    fn mode(&self) -> SnapshotMode {
+        self.mode
+    }
+
+    fn marker(&self) -> Result<File, String> {
+        self.instance.open_marker().map_err(failed)
+    }
+
+    fn start(&mut self) -> Result<(), String> {
+        self.changes = self.watch();
+        self.instance.take_snapshot().map_err(failed)?;
+        self.instance.clear_snapshot().map_err(failed)?;
+        for cpu in self.instance.cpus() {
+            self.pages.push((cpu, self.instance.open_snapshot_raw(cpu).map_err(failed)?));
+            self.counted.push((0, 0));
+        }
+        match self.mode {
+            SnapshotMode::Onmax => self.watch_maxima()?,
+            _ => self.instance.add_trigger("ftrace", "print", TRIGGER).map_err(failed)?,
+        }
+        self.instance.set_tracing_on(true).map_err(failed)?;
+        self.since_ns = monotonic_ns();
+        Ok(())
+    }
+
+    fn wait(&mut self, timeout: Duration) {
+        match &mut self.changes {
+            Some(changes) => {
+                if wakeup::readable(changes, timeout) {
+                    let mut events = [0; 4096];
+                    while matches!(changes.read(&mut events), Ok(count) if count > 0) {}
+                }
+            }
+            None => std::thread::sleep(timeout.min(LOOK_EVERY)),
+        }
+    }
+
+    fn freeze(&mut self, _note: &str) -> Result<Frozen, String> {
+        // The measuring thread's marker has swapped already; swapping again here would bring the past back to life.
+        let frozen_ns = monotonic_ns();
+        Ok(Frozen { frozen_ns, swap_ns: 0, blind_ns: 0, recording_since_ns: self.since_ns })
+    }
+
+    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String> {
+        for (at, (cpu, raw)) in self.pages.iter_mut().enumerate() {
+            let Some(copy) = into.get_mut(at) else { break };
+            copy.cpu = *cpu;
+            copy.stats = self.instance.cpu_stats(*cpu).map_err(failed)?;
+            let dropped = copy.stats.dropped_events + copy.stats.commit_overrun;
+            let (overrun_before, dropped_before) = self.counted[at];
+            copy.overwritten = copy.stats.overrun.saturating_sub(overrun_before);
+            copy.dropped = dropped.saturating_sub(dropped_before);
+            self.counted[at] = (copy.stats.overrun, dropped);
+            copy.pages.clear();
+            let room = copy.pages.capacity();
+            raw.drain_into(&mut copy.pages, room.max(1 << 20)).map_err(failed)?;
+        }
+        self.instance.clear_snapshot().map_err(failed)?;
+        Ok(())
+    }
+
+    fn instance(&self) -> &Instance {
+        &self.instance
+    }
+}
+
+/// Address of the timer function of a sleeping thread, for kernels whose filters know no function names.
+fn hrtimer_wakeup_address() -> Result<String, String> {
+    let symbols =
+        std::fs::read_to_string("/proc/kallsyms").map_err(|error| format!("failed to read /proc/kallsyms: {error}"))?;
+    let address = symbols.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let address = words.next()?;
+        (words.nth(1)? == "hrtimer_wakeup").then(|| address.to_owned())
+    });
+    match address {
+        Some(address) if address.bytes().any(|digit| digit != b'0') => Ok(address),
+        _ => {
+            Err("failed to find hrtimer_wakeup in /proc/kallsyms; as root: echo 1 > /proc/sys/kernel/kptr_restrict"
+                .into())
+        }
+    }
+}
+
+impl Drop for KernelSwapRecorder {
+    fn drop(&mut self) {
+        // The trigger goes with the instance; switching off first keeps a late marker from swapping once more.
+        let _ = self.instance.set_tracing_on(false);
+        let _ = self.marker.flush();
+    }
+}
+
+const _: () = assert!(MARKER.len() < 64, "the marker must stay one short line for the trigger to match");

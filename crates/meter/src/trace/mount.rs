@@ -1,0 +1,30 @@
+//! The trace file system, mounted for this process alone where the machine has not mounted it.
+
+use ftrace::tracefs::{Tracefs, TracefsError};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+/// The trace file system of this machine. When nobody has mounted it, it is mounted in a mount namespace of this
+/// thread's own, which ends with it: nothing is left to undo. Call it before other threads are started.
+///
+/// # Errors
+/// [`TracefsError`] of the first look when mounting is not allowed either.
+pub fn find_or_mount() -> Result<Tracefs, TracefsError> {
+    match Tracefs::find() {
+        Err(TracefsError::NotMounted { root }) => {
+            if mount_privately().is_err() {
+                return Err(TracefsError::NotMounted { root });
+            }
+            Tracefs::find()
+        }
+        other => other,
+    }
+}
+
+fn mount_privately() -> rustix::io::Result<()> {
+    // SAFETY: only the mount namespace and the working directory are unshared, not the descriptor table that owned
+    // descriptors rely on.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS)? };
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
+    mount("nodev", "/sys/kernel/tracing", "tracefs", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None)
+}

@@ -1,0 +1,201 @@
+//! What a way of taking snapshots must be able to do, and the choice among them.
+
+use super::events::BASE_EVENTS;
+use super::flip::FlipRecorder;
+use super::kernel_swap::KernelSwapRecorder;
+use crate::journal::{Entry, Journal};
+use archive::settings::{SnapshotMode, TraceSettings};
+use ftrace::cpu_stats::CpuStats;
+use ftrace::tracefs::{Capabilities, Instance, Tracefs};
+use std::fs::File;
+use std::time::Duration;
+
+/// Instances of this tool are named so.
+pub const INSTANCE_PREFIX: &str = "tardy-";
+
+/// A moment at which the past was put aside.
+#[derive(Debug, Clone, Copy)]
+pub struct Frozen {
+    pub frozen_ns: i64,
+    pub swap_ns: u64,
+    /// How long no buffer recorded.
+    pub blind_ns: u64,
+    /// Since when the frozen buffer has recorded.
+    pub recording_since_ns: i64,
+}
+
+/// The copied buffer of one CPU.
+#[derive(Debug, Default)]
+pub struct CpuCopy {
+    pub cpu: u32,
+    pub pages: Vec<u8>,
+    pub stats: CpuStats,
+    /// Events overwritten and events dropped since this buffer was last copied.
+    pub overwritten: u64,
+    pub dropped: u64,
+}
+
+/// One way of taking snapshots while the recording goes on.
+pub trait Recorder: Send {
+    fn mode(&self) -> SnapshotMode;
+    /// Whether the measuring threads must write the marker at a spike.
+    fn needs_marker(&self) -> bool {
+        self.mode() != SnapshotMode::Onmax
+    }
+    /// A file for one measuring thread; a write to it marks a spike and wakes [`Recorder::wait`].
+    ///
+    /// # Errors
+    /// A sentence.
+    fn marker(&self) -> Result<File, String>;
+    /// Starts recording.
+    ///
+    /// # Errors
+    /// A sentence.
+    fn start(&mut self) -> Result<(), String>;
+    /// Waits until a spike may have been marked, at most so long.
+    fn wait(&mut self, timeout: Duration);
+    /// Puts the past aside; recording goes on. `note` goes into the trace as its last line where that is possible.
+    ///
+    /// # Errors
+    /// A sentence; the recording goes on as before.
+    fn freeze(&mut self, note: &str) -> Result<Frozen, String>;
+    /// Copies what was put aside into the prepared buffers, in the order of their CPUs, and makes room for the next.
+    ///
+    /// # Errors
+    /// A sentence; what was copied until then is in the buffers.
+    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String>;
+    /// The instance whose event formats describe the pages.
+    fn instance(&self) -> &Instance;
+}
+
+/// A recorder and what it records.
+pub struct Armed {
+    pub recorder: Box<dyn Recorder>,
+    pub events: Vec<String>,
+    pub events_absent: Vec<String>,
+    pub buffer_kb_per_cpu: u32,
+}
+
+/// The mode this kernel is best at, or the one asked for if it is able to.
+///
+/// # Errors
+/// A sentence naming what the kernel lacks.
+pub fn choose_mode(asked: SnapshotMode, able: &Capabilities) -> Result<SnapshotMode, String> {
+    let kernel_swaps = able.snapshot && able.print_trigger;
+    if !able.instances {
+        return Err("the kernel has no trace instances (CONFIG_TRACING); use --trace off".into());
+    }
+    if !able.has_clock("mono") {
+        return Err("the kernel has no trace clock `mono` (Linux 4.2 or later has it); use --trace off".into());
+    }
+    match asked {
+        SnapshotMode::Auto if kernel_swaps => Ok(SnapshotMode::Trigger),
+        SnapshotMode::Auto | SnapshotMode::Flip => Ok(SnapshotMode::Flip),
+        SnapshotMode::Trigger if kernel_swaps => Ok(SnapshotMode::Trigger),
+        SnapshotMode::Trigger => {
+            Err("the kernel cannot swap its trace buffers (CONFIG_TRACER_SNAPSHOT is not set); use --trace flip".into())
+        }
+        SnapshotMode::Onmax if kernel_swaps && able.hist_triggers => Ok(SnapshotMode::Onmax),
+        SnapshotMode::Onmax => Err(
+            "the kernel cannot take snapshots of maxima (needs CONFIG_TRACER_SNAPSHOT and CONFIG_HIST_TRIGGERS); use --trace flip".into(),
+        ),
+        SnapshotMode::Off => Ok(SnapshotMode::Off),
+    }
+}
+
+/// Makes the instances, journalled, and sets everything but `tracing_on`.
+///
+/// # Errors
+/// A sentence; the journal undoes what was made.
+pub fn arm(
+    tracefs: &Tracefs,
+    mode: SnapshotMode,
+    settings: &TraceSettings,
+    cpu_count: usize,
+    journal: &mut Journal,
+) -> Result<Armed, String> {
+    let buffer_kb = affordable_kb(settings.buffer_kb_per_cpu, cpu_count);
+    let pid = std::process::id();
+    let mut make = |suffix: &str| -> Result<Instance, String> {
+        let name = format!("{INSTANCE_PREFIX}{pid}-{suffix}");
+        journal.note(Entry::TraceInstance { name: name.clone() }).map_err(|error| error.to_string())?;
+        tracefs.create_instance(&name).map_err(failed)
+    };
+    let (recorder, recording): (Box<dyn Recorder>, Vec<Instance>) = match mode {
+        SnapshotMode::Flip => {
+            let (first, second, bell) = (make("a")?, make("b")?, make("bell")?);
+            let recording = vec![first.clone(), second.clone()];
+            (Box::new(FlipRecorder::new(first, second, bell)?), recording)
+        }
+        _ => {
+            let instance = make("a")?;
+            (Box::new(KernelSwapRecorder::new(instance.clone(), mode)?), vec![instance])
+        }
+    };
+    let (mut events, mut absent) = (Vec::new(), Vec::new());
+    for instance in &recording {
+        instance.set_tracing_on(false).map_err(failed)?;
+        instance.set_clock("mono").map_err(failed)?;
+        instance.set_buffer_size_kb(buffer_kb).map_err(failed)?;
+        (events, absent) = enable_events(instance)?;
+    }
+    Ok(Armed { recorder, events, events_absent: absent, buffer_kb_per_cpu: buffer_kb })
+}
+
+/// Keeps the buffers of all CPUs and both instances under an eighth of the machine's memory.
+fn affordable_kb(asked_kb: u32, cpu_count: usize) -> u32 {
+    let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total =
+        info.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u64>().ok());
+    let most = total.unwrap_or(1 << 20) / 8 / 2 / cpu_count.max(1) as u64;
+    asked_kb.min(most.min(u64::from(u32::MAX)) as u32).max(64)
+}
+
+fn enable_events(instance: &Instance) -> Result<(Vec<String>, Vec<String>), String> {
+    let (mut events, mut absent) = (Vec::new(), Vec::new());
+    for event in BASE_EVENTS {
+        let name = format!("{}:{}", event.system, event.name);
+        if !event.filter.is_empty() && instance.has_event(event.system, event.name) {
+            instance.set_event_filter(event.system, event.name, event.filter).map_err(failed)?;
+        }
+        let enabled = instance.enable_event(event.system, event.name).map_err(failed)?;
+        if enabled { events.push(name) } else { absent.push(name) }
+    }
+    Ok((events, absent))
+}
+
+/// An error of the trace file system as a sentence.
+pub fn failed(error: ftrace::tracefs::TracefsError) -> String {
+    format!("failed to {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn able(snapshot: bool) -> Capabilities {
+        Capabilities {
+            snapshot,
+            print_trigger: true,
+            instances: true,
+            clocks: vec!["mono".into()],
+            ..Capabilities::default()
+        }
+    }
+
+    #[test]
+    fn the_kernel_swaps_where_it_can_and_is_replaced_where_it_cannot() {
+        assert_eq!(choose_mode(SnapshotMode::Auto, &able(true)), Ok(SnapshotMode::Trigger));
+        assert_eq!(choose_mode(SnapshotMode::Auto, &able(false)), Ok(SnapshotMode::Flip));
+        assert_eq!(choose_mode(SnapshotMode::Flip, &able(true)), Ok(SnapshotMode::Flip));
+        assert!(choose_mode(SnapshotMode::Trigger, &able(false)).unwrap_err().contains("CONFIG_TRACER_SNAPSHOT"));
+        assert!(choose_mode(SnapshotMode::Onmax, &able(true)).unwrap_err().contains("CONFIG_HIST_TRIGGERS"));
+    }
+
+    #[test]
+    fn buffers_shrink_on_machines_with_many_cpus() {
+        assert_eq!(affordable_kb(100, 1), 100);
+        assert!(affordable_kb(u32::MAX, 1000) < affordable_kb(u32::MAX, 10));
+        assert!(affordable_kb(1, 1) >= 64);
+    }
+}
