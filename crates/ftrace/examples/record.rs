@@ -5,7 +5,10 @@
 use std::error::Error;
 use std::process::Command;
 
-use ftrace::trace_dat::{CpuBytes, TraceDat};
+use ftrace::byte_order::ByteOrder;
+use ftrace::kernel_addresses::kernel_addresses;
+use ftrace::metadata::MetadataText;
+use ftrace::trace_dat::{CpuBytes, CpuRecords, TraceDat};
 use ftrace::tracefs::{Instance, Tracefs};
 
 const EVENTS: [(&str, &str); 14] = [
@@ -63,11 +66,16 @@ fn record(
         println!("CPU {cpu}: {} events, {} lost, {} bytes", stats.entries, stats.lost(), bytes.len());
         pages.push((cpu, stats, bytes));
     }
-    let metadata = tracefs.metadata(&EVENTS)?;
+    let mut metadata = tracefs.metadata(&EVENTS)?;
+    let layout = instance.page_layout()?;
+    let formats = metadata.parse(ByteOrder::NATIVE).formats;
+    let items = pages.iter().flat_map(|(cpu, _, bytes)| CpuRecords::new(*cpu, bytes, &layout));
+    let addresses = kernel_addresses(&formats, items);
+    metadata.kallsyms = MetadataText::kallsyms_excerpt(&std::fs::read_to_string("/proc/kallsyms")?, &addresses);
     let cpus = pages.iter().map(|(cpu, stats, bytes)| CpuBytes { cpu: *cpu, pages: bytes, stats: Some(*stats) });
     let trace = TraceDat {
         metadata: &metadata,
-        layout: instance.page_layout()?,
+        layout,
         clock: "mono",
         uname: "",
         version: "ftrace example",

@@ -6,6 +6,9 @@ pub struct KernelSymbols {
     symbols: Vec<(u64, String)>,
 }
 
+/// No function comes near it.
+const SYMBOL_SIZE_MAX: u64 = 1 << 20;
+
 impl KernelSymbols {
     /// Reads lines of `ADDRESS TYPE NAME [MODULE]`; others are left out, and so are addresses the kernel hid as 0.
     pub fn parse(text: &str) -> KernelSymbols {
@@ -21,10 +24,14 @@ impl KernelSymbols {
         KernelSymbols { symbols }
     }
 
-    /// Name of the symbol at or below `address`, and the distance to it in bytes.
+    /// Name of the symbol at or below `address`, and the distance to it in bytes; `None` when it is too far below for
+    /// the address to lie in it, as with pointers to data.
     pub fn find(&self, address: u64) -> Option<(&str, u64)> {
         let after = self.symbols.partition_point(|&(start, _)| start <= address);
         let start = self.symbols.get(after.checked_sub(1)?)?.0;
+        if address - start > SYMBOL_SIZE_MAX {
+            return None;
+        }
         let first = self.symbols.partition_point(|&(below, _)| below < start);
         Some((&self.symbols.get(first)?.1, address - start))
     }
@@ -49,6 +56,7 @@ mod tests {
         assert_eq!(symbols.find(0xffff_1010), Some(("a", 16)));
         assert_eq!(symbols.find(0xffff_2000), Some(("b", 0)));
         assert_eq!(symbols.find(0xfff), None);
+        assert_eq!(symbols.find(0xffff_8881_0000_0000), None);
         assert_eq!(symbols.address("b"), Some(0xffff_2000));
     }
 }

@@ -10,6 +10,7 @@ pub mod cmdlines;
 pub mod cpu_stats;
 pub mod format;
 pub mod header;
+pub mod kernel_addresses;
 pub mod kernel_symbols;
 pub mod metadata;
 pub mod page;
