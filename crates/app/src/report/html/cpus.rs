@@ -1,0 +1,91 @@
+//! The table of latencies, one row per CPU.
+
+use super::super::number;
+use archive::summary::{LatencyFigures, RunSummary};
+use maud::{Markup, html};
+
+const QUANTILES: [(&str, f64); 7] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("p99.999", 0.99999),
+    ("p99.9999", 0.999999),
+];
+
+pub fn table(summary: &RunSummary) -> Markup {
+    if summary.cpus.is_empty() {
+        return html! {};
+    }
+    let limited = summary.settings.as_ref().is_some_and(|settings| settings.limit_ns.is_some());
+    let total = |of: fn(&archive::summary::CpuSummary) -> u64| summary.cpus.iter().map(of).fold(0, u64::saturating_add);
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="cpus-caption" {
+            table.figures {
+                caption #cpus-caption { "Latency of each CPU in µs" }
+                thead {
+                    tr {
+                        th scope="col" { "CPU" }
+                        th scope="col" { "cycles" }
+                        th scope="col" { "missed" }
+                        @if limited { th scope="col" { "over limit" } }
+                        th scope="col" { "min" }
+                        th scope="col" { "mean" }
+                        @for (name, _) in QUANTILES { th scope="col" { (name) } }
+                        th scope="col" { "max" }
+                    }
+                }
+                tbody {
+                    @for cpu in &summary.cpus {
+                        tr {
+                            th scope="row" { (cpu.cpu) }
+                            (counts(cpu.cycles, cpu.missed, limited.then_some(cpu.over_limit)))
+                            (figures(&cpu.latency_ns, cpu.cycles))
+                        }
+                    }
+                }
+                @if summary.cpus.len() > 1 {
+                    tfoot {
+                        tr {
+                            th scope="row" { "all" }
+                            (counts(total(|c| c.cycles), total(|c| c.missed), limited.then(|| total(|c| c.over_limit))))
+                            (figures(&summary.all_cpus, total(|c| c.cycles)))
+                        }
+                    }
+                }
+            }
+        }
+        p.note {
+            "Missed: periods without a wake-up, because the thread was late by more than an interval. p99.9: all but one in \
+             a thousand wake-ups were no later than this, rounded up by at most 0.1" (number::THIN) "%. A quantile in "
+            span.few { "grey italics" } " asks for more wake-ups than there were; it is the maximum."
+        }
+    }
+}
+
+fn counts(cycles: u64, missed: u64, over: Option<u64>) -> Markup {
+    html! {
+        td { (number::grouped(cycles)) }
+        td.nonzero[missed > 0] { (number::grouped(missed)) }
+        @if let Some(over) = over { td.nonzero[over > 0] { (number::grouped(over)) } }
+    }
+}
+
+fn figures(figures: &LatencyFigures, cycles: u64) -> Markup {
+    let quantiles =
+        [figures.p50, figures.p90, figures.p99, figures.p99_9, figures.p99_99, figures.p99_999, figures.p99_9999];
+    html! {
+        (cell(figures.min, ""))
+        // A mean is a sum over a count: beyond the nanosecond it carries nothing.
+        (cell(figures.mean.map(|mean| mean.round() as i64), ""))
+        @for ((_, quantile), value) in QUANTILES.iter().zip(quantiles) {
+            (cell(value, if (cycles as f64) * (1.0 - quantile) < 1.0 - 1e-9 { "few" } else { "" }))
+        }
+        (cell(figures.max, "worst"))
+    }
+}
+
+fn cell(value: Option<i64>, class: &str) -> Markup {
+    html! { td class=[(!class.is_empty()).then_some(class)] { (value.map_or("–".into(), number::micros)) } }
+}

@@ -1,0 +1,113 @@
+//! The fingerprint of the machine the run was taken on.
+
+use super::{facts, said};
+use archive::summary::{ReportData, RunSummary};
+use maud::{Markup, html};
+
+/// What to call the target: its host name, else the name the plan or command gave it.
+pub fn target_name(data: &ReportData) -> &str {
+    let summary = &data.summary;
+    match &summary.environment {
+        Some(environment) if !environment.hostname.is_empty() => &environment.hostname,
+        _ if !summary.target.is_empty() => &summary.target,
+        _ => "this machine",
+    }
+}
+
+pub fn section(summary: &RunSummary) -> Markup {
+    html! {
+        section #machine aria-labelledby="machine-title" {
+            h2 #machine-title { "Machine" }
+            p { "What must be equal for two runs to be comparable. An absent line could not be read there." }
+            @match &summary.environment {
+                Some(environment) => (fingerprint(summary, environment)),
+                None => p.empty { "The archive holds no description of the machine." },
+            }
+        }
+    }
+}
+
+fn fingerprint(summary: &RunSummary, e: &archive::environment::Environment) -> Markup {
+    let text = |text: &str| (!text.is_empty()).then(|| said(text));
+    let option = |value: &Option<String>| {
+        value.as_deref().map(|value| {
+            if value.is_empty() {
+                html! { "none" }
+            } else {
+                said(value)
+            }
+        })
+    };
+    let list = |items: &[String]| {
+        (!items.is_empty()).then(|| html! { ul.plain { @for item in items { li { (said(item)) } } } })
+    };
+    let code = |value: &Option<String>| value.as_ref().map(|value| html! { code { (said(value)) } });
+    html! {
+        (facts(&[
+            ("Host", text(&e.hostname)),
+            ("Target", text(&summary.target)),
+            ("Processor", option(&e.cpu_model)),
+            ("Architecture", text(&e.architecture)),
+            ("CPUs online", option(&e.cpus_online)),
+            ("CPUs isolated", option(&e.cpus_isolated)),
+            ("CPUs without tick (nohz_full)", option(&e.cpus_nohz_full)),
+            ("Simultaneous multithreading", option(&e.smt)),
+            ("Memory", e.memory_total_kb.map(|kb| html! { (super::super::number::grouped(kb / 1024)) " MiB" })),
+            ("Kernel", text(&e.kernel_release)),
+            ("Kernel build", text(&e.kernel_version)),
+            ("Preemption", option(&e.preemption)),
+            ("PREEMPT_RT", e.preempt_rt.map(|rt| html! { @if rt { "yes" } @else { "no" } })),
+            ("Kernel command line", code(&e.command_line)),
+            ("Clock source", option(&e.clocksource)),
+            ("Idle driver", option(&e.idle_driver)),
+            ("Idle governor", option(&e.idle_governor)),
+            ("Frequency governors", list(&e.frequency_governors)),
+            ("Real-time throttling", rt_throttling(e.rt_runtime_us, e.rt_period_us)),
+            ("Fair server", list(&e.fair_server_runtime)),
+            ("Virtualisation", option(&e.virtualisation)),
+            ("Container", option(&e.container)),
+            ("Load average", option(&e.load_average)),
+            ("Options that ruin latency", list(&e.debug_options)),
+        ]))
+        @if !e.rt_tasks.is_empty() {
+            div.scroll tabindex="0" role="region" aria-labelledby="rt-tasks" {
+                table {
+                    caption #rt-tasks { "Tasks that could hold a CPU against the measuring threads" }
+                    thead { tr { th scope="col" { "task" } th scope="col" { "thread id" } th scope="col" { "policy" } th.number scope="col" { "priority" } } }
+                    tbody {
+                        @for task in &e.rt_tasks {
+                            tr {
+                                th scope="row" { (said(&task.name)) }
+                                td { (task.tid) }
+                                td { (said(&task.policy)) }
+                                td.number { (task.priority) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if !e.mitigations.is_empty() {
+            details { summary { "Mitigations (" (e.mitigations.len()) ")" } ul.plain { @for line in &e.mitigations { li { (said(line)) } } } }
+        }
+        @if !e.config.is_empty() {
+            details {
+                summary {
+                    "Kernel configuration (" (e.config.len()) " lines"
+                    @if let Some(source) = &e.config_source { " from " (said(source)) }
+                    ")"
+                }
+                ul.plain { @for line in &e.config { li { code { (said(line)) } } } }
+            }
+        }
+    }
+}
+
+fn rt_throttling(runtime_us: Option<i64>, period_us: Option<i64>) -> Option<Markup> {
+    let runtime_us = runtime_us?;
+    Some(match period_us {
+        _ if runtime_us < 0 => html! { "off" },
+        Some(period_us) => html! { (runtime_us) " µs of each " (period_us) " µs" },
+        None => html! { (runtime_us) " µs of each period" },
+    })
+}

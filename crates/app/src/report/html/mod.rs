@@ -1,0 +1,117 @@
+//! The report in plain HTML: every number, readable without a script and by a screen reader.
+//!
+//! Nothing is decided here. All text from a target passes through maud's escaping and is wrapped in `bdi`, so that a task
+//! name can neither add markup nor turn the reading direction of the sentence around it.
+
+mod answer;
+mod cpus;
+mod honesty;
+mod ledger;
+mod machine;
+mod settings;
+mod spikes;
+
+use super::number;
+use super::plot::{self, Plots};
+use archive::summary::ReportData;
+use maud::{Markup, PreEscaped, html};
+
+/// Title of the page, as HTML text.
+pub fn title(data: &ReportData) -> String {
+    let target = machine::target_name(data);
+    html! { "How late does Linux wake tasks on " (target) "? " (data.summary.id) " – tardy" }.into_string()
+}
+
+/// Everything between the skip link and the end of the page.
+pub fn body(data: &ReportData, plots: &Plots) -> String {
+    let summary = &data.summary;
+    html! {
+        (PreEscaped(plot::pattern_definitions()))
+        header.page {
+            p.brand { "tardy" }
+            h1 { "How late does Linux wake tasks on " bdi { (machine::target_name(data)) } "?" }
+            p.lead {
+                "Run " bdi { (summary.id) }
+                @if let Some(started) = summary.started_unix_ns { ", " (number::utc(started)) }
+                @if let Some(measured) = summary.measured_ns { ", measured for " (number::duration(measured)) }
+                @if let Some(environment) = &summary.environment {
+                    @if !environment.kernel_release.is_empty() { ", Linux " bdi { (environment.kernel_release) } }
+                }
+            }
+            nav aria-label="Parts of this report" {
+                ol {
+                    li { a href="#answer" { "The answer" } }
+                    li { a href="#distribution" { "How often, how late" } }
+                    li { a href="#time" { "When" } }
+                    li { a href="#spikes" { "The worst wake-ups" } }
+                    li { a href="#machine" { "Machine" } }
+                    li { a href="#settings" { "Settings and loads" } }
+                    li { a href="#losses" { "Losses and problems" } }
+                }
+            }
+        }
+        main {
+            section #answer tabindex="-1" aria-labelledby="answer-title" {
+                h2 #answer-title { "The answer" }
+                (answer::answer(data))
+                (cpus::table(summary))
+            }
+            (picture("distribution", "How often, how late", &plots.histogram, html! {
+                "Each line counts the wake-ups of one CPU by how late they were. The counts are on a logarithmic axis, so \
+                 that a single late wake-up stays visible beside millions of ordinary ones: look at how far right a line \
+                 reaches, and whether it ends in a smooth tail or in an island of its own."
+            }))
+            (picture("time", "When", &plots.latency, html! {
+                "The latest wake-up of each second on each CPU. A mark shows a wake-up whose trace was kept; it leads to its \
+                 account below. Equal distances between the peaks point at something periodic."
+            }))
+            (spikes::section(summary, plots))
+            (machine::section(summary))
+            (settings::section(summary))
+            (honesty::section(summary))
+        }
+        footer.page {
+            p {
+                "Made by tardy " bdi { (summary.tool_version) }
+                @if let Some(version) = &summary.meter_version { " (meter " bdi { (version) } ")" }
+                " from the archive " code { bdi { (summary.archive) } }
+                ". This file is complete in itself and asks for nothing from outside."
+            }
+        }
+    }
+    .into_string()
+}
+
+/// A section whose still picture the script replaces by a live one.
+fn picture(id: &str, title: &str, still: &Option<String>, caption: Markup) -> Markup {
+    html! {
+        section id=(id) aria-labelledby={ (id) "-title" } {
+            h2 id={ (id) "-title" } { (title) }
+            @match still {
+                Some(svg) => figure data-picture=(id) {
+                    div.picture { (PreEscaped(svg)) }
+                    figcaption { (caption) }
+                },
+                None => p.empty { "There are no samples to draw." },
+            }
+        }
+    }
+}
+
+/// A description list of those entries that have a value.
+fn facts(entries: &[(&str, Option<Markup>)]) -> Markup {
+    html! {
+        dl.facts {
+            @for (name, value) in entries {
+                @if let Some(value) = value {
+                    div { dt { (name) } dd { (value) } }
+                }
+            }
+        }
+    }
+}
+
+/// Text from a target, isolated from the direction of its surroundings.
+fn said(text: impl AsRef<str>) -> Markup {
+    html! { bdi { (text.as_ref()) } }
+}

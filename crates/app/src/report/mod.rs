@@ -1,0 +1,23 @@
+//! The report of a run: one HTML file that needs nothing else, and its pictures as PNG files.
+//!
+//! Numbers are plain HTML made here; the pictures come alive through the page built in `ui/`. A report decides nothing: it
+//! shows what [`archive::summary`] holds. Everything a target said is untrusted text.
+
+mod html;
+mod number;
+mod plot;
+mod png;
+mod template;
+mod thinning;
+mod words;
+
+pub use png::{PngError, render_pngs};
+
+use archive::summary::ReportData;
+
+/// The whole report as one HTML file.
+pub fn render_html(data: &ReportData) -> String {
+    let data = &thinning::thinned(data);
+    let plots = plot::Plots::of(data);
+    template::fill(&html::title(data), &html::body(data, &plots), data)
+}

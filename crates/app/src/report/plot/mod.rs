@@ -1,0 +1,71 @@
+//! The still pictures: histogram, latency over time, and one timeline per spike, as SVG.
+//!
+//! One drawing serves two purposes. Inside the HTML report it takes its colours from the page's style sheet and stands until the
+//! script puts a live picture in its place; as a PNG it carries the light colours of the same style sheet with it.
+
+mod axis;
+mod drawing;
+mod histogram;
+mod latency;
+mod layout;
+mod spike;
+mod style;
+
+pub use drawing::Drawing;
+
+use archive::spike::SpikeReason;
+use archive::summary::ReportData;
+use std::collections::BTreeMap;
+
+/// Spikes with a still picture inside the HTML: the rest is drawn by the script, lest a page of many CPUs grows huge.
+const STILL_SPIKES: usize = 8;
+
+/// The still pictures of a report as inline SVG. `None`: there is nothing to draw.
+pub struct Plots {
+    pub histogram: Option<String>,
+    pub latency: Option<String>,
+    /// By spike number. Empty for those only the script draws.
+    pub spikes: BTreeMap<u32, String>,
+}
+
+impl Plots {
+    pub fn of(data: &ReportData) -> Self {
+        let drawable = data.summary.spikes.iter().filter(|spike| has_lanes(spike));
+        let spikes = drawable
+            .enumerate()
+            .map(|(rank, entry)| {
+                let still = if rank < STILL_SPIKES { spike::draw(entry).map(|drawing| drawing.inline()) } else { None };
+                (entry.spike.number, still.unwrap_or_default())
+            })
+            .collect();
+        Self {
+            histogram: histogram::draw(data).map(|drawing| drawing.inline()),
+            latency: latency::draw(data).map(|drawing| drawing.inline()),
+            spikes,
+        }
+    }
+}
+
+/// What goes into PNG files, with the name of each file.
+pub fn drawings(data: &ReportData) -> Vec<(String, Drawing)> {
+    let mut drawings = Vec::new();
+    drawings.extend(histogram::draw(data).map(|drawing| ("histogram.png".to_owned(), drawing)));
+    drawings.extend(latency::draw(data).map(|drawing| ("latency.png".to_owned(), drawing)));
+    for entry in data.summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control) {
+        let file = format!("spike-{:04}.png", entry.spike.number);
+        drawings.extend(spike::draw(entry).map(|drawing| (file, drawing)));
+    }
+    drawings
+}
+
+/// The patterns that tell owner kinds apart without colour, once for a whole page.
+pub fn pattern_definitions() -> String {
+    format!(
+        r#"<svg class="definitions" width="0" height="0" aria-hidden="true" focusable="false">{}</svg>"#,
+        style::PATTERNS
+    )
+}
+
+fn has_lanes(entry: &archive::summary::SpikeSummary) -> bool {
+    entry.explanation.as_ref().is_some_and(|explanation| !explanation.lanes.is_empty())
+}

@@ -1,0 +1,113 @@
+//! One late wake-up as a timeline: the phases on top, below them what each CPU did.
+
+use super::axis::Axis;
+use super::drawing::{Anchor, Drawing};
+use super::layout::{blocks, fits};
+use crate::report::{number, words};
+use archive::explanation::{Explanation, Lane};
+use archive::summary::SpikeSummary;
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 944.0;
+const BAND_TOP: f64 = 26.0;
+const BAND: f64 = 20.0;
+const LANE: f64 = 24.0;
+const LANE_STEP: f64 = 30.0;
+/// More lanes make a still picture nobody reads; the live one has them all.
+const LANES_MAX: usize = 16;
+
+pub fn draw(entry: &SpikeSummary) -> Option<Drawing> {
+    let explanation = entry.explanation.as_ref().filter(|explanation| !explanation.lanes.is_empty())?;
+    let lanes = ordered(&explanation.lanes, entry.spike.sample.cpu);
+    let kinds = words::OWNER_KINDS
+        .into_iter()
+        .filter(|kind| lanes.iter().any(|lane| lane.segments.iter().any(|segment| segment.kind == *kind)))
+        .collect::<Vec<_>>();
+    let lanes_top = BAND_TOP + BAND + 10.0;
+    let lanes_bottom = lanes_top + lanes.len() as f64 * LANE_STEP;
+    let latency = entry.latency_ns.max(1) as f64;
+    let x = Axis::linear(-0.2 * latency, 1.15 * latency, LEFT, RIGHT);
+    let mut drawing = Drawing::new(WIDTH, lanes_bottom + 74.0, label(entry, explanation));
+    for tick in x.ticks(8) {
+        drawing.line("grid", x.at(tick), BAND_TOP, x.at(tick), lanes_bottom);
+        drawing.text("tick", x.at(tick), lanes_bottom + 16.0, Anchor::Middle, &number::axis_time(tick));
+    }
+    band(&mut drawing, explanation, &x);
+    for (index, lane) in lanes.iter().enumerate() {
+        draw_lane(&mut drawing, lane, lane.cpu == entry.spike.sample.cpu, &x, lanes_top + index as f64 * LANE_STEP);
+    }
+    for (value, text, anchor, shift) in [
+        (0.0, "due".to_owned(), Anchor::Middle, 0.0),
+        (latency, format!("seen {}", number::micros_unit(entry.latency_ns)), Anchor::Middle, 0.0),
+    ] {
+        drawing.line("instant", x.at(value), BAND_TOP - 6.0, x.at(value), lanes_bottom);
+        drawing.text("instant-label", x.at(value) + shift, BAND_TOP - 10.0, anchor, &text);
+    }
+    let mut left = LEFT;
+    for kind in kinds {
+        let key = words::owner_kind_key(kind);
+        let word = words::owner_kind(kind);
+        for class in [format!("kind-{key}"), format!("pattern-{key}")] {
+            drawing.rect(&class, left, lanes_bottom + 40.0, 18.0, 12.0);
+        }
+        drawing.text("tick", left + 24.0, lanes_bottom + 50.0, Anchor::Start, word);
+        left += 24.0 + word.len() as f64 * 6.6 + 20.0;
+    }
+    Some(drawing)
+}
+
+/// The late CPU first, then its neighbours.
+fn ordered(lanes: &[Lane], cpu: u32) -> Vec<&Lane> {
+    let mut lanes: Vec<&Lane> = lanes.iter().collect();
+    lanes.sort_by_key(|lane| (lane.cpu != cpu, lane.cpu));
+    lanes.truncate(LANES_MAX);
+    lanes
+}
+
+fn label(entry: &SpikeSummary, explanation: &Explanation) -> String {
+    let phases: Vec<String> = explanation
+        .phases
+        .iter()
+        .map(|phase| format!("{} {}", phase.name.title(), number::micros_unit(phase.ns)))
+        .collect();
+    format!(
+        "Timeline of a wake-up that was {} late on CPU {}: {}. The ledger below holds the same in numbers.",
+        number::micros_unit(entry.latency_ns),
+        entry.spike.sample.cpu,
+        phases.join(", ")
+    )
+}
+
+fn band(drawing: &mut Drawing, explanation: &Explanation, x: &Axis) {
+    for span in &explanation.spans {
+        let (from, to) = (x.at(span.start_ns as f64), x.at(span.end_ns as f64));
+        if to <= from {
+            continue;
+        }
+        drawing.rect(&format!("phase phase-{}", words::phase_key(span.name)), from, BAND_TOP, to - from, BAND);
+        if fits(span.name.title(), to - from) {
+            drawing.text("block-label", (from + to) / 2.0, BAND_TOP + 14.0, Anchor::Middle, span.name.title());
+        }
+    }
+}
+
+fn draw_lane(drawing: &mut Drawing, lane: &Lane, late: bool, x: &Axis, top: f64) {
+    let class = if late { "lane-label late" } else { "lane-label" };
+    drawing.text(class, LEFT - 8.0, top + 16.0, Anchor::End, &format!("CPU {}", lane.cpu));
+    for block in blocks(&lane.segments, x) {
+        let key = words::owner_kind_key(block.kind);
+        for class in [format!("block kind-{key}"), format!("pattern-{key}")] {
+            drawing.rect(&class, block.x, top, block.width, LANE);
+        }
+        if fits(block.name, block.width) {
+            drawing.text(
+                &format!("block-label on-{key}"),
+                block.x + block.width / 2.0,
+                top + 16.0,
+                Anchor::Middle,
+                block.name,
+            );
+        }
+    }
+}

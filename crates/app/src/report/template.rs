@@ -1,0 +1,55 @@
+//! The built page of `ui/`, and how a run's numbers get into it without being able to break out.
+
+use serde::Serialize;
+
+/// `ui/dist/report.html`, one self-contained file.
+const TEMPLATE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.html"));
+const TITLE: &str = "<!--tardy:title-->";
+const BODY: &str = "<!--tardy:body-->";
+const DATA: &str = "\"tardy:data\"";
+
+/// Fills the page: `title` and `body` are finished HTML, `data` becomes the JSON block the script reads.
+///
+/// The places are found in the template alone, so nothing inside the contents is taken for a place.
+pub fn fill(title: &str, body: &str, data: &impl Serialize) -> String {
+    let (head, rest) = TEMPLATE.split_once(TITLE).expect("the built page has a place for the title");
+    let (middle, rest) = rest.split_once(BODY).expect("the built page has a place for the body");
+    let (before_data, tail) = rest.split_once(DATA).expect("the built page has a place for the data");
+    let data = json_for_script(data);
+    [head, title, middle, body, before_data, &data, tail].concat()
+}
+
+/// JSON that cannot end a script element, start a comment in one, or break a line of JavaScript.
+pub fn json_for_script(data: &impl Serialize) -> String {
+    let json = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
+    let mut safe = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            // These occur in JSON inside strings only, where an escape means the same.
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", character as u32)),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_cannot_leave_its_script_element() {
+        let hostile = "</script><!--<script>&amp;\u{2028}\u{2029}";
+        let json = json_for_script(&hostile);
+        assert!(!json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), hostile);
+    }
+
+    #[test]
+    fn contents_that_look_like_places_stay_contents() {
+        let page = fill(BODY, DATA, &TITLE);
+        assert_eq!(page.matches(BODY).count(), 1);
+        assert_eq!(page.matches(DATA).count(), 1);
+        assert!(page.contains("\"\\u003c!--tardy:title--\\u003e\""));
+    }
+}
