@@ -3,6 +3,7 @@
 use super::Failure;
 use super::machine::{self, Machine};
 use super::plan::Plan;
+use crate::environment::{self, OwnPriority};
 use crate::kernel::{clock, memory, scheduling};
 use crate::link::Link;
 use crate::measure::books::Books;
@@ -14,6 +15,7 @@ use archive::message::Message;
 use archive::sample::Sample;
 use archive::settings::{EffectiveSettings, EffectiveThread, Policy, RunSettings, SnapshotMode};
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, OnceLock};
@@ -186,8 +188,13 @@ impl Team {
 
     /// Tells the host what the run really runs with, then starts the clock.
     pub fn announce<W: Write>(&mut self, settings: &RunSettings, machine: &Machine, link: &mut Link<W>) {
+        let own_tids: Vec<i32> = self.members.iter().map(|member| member.effective.tid).collect();
         let mut tool_tids = vec![scheduling::thread_id()];
         tool_tids.extend(self.capturing.as_ref().map(|capturing| capturing.tid));
+        let exclude_tids: Vec<i32> = own_tids.iter().chain(&tool_tids).copied().collect();
+        let environment =
+            environment::collect(Path::new("/"), &OwnPriority { priority: settings.priority, exclude_tids });
+        link.send(&Message::Environment(Box::new(environment)));
         let capturing = self.capturing.as_ref();
         link.send(&Message::Effective(Box::new(EffectiveSettings {
             threads: self.members.iter().map(|member| member.effective.clone()).collect(),
