@@ -4,6 +4,31 @@
 //! does I/O. Everything else is pure: pages of the ring buffer ([`page`]), event formats ([`format`](mod@format)),
 //! events as text ([`print_fmt`]), and trace.dat files ([`trace_dat`]) that trace-cmd and KernelShark open too.
 //! Parsing never fails and never panics: it yields what is there, and names what is missing.
+//!
+//! ```
+//! use ftrace::trace_dat::{TraceFile, TraceItem};
+//!
+//! /// Counts the switches to a thread, and the places where the trace does not know.
+//! fn switches_to(trace_dat: &[u8], pid: i64) -> (usize, usize) {
+//!     let file = TraceFile::parse(trace_dat);
+//!     let mut unknown = file.gaps.len();
+//!     let mut switches = 0;
+//!     if let Some(switch) = file.metadata.formats.find("sched", "sched_switch") {
+//!         let next_pid = switch.field("next_pid");
+//!         for item in file.merged() {
+//!             match item {
+//!                 TraceItem::Record(record) if record.id == switch.id => {
+//!                     switches += usize::from(next_pid.and_then(|field| field.int(record.payload)) == Some(pid));
+//!                 }
+//!                 TraceItem::Record(_) => {}
+//!                 TraceItem::Gap(_) => unknown += 1,
+//!             }
+//!         }
+//!     }
+//!     (switches, unknown)
+//! }
+//! assert_eq!(switches_to(b"not a trace", 1), (0, 1));
+//! ```
 
 pub mod byte_order;
 pub mod cmdlines;

@@ -9,8 +9,14 @@ pub(super) mod id {
     pub const BUFFER: u16 = 3;
     pub const TRACE_CLOCK: u16 = 4;
     pub const UNAME: u16 = 5;
+    /// Seconds or ns to add to every timestamp.
+    pub const OFFSET: u16 = 7;
     pub const CPU_COUNT: u16 = 8;
     pub const VERSION: u16 = 9;
+    /// How the clock of a guest maps to that of its host.
+    pub const TIME_SHIFT: u16 = 12;
+    /// How raw counter values become ns.
+    pub const TSC_TO_NS: u16 = 14;
     pub const STRINGS: u16 = 15;
     pub const HEADER_INFO: u16 = 16;
     pub const FTRACE_FORMATS: u16 = 17;

@@ -163,6 +163,17 @@ fn what_is_no_trace_says_so() {
     assert_eq!(future.gaps[0].to_string(), "version 8 of trace.dat is not supported");
 }
 
+#[test]
+fn timestamps_that_would_need_shifting_are_said_to() {
+    let mut bytes = file(&layouts()[0]);
+    let cpu_count_option = [8, 0, 4, 0, 0, 0, 4, 0, 0, 0];
+    let at = bytes.windows(10).position(|window| window == cpu_count_option).unwrap();
+    bytes[at] = 7;
+    let trace = TraceFile::parse(&bytes);
+    let expected = Gap::Unsupported { what: "an offset to add to the timestamps".to_owned() };
+    assert_eq!((trace.gaps.as_slice(), places(&trace)), (&[expected][..], PLACES.to_vec()));
+}
+
 /// Compresses the way trace-cmd does: a metadata section as one chunk, pages as counted chunks.
 #[cfg(feature = "zlib")]
 #[test]

@@ -36,8 +36,6 @@ pub enum TracefsError {
     Rejected { path: PathBuf, text: String, reason: String },
     #[error("{action} {}: the kernel is out of memory for it (ENOMEM); choose a smaller buffer", path.display())]
     Memory { action: &'static str, path: PathBuf },
-    #[error("read {}: expected {expected}, found {found:?}; this kernel differs from all known ones, please report it", path.display())]
-    Unexpected { path: PathBuf, expected: &'static str, found: String },
     #[error("{action} {}: {source}; `dmesg` may say more", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },
 }
@@ -89,5 +87,33 @@ fn busy_mend(path: &Path) -> &'static str {
         "buffer_subbuf_size_kb" | "buffer_size_kb" => "somebody reads or has mapped this buffer: close that program",
         "current_tracer" => "another instance or program runs this tracer: stop it",
         _ => "a program still has files of it open: close them (`fuser -v` on the folder names it)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(path: &str, number: i32) -> String {
+        TracefsError::from_io("write to", Path::new(path), io::Error::from_raw_os_error(number)).to_string()
+    }
+
+    #[test]
+    fn every_message_names_the_file_and_the_mend() {
+        for (path, number, mend) in [
+            ("/t/trace_clock", libc::EACCES, "run as root"),
+            ("/t/trace_clock", libc::EPERM, "run as root"),
+            ("/t/trace_clock", libc::EROFS, "mount -o remount,rw"),
+            ("/t/snapshot", libc::EBUSY, "hist trigger"),
+            ("/t/instances/x", libc::EBUSY, "still has files of it open"),
+            ("/t/snapshot", libc::ENOENT, "CONFIG_TRACER_SNAPSHOT"),
+            ("/t/buffer_subbuf_size_kb", libc::ENOENT, "Linux 6.8"),
+            ("/t/events/syscalls/sys_enter_read/enable", libc::ENOENT, "CONFIG_FTRACE_SYSCALLS"),
+            ("/t/buffer_size_kb", libc::ENOMEM, "smaller buffer"),
+            ("/t/trace", libc::EIO, "dmesg"),
+        ] {
+            let message = message(path, number);
+            assert!(message.starts_with("write to ") && message.contains(path) && message.contains(mend), "{message}");
+        }
     }
 }

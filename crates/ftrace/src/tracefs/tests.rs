@@ -149,6 +149,22 @@ fn a_kernel_without_snapshots_is_told_by_its_option() {
 }
 
 #[test]
+fn snapshots_are_taken_cleared_freed_and_read() {
+    let (_folder, tracefs) = tree();
+    let instance = instance(&tracefs, "ours");
+    write(instance.path(), "snapshot", "");
+    instance.take_snapshot().unwrap();
+    assert_eq!(said(&instance, "snapshot"), "1");
+    instance.clear_snapshot().unwrap();
+    assert_eq!(said(&instance, "snapshot"), "2");
+    instance.free_snapshot().unwrap();
+    assert_eq!(said(&instance, "snapshot"), "0");
+    write(instance.path(), "per_cpu/cpu0/snapshot_raw", &"s".repeat(4096));
+    let mut pages = Vec::new();
+    assert_eq!(instance.open_snapshot_raw(0).unwrap().drain_into(&mut pages, usize::MAX).unwrap(), 4096);
+}
+
+#[test]
 fn reads_whole_pages_and_pads_a_short_one() {
     let (_folder, tracefs) = tree();
     let instance = instance(&tracefs, "ours");

@@ -8,6 +8,7 @@ use crate::format::EventFormat;
 use crate::header::PageLayout;
 use crate::kernel_symbols::KernelSymbols;
 use crate::printk_formats::PrintkFormats;
+use crate::trace_dat::layout::id;
 
 /// Each function answers `None`, after having noted the gap, when the bytes end within its part.
 impl TraceFile<'_> {
@@ -72,8 +73,27 @@ impl TraceFile<'_> {
         Some(())
     }
 
+    /// Options that mean the same in both versions.
+    pub(super) fn read_option(&mut self, number: u16, data: &[u8]) {
+        match number {
+            id::CPU_STAT => self.read_cpu_stat(data),
+            id::TRACE_CLOCK => self.metadata.clock = TraceFile::clock_name(&lossy(data)),
+            id::UNAME => self.metadata.uname = lossy(data),
+            id::VERSION => self.metadata.writer = lossy(data),
+            // Timestamps stay those of the trace clock; whoever relies on them must know.
+            id::OFFSET => self.unapplied("an offset to add to the timestamps"),
+            id::TIME_SHIFT => self.unapplied("a mapping from the clock of a guest to that of its host"),
+            id::TSC_TO_NS => self.unapplied("a mapping from counter values to ns"),
+            _ => {}
+        }
+    }
+
+    fn unapplied(&mut self, what: &str) {
+        self.gaps.push(Gap::Unsupported { what: what.to_owned() });
+    }
+
     /// Text of the CPUSTAT option: `CPU: N` and the kernel's counters.
-    pub(super) fn read_cpu_stat(&mut self, data: &[u8]) {
+    fn read_cpu_stat(&mut self, data: &[u8]) {
         let text = lossy(data);
         let cpu = text.lines().find_map(|line| line.trim().strip_prefix("CPU:")?.trim().parse().ok());
         if let Some(cpu) = cpu {

@@ -49,15 +49,11 @@ fn read_options(trace: &mut TraceFile<'_>, bytes: &mut Bytes<'_>) -> Option<()> 
         let data = bytes.take(u64::from(size));
         let data = trace.or_missing(data, "options")?;
         match number {
-            id::CPU_STAT => trace.read_cpu_stat(data),
-            id::TRACE_CLOCK => trace.metadata.clock = TraceFile::clock_name(&lossy(data)),
-            id::UNAME => trace.metadata.uname = lossy(data),
-            id::VERSION => trace.metadata.writer = lossy(data),
             id::BUFFER => {
                 let name = lossy(data.get(8..).unwrap_or(&[]));
                 trace.gaps.push(Gap::Unsupported { what: format!("instance {name:?} in a trace.dat of version 6") });
             }
-            _ => {}
+            _ => trace.read_option(number, data),
         }
     }
 }

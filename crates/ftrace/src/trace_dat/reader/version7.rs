@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use super::bytes::{Bytes, lossy};
+use super::bytes::Bytes;
 use super::compression::Compression;
 use super::{Buffer, CpuPages, Gap, Span, TraceFile, borrow_pages};
 use crate::header::PageLayout;
@@ -81,16 +81,12 @@ impl<'a> Reader<'a> {
             let order = self.file.order;
             match number {
                 id::DONE => return Some(order.u64_at(data, 0).unwrap_or(0)),
-                id::CPU_STAT => trace.read_cpu_stat(data),
-                id::TRACE_CLOCK => trace.metadata.clock = TraceFile::clock_name(&lossy(data)),
-                id::UNAME => trace.metadata.uname = lossy(data),
-                id::VERSION => trace.metadata.writer = lossy(data),
                 id::BUFFER => self.buffers.push(data.to_vec()),
                 id::HEADER_INFO..=id::COMMAND_LINES => match order.u64_at(data, 0) {
                     Some(offset) => self.text_section(trace, offset),
                     None => trace.gaps.push(Gap::Corrupt { part: "options".to_owned(), why: "an offset cut short" }),
                 },
-                _ => {}
+                _ => trace.read_option(number, data),
             }
         }
     }
