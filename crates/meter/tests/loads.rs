@@ -153,6 +153,30 @@ fn a_killed_supervisor_is_reported_and_takes_its_workers_along() {
 }
 
 #[test]
+fn what_a_killed_supervisor_of_a_command_leaves_is_killed_at_the_stop() {
+    let mut loads = start(command("sleep 1000 & while :; do :; done"));
+    wait_for_progress(&mut loads);
+    let pids = loads.pids();
+    assert_eq!(pids.len(), 3, "supervisor, shell and sleep");
+    kill(pids[0]);
+    wait_until("a report of the end", || !loads.sample()[0].alive);
+    loads.stop();
+    wait_until("the end of the whole family", || !pids.iter().any(alive));
+}
+
+#[test]
+fn a_supervisor_that_does_not_react_is_killed_at_the_stop() {
+    let mut loads = start(builtin("dentry", 1));
+    wait_for_progress(&mut loads);
+    let pids = loads.pids();
+    let stopped = Command::new("kill").args(["-STOP", &pids[0].to_string()]).status().expect("kill");
+    assert!(stopped.success());
+    loads.stop();
+    wait_until("the end of every process", || !pids.iter().any(alive));
+    assert_eq!(load_directories(pids[0]), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
 fn a_killed_worker_ends_the_load() {
     let mut loads = start(builtin("messaging", 1));
     wait_for_progress(&mut loads);
