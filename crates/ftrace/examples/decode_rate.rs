@@ -29,6 +29,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         report("decode + merge", by_id.iter().sum(), gaps, cpu_time_ns() - begin_ns);
         std::hint::black_box(busy_pid_sum);
     }
+    let first_ns = file.merged().next().map_or(0, |item| item.ts_ns());
+    for from_ns in [0, 500_000_000, 1_000_000_000].map(|after_ns| first_ns + after_ns) {
+        let begin_ns = cpu_time_ns();
+        let events = file.window(from_ns, from_ns + 10_000_000).count();
+        report("window of 10 ms", events as u64, 0, cpu_time_ns() - begin_ns);
+    }
     if std::env::args().nth(2).as_deref() == Some("text") {
         let begin_ns = cpu_time_ns();
         let mut printer = EventPrinter::new(&file.metadata);
@@ -54,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn report(what: &str, events: u64, gaps: u64, cpu_ns: u64) {
     let seconds = cpu_ns as f64 / 1e9;
     println!(
-        "{what}: {events} events, {gaps} gaps, {seconds:.3} CPU s, {:.1} M events/s",
+        "{what}: {events} events, {gaps} gaps, {seconds:.6} CPU s, {:.1} M events/s",
         events as f64 / seconds / 1e6
     );
 }

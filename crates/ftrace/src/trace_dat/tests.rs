@@ -174,43 +174,78 @@ fn timestamps_that_would_need_shifting_are_said_to() {
     assert_eq!((trace.gaps.as_slice(), places(&trace)), (&[expected][..], PLACES.to_vec()));
 }
 
-/// Compresses the way trace-cmd does: a metadata section as one chunk, pages as counted chunks.
+/// A version 7 file made by hand: command lines and buffers, each with one CPU of these pages.
+fn handmade(compression: &str, pack: impl Fn(&[u8]) -> Vec<u8>, buffers: &[(&str, &[Vec<u8>])]) -> Vec<u8> {
+    let flags = u16::from(compression != "none");
+    let section = |number: u16, content: &[u8]| {
+        let size = (content.len() as u64).to_le_bytes();
+        [&number.to_le_bytes()[..], &flags.to_le_bytes(), &[0; 4], &size, content].concat()
+    };
+    let option =
+        |number: u16, data: &[u8]| [&number.to_le_bytes()[..], &(data.len() as u32).to_le_bytes(), data].concat();
+    let mut file = b"\x17\x08\x44tracing7\0\0\x08\0\x10\0\0".to_vec();
+    file.extend(compression.as_bytes());
+    file.extend(b"\x001.2\0");
+    let options_at_place = file.len();
+    file.extend([0; 8]);
+
+    let mut options = option(21, &(file.len() as u64).to_le_bytes());
+    file.extend(section(21, &pack(b"\x08\0\0\0\0\0\0\x0042 loop\n")));
+    for (name, pages) in buffers {
+        let mut content: Vec<u8> = pages.iter().flat_map(|page| pack(page)).collect();
+        let size = content.len() as u64;
+        if flags == 1 {
+            content.splice(0..0, (pages.len() as u32).to_le_bytes());
+        }
+        let mut data = (file.len() as u64).to_le_bytes().to_vec();
+        data.extend(name.as_bytes());
+        data.extend(b"\0mono\0");
+        data.extend([4096u32, 1, 0].map(u32::to_le_bytes).concat());
+        data.extend((file.len() as u64 + 16).to_le_bytes());
+        data.extend(size.to_le_bytes());
+        options.extend(option(3, &data));
+        file.extend(section(3, &content));
+    }
+    options.extend(option(0, &0u64.to_le_bytes()));
+    let options_at = file.len() as u64;
+    file.extend(section(0, &pack(&options)));
+    file[options_at_place..options_at_place + 8].copy_from_slice(&options_at.to_le_bytes());
+    file
+}
+
+/// As trace-cmd does: a metadata section is one chunk, pages are counted chunks.
 #[cfg(feature = "zlib")]
 #[test]
 fn zlib_is_read() {
     let layout = layouts()[0];
-    let chunk = |plain: &[u8]| {
+    let pack = |plain: &[u8]| {
         let packed = miniz_oxide::deflate::compress_to_vec_zlib(plain, 6);
         [&(packed.len() as u32).to_le_bytes()[..], &(plain.len() as u32).to_le_bytes(), &packed].concat()
     };
-    let mut file = b"\x17\x08\x44tracing7\0\0\x08\0\x10\0\0zlib\x001.2\0".to_vec();
-    let options_at_place = file.len();
-    file.extend([0; 8]);
-    let section = |number: u16, content: &[u8]| {
-        [&number.to_le_bytes()[..], &[1, 0, 0, 0, 0, 0], &(content.len() as u64).to_le_bytes(), content].concat()
-    };
-    let commands_at = file.len() as u64;
-    file.extend(section(21, &chunk(b"\x08\0\0\0\0\0\0\x0042 loop\n")));
-    let buffer_at = file.len() as u64;
-    let pages = [chunk(&page(&layout, 100)), chunk(&page(&layout, 200))].concat();
-    file.extend(section(3, &[&2u32.to_le_bytes()[..], &pages].concat()));
-    let mut buffer = buffer_at.to_le_bytes().to_vec();
-    buffer.extend(b"\0mono\0");
-    for number in [4096u32, 1, 0] {
-        buffer.extend(number.to_le_bytes());
-    }
-    buffer.extend((buffer_at + 16).to_le_bytes());
-    buffer.extend((pages.len() as u64).to_le_bytes());
-    let option =
-        |number: u16, data: &[u8]| [&number.to_le_bytes()[..], &(data.len() as u32).to_le_bytes(), data].concat();
-    let options = [option(21, &commands_at.to_le_bytes()), option(3, &buffer), option(0, &0u64.to_le_bytes())].concat();
-    let options_at = file.len() as u64;
-    file.extend(section(0, &chunk(&options)));
-    file[options_at_place..options_at_place + 8].copy_from_slice(&options_at.to_le_bytes());
-
-    let trace = TraceFile::parse(&file);
+    let bytes = handmade("zlib", pack, &[("", &[page(&layout, 100), page(&layout, 200)])]);
+    let trace = TraceFile::parse(&bytes);
     assert_eq!(trace.gaps, []);
     assert_eq!(trace.metadata.command_lines.name(42), Some("loop"));
     assert_eq!(places(&trace), [(0, 101, 375), (0, 103, 90), (0, 201, 375), (0, 203, 90)]);
-    assert_eq!(TraceFile::parse_window(&file, 0, 150).merged().count(), 2);
+    assert_eq!(TraceFile::parse_window(&bytes, 0, 150).merged().count(), 2);
+}
+
+#[test]
+fn an_unknown_compression_is_named() {
+    let bytes = handmade("brotli", <[u8]>::to_vec, &[]);
+    let gaps: Vec<String> = TraceFile::parse(&bytes).gaps.iter().map(Gap::to_string).collect();
+    assert!(gaps.iter().any(|gap| gap.contains("compression \"brotli\"")), "{gaps:?}");
+}
+
+#[test]
+fn instances_are_buffers_of_their_own_and_an_empty_top_level_comes_last() {
+    let layout = layouts()[0];
+    let buffers: [(&str, &[Vec<u8>]); 3] =
+        [("", &[]), ("first", &[page(&layout, 100)]), ("second", &[page(&layout, 500), page(&layout, 600)])];
+    let bytes = handmade("none", <[u8]>::to_vec, &buffers);
+    let trace = TraceFile::parse(&bytes);
+    assert_eq!(trace.gaps, []);
+    let found: Vec<_> = trace.buffers.iter().map(|buffer| (buffer.name.as_str(), buffer.merged().count())).collect();
+    assert_eq!(found, [("first", 2), ("second", 4), ("", 0)]);
+    assert_eq!((trace.metadata.clock.as_str(), trace.merged().count()), ("mono", 2));
 }

@@ -15,9 +15,11 @@ pub struct ForeignUse {
 
 impl Tracefs {
     /// Every buffer that records (`tracing_on` is 1) with a tracer other than `nop` or with enabled events, except
-    /// the instances whose name starts with `own_prefix`. Users outside tracefs (perf, BPF) do not show here.
+    /// the instances whose name starts with `own_prefix` (an empty one makes none of them ours). Users outside tracefs
+    /// (perf, BPF) do not show here.
     pub fn foreign_tracing(&self, own_prefix: &str) -> Vec<ForeignUse> {
-        let instances = self.instances().into_iter().filter(|name| !name.starts_with(own_prefix));
+        let is_ours = |name: &str| !own_prefix.is_empty() && name.starts_with(own_prefix);
+        let instances = self.instances().into_iter().filter(|name| !is_ours(name));
         let buffers = std::iter::once(None).chain(instances.map(Some));
         buffers
             .filter_map(|instance| {
