@@ -1,1 +1,10 @@
 //! The host command line: run, explain, report, restore.
+//!
+//! A presenter decides nothing: causes come from `explain`, and what a run is comes from `archive`.
+
+pub mod cli;
+mod explaining;
+mod progress;
+pub mod report;
+mod summary_text;
+mod text;

@@ -1,0 +1,86 @@
+//! The command line: one file a verb. Verbs return how they ended; only this module turns that into an exit code.
+
+mod archives;
+mod completions;
+mod exit;
+mod explain;
+mod list;
+mod man;
+mod quantity;
+mod report;
+mod restore;
+mod run;
+
+use crate::text::printable::printable;
+use clap::{CommandFactory, Parser, Subcommand};
+use exit::Exit;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.
+Times take a unit everywhere: 100us, 1.5ms, 20s, 2h.";
+
+/// Find out how late Linux wakes your task, and why.
+#[derive(Debug, Parser)]
+#[command(name = "tardy", version, about, after_help = AFTER_HELP, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Run(Box<run::RunArguments>),
+    Explain(explain::ExplainArguments),
+    Report(report::ReportArguments),
+    List(list::ListArguments),
+    Restore(restore::RestoreArguments),
+    Completions(completions::CompletionsArguments),
+    Man(man::ManArguments),
+}
+
+/// The definition of the whole command line, for completions and man pages.
+fn definition() -> clap::Command {
+    Arguments::command()
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let arguments = match Arguments::try_parse_from(&typed) {
+        Ok(arguments) => arguments,
+        Err(refusal) => {
+            // Help and version are asked for and go to standard output; everything else is wrong usage.
+            let _ = refusal.print();
+            return if refusal.use_stderr() { Exit::Usage } else { Exit::Measured }.into();
+        }
+    };
+    let command: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let ended = match arguments.verb {
+        Verb::Run(arguments) => run::run(&arguments, command),
+        Verb::Explain(arguments) => explain::run(&arguments),
+        Verb::Report(arguments) => report::run(&arguments),
+        Verb::List(arguments) => list::run(&arguments),
+        Verb::Restore(arguments) => restore::run(&arguments),
+        Verb::Completions(arguments) => completions::run(&arguments),
+        Verb::Man(arguments) => man::run(&arguments),
+    };
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("tardy: {}", printable(&format!("{error:#}")));
+            Exit::of_error(&error).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        definition().debug_assert();
+    }
+}

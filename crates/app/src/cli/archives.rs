@@ -1,0 +1,121 @@
+//! Where archives lie: the directory of the runs, a new one in it, and the one that RUN names.
+
+use super::exit::UsageError;
+use anyhow::Context;
+use archive::manifest::Manifest;
+use archive::reader::Run;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Directory of archives below the current one.
+pub const RUNS: &str = "runs";
+/// The word for the newest archive below [`RUNS`].
+pub const LATEST: &str = "latest";
+
+/// Opens what RUN names: an archive's path, an id below `runs/`, or `latest`.
+///
+/// # Errors
+/// When there is no such archive.
+pub fn open(name: &Path) -> anyhow::Result<Run> {
+    let path = if name == Path::new(LATEST) && !name.exists() {
+        newest(Path::new(RUNS))
+            .ok_or_else(|| UsageError("failed to find the latest run: there is none below runs/".into()))?
+    } else if !name.exists() && Path::new(RUNS).join(name).is_dir() {
+        Path::new(RUNS).join(name)
+    } else {
+        name.to_owned()
+    };
+    Ok(Run::open(path)?)
+}
+
+/// Every archive below a directory, oldest first.
+pub fn below(directory: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<(i64, PathBuf)> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("manifest.json").exists() || path.join("stream.tardy").exists())
+        .map(|path| (started_unix_ns(&path), path))
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+fn newest(directory: &Path) -> Option<PathBuf> {
+    below(directory).pop()
+}
+
+/// The manifest's start; archives whose manifest is damaged count as the oldest.
+fn started_unix_ns(path: &Path) -> i64 {
+    let manifest = fs::read(path.join("manifest.json")).ok();
+    let manifest = manifest.and_then(|bytes| serde_json::from_slice::<Manifest>(&bytes).ok());
+    manifest.map_or(i64::MIN, |manifest| manifest.started_unix_ns)
+}
+
+/// Makes a directory for a new archive: the one asked for, or `runs/<id>`. Returns it with the run's id.
+///
+/// # Errors
+/// When it cannot be made. One that exists is left to the archive writer, which refuses all but an empty one.
+pub fn make_new(asked: Option<&Path>, started_unix_s: u64, hostname: &str) -> anyhow::Result<(PathBuf, String)> {
+    let id = run_id(started_unix_s, hostname);
+    if let Some(path) = asked {
+        return Ok((path.to_owned(), id));
+    }
+    let runs = Path::new(RUNS);
+    let mend = || format!("failed to make a directory below {}; choose a place with --out", runs.display());
+    fs::create_dir_all(runs).with_context(mend)?;
+    let mut unique = id.clone();
+    for number in 2.. {
+        match fs::create_dir(runs.join(&unique)) {
+            Ok(()) => break,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => unique = format!("{id}-{number}"),
+            Err(error) => return Err(error).with_context(mend),
+        }
+    }
+    Ok((runs.join(&unique), unique))
+}
+
+fn run_id(unix_s: u64, hostname: &str) -> String {
+    let host: String = hostname
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || "-_.".contains(letter) { letter } else { '-' })
+        .collect();
+    let (day, time) = civil(unix_s);
+    format!("{day}T{}-{}", time.replace(':', "-"), host.trim_matches(['.', '-']))
+}
+
+/// Day and time of day in UTC, `2026-11-21` and `21:30:05`.
+pub fn civil(unix_s: u64) -> (String, String) {
+    let (days, second) = (unix_s / 86_400, unix_s % 86_400);
+    // Counted in eras of 400 years from 1 March 0000, where the leap day is the last of its year.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    (
+        format!("{year:04}-{month:02}-{day:02}"),
+        format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_name_the_second_and_the_host() {
+        assert_eq!(run_id(1_795_296_605, "pi 4"), "2026-11-21T21-30-05-pi-4");
+        assert_eq!(run_id(0, "../x"), "1970-01-01T00-00-00-x");
+    }
+
+    #[test]
+    fn days_follow_the_calendar() {
+        let days = [951_782_400, 951_868_800, 4_107_542_400, 1_709_164_800].map(|unix_s| civil(unix_s).0);
+        assert_eq!(days, ["2000-02-29", "2000-03-01", "2100-03-01", "2024-02-29"]);
+    }
+}

@@ -1,0 +1,45 @@
+//! The exit codes of every verb. They are a promise to scripts.
+
+use archive::reader::OpenError;
+use archive::writer::WriteError;
+use runner::run::RunError;
+use std::process::ExitCode;
+use thiserror::Error;
+
+/// How a verb ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done as asked.
+    Measured,
+    /// A sample exceeded the limit.
+    LimitExceeded,
+    /// The command line asks for something that does not exist or fit together.
+    Usage,
+    /// Nothing was measured, or the numbers must not be used.
+    NotMeasured,
+}
+
+impl Exit {
+    /// The code that an error ends with: what the person can mend on the command line is usage.
+    pub fn of_error(error: &anyhow::Error) -> Self {
+        let wrong_path = matches!(error.downcast_ref(), Some(OpenError::Missing(_) | OpenError::Foreign(_)));
+        let taken = matches!(error.downcast_ref(), Some(RunError::Write(WriteError::Exists(_))));
+        if wrong_path || taken || error.is::<UsageError>() { Self::Usage } else { Self::NotMeasured }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Measured => 0,
+            Exit::LimitExceeded => 1,
+            Exit::Usage => 2,
+            Exit::NotMeasured => 3,
+        })
+    }
+}
+
+/// Something that was typed cannot be done; the text says what to type instead.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);

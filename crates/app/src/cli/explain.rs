@@ -1,0 +1,102 @@
+//! `tardy explain`: the account of a run's spikes, for people or as JSON.
+
+mod account;
+mod document;
+
+use super::archives;
+use super::exit::{Exit, UsageError};
+use crate::explaining::{events_of, explain_run};
+use crate::summary_text::quoted;
+use crate::text::page::{Page, write_stdout};
+use archive::explanation::Explanation;
+use archive::reader::Run;
+use archive::spike::{Spike, SpikeReason};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Account for every nanosecond of a run's worst spikes
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// Path of an archive, an id below runs/, or `latest`
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// Show this many of the worst spikes
+    #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "spike")]
+    worst: usize,
+    /// Show the spike with this number
+    #[arg(long, value_name = "N")]
+    spike: Option<u32>,
+    /// Show the events of the trace, too
+    #[arg(long)]
+    events: bool,
+    /// Print every spike of the run as one JSON document
+    #[arg(long, conflicts_with_all = ["events", "spike", "worst"])]
+    json: bool,
+}
+
+pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
+    let run = archives::open(&arguments.run)?;
+    let explanations = explain_run(&run, &mut |_, _| {});
+    if arguments.json {
+        let mut document = serde_json::to_vec(&document::of(&run, &explanations))?;
+        document.push(b'\n');
+        write_stdout(&document)?;
+        return Ok(Exit::Measured);
+    }
+    let mut page = Page::for_stdout();
+    if run.manifest.is_none() || run.ending.is_none() {
+        run.gaps.iter().for_each(|gap| page.wrapped("gap: ", gap));
+        page.blank();
+    }
+    let chosen = chosen(&run, arguments)?;
+    if chosen.is_empty() {
+        page.line("this run captured no spikes");
+    }
+    for spike in &chosen {
+        page.blank();
+        account::lay_out(spike, explanation_of(&explanations, spike), &mut page);
+        if arguments.events {
+            lay_out_events(&run, spike, &mut page);
+        }
+    }
+    let left = captured(&run).saturating_sub(chosen.len());
+    if left > 0 && arguments.spike.is_none() {
+        page.blank();
+        page.line(&format!(
+            "{left} more; tardy explain {} --worst {}",
+            quoted(&run.directory.display().to_string()),
+            left + chosen.len()
+        ));
+    }
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+fn captured(run: &Run) -> usize {
+    run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control).count()
+}
+
+/// The spike asked for, or the worst ones without the control samples.
+fn chosen<'a>(run: &'a Run, arguments: &ExplainArguments) -> Result<Vec<&'a Spike>, UsageError> {
+    if let Some(number) = arguments.spike {
+        let found = run.spikes.iter().find(|spike| spike.number == number);
+        let numbers: Vec<String> = run.spikes.iter().map(|spike| spike.number.to_string()).collect();
+        let absent = || UsageError(format!("this run has no spike {number}; it has: {}", numbers.join(" ")));
+        return Ok(vec![found.ok_or_else(absent)?]);
+    }
+    let mut spikes: Vec<&Spike> = run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control).collect();
+    spikes.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));
+    spikes.truncate(arguments.worst);
+    Ok(spikes)
+}
+
+fn explanation_of<'a>(explanations: &'a [Explanation], spike: &Spike) -> Option<&'a Explanation> {
+    explanations.iter().find(|explanation| explanation.spike == spike.number)
+}
+
+fn lay_out_events(run: &Run, spike: &Spike, page: &mut Page) {
+    let events = events_of(run, spike);
+    page.blank();
+    page.line(if events.is_empty() { "  no events" } else { "  events" });
+    events.iter().for_each(|event| page.line(&format!("    {event}")));
+}

@@ -1,0 +1,104 @@
+//! The account of one spike on a page: who held the CPU in which phase, what is behind it, what to do.
+
+use crate::summary_text::{confidence_word, culprit};
+use crate::text::figures::{latency, microseconds};
+use crate::text::page::Page;
+use crate::text::table::{Align, Table};
+use archive::explanation::{Explanation, ExplanationStatus, Finding, OwnerKind};
+use archive::spike::{Spike, SpikeReason};
+
+const BAR_COLUMNS: i64 = 12;
+const NAME_COLUMNS: usize = 36;
+
+pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, page: &mut Page) {
+    let reason = match spike.reason {
+        SpikeReason::NewMaximum => "a new maximum",
+        SpikeReason::OverLimit => "over the limit",
+        SpikeReason::Control => "an ordinary sample, for comparison",
+    };
+    let sample = &spike.sample;
+    page.heading(&format!(
+        "Spike {}: CPU {}, {} late, {reason} (cycle {})",
+        spike.number,
+        sample.cpu,
+        latency(sample.latency_ns),
+        sample.cycle
+    ));
+    page.wrapped("", &culprit(explanation));
+    if let Some(why) = &spike.snapshot_missing {
+        page.wrapped("  ", why);
+    }
+    let Some(explanation) = explanation else { return };
+    if explanation.status != ExplanationStatus::NoTrace {
+        ledger(explanation, page);
+    }
+    for (at, finding) in explanation.findings.iter().enumerate() {
+        lay_out_finding(at + 1, finding, page);
+    }
+    if !explanation.caveats.is_empty() {
+        page.blank();
+        explanation.caveats.iter().for_each(|caveat| page.wrapped("  but ", caveat));
+    }
+}
+
+fn ledger(explanation: &Explanation, page: &mut Page) {
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Left]);
+    table.row(["  phase", "who held the CPU", "µs", "share", ""]);
+    for phase in &explanation.phases {
+        for (at, owner) in phase.owners.iter().enumerate() {
+            let title = if at == 0 { format!("  {}", phase.name.title()) } else { String::new() };
+            let name = shortened(&format!("{} {}", kind_word(owner.kind), owner.name));
+            let (share, bar) = share_of(owner.ns, explanation.latency_ns);
+            table.row([title, name, microseconds(owner.ns), share, bar]);
+        }
+    }
+    let total: i64 = explanation.phases.iter().map(|phase| phase.ns).sum();
+    table.row(["  sum".into(), String::new(), microseconds(total), String::new(), String::new()]);
+    page.blank();
+    table.lines().iter().for_each(|line| page.line(line));
+}
+
+fn lay_out_finding(number: usize, finding: &Finding, page: &mut Page) {
+    page.blank();
+    let head =
+        format!("  {number}. {} ({}, {})", finding.culprit, confidence_word(finding.confidence), latency(finding.ns));
+    page.line(&head);
+    page.wrapped("     ", &finding.sentence);
+    finding.evidence.iter().for_each(|line| page.line(&format!("       {line}")));
+    for (word, text) in [("confirm  ", &finding.confirm), ("fix      ", &finding.fix)] {
+        if !text.is_empty() {
+            page.wrapped(&format!("     {word}"), text);
+        }
+    }
+}
+
+fn share_of(ns: i64, latency_ns: i64) -> (String, String) {
+    if latency_ns <= 0 {
+        return (String::new(), String::new());
+    }
+    let of = |whole: i64| (i128::from(ns) * i128::from(whole) / i128::from(latency_ns)) as i64;
+    (format!("{} %", of(100)), "█".repeat(of(BAR_COLUMNS).clamp(0, BAR_COLUMNS) as usize))
+}
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= NAME_COLUMNS {
+        return name.to_owned();
+    }
+    name.chars().take(NAME_COLUMNS - 1).chain(['…']).collect()
+}
+
+fn kind_word(kind: OwnerKind) -> &'static str {
+    match kind {
+        OwnerKind::Nmi => "NMI",
+        OwnerKind::Hardirq => "interrupt",
+        OwnerKind::Softirq => "softirq",
+        OwnerKind::Task => "task",
+        OwnerKind::RtTask => "RT task",
+        OwnerKind::Own => "own thread",
+        OwnerKind::Tool => "tardy",
+        OwnerKind::Idle => "idle",
+        OwnerKind::SilenceThisCpu => "silence here:",
+        OwnerKind::SilenceAllCpus => "silence everywhere:",
+        OwnerKind::Untraced => "untraced",
+    }
+}

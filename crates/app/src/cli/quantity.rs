@@ -1,0 +1,137 @@
+//! Quantities as they are typed: times with a unit, lists of CPUs. One parser for every option.
+
+/// Units of time and their length in ns, as typed.
+const UNITS: [(&str, u64); 10] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("μs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
+];
+const CPUS_MAX: u32 = 1 << 16;
+
+/// A time with its unit, in ns: `100us`, `1.5ms`, `2h`.
+///
+/// # Errors
+/// A sentence that says what is wrong and what to write.
+pub fn time_ns(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
+    let (number, unit) = (&text[..digits], text[digits..].trim_start());
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+        return Err("a time is a number with its unit, like 100us, 1.5ms, 20s or 2h".into());
+    }
+    if unit.is_empty() {
+        if number.bytes().all(|digit| digit == b'0' || digit == b'.') {
+            return Ok(0);
+        }
+        return Err(format!(
+            "`{text}` has no unit, and tools disagree about what a bare number means; write {text}us, {text}ms or {text}s"
+        ));
+    }
+    let Some((_, unit_ns)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+        return Err(format!("`{unit}` is no unit of time; use ns, us, ms, s, min, h or d"));
+    };
+    exact(whole, fraction, *unit_ns)
+        .ok_or_else(|| format!("`{text}` is not a whole number of nanoseconds below 292 years"))
+}
+
+fn exact(whole: &str, fraction: &str, unit_ns: u64) -> Option<u64> {
+    let fraction = fraction.trim_end_matches('0');
+    let scale = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let product = digits.checked_mul(u128::from(unit_ns))?;
+    let ns = u64::try_from(product / scale).ok()?;
+    (product % scale == 0 && i64::try_from(ns).is_ok()).then_some(ns)
+}
+
+/// A time that must not be zero, in ns.
+///
+/// # Errors
+/// As [`time_ns`].
+pub fn positive_time_ns(text: &str) -> Result<u64, String> {
+    match time_ns(text)? {
+        0 => Err("it must be longer than nothing".into()),
+        ns => Ok(ns),
+    }
+}
+
+/// A latency in ns.
+///
+/// # Errors
+/// As [`time_ns`].
+pub fn latency_ns(text: &str) -> Result<i64, String> {
+    time_ns(text).map(|ns| ns as i64)
+}
+
+/// A list of CPUs as the kernel writes it: `0-1,3`. Ascending, each once.
+///
+/// # Errors
+/// A sentence that says what is wrong and what to write.
+pub fn cpus(text: &str) -> Result<Vec<u32>, String> {
+    let mut list = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |word: &str| word.trim().parse::<u32>().ok().filter(|cpu| *cpu < CPUS_MAX);
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first <= last => list.extend(first..=last),
+            _ => return Err(format!("`{part}` is no CPU or range of CPUs; write a list like 0-1,3")),
+        }
+    }
+    list.sort_unstable();
+    list.dedup();
+    Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_with_units() {
+        let typed = ["100us", "1ms", "1.5ms", "2h", "20s", "90 s", "3µs", "0.001us", "0", "1d", ".5s"];
+        let meant = [
+            100_000,
+            1_000_000,
+            1_500_000,
+            7_200_000_000_000,
+            20_000_000_000,
+            90_000_000_000,
+            3_000,
+            1,
+            0,
+            86_400_000_000_000,
+            500_000_000,
+        ];
+        assert_eq!(typed.map(|text| time_ns(text).unwrap()), meant);
+    }
+
+    #[test]
+    fn bare_numbers_are_refused_with_the_reason() {
+        let message = time_ns("100").unwrap_err();
+        assert!(message.contains("no unit") && message.contains("100us"), "{message}");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "us", "1.2.3s", "-1us", "1 parsec", "0.1ns", "99999999999999999999h", "1e3us", "١s"] {
+            assert!(time_ns(text).is_err(), "{text}");
+        }
+        assert!(positive_time_ns("0").is_err());
+    }
+
+    #[test]
+    fn lists_of_cpus() {
+        assert_eq!(cpus("0-1,3").unwrap(), [0, 1, 3]);
+        assert_eq!(cpus("3,1,1-2").unwrap(), [1, 2, 3]);
+        for text in ["", "a", "2-1", "1,,2", "0-99999999", "1-"] {
+            assert!(cpus(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `tardy run`: measures, explains what was found, and prints the summary.
+
+mod arguments;
+mod signals;
+
+pub use arguments::RunArguments;
+
+use super::archives::make_new;
+use super::exit::Exit;
+use crate::explaining::explain_run;
+use crate::progress::Progress;
+use crate::summary_text::{problems, summary_page};
+use crate::text::page::{Page, write_stdout};
+use crate::text::printable::printable;
+use archive::reader::Run;
+use archive::summary::RunSummary;
+use runner::meter::MeterPlaces;
+use runner::run::{RunRequest, TimeLimits};
+use runner::target::local::LocalTarget;
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Runs the verb; `command` is the command line as typed.
+pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+    let settings = arguments.settings()?;
+    let meter = MeterPlaces::of_process().find()?;
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (directory, id) = make_new(arguments.out.as_deref(), started.as_secs(), &hostname())?;
+    let limits = TimeLimits::of(&settings, arguments.silence());
+    let duration_ns = settings.duration_ns;
+    let request =
+        RunRequest { id, directory, command, tool_version: env!("CARGO_PKG_VERSION").into(), meter, settings, limits };
+    let signals = signals::Signals::watch()?;
+    let mut progress = Progress::new(arguments.quiet, arguments.json, duration_ns);
+    let outcome = runner::run::run(&mut LocalTarget, &request, signals.requests(), &mut |event| progress.event(&event));
+    signals.measuring_is_over();
+    let outcome = outcome.inspect_err(|_| progress.clear())?;
+    let run = Run::open(&outcome.directory)?;
+    let explanations = explain_run(&run, &mut |done, total| progress.explaining(done, total));
+    progress.clear();
+    if let Err(error) = run.save_explanations(&explanations) {
+        eprintln!("tardy: {}", printable(&error.to_string()));
+    }
+    let summary = RunSummary::of(&run, &explanations);
+    show(arguments, &summary, outcome.problem.as_deref())?;
+    Ok(exit_of(&summary))
+}
+
+/// Prints the result to standard output and what broke to standard error, each once.
+fn show(arguments: &RunArguments, summary: &RunSummary, broken: Option<&str>) -> anyhow::Result<()> {
+    let mut complaints: Vec<String> = broken.map(str::to_owned).into_iter().collect();
+    if arguments.json {
+        let mut document = serde_json::to_vec(summary)?;
+        document.push(b'\n');
+        write_stdout(&document)?;
+        complaints.extend(problems(summary));
+    } else if arguments.quiet {
+        let mut page = Page::for_stdout();
+        page.line(&summary.archive);
+        page.print()?;
+        complaints.extend(problems(summary));
+    } else {
+        summary_page(summary, broken, Page::for_stdout()).print()?;
+    }
+    for complaint in complaints {
+        eprintln!("tardy: {}", printable(&complaint));
+    }
+    Ok(())
+}
+
+fn exit_of(summary: &RunSummary) -> Exit {
+    if !summary.valid {
+        Exit::NotMeasured
+    } else if summary.cpus.iter().any(|cpu| cpu.over_limit > 0) {
+        Exit::LimitExceeded
+    } else {
+        Exit::Measured
+    }
+}
+
+fn hostname() -> String {
+    let read = fs::read_to_string("/proc/sys/kernel/hostname");
+    read.map_or_else(|_| "unknown".into(), |name| name.trim().to_owned())
+}

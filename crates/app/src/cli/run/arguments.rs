@@ -1,0 +1,308 @@
+//! The options of `tardy run` and what they ask of the meter.
+
+use super::super::exit::UsageError;
+use super::super::quantity::{cpus, latency_ns, positive_time_ns, time_ns};
+use archive::settings::{LoadRequest, Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const DURATION_NS_DEFAULT: u64 = 60_000_000_000;
+
+/// Measure how late this machine wakes a task, and keep the evidence
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// How long to measure [default: 60s, or until --cycles are done]
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns, help_heading = "Measurement")]
+    duration: Option<u64>,
+    /// End when every thread has woken this often
+    #[arg(short = 'l', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Measurement")]
+    cycles: Option<u64>,
+    /// Time between two wake-ups
+    #[arg(short = 'i', long, value_name = "TIME", default_value = "1ms", value_parser = positive_time_ns, help_heading = "Measurement")]
+    interval: u64,
+    /// Wake up this long before counting
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = time_ns, help_heading = "Measurement")]
+    settle: u64,
+    /// CPUs to measure, one thread each, like 0-1,3 [default: all this process may use]
+    #[arg(short = 'a', long, value_name = "LIST", value_parser = parse_cpus, help_heading = "Measurement")]
+    cpus: Option<CpuList>,
+    /// Scheduling policy of the measuring threads
+    #[arg(long, value_enum, default_value = "fifo", help_heading = "Measurement")]
+    policy: PolicyName,
+    /// Real-time priority of the measuring threads (fifo and rr)
+    #[arg(short = 'p', long, value_name = "1-99", default_value_t = 80, value_parser = clap::value_parser!(u8).range(1..=99), help_heading = "Measurement")]
+    priority: u8,
+    /// Samples above this are counted, captured, and end the command with code 1
+    #[arg(short = 'b', long, value_name = "TIME", value_parser = latency_ns, help_heading = "Measurement")]
+    limit: Option<i64>,
+    /// Do not lock the meter's memory
+    #[arg(long, help_heading = "Measurement")]
+    no_lock_memory: bool,
+    /// Hold this value in /dev/cpu_dma_latency, in whole microseconds; 0 forbids idle states
+    #[arg(long, value_name = "TIME", value_parser = time_ns, help_heading = "Measurement")]
+    cpu_dma_latency: Option<u64>,
+    /// Set a kernel setting for the run, like kernel.sched_rt_runtime_us=-1; it is put back afterwards
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting, help_heading = "Measurement")]
+    settings: Vec<SettingChange>,
+    /// Measure with what is allowed when privileges are missing; the run is marked as degraded
+    #[arg(long, help_heading = "Measurement")]
+    degrade: bool,
+
+    /// Run a built-in load beside the measurement: messaging, dentry, copy, fault or cpu
+    #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = load, help_heading = "Load")]
+    loads: Vec<LoadRequest>,
+    /// Run a shell command as a load beside the measurement
+    #[arg(long = "load-cmd", value_name = "COMMAND", help_heading = "Load")]
+    load_commands: Vec<String>,
+
+    /// How the trace around a spike is kept
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Trace")]
+    trace: TraceName,
+    /// New maxima below this get no snapshot
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = latency_ns, help_heading = "Trace")]
+    trace_threshold: i64,
+    /// Trace buffer of each CPU, in kB
+    #[arg(long, value_name = "KB", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(8..), help_heading = "Trace")]
+    buffer_kb: u32,
+    /// Snapshots to keep; larger spikes replace smaller ones
+    #[arg(long, value_name = "N", default_value_t = 40, help_heading = "Trace")]
+    snapshots: u32,
+    /// Megabytes all kept snapshots may take
+    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trace")]
+    budget_mb: u32,
+    /// Ordinary samples to capture for comparison
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Trace")]
+    controls: u32,
+    /// Trace although another tool traces at the same time
+    #[arg(long, help_heading = "Trace")]
+    beside_others: bool,
+
+    /// Directory of the archive [default: runs/<time>-<host>]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Keep every sample
+    #[arg(long, help_heading = "Output")]
+    every_sample: bool,
+    /// Worst samples to keep, each CPU
+    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Output")]
+    worst_kept: u32,
+    /// Print the summary as one JSON document
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Print only the path of the archive
+    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
+    pub quiet: bool,
+    /// Give up when the meter says nothing for this long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
+    silence: u64,
+}
+
+/// A list of CPUs as one value; clap would take a bare vector for a repeated option.
+#[derive(Debug, Clone)]
+struct CpuList(Vec<u32>);
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PolicyName {
+    Fifo,
+    Rr,
+    Other,
+    Deadline,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum TraceName {
+    /// The best the kernel offers
+    Auto,
+    /// The kernel swaps its buffers when the marker is written
+    Trigger,
+    /// The kernel finds the new maximum itself
+    Onmax,
+    /// Two trace instances take turns
+    Flip,
+    /// No trace
+    Off,
+}
+
+impl RunArguments {
+    pub fn silence(&self) -> Duration {
+        Duration::from_nanos(self.silence)
+    }
+
+    /// What the meter is asked to do.
+    pub fn settings(&self) -> Result<RunSettings, UsageError> {
+        let commands = self.load_commands.iter().map(|line| LoadRequest::Command { line: line.clone() });
+        Ok(RunSettings {
+            interval_ns: self.interval,
+            duration_ns: self.duration.or(if self.cycles.is_some() { None } else { Some(DURATION_NS_DEFAULT) }),
+            cycles: self.cycles,
+            settle_ns: self.settle,
+            cpus: self.cpus.clone().map(|CpuList(cpus)| cpus),
+            policy: match self.policy {
+                PolicyName::Fifo => Policy::Fifo,
+                PolicyName::Rr => Policy::Rr,
+                PolicyName::Other => Policy::Other,
+                PolicyName::Deadline => Policy::Deadline,
+            },
+            priority: self.priority,
+            lock_memory: !self.no_lock_memory,
+            cpu_dma_latency_us: self.cpu_dma_latency.map(whole_microseconds).transpose()?,
+            limit_ns: self.limit,
+            worst_kept: self.worst_kept,
+            every_sample: self.every_sample,
+            trace: self.trace_settings(),
+            loads: self.loads.iter().cloned().chain(commands).collect(),
+            settings: self.settings.clone(),
+            degrade: self.degrade,
+        })
+    }
+
+    fn trace_settings(&self) -> TraceSettings {
+        TraceSettings {
+            mode: match self.trace {
+                TraceName::Auto => SnapshotMode::Auto,
+                TraceName::Trigger => SnapshotMode::Trigger,
+                TraceName::Onmax => SnapshotMode::Onmax,
+                TraceName::Flip => SnapshotMode::Flip,
+                TraceName::Off => SnapshotMode::Off,
+            },
+            buffer_kb_per_cpu: self.buffer_kb,
+            threshold_ns: self.trace_threshold,
+            snapshots_max: self.snapshots,
+            budget_bytes: u64::from(self.budget_mb) << 20,
+            controls: self.controls,
+            beside_others: self.beside_others,
+            ..TraceSettings::default()
+        }
+    }
+}
+
+fn whole_microseconds(ns: u64) -> Result<i32, UsageError> {
+    let whole = ns.is_multiple_of(1000).then(|| i32::try_from(ns / 1000).ok()).flatten();
+    whole.ok_or_else(|| UsageError("--cpu-dma-latency takes whole microseconds up to 35 min, like 0 or 20us".into()))
+}
+
+fn parse_cpus(text: &str) -> Result<CpuList, String> {
+    cpus(text).map(CpuList)
+}
+
+fn load(text: &str) -> Result<LoadRequest, String> {
+    let (name, workers) = match text.split_once(':') {
+        None => (text, 0),
+        Some((name, workers)) => match workers.parse::<u32>() {
+            Ok(workers) if (1..=4096).contains(&workers) => (name, workers),
+            _ => return Err(format!("`{workers}` is no number of workers from 1 to 4096")),
+        },
+    };
+    let sound = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
+    if !sound {
+        return Err(
+            "a load is a name like messaging, or a name and its workers like cpu:2; use --load-cmd for commands".into(),
+        );
+    }
+    Ok(LoadRequest::Builtin { name: name.into(), workers })
+}
+
+/// `PATH=VALUE`, where PATH is a file below /proc/sys or /sys or a sysctl name.
+fn setting(text: &str) -> Result<SettingChange, String> {
+    let (name, value) = text.split_once('=').ok_or("write it as PATH=VALUE, like kernel.sched_rt_runtime_us=-1")?;
+    let name = name.trim();
+    let path = if name.starts_with('/') {
+        name.to_owned()
+    } else if name.contains('/') {
+        format!("/proc/sys/{name}")
+    } else {
+        format!("/proc/sys/{}", name.replace('.', "/"))
+    };
+    let below = path.starts_with("/proc/sys/") || path.starts_with("/sys/");
+    let straight = path.split('/').skip(1).all(|part| !part.is_empty() && part != "." && part != "..");
+    if !below || !straight {
+        return Err(format!("`{name}` is neither a file below /proc/sys or /sys nor a sysctl name"));
+    }
+    Ok(SettingChange { path, value: value.trim().to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: RunArguments,
+    }
+
+    fn settings(words: &[&str]) -> RunSettings {
+        let words = std::iter::once(&"run").chain(words);
+        Line::try_parse_from(words).unwrap().arguments.settings().unwrap()
+    }
+
+    fn refused(words: &[&str]) -> String {
+        Line::try_parse_from(std::iter::once(&"run").chain(words)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn nothing_typed_means_the_defaults_of_a_run() {
+        assert_eq!(settings(&[]), RunSettings::default());
+    }
+
+    #[test]
+    fn cycles_alone_set_no_duration() {
+        assert_eq!(settings(&["--cycles", "100"]).duration_ns, None);
+        assert_eq!(settings(&["--cycles", "100", "-D", "1s"]).duration_ns, Some(1_000_000_000));
+    }
+
+    #[test]
+    fn every_option_reaches_the_meter() {
+        let words = "-D 20s -i 250us -a 0-1,3 -p 90 --policy rr --limit 100us --trace flip --trace-threshold 20us \
+             --buffer-kb 64 --snapshots 3 --budget-mb 2 --controls 1 --beside-others --cpu-dma-latency 0 \
+             --every-sample --settle 0 --worst-kept 7 --no-lock-memory --degrade --load cpu:2 --load messaging";
+        let mut words: Vec<&str> = words.split_whitespace().collect();
+        words.extend(["--load-cmd", "make -j4", "--set", "kernel.sched_rt_runtime_us=-1"]);
+        let expected = RunSettings {
+            interval_ns: 250_000,
+            duration_ns: Some(20_000_000_000),
+            cycles: None,
+            settle_ns: 0,
+            cpus: Some(vec![0, 1, 3]),
+            policy: Policy::Rr,
+            priority: 90,
+            lock_memory: false,
+            cpu_dma_latency_us: Some(0),
+            limit_ns: Some(100_000),
+            worst_kept: 7,
+            every_sample: true,
+            trace: TraceSettings {
+                mode: SnapshotMode::Flip,
+                buffer_kb_per_cpu: 64,
+                threshold_ns: 20_000,
+                snapshots_max: 3,
+                budget_bytes: 2 << 20,
+                controls: 1,
+                beside_others: true,
+                ..TraceSettings::default()
+            },
+            loads: vec![
+                LoadRequest::Builtin { name: "cpu".into(), workers: 2 },
+                LoadRequest::Builtin { name: "messaging".into(), workers: 0 },
+                LoadRequest::Command { line: "make -j4".into() },
+            ],
+            settings: vec![SettingChange { path: "/proc/sys/kernel/sched_rt_runtime_us".into(), value: "-1".into() }],
+            degrade: true,
+        };
+        assert_eq!(settings(&words), expected);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_to_write() {
+        assert!(refused(&["--interval", "100"]).contains("100us"));
+        assert!(refused(&["--interval", "0"]).contains("longer"));
+        assert!(refused(&["--priority", "100"]).contains("99"));
+        assert!(refused(&["--load", "make -j4"]).contains("--load-cmd"));
+        assert!(refused(&["--load", "cpu:x"]).contains("workers"));
+        assert!(refused(&["--set", "/etc/passwd=x"]).contains("/proc/sys"));
+        assert!(refused(&["--set", "/sys/../etc/passwd=x"]).contains("/proc/sys"));
+        assert!(refused(&["--set", "kernel.x"]).contains("PATH=VALUE"));
+    }
+}

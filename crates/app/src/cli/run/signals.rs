@@ -1,0 +1,47 @@
+//! Turns the signals a person or a system sends into requests to stop.
+
+use runner::stop::StopRequests;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Signals heard from now on.
+pub struct Signals {
+    requests: StopRequests,
+    over: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Starts to listen, for the rest of the process.
+    ///
+    /// # Errors
+    /// When the kernel refuses a handler.
+    pub fn watch() -> io::Result<Self> {
+        let mut heard = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let signals = Self { requests: StopRequests::default(), over: Arc::default() };
+        let (requests, over) = (signals.requests.clone(), Arc::clone(&signals.over));
+        thread::spawn(move || {
+            for signal in heard.forever() {
+                if over.load(Ordering::SeqCst) {
+                    // The archive is complete; explaining can be repeated at any time.
+                    let _ = signal_hook::low_level::emulate_default_handler(signal);
+                } else if signal == SIGINT || requests.count() == 0 {
+                    // Systems send SIGTERM and SIGHUP together: only a person's second Ctrl-C means "now".
+                    requests.request();
+                }
+            }
+        });
+        Ok(signals)
+    }
+
+    pub fn requests(&self) -> &StopRequests {
+        &self.requests
+    }
+
+    /// From now on a signal ends the process as usual.
+    pub fn measuring_is_over(&self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+}

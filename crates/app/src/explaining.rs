@@ -1,0 +1,99 @@
+//! Explains every spike of an archive: reads what `explain` needs from the disk, one trace at a time.
+
+use archive::explanation::Explanation;
+use archive::reader::Run;
+use archive::spike::{Spike, SpikeReason};
+use explain::{SpikeInput, evidence_window, explain_spike, explain_without_trace};
+
+const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
+
+/// Explains all spikes, the control samples first because the others are compared with them. `progress` is told how many
+/// are done, of how many.
+pub fn explain_run(run: &Run, progress: &mut dyn FnMut(usize, usize)) -> Vec<Explanation> {
+    let (controls, others): (Vec<&Spike>, Vec<&Spike>) =
+        run.spikes.iter().partition(|spike| spike.reason == SpikeReason::Control);
+    let context = Context::of(run);
+    let total = run.spikes.len();
+    let mut explained_controls = Vec::new();
+    for spike in controls {
+        progress(explained_controls.len(), total);
+        explained_controls.push(context.explain(spike, &[]));
+    }
+    let mut explanations = explained_controls.clone();
+    for spike in others {
+        progress(explanations.len(), total);
+        explanations.push(context.explain(spike, &explained_controls));
+    }
+    explanations.sort_by_key(|explanation| explanation.spike);
+    explanations
+}
+
+/// The lines of the trace around one spike; empty without a trace.
+pub fn events_of(run: &Run, spike: &Spike) -> Vec<String> {
+    let Ok(trace) = run.spike_trace(spike.number) else { return Vec::new() };
+    let context = Context::of(run);
+    evidence_window(&context.input(spike, &trace, &[]))
+}
+
+/// What is the same for all spikes of a run.
+struct Context<'a> {
+    run: &'a Run,
+    interval_ns: u64,
+    /// CPU and thread id of every measuring thread.
+    measuring_tids: Vec<(u32, i32)>,
+    tool_tids: &'a [i32],
+}
+
+impl<'a> Context<'a> {
+    fn of(run: &'a Run) -> Self {
+        let threads = run.effective.iter().flat_map(|effective| &effective.threads);
+        let mut measuring_tids: Vec<(u32, i32)> = threads
+            .filter_map(|thread| {
+                Some((
+                    run.threads.get(&thread.thread).map(|seen| seen.cpu).or(thread.cpus.first().copied())?,
+                    thread.tid,
+                ))
+            })
+            .chain(run.spikes.iter().map(|spike| (spike.sample.cpu, spike.tid)))
+            .collect();
+        measuring_tids.sort_unstable();
+        measuring_tids.dedup();
+        Self {
+            run,
+            interval_ns: run.manifest.as_ref().map_or(INTERVAL_NS_DEFAULT, |manifest| manifest.settings.interval_ns),
+            measuring_tids,
+            tool_tids: run.effective.as_ref().map_or(&[], |effective| &effective.tool_tids),
+        }
+    }
+
+    fn input<'b>(&'b self, spike: &'b Spike, trace: &'b [u8], controls: &'b [Explanation]) -> SpikeInput<'b> {
+        SpikeInput {
+            spike,
+            trace,
+            median_ns: self.median_ns(spike),
+            interval_ns: self.interval_ns,
+            measuring_tids: &self.measuring_tids,
+            tool_tids: self.tool_tids,
+            environment: self.run.environment.as_ref(),
+            controls,
+        }
+    }
+
+    fn median_ns(&self, spike: &Spike) -> i64 {
+        self.run.latency_ns_median(spike.thread).unwrap_or(0)
+    }
+
+    fn explain(&self, spike: &Spike, controls: &[Explanation]) -> Explanation {
+        if spike.snapshot.is_none() {
+            return explain_without_trace(spike, self.median_ns(spike));
+        }
+        match self.run.spike_trace(spike.number) {
+            Ok(trace) => explain_spike(&self.input(spike, &trace, controls)),
+            Err(error) => {
+                let mut explanation = explain_without_trace(spike, self.median_ns(spike));
+                explanation.caveats.push(error.to_string());
+                explanation
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The command `tardy`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    app::cli::main()
+}

@@ -1,0 +1,74 @@
+//! Shows a run while it goes on: a block that is redrawn on a terminal, problems alone in a pipe. Decides nothing.
+
+mod status;
+
+use crate::text::page::may_colour;
+use crate::text::printable::printable;
+use archive::message::Severity;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use runner::event::Event;
+use status::Status;
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+const REDRAW: Duration = Duration::from_millis(120);
+
+/// The view of one run on standard error.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    status: Status,
+    phase_since: Instant,
+    /// Whether problems are told as they come, because there is no block to show them in.
+    tells_problems: bool,
+}
+
+impl Progress {
+    /// A view that fits where standard error goes. With `summary_elsewhere` problems wait for the end.
+    pub fn new(quiet: bool, summary_elsewhere: bool, duration_ns: Option<u64>) -> Self {
+        let terminal = io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let bar = (terminal && !quiet).then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let spinner = if may_colour(&io::stderr()) { "{spinner:.cyan} {msg}" } else { "{spinner} {msg}" };
+            bar.set_style(ProgressStyle::with_template(spinner).expect("the template is sound"));
+            bar.enable_steady_tick(REDRAW);
+            bar
+        });
+        let tells_problems = bar.is_none() && !quiet && !summary_elsewhere;
+        Self { bar, status: Status::new(duration_ns), phase_since: Instant::now(), tells_problems }
+    }
+
+    /// Takes notice of an event and redraws.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Phase(_) => self.phase_since = Instant::now(),
+            Event::Problem(problem) if self.tells_problems && problem.severity != Severity::Notice => {
+                eprintln!("tardy: {}", printable(&problem.text));
+            }
+            Event::Stopping { why } if self.bar.is_none() && self.tells_problems => {
+                eprintln!("tardy: stopping ({})", printable(why));
+            }
+            _ => {}
+        }
+        self.status.take(event);
+        self.draw();
+    }
+
+    /// Shows how far explaining is.
+    pub fn explaining(&mut self, done: usize, total: usize) {
+        self.status.explaining(done, total);
+        self.draw();
+    }
+
+    /// Takes the block off the terminal.
+    pub fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn draw(&self) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(self.status.lines(self.phase_since.elapsed()).join("\n"));
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The summary of a run as a page for people: one sentence, a table, the worst spikes, what is wrong, what to type next.
+
+use crate::text::figures::{count, counted, duration, latency, microseconds_rough};
+use crate::text::page::Page;
+use crate::text::table::{Align, Table};
+use archive::explanation::{Confidence, Explanation, ExplanationStatus};
+use archive::manifest::RunState;
+use archive::message::Severity;
+use archive::spike::SpikeReason;
+use archive::summary::{CpuSummary, RunSummary, SpikeSummary};
+
+const SPIKES_SHOWN: usize = 5;
+
+/// Lays the summary out on a page. `told` is what broke; it is said elsewhere and left out here.
+pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) -> Page {
+    page.wrapped("", &verdict(summary));
+    for reason in summary.invalid_because.iter().filter(|reason| Some(reason.as_str()) != told) {
+        page.wrapped("  because ", reason);
+    }
+    if !summary.cpus.is_empty() {
+        page.blank();
+        cpu_table(summary, &mut page);
+        page.line("A maximum is an observation, not a bound: a longer run may show a larger one.");
+    }
+    worst_spikes(summary, &mut page);
+    section(&mut page, "Load", &loads(summary));
+    section(&mut page, "Lost", &losses(summary));
+    section(&mut page, "Not as asked", &problems(summary));
+    section(&mut page, "Missing in the archive", &summary.gaps);
+    next_commands(summary, &mut page);
+    page
+}
+
+/// The run in one sentence or two.
+fn verdict(summary: &RunSummary) -> String {
+    let cycles: u64 = summary.cpus.iter().map(|cpu| cpu.cycles).sum();
+    let mut text = match summary.state {
+        RunState::Failed => "The run failed. ".to_owned(),
+        RunState::Interrupted => "Stopped early. ".to_owned(),
+        RunState::Running => "The run was cut off. ".to_owned(),
+        RunState::Complete => String::new(),
+    };
+    let Some(latest_ns) = summary.all_cpus.max.filter(|_| cycles > 0) else {
+        text.push_str("Nothing was measured.");
+        return text;
+    };
+    let latest_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
+    let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
+    text.push_str(&format!(
+        "{} woke up {} times{within}; the latest wake-up came {} late, on CPU {latest_cpu}.",
+        counted(summary.cpus.len() as u64, "CPU"),
+        count(cycles),
+        latency(latest_ns),
+    ));
+    if let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) {
+        let over: u64 = summary.cpus.iter().map(|cpu| cpu.over_limit).sum();
+        let times = if over == 0 { "Never".to_owned() } else { counted(over, "time") };
+        text.push_str(&format!(" {times} later than the limit of {}.", latency(limit_ns)));
+    }
+    if !summary.valid {
+        text.push_str(" These numbers must not be used:");
+    }
+    text
+}
+
+fn cpu_table(summary: &RunSummary, page: &mut Page) {
+    let mut table = Table::new(&[Align::Right; 10]);
+    table.row(["CPU", "cycles", "missed", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max µs"]);
+    for cpu in &summary.cpus {
+        table.row(cpu_row(cpu));
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+}
+
+fn cpu_row(cpu: &CpuSummary) -> [String; 10] {
+    let figures = &cpu.latency_ns;
+    [
+        cpu.cpu.to_string(),
+        cpu.cycles.to_string(),
+        cpu.missed.to_string(),
+        microseconds_rough(figures.min),
+        figures.mean.map_or("-".into(), |mean| format!("{:.1}", mean / 1e3)),
+        microseconds_rough(figures.p50),
+        microseconds_rough(figures.p99),
+        microseconds_rough(figures.p99_9),
+        microseconds_rough(figures.p99_99),
+        microseconds_rough(figures.max),
+    ]
+}
+
+fn worst_spikes(summary: &RunSummary, page: &mut Page) {
+    let spikes: Vec<&SpikeSummary> =
+        summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control).collect();
+    if spikes.is_empty() {
+        return;
+    }
+    page.blank();
+    page.heading("Worst spikes");
+    for entry in spikes.iter().take(SPIKES_SHOWN) {
+        let head = format!(
+            "  #{:<3} CPU {:<2} {:>9}  ",
+            entry.spike.number,
+            entry.spike.sample.cpu,
+            latency(entry.latency_ns)
+        );
+        page.wrapped(&head, &culprit(entry.explanation.as_ref()));
+    }
+    if spikes.len() > SPIKES_SHOWN {
+        page.line(&format!("  and {} more", spikes.len() - SPIKES_SHOWN));
+    }
+}
+
+/// Who was it, in one sentence.
+pub fn culprit(explanation: Option<&Explanation>) -> String {
+    let Some(explanation) = explanation else { return "not explained yet".into() };
+    let best = explanation.findings.first();
+    match (explanation.status, best) {
+        (ExplanationStatus::Explained, Some(finding)) => {
+            format!("{} ({})", finding.sentence, confidence_word(finding.confidence))
+        }
+        (ExplanationStatus::NotExplained, Some(finding)) => format!("not explained; best hint: {}", finding.sentence),
+        (ExplanationStatus::NoTrace, _) => "no trace to explain it from".into(),
+        (_, None) => "not explained".into(),
+    }
+}
+
+/// How sure a finding is, in words.
+pub fn confidence_word(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Hint => "a hint",
+        Confidence::Likely => "likely",
+        Confidence::Certain => "certain",
+    }
+}
+
+fn loads(summary: &RunSummary) -> Vec<String> {
+    let load = |load: &archive::message::LoadReport| {
+        let state = if load.alive { "" } else { "; it died" };
+        let detail = if load.detail.is_empty() { String::new() } else { format!(" ({})", load.detail) };
+        format!("{}: {} {}{state}{detail}", load.name, count(load.progress), load.unit)
+    };
+    summary.loads.iter().map(load).collect()
+}
+
+fn losses(summary: &RunSummary) -> Vec<String> {
+    let loss = |loss: &archive::message::Loss| format!("{} {}: {}", count(loss.count), loss.what, loss.detail);
+    let dropped: u64 = summary.cpus.iter().map(|cpu| cpu.records_dropped).sum();
+    let records = (dropped > 0).then(|| format!("{} records of samples: the meter could not keep up", count(dropped)));
+    summary.losses.iter().map(loss).chain(records).collect()
+}
+
+/// Everything that did not go as asked, worst first, each with its mend.
+pub fn problems(summary: &RunSummary) -> Vec<String> {
+    let mut problems: Vec<_> = summary.problems.iter().collect();
+    problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
+    let line = |problem: &archive::message::Problem| {
+        let weight = match problem.severity {
+            Severity::Notice => "notice",
+            Severity::Degraded => "degraded",
+            Severity::Invalid => "invalid",
+        };
+        let mend = if problem.mend.is_empty() { String::new() } else { format!("; {}", problem.mend) };
+        format!("{weight}: {}{mend}", problem.text)
+    };
+    problems.into_iter().map(line).collect()
+}
+
+fn section(page: &mut Page, title: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    page.blank();
+    page.heading(title);
+    for line in lines {
+        page.wrapped("  ", line);
+    }
+}
+
+fn next_commands(summary: &RunSummary, page: &mut Page) {
+    let archive = quoted(&summary.archive);
+    page.blank();
+    page.line(&format!("The archive is {archive}. Next:"));
+    page.line(&format!("  tardy report {archive}"));
+    if summary.spikes.iter().any(|entry| entry.spike.reason != SpikeReason::Control) {
+        page.line(&format!("  tardy explain {archive}"));
+    }
+}
+
+/// A path as a shell takes it.
+pub fn quoted(path: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:,@%".contains(letter);
+    if !path.is_empty() && path.chars().all(plain) { path.into() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_survive_a_shell() {
+        assert_eq!(quoted("runs/2026-11-21T21-30-05-pi"), "runs/2026-11-21T21-30-05-pi");
+        assert_eq!(quoted("my runs/it's"), "'my runs/it'\\''s'");
+    }
+}

@@ -1,0 +1,6 @@
+//! Text for people: pages of lines, tables, figures with units. Everything escapes what must not reach a terminal.
+
+pub mod figures;
+pub mod page;
+pub mod printable;
+pub mod table;

@@ -1,0 +1,77 @@
+//! Figures as people read them: latencies, durations, counts, sizes.
+
+/// A latency in the unit that suits it: `847 ns`, `153.2 µs`, `12.35 ms`, `1.20 s`.
+pub fn latency(ns: i64) -> String {
+    match ns.unsigned_abs() {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{:.1} µs", ns as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.2} ms", ns as f64 / 1e6),
+        _ => format!("{:.2} s", ns as f64 / 1e9),
+    }
+}
+
+/// A latency in µs to the nanosecond, without its unit: `153.214`. Columns of it add up by eye.
+pub fn microseconds(ns: i64) -> String {
+    let (sign, size) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
+    format!("{sign}{}.{:03}", size / 1000, size % 1000)
+}
+
+/// A latency in µs with one decimal, without its unit; `-` when there is none.
+pub fn microseconds_rough(ns: Option<i64>) -> String {
+    ns.map_or("-".into(), |ns| format!("{:.1}", ns as f64 / 1e3))
+}
+
+/// A length of time as people plan it: `350 ms`, `20.0 s`, `5 min 3 s`, `2 h 5 min`, `3 d 4 h`.
+pub fn duration(ns: i64) -> String {
+    let seconds = ns / 1_000_000_000;
+    match seconds {
+        0 => format!("{} ms", ns / 1_000_000),
+        1..100 => format!("{:.1} s", ns as f64 / 1e9),
+        100..7200 => format!("{} min {} s", seconds / 60, seconds % 60),
+        7200..172_800 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+/// A count with its thousands apart: `12 345`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A count with the word for what is counted, which takes an `s` unless it is one.
+pub fn counted(number: u64, word: &str) -> String {
+    format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_take_the_unit_that_suits() {
+        let shown = [847, 153_214, -2_000, 12_345_678, 1_204_000_000].map(latency);
+        assert_eq!(shown, ["847 ns", "153.2 µs", "-2.0 µs", "12.35 ms", "1.20 s"]);
+    }
+
+    #[test]
+    fn microseconds_lose_no_nanosecond() {
+        assert_eq!([153_214, 7, -1_002].map(microseconds), ["153.214", "0.007", "-1.002"]);
+        assert_eq!(microseconds(i64::MIN), "-9223372036854775.808");
+    }
+
+    #[test]
+    fn durations_and_counts() {
+        let shown = [350_000_000, 20_000_000_000, 303_000_000_000, 7_500_000_000_000].map(duration);
+        assert_eq!(shown, ["350 ms", "20.0 s", "5 min 3 s", "2 h 5 min"]);
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1 000", "1 234 567"]);
+        assert_eq!(counted(1, "spike"), "1 spike");
+    }
+}

@@ -1,0 +1,5 @@
+//! Runs the binary `tardy` against a fake meter and on saved archives.
+
+mod fake_meter;
+mod run;
+mod saved;

@@ -1,0 +1,223 @@
+//! `tardy run` against a fake meter: every way a run can end, as a person or a script sees it.
+
+use crate::fake_meter::*;
+use archive::message::{Ending, RunPhase, Severity};
+use archive::spike::SpikeReason;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+#[test]
+fn a_normal_run_prints_a_summary_and_leaves_an_archive() {
+    let bench = ending_well(measuring());
+    let ended = bench.run(&["run", "--duration", "2s", "--load", "messaging", "--out", "here"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for expected in [
+        "1 CPU woke up 3 times in 2.0 s",
+        "153.2 µs late, on CPU 0",
+        "an observation, not a bound",
+        "tardy explain here",
+    ] {
+        assert!(ended.stdout.contains(expected), "{expected:?} is not in {}", ended.stdout);
+    }
+    assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
+    let manifest = manifest_of(&bench.path("here"));
+    assert_eq!(manifest["state"], "complete");
+    assert_eq!(manifest["command"][1], "run");
+    let settings: serde_json::Value = serde_json::from_slice(&fs::read(bench.path("settings.json")).unwrap()).unwrap();
+    assert_eq!(settings["duration_ns"], 2_000_000_000u64);
+    assert!(bench.path("here/explanations.json").exists());
+    assert_eq!(fs::read(bench.path("here/spikes/0001/trace.dat")).unwrap(), b"trace");
+}
+
+#[test]
+fn json_is_one_document_and_nothing_else() {
+    let bench = ending_well(measuring().says(&[problem(Severity::Degraded, "no tracefs", "mount it")]));
+    let ended = bench.run(&["run", "--json"]);
+    assert_eq!(ended.code, Some(0));
+    let summary = ended.json();
+    assert_eq!(summary["cpus"][0]["latency_ns"]["max"], 153_214);
+    assert_eq!(summary["spikes"][0]["latency_ns"], 153_214);
+    assert_eq!(summary["spikes"][0]["explanation"]["latency_ns"], 153_214);
+    assert!(ended.stderr.contains("no tracefs; mount it"), "{}", ended.stderr);
+    let archive = summary["archive"].as_str().unwrap();
+    assert!(archive.starts_with("runs/2") && bench.path(archive).join("stream.tardy").exists(), "{archive}");
+}
+
+#[test]
+fn two_runs_in_one_second_get_a_directory_each() {
+    let bench = ending_well(measuring());
+    let paths: Vec<String> = (0..3).map(|_| bench.run(&["run", "--quiet"]).stdout.trim().to_owned()).collect();
+    assert_eq!(paths.iter().collect::<std::collections::BTreeSet<_>>().len(), 3, "{paths:?}");
+    assert!(paths.iter().all(|path| bench.path(path).is_dir()));
+    assert_eq!(bench.run(&["list", "--json"]).json()["runs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn an_exceeded_limit_is_code_1() {
+    let bench = measuring().says(&[totals(1), end(Ending::Complete)]);
+    let ended = bench.run(&["run", "--limit", "100us"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.stdout.contains("1 time later than the limit of 100.0 µs"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_meter_that_dies_is_code_3_with_its_last_words() {
+    let bench = measuring().says(&[totals(0)]).does("echo 'out of luck' >&2; kill -9 $$");
+    let ended = bench.run(&["run", "--out", "here"]);
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stderr.contains("killed by signal 9") && ended.stderr.contains("out of luck"), "{}", ended.stderr);
+    assert_eq!(manifest_of(&bench.path("here"))["state"], "failed");
+    assert!(bench.path("restored").exists(), "what the dead meter changed was put back");
+    assert_eq!(bench.run(&["explain", "--json", "here"]).json()["spikes"][0]["latency_ns"], 153_214);
+}
+
+#[test]
+fn garbage_on_the_line_is_counted_and_shown() {
+    let bench = ending_well(measuring().writes(b"[  12.3] random: crng init done\n".to_vec()));
+    let ended = bench.run(&["run"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("32 bytes on the line: not part of any frame"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_meter_that_says_only_garbage_is_code_3() {
+    let ended = Bench::new().writes(vec![b'x'; 100_000]).run(&["run"]);
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stderr.contains("exit status 0"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_meter_that_hangs_is_given_up() {
+    let bench = measuring().says(&[totals(0)]).does("exec sleep 1000");
+    let ended = bench.run(&["run", "--silence", "300ms", "--settle", "0", "--out", "here"]);
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stderr.contains("said nothing for 0.3 s in phase measure"), "{}", ended.stderr);
+    assert_eq!(manifest_of(&bench.path("here"))["state"], "failed");
+}
+
+#[test]
+fn a_meter_that_lacks_privileges_says_what_is_missing_and_the_mend() {
+    let mend = "sudo setcap cap_sys_nice+ep dist/bin/tardy-meter";
+    let bench = Bench::new()
+        .says(&[hello(), problem(Severity::Invalid, "SCHED_FIFO 80 is not permitted", mend), end(Ending::Failed)])
+        .does("exit 3");
+    let ended = bench.run(&["run"]);
+    assert_eq!(ended.code, Some(3));
+    let unwrapped = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unwrapped.contains(mend) && unwrapped.contains("SCHED_FIFO 80 is not permitted"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_missing_meter_is_code_3_and_names_the_mend() {
+    let bench = Bench::new();
+    // A copy of the program that has no meter beside it, as a build directory may.
+    let lonely = bench.path("tardy");
+    fs::copy(env!("CARGO_BIN_EXE_tardy"), &lonely).unwrap();
+    let mut command = Command::new(&lonely);
+    command.arg("run").current_dir(bench.path("")).env_remove("TARDY_METER").env("PATH", "/nowhere");
+    let ended = Ended::of(command.output().unwrap());
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stderr.contains("make build"), "{}", ended.stderr);
+    assert!(!bench.path("runs").exists(), "nothing is left behind");
+}
+
+#[test]
+fn an_existing_archive_is_never_overwritten() {
+    let bench = ending_well(measuring());
+    assert_eq!(bench.run(&["run", "--out", "here"]).code, Some(0));
+    let before = fs::read(bench.path("here/manifest.json")).unwrap();
+    let ended = bench.run(&["run", "--out", "here"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("exists already") && ended.stderr.contains("--out"), "{}", ended.stderr);
+    assert_eq!(fs::read(bench.path("here/manifest.json")).unwrap(), before);
+}
+
+#[test]
+fn an_unwritable_out_is_code_3_and_names_the_path() {
+    let ended = ending_well(measuring()).run(&["run", "--out", "/proc/nowhere/archive"]);
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stderr.contains("/proc/nowhere"), "{}", ended.stderr);
+}
+
+#[test]
+fn names_from_the_target_cannot_drive_the_terminal() {
+    let evil = "x\x1b]0;owned\x07\x1b[2J\r\u{9b}31m";
+    let bench = ending_well(measuring().says(&[load(evil), problem(Severity::Notice, evil, evil)]).says(&[spike(
+        2,
+        5,
+        SpikeReason::Control,
+    )]));
+    for words in [&["run", "--out", "here"][..], &["explain", "here"], &["list"], &["explain", "here", "--events"]] {
+        let ended = bench.run(words);
+        let shown = format!("{}{}", ended.stdout, ended.stderr);
+        let control = |letter: &char| letter.is_control() && *letter != '\n';
+        assert_eq!(shown.chars().find(control), None, "{words:?}: {shown:?}");
+    }
+}
+
+#[test]
+fn an_interrupt_stops_the_run_and_keeps_it() {
+    let bench = measuring()
+        .does("touch \"$here/measuring\"; read -r line; [ \"$line\" = stop ] || exit 9")
+        .says(&[totals(0), end(Ending::Stopped)]);
+    let tardy = start(bench.tardy(&["run", "--out", "here"]));
+    wait_for(&bench.path("measuring"));
+    signal(&tardy, "INT");
+    let ended = Ended::of(tardy.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.starts_with("Stopped early."), "{}", ended.stdout);
+    assert_eq!(manifest_of(&bench.path("here"))["state"], "interrupted");
+}
+
+#[test]
+fn a_second_interrupt_kills_and_names_the_mend() {
+    let bench = measuring()
+        .does("trap '' INT; touch \"$here/measuring\"; read -r line; touch \"$here/asked\"; exec sleep 1000");
+    let tardy = start(bench.tardy(&["run", "--out", "here"]));
+    wait_for(&bench.path("measuring"));
+    signal(&tardy, "INT");
+    wait_for(&bench.path("asked"));
+    signal(&tardy, "INT");
+    let ended = Ended::of(tardy.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(3), "no totals, so nothing was measured");
+    let manifest = manifest_of(&bench.path("here"));
+    assert_eq!(manifest["state"], "interrupted");
+    assert!(ended.stderr.contains("tardy restore"), "{}", ended.stderr);
+}
+
+#[test]
+fn bare_numbers_are_refused_as_usage() {
+    let ended = Bench::new().run(&["run", "--interval", "100"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("100us"), "{}", ended.stderr);
+}
+
+#[test]
+fn phases_reach_the_archive() {
+    let bench = ending_well(measuring());
+    bench.run(&["run", "--out", "here"]);
+    let run = archive::reader::Run::open(bench.path("here")).unwrap();
+    let phases: Vec<RunPhase> = run.phases.iter().map(|(phase, _)| *phase).collect();
+    assert_eq!(phases, [RunPhase::Prepare, RunPhase::Measure, RunPhase::Collect, RunPhase::Restore]);
+}
+
+fn start(mut command: Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+fn wait_for(path: &Path) {
+    for _ in 0..6000 {
+        if path.exists() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{} did not appear in a minute", path.display());
+}
