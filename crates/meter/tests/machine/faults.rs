@@ -1,0 +1,297 @@
+//! Whatever happens to a run, the machine is put back and the host is told.
+//!
+//! These tests change real settings of the machine they run on and set them back; they need root.
+
+use crate::process::{Meter, is_root, short, traced};
+use archive::message::{Ending, LoadReport, Message, RunPhase, Severity};
+use archive::settings::{LoadRequest, RunSettings, SettingChange};
+use archive::spike::SpikeReason;
+use rustix::process::Signal;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Tests that look at global settings or at everybody's trace instances must not overlap.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+fn instances() -> Vec<String> {
+    // The meter mounts tracefs for itself alone where nobody has; then there is nothing to see from here.
+    let names = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
+    names
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with("tardy-"))
+        .collect()
+}
+
+fn instances_of(pid: u32) -> Vec<String> {
+    instances().into_iter().filter(|name| name.starts_with(&format!("tardy-{pid}-"))).collect()
+}
+
+/// Sets an odd value for the test and the old one back at its end.
+struct OddRuntime(String);
+
+impl OddRuntime {
+    fn set() -> Self {
+        let before = fs::read_to_string(RT_RUNTIME).unwrap();
+        fs::write(RT_RUNTIME, "951001").unwrap();
+        Self(before)
+    }
+}
+
+impl Drop for OddRuntime {
+    fn drop(&mut self) {
+        let _ = fs::write(RT_RUNTIME, self.0.trim());
+    }
+}
+
+fn runtime() -> String {
+    fs::read_to_string(RT_RUNTIME).unwrap().trim().to_owned()
+}
+
+fn with_changed_runtime(settings: RunSettings) -> RunSettings {
+    let change = SettingChange { path: RT_RUNTIME.into(), value: "960000".into() };
+    RunSettings { settings: vec![change], ..settings }
+}
+
+fn restore(state: &Path) -> String {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_tardy-meter")).arg("restore").env("TARDY_STATE_DIR", state).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_killed_meter_is_repaired_by_restore() {
+    if !is_root() {
+        return eprintln!("skipped: needs root");
+    }
+    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _odd = OddRuntime::set();
+    let state = tempfile::tempdir().unwrap();
+    let mut meter = Meter::start(&with_changed_runtime(traced(30_000)), state.path());
+    let pid = meter.child.id();
+    meter.read_until(RunPhase::Measure);
+    assert_eq!(runtime(), "960000");
+    meter.signal(Signal::KILL);
+    meter.finish();
+    assert_eq!(runtime(), "960000", "nobody restores after SIGKILL by itself");
+    let said = restore(state.path());
+    assert!(said.contains("sched_rt_runtime_us = 951001") && said.contains("trace instance"), "{said}");
+    assert_eq!(runtime(), "951001");
+    assert_eq!(instances_of(pid), Vec::<String>::new());
+    assert!(restore(state.path()).contains("nothing to restore"));
+}
+
+#[test]
+fn the_next_run_repairs_what_a_killed_one_left() {
+    if !is_root() {
+        return eprintln!("skipped: needs root");
+    }
+    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _odd = OddRuntime::set();
+    let state = tempfile::tempdir().unwrap();
+    let mut meter = Meter::start(&with_changed_runtime(short(30_000)), state.path());
+    meter.read_until(RunPhase::Measure);
+    meter.signal(Signal::KILL);
+    meter.finish();
+    let finished = Meter::start(&short(50), state.path()).finish();
+    assert!(finished.problems(Severity::Notice).iter().any(|problem| problem.contains("killed meter")));
+    assert_eq!(runtime(), "951001");
+}
+
+#[test]
+fn a_signal_or_a_lost_link_ends_the_run_and_restores() {
+    if !is_root() {
+        return eprintln!("skipped: needs root");
+    }
+    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _odd = OddRuntime::set();
+    type Hit = fn(&mut Meter);
+    let cases: [(&str, Hit, Ending); 4] = [
+        ("SIGINT", |meter| meter.signal(Signal::INT), Ending::Stopped),
+        ("SIGTERM", |meter| meter.signal(Signal::TERM), Ending::Stopped),
+        (
+            "stop line",
+            |meter| std::io::Write::write_all(meter.input.as_mut().unwrap(), b"stop\n").unwrap(),
+            Ending::Stopped,
+        ),
+        ("end of input", |meter| drop(meter.input.take()), Ending::LinkLost),
+    ];
+    for (name, hit, ending) in cases {
+        let state = tempfile::tempdir().unwrap();
+        let mut meter = Meter::start(&with_changed_runtime(traced(30_000)), state.path());
+        let pid = meter.child.id();
+        meter.read_until(RunPhase::Measure);
+        std::thread::sleep(Duration::from_millis(100));
+        hit(&mut meter);
+        let finished = meter.finish();
+        assert_eq!(finished.ending(), Some(ending), "{name}");
+        assert!(finished.totals().iter().all(|totals| totals.cycles > 0), "{name}: what was measured is sent");
+        assert_eq!(runtime(), "951001", "{name}");
+        assert_eq!(instances_of(pid), Vec::<String>::new(), "{name}");
+        assert_eq!(fs::read_dir(state.path().join("journal")).unwrap().count(), 0, "{name}: no journal is left");
+    }
+}
+
+#[test]
+fn a_host_that_vanishes_with_its_pipe_restores_too() {
+    if !is_root() {
+        return eprintln!("skipped: needs root");
+    }
+    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _odd = OddRuntime::set();
+    let state = tempfile::tempdir().unwrap();
+    let settings = serde_json::to_string(&with_changed_runtime(short(30_000))).unwrap();
+    // `head` closes the pipe after a few bytes while the input stays open: the meter notices by writing.
+    let script = format!(
+        "(echo '{settings}'; sleep 25) | {} measure | head -c 5000 > /dev/null",
+        env!("CARGO_BIN_EXE_tardy-meter")
+    );
+    let mut shell = Command::new("sh")
+        .args(["-c", &script])
+        .env("TARDY_STATE_DIR", state.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let changed = wait_for(|| runtime() == "960000");
+    let restored = wait_for(|| runtime() == "951001");
+    let _ = shell.kill();
+    let _ = shell.wait();
+    assert!(changed && restored);
+}
+
+fn wait_for(condition: impl Fn() -> bool) -> bool {
+    (0..400).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        condition()
+    })
+}
+
+#[test]
+fn a_stop_of_200_ms_shows_as_a_spike_and_as_missed_periods() {
+    let state = tempfile::tempdir().unwrap();
+    let policy = if is_root() { archive::settings::Policy::Fifo } else { archive::settings::Policy::Other };
+    let mut meter = Meter::start(&RunSettings { policy, ..short(1500) }, state.path());
+    meter.read_until(RunPhase::Measure);
+    std::thread::sleep(Duration::from_millis(300));
+    meter.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_millis(200));
+    meter.signal(Signal::CONT);
+    for totals in meter.finish().totals() {
+        assert!(totals.latency_ns_max.unwrap() >= 195_000_000, "{totals:?}");
+        assert!(totals.missed_periods >= 195, "{totals:?}");
+        assert_eq!(totals.cycles + totals.missed_periods, 1500, "every period is a sample or counted as missed");
+    }
+}
+
+#[test]
+fn another_tracer_is_refused_by_name_unless_told_otherwise() {
+    if !is_root() || !Path::new("/sys/kernel/tracing/instances").exists() {
+        return eprintln!("skipped: needs root and a mounted tracefs");
+    }
+    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let foreign = format!("/sys/kernel/tracing/instances/foreign-{}", std::process::id());
+    fs::create_dir(&foreign).unwrap();
+    fs::write(format!("{foreign}/events/sched/sched_wakeup/enable"), "1").unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let refused = Meter::start(&traced(100), state.path()).finish();
+    let mut beside = traced(100);
+    beside.trace.beside_others = true;
+    let allowed = Meter::start(&beside, state.path()).finish();
+    fs::remove_dir(&foreign).unwrap();
+    assert_eq!(refused.ending(), Some(Ending::Failed));
+    assert_eq!(refused.status.code(), Some(3));
+    let problem = refused.problems(Severity::Invalid).join("\n");
+    assert!(
+        problem.contains("sched_wakeup") && problem.contains("foreign-") && problem.contains("--beside-others"),
+        "{problem}"
+    );
+    assert_eq!(allowed.ending(), Some(Ending::Complete));
+    assert!(allowed.problems(Severity::Degraded).iter().any(|problem| problem.contains("another tool is tracing")));
+}
+
+#[test]
+fn a_missing_or_read_only_tracefs_is_named_and_the_numbers_stand() {
+    if !is_root() {
+        return eprintln!("skipped: needs root");
+    }
+    let hide = |how: &str| {
+        let script = format!("{how} && exec {} \"$@\"", env!("CARGO_BIN_EXE_tardy-meter"));
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", &script, "sh"]);
+        command
+    };
+    let state = tempfile::tempdir().unwrap();
+    let empty = "mount -t tmpfs none /sys/kernel && mkdir -p /sys/kernel/debug";
+    let finished = Meter::start_as(hide(empty), &traced(100), state.path()).finish();
+    let problems = finished.problems(Severity::Degraded).join("\n");
+    assert_eq!(finished.ending(), Some(Ending::Complete), "{problems}");
+    assert!(problems.contains("mount -t tracefs"), "{problems}");
+
+    let read_only = "(mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing) && mount -o remount,bind,ro /sys/kernel/tracing";
+    let finished = Meter::start_as(hide(read_only), &traced(100), state.path()).finish();
+    let problems = finished.problems(Severity::Degraded).join("\n");
+    assert_eq!(finished.ending(), Some(Ending::Complete), "{problems}");
+    assert!(problems.contains("read-only"), "{problems}");
+}
+
+#[test]
+fn a_load_that_dies_makes_the_run_invalid() {
+    let state = tempfile::tempdir().unwrap();
+    let policy = if is_root() { archive::settings::Policy::Fifo } else { archive::settings::Policy::Other };
+    let loads = vec![LoadRequest::Command { line: "sleep 0.3; exit 7".into() }];
+    let finished = Meter::start(&RunSettings { loads, policy, ..short(3000) }, state.path()).finish();
+    let problems = finished.problems(Severity::Invalid).join("\n");
+    assert!(problems.contains("sleep 0.3; exit 7"), "{problems}");
+    let reports: Vec<&LoadReport> = finished
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::Loads(reports) => reports.last(),
+            _ => None,
+        })
+        .collect();
+    assert!(reports.last().is_some_and(|report| !report.alive));
+}
+
+#[test]
+fn an_unknown_load_fails_before_anything_is_measured() {
+    let state = tempfile::tempdir().unwrap();
+    let loads = vec![LoadRequest::Builtin { name: "nonsense".into(), workers: 0 }];
+    let finished = Meter::start(&RunSettings { loads, ..short(100) }, state.path()).finish();
+    assert_eq!(finished.ending(), Some(Ending::Failed));
+    assert!(finished.problems(Severity::Invalid).join("\n").contains("messaging"), "the known ones are listed");
+}
+
+#[test]
+fn small_buffers_under_load_show_what_they_overwrote_and_the_largest_spike_stays() {
+    if !is_root() {
+        return eprintln!("skipped: needs root");
+    }
+    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let state = tempfile::tempdir().unwrap();
+    let mut settings = traced(2500);
+    settings.trace.buffer_kb_per_cpu = 64;
+    settings.trace.snapshots_max = 2;
+    settings.loads = vec![LoadRequest::Builtin { name: "messaging".into(), workers: 1 }];
+    let finished = Meter::start(&settings, state.path()).finish();
+    let dropped: Vec<u32> = finished
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::SpikeDropped { number, .. } => Some(*number),
+            _ => None,
+        })
+        .collect();
+    let kept: Vec<_> = finished.spikes().into_iter().filter(|spike| !dropped.contains(&spike.number)).collect();
+    let ordinary = kept.iter().filter(|spike| spike.reason == SpikeReason::Control).count();
+    assert!(kept.len() - ordinary <= 2, "{} kept", kept.len());
+    let snapshots = || kept.iter().filter_map(|spike| spike.snapshot.as_ref());
+    assert!(snapshots().any(|snapshot| snapshot.coverage.iter().any(|coverage| coverage.overwritten > 0)));
+    let worst = finished.totals().iter().filter_map(|totals| totals.latency_ns_max).max();
+    assert_eq!(kept.iter().map(|spike| spike.sample.latency_ns).max(), worst, "the largest spike of the run was kept");
+}

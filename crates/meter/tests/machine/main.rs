@@ -1,0 +1,5 @@
+//! The meter as a process on a real machine: what it measures, and what it leaves behind.
+
+mod faults;
+mod measuring;
+mod process;
