@@ -1,0 +1,77 @@
+# `make` alone lists the targets. Every target that others hang on says what it is for behind its name.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+MUSL := x86_64-unknown-linux-musl
+METER := dist/bin/tardy-meter
+TARDY := dist/bin/tardy
+UI := ui/dist/report.html
+UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
+RUST_SOURCES := $(shell find crates -name target -prune -o -type f -print) Cargo.toml Cargo.lock
+DEMO_SECONDS ?= 30
+
+.PHONY: help demo build test bench deps fmt lint ui test-rust test-ui fuzz clean
+
+help: ## list the targets
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
+	  while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
+
+demo: deps build ## install what is missing, build, measure 30 s under load, say where the report is
+	@rm -rf runs/demo
+	$(TARDY) run --duration $(DEMO_SECONDS)s --load messaging --out runs/demo || [ $$? = 1 ]
+	$(TARDY) report runs/demo
+	@echo
+	@echo "Open runs/demo/report.html in a browser."
+
+build: $(TARDY) $(METER) ## leave dist/bin/tardy and the static dist/bin/tardy-meter
+
+test: lint build test-ui test-rust ## everything that continuous integration runs
+
+bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserted
+	bench/run
+
+deps: ## install what the other targets need (Debian packages, the musl target, npm packages)
+	packaging/install-dependencies
+
+fmt: ## format the Rust code
+	cargo fmt --all
+
+lint: $(UI) ## formatting, clippy, types
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	cd ui && npm run --silent check
+
+ui: $(UI) ## build the report's page
+
+test-rust: $(UI) $(METER)
+	cargo test --workspace --all-features
+
+test-ui: $(UI)
+	cd ui && npm test --silent
+
+fuzz: ## give every fuzz target a minute (needs cargo-fuzz and a nightly toolchain)
+	for target in $$(cd crates/ftrace && cargo +nightly fuzz list); do \
+	  (cd crates/ftrace && cargo +nightly fuzz run "$$target" -- -max_total_time=60); done
+
+clean: ## remove everything that was built
+	rm -rf target dist ui/dist ui/node_modules
+
+ui/node_modules: ui/package-lock.json
+	cd ui && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+$(UI): $(UI_SOURCES) | ui/node_modules
+	cd ui && npm run --silent build
+	@touch $@
+
+$(METER): $(RUST_SOURCES)
+	cargo build --release --package meter --target $(MUSL)
+	@mkdir -p dist/bin
+	install -m 755 target/$(MUSL)/release/tardy-meter $@
+
+$(TARDY): $(RUST_SOURCES) $(UI)
+	cargo build --release --package app
+	@mkdir -p dist/bin
+	install -m 755 target/release/tardy $@
