@@ -143,6 +143,13 @@ impl<'c> Case<'c> {
         (!name.is_empty() && name != "none").then_some(name)
     }
 
+    /// Steal time as a line of evidence.
+    pub fn steal_line(&self) -> Option<String> {
+        let steal_ns = self.input.spike.snapshot.as_ref()?.steal_ns?;
+        let steal = duration(i64::try_from(steal_ns).unwrap_or(i64::MAX));
+        Some(format!("steal time since the snapshot before: {steal} (in steps of 10 ms)"))
+    }
+
     pub fn bare_metal(&self) -> bool {
         self.input.environment.is_some_and(|environment| environment.virtualisation.as_deref() == Some("none"))
     }

@@ -212,6 +212,10 @@ impl Event<'_> {
         self.flags & (flag::NEED_RESCHED | flag::PREEMPT_RESCHED) != 0
     }
 
+    pub fn is_interrupt_entry(&self) -> bool {
+        matches!(self.what, What::VectorEntry { .. } | What::IrqEntry { .. })
+    }
+
     pub fn preempt_off(&self) -> bool {
         self.depth & 0x0f != 0
     }

@@ -16,7 +16,7 @@ pub fn line(event: &Event, due_ns: i64, names: &Names) -> String {
         event.cpu,
         flags(event),
         thread(event.tid, names),
-        what(event.what, names)
+        what(event, names)
     )
 }
 
@@ -46,9 +46,9 @@ fn flags(event: &Event) -> String {
     }
 }
 
-fn what(what: What, names: &Names) -> String {
+fn what(event: &Event, names: &Names) -> String {
     let function = |address: u64| names.function(address);
-    match what {
+    match event.what {
         What::Switch { prev, prev_prio, prev_state, next, next_prio } => format!(
             "switch from {} (prio {prev_prio}, {}) to {} (prio {next_prio})",
             thread(prev, names),
@@ -88,8 +88,8 @@ fn what(what: What, names: &Names) -> String {
         What::Nmi { handler, delta_ns } => format!("nmi handler {} took {delta_ns} ns", function(handler)),
         What::PageFault { user: true, address } => format!("page fault of user code at {address:#x}"),
         What::PageFault { user: false, address } => format!("page fault of kernel code at {address:#x}"),
-        What::Marker => "trace marker".into(),
-        What::Other => "another event".into(),
+        What::Marker => format!("marker: {}", names.text(event.cpu, event.ts_ns).unwrap_or("").trim()),
+        What::Other => names.text(event.cpu, event.ts_ns).unwrap_or("another event").to_owned(),
     }
 }
 

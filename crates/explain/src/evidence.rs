@@ -1,27 +1,30 @@
-//! The window as text: every event in order of time, phase boundaries between them.
+//! The window as text: every event in order of time, and between them the phases and who holds the CPU from there on.
 
 use crate::event_line::{line, relative};
+use crate::holder::Household;
+use crate::ledger::Piece;
 use crate::scene::Scene;
-use crate::span::Span;
 
-pub fn lines(scene: &Scene, spans: &[Span]) -> Vec<String> {
+pub fn lines(scene: &Scene, pieces: &[Piece], household: &Household) -> Vec<String> {
     let due_ns = scene.window.due_ns;
     let mut marks: Vec<(i64, String)> = Vec::new();
-    let mut last = None;
-    for span in spans {
-        if last != Some(span.phase) {
-            let text =
-                format!("{:>14} ---- {} on CPU {}", relative(span.start_ns, due_ns), span.phase.title(), span.cpu);
-            marks.push((span.start_ns, text));
+    let mut phase = None;
+    for piece in pieces {
+        let at = relative(piece.start_ns, due_ns);
+        if phase != Some(piece.phase) {
+            marks.push((piece.start_ns, format!("{at:>14} ---- {} on CPU {}", piece.phase.title(), piece.cpu)));
+            phase = Some(piece.phase);
         }
-        last = Some(span.phase);
+        let kind = piece.answer.kind(household, &scene.names);
+        let name = piece.answer.name(&scene.names);
+        marks.push((piece.start_ns, format!("{:>14}      {} ns: {kind:?} {name}", "", piece.ns())));
     }
     marks.push((scene.window.seen_ns, format!("{:>14} ---- seen", relative(scene.window.seen_ns, due_ns))));
     let mut marks = marks.into_iter().peekable();
     let mut lines = Vec::new();
     for event in scene.events_by_time() {
-        // The event that begins a phase is the first of it.
-        while let Some((_, mark)) = marks.next_if(|(ts_ns, _)| *ts_ns <= event.ts_ns) {
+        // What begins with an event is said after it.
+        while let Some((_, mark)) = marks.next_if(|(ts_ns, _)| *ts_ns < event.ts_ns) {
             lines.push(mark);
         }
         lines.push(line(&event, due_ns, &scene.names));

@@ -91,14 +91,17 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
     }
 }
 
-/// The events of the window as lines, with the phase boundaries marked in between; times are relative to due.
-/// Empty when there is no trace.
+/// The events of the window as lines, with the phases and the ledger's stretches between them; times are relative to
+/// due. Empty when there is no trace.
 pub fn evidence_window(input: &SpikeInput) -> Vec<String> {
     let Some(window) = Window::of(input.spike, input.interval_ns) else { return Vec::new() };
     let opened = Opened::new(input.trace, window);
     let scene = opened.scene(input.spike, window);
+    if !opened.has_records() {
+        return Vec::new();
+    }
     let understood = Understood::of(input, &scene);
-    evidence::lines(&scene, &understood.spans)
+    evidence::lines(&scene, &understood.pieces, &understood.household)
 }
 
 /// The parts every view of a scene starts from.
@@ -106,6 +109,7 @@ struct Understood {
     anchors: Anchors,
     household: Household,
     spans: Vec<span::Span>,
+    pieces: Vec<ledger::Piece>,
 }
 
 impl Understood {
@@ -126,13 +130,13 @@ impl Understood {
             previous_seen_ns: input.spike.previous_seen_ns,
         };
         let spans = span::cut(&anchors, scene.window, circumstances);
-        Self { anchors, household, spans }
+        let pieces = silence::attribute(ledger::pieces(&spans, scene), scene);
+        Self { anchors, household, spans, pieces }
     }
 }
 
 fn explain_scene(input: &SpikeInput, scene: &Scene) -> Explanation {
-    let Understood { anchors, household, spans } = Understood::of(input, scene);
-    let pieces = silence::attribute(ledger::pieces(&spans, scene), scene);
+    let Understood { anchors, household, spans, pieces } = Understood::of(input, scene);
     let mut case = Case {
         input,
         scene,
@@ -153,7 +157,7 @@ fn explain_scene(input: &SpikeInput, scene: &Scene) -> Explanation {
         phases: ledger::phases(&pieces, &household, &scene.names),
         findings: verdict.findings,
         spans: picture::phase_spans(&spans, scene.window.due_ns),
-        lanes: picture::lanes(scene, &household),
+        lanes: picture::lanes(scene, &pieces, &household),
         caveats,
     }
 }

@@ -19,6 +19,8 @@ pub struct Names {
     tasks: HashMap<i32, TaskName>,
     irqs: HashMap<i32, String>,
     functions: HashMap<u64, String>,
+    /// By CPU and time.
+    texts: HashMap<(u32, i64), String>,
 }
 
 impl Names {
@@ -99,9 +101,13 @@ impl Names {
         self.functions.get(&address).map(String::as_str)
     }
 
-    #[cfg(test)]
-    pub fn name_function(&mut self, address: u64, name: &str) {
-        self.functions.insert(address, name.to_owned());
+    /// Keeps the text of an event that has no words of its own.
+    pub fn learn_text(&mut self, cpu: u32, ts_ns: i64, text: String) {
+        self.texts.insert((cpu, ts_ns), text);
+    }
+
+    pub fn text(&self, cpu: u32, ts_ns: i64) -> Option<&str> {
+        self.texts.get(&(cpu, ts_ns)).map(String::as_str)
     }
 }
 

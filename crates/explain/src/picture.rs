@@ -1,37 +1,49 @@
 //! The picture of a wake-up: what each CPU did, coarse enough to draw.
 
 use crate::holder::Household;
-use crate::scene::Scene;
+use crate::ledger::{Answer, Piece};
+use crate::scene::{CpuStory, Scene};
 use crate::span::Span;
 use archive::explanation::{Lane, PhaseSpan, Segment};
 
 /// Segments a CPU; more cannot be told apart on a screen.
 const SEGMENTS_MAX: usize = 400;
 
-pub fn lanes(scene: &Scene, household: &Household) -> Vec<Lane> {
+/// Every CPU over the window; on the way of the wake-up the stretches of its ledger, so that silence is seen.
+pub fn lanes(scene: &Scene, pieces: &[Piece], household: &Household) -> Vec<Lane> {
+    scene.cpus.iter().map(|story| lane(story, scene, pieces, household)).collect()
+}
+
+fn lane(story: &CpuStory, scene: &Scene, pieces: &[Piece], household: &Household) -> Lane {
+    let silent = |piece: &&Piece| piece.cpu == story.cpu && !matches!(piece.answer, Answer::Held(_));
+    let mut silences = pieces.iter().filter(silent).peekable();
+    let mut stretches: Vec<(i64, i64, Answer)> = Vec::new();
+    for interval in &story.intervals {
+        let mut cursor_ns = interval.start_ns;
+        while let Some(silence) = silences.peek() {
+            let start_ns = silence.start_ns.max(cursor_ns);
+            let end_ns = silence.end_ns.min(interval.end_ns);
+            if start_ns < end_ns {
+                stretches.push((cursor_ns, start_ns, Answer::Held(interval.holder)));
+                stretches.push((start_ns, end_ns, silence.answer));
+                cursor_ns = end_ns;
+            }
+            if silence.end_ns > interval.end_ns {
+                break;
+            }
+            silences.next();
+        }
+        stretches.push((cursor_ns, interval.end_ns, Answer::Held(interval.holder)));
+    }
+    stretches.retain(|(start_ns, end_ns, _)| start_ns < end_ns);
     let due_ns = scene.window.due_ns;
-    let lane = |story: &crate::scene::CpuStory| {
-        let stretches: Vec<(i64, i64, usize)> = story
-            .intervals
-            .iter()
-            .enumerate()
-            .map(|(index, interval)| (interval.start_ns, interval.end_ns, index))
-            .collect();
-        let segments = coarsen(stretches, |a, b| story.intervals[a].holder == story.intervals[b].holder)
-            .into_iter()
-            .map(|(start_ns, end_ns, index)| {
-                let holder = story.intervals[index].holder;
-                Segment {
-                    start_ns: start_ns - due_ns,
-                    end_ns: end_ns - due_ns,
-                    kind: household.kind(holder, &scene.names),
-                    name: holder.name(&scene.names),
-                }
-            })
-            .collect();
-        Lane { cpu: story.cpu, segments }
-    };
-    scene.cpus.iter().map(lane).collect()
+    let segments = coarsen(stretches).into_iter().map(|(start_ns, end_ns, answer)| Segment {
+        start_ns: start_ns - due_ns,
+        end_ns: end_ns - due_ns,
+        kind: answer.kind(household, &scene.names),
+        name: answer.name(&scene.names),
+    });
+    Lane { cpu: story.cpu, segments: segments.collect() }
 }
 
 /// Neighbouring spans of one phase become one.
@@ -48,7 +60,7 @@ pub fn phase_spans(spans: &[Span], due_ns: i64) -> Vec<PhaseSpan> {
 }
 
 /// Lets the neighbour before them swallow the shortest stretches until few enough are left.
-fn coarsen(stretches: Vec<(i64, i64, usize)>, same: impl Fn(usize, usize) -> bool) -> Vec<(i64, i64, usize)> {
+fn coarsen<A: Copy + PartialEq>(stretches: Vec<(i64, i64, A)>) -> Vec<(i64, i64, A)> {
     if stretches.len() <= SEGMENTS_MAX {
         return stretches;
     }
@@ -58,15 +70,15 @@ fn coarsen(stretches: Vec<(i64, i64, usize)>, same: impl Fn(usize, usize) -> boo
     // As many of exactly the limit as there is room for beside the longer ones.
     let longer = stretches.iter().filter(|(start, end, _)| end - start > limit_ns).count();
     let mut equal_left = SEGMENTS_MAX - longer;
-    let mut kept: Vec<(i64, i64, usize)> = Vec::with_capacity(SEGMENTS_MAX);
-    for (start, end, holder) in stretches {
+    let mut kept: Vec<(i64, i64, A)> = Vec::with_capacity(SEGMENTS_MAX);
+    for (start, end, answer) in stretches {
         let equal = end - start == limit_ns && equal_left > 0;
         let keep = end - start > limit_ns || equal;
         match kept.last_mut() {
-            Some(last) if last.1 == start && (!keep || same(last.2, holder)) => last.1 = end,
+            Some(last) if last.1 == start && (!keep || last.2 == answer) => last.1 = end,
             _ if keep => {
                 equal_left -= usize::from(equal);
-                kept.push((start, end, holder));
+                kept.push((start, end, answer));
             }
             _ => {}
         }
@@ -87,16 +99,17 @@ mod tests {
             stretches.push((cursor, cursor + length, index));
             cursor += length;
         }
-        let kept = coarsen(stretches, |_, _| false);
-        assert_eq!(kept.len(), 200);
+        let kept = coarsen(stretches);
+        assert!(kept.len() <= SEGMENTS_MAX);
+        assert_eq!(kept.iter().filter(|(_, _, index)| index % 10 == 0).count(), 200);
         assert!(kept.windows(2).all(|pair| pair[0].1 == pair[1].0));
-        assert_eq!((kept[0].0, kept[199].1), (0, cursor));
+        assert_eq!((kept[0].0, kept[kept.len() - 1].1), (0, cursor));
     }
 
     #[test]
     fn equal_lengths_stay_within_the_limit() {
         let stretches: Vec<_> =
             (0..5000usize).map(|index| (index as i64 * 10, index as i64 * 10 + 10, index)).collect();
-        assert!(coarsen(stretches, |_, _| false).len() <= SEGMENTS_MAX);
+        assert!(coarsen(stretches).len() <= SEGMENTS_MAX);
     }
 }

@@ -1,12 +1,17 @@
 //! From the bytes of a trace.dat to a [`Scene`].
 
 use crate::decode::Decoder;
+use crate::event::{Event, What};
 use crate::names::Names;
 use crate::scene::{Covered, CpuStory, Moment, Scene};
 use crate::window::Window;
 use archive::spike::{Coverage, Snapshot, Spike};
 use ftrace::page::GapKind;
-use ftrace::trace_dat::{CpuRecords, TraceFile, TraceItem};
+use ftrace::print_fmt::EventPrinter;
+use ftrace::trace_dat::{CpuRecords, Record, TraceFile, TraceItem};
+
+/// Events without words of their own that are printed; a window with more is nobody's reading.
+const PRINTED_MAX: usize = 20_000;
 
 /// A snapshot opened for one wake-up.
 #[derive(Debug)]
@@ -59,10 +64,37 @@ impl<'a> Opened<'a> {
         }
         cpus.sort_by_key(|story| story.cpu);
         let mut scene = Scene { window, cpus, names, caveats };
+        self.print_other_events(&mut scene);
         let tids = scene.tids();
         scene.names.learn_from_command_lines(tids.into_iter(), metadata);
         self.say_limits(&mut scene, spike);
         scene
+    }
+
+    /// Events that are only shown, as the kernel words them.
+    fn print_other_events(&self, scene: &mut Scene<'_>) {
+        let mut printer = EventPrinter::new(&self.file.metadata);
+        let wordless = |event: &&Event| matches!(event.what, What::Other | What::Marker);
+        for event in scene.cpus.iter().flat_map(|story| &story.events).filter(wordless).take(PRINTED_MAX) {
+            let record = Record {
+                cpu: event.cpu,
+                ts_ns: event.ts_ns as u64,
+                id: event.id,
+                common_flags: event.flags,
+                common_preempt_count: event.depth,
+                common_pid: event.tid,
+                payload: event.payload,
+            };
+            let mut text = String::new();
+            if event.what == What::Other
+                && let Some(name) = printer.name(&record)
+            {
+                text.push_str(name);
+                text.push(' ');
+            }
+            printer.print(&record, &mut text);
+            scene.names.learn_text(event.cpu, event.ts_ns, text.trim_end().to_owned());
+        }
     }
 
     /// For which stretch the buffer of a CPU is known to hold all events.

@@ -84,12 +84,16 @@ impl Replay {
     /// Takes the next event of the CPU. One that claims to be earlier than its predecessor happens with it.
     #[inline]
     pub fn feed(&mut self, event: &Event) {
-        if !self.known {
+        let continues = self.known;
+        if !continues {
             self.cursor_ns = self.cursor_ns.min(event.ts_ns);
             self.deduce(event);
         }
         let ts_ns = event.ts_ns.max(self.cursor_ns);
         self.heal(event);
+        if continues {
+            self.observe(ts_ns);
+        }
         self.advance(ts_ns, event.what);
         self.apply(event);
     }
@@ -124,17 +128,23 @@ impl Replay {
         }
     }
 
-    /// Closes the interval that ends at `ts_ns`; an NMI says only afterwards how much of it was its own.
+    /// Counts the stretch between two events of a busy CPU, outside the wake-up.
     #[inline]
-    fn advance(&mut self, ts_ns: i64, what: What) {
-        let holder = self.holder();
+    fn observe(&mut self, ts_ns: i64) {
         let start_ns = self.cursor_ns;
-        if !holder.is_idle() && (ts_ns <= self.window.due_ns || start_ns >= self.window.seen_ns) {
+        if !self.holder().is_idle() && (ts_ns <= self.window.due_ns || start_ns >= self.window.seen_ns) {
             let quiet_ns = ts_ns.saturating_sub(start_ns);
             self.activity.events += 1;
             self.activity.busy_ns = self.activity.busy_ns.saturating_add(quiet_ns);
             self.activity.quiet_ns_max = self.activity.quiet_ns_max.max(quiet_ns);
         }
+    }
+
+    /// Closes the interval that ends at `ts_ns`; an NMI says only afterwards how much of it was its own.
+    #[inline]
+    fn advance(&mut self, ts_ns: i64, what: What) {
+        let holder = self.holder();
+        let start_ns = self.cursor_ns;
         if let What::Nmi { handler, delta_ns } = what {
             let nmi_ns = ts_ns.saturating_sub(delta_ns.max(0)).max(start_ns);
             self.push(start_ns, nmi_ns, holder);

@@ -5,6 +5,9 @@ use crate::event::What;
 use crate::holder::Holder;
 use archive::explanation::{Confidence, PhaseName};
 
+/// A shorter delay may be a short masked section of the kernel's entry code.
+const PREEMPTIBLE_NS_MIN: i64 = 50_000;
+
 pub fn look(case: &Case) -> Option<Claim> {
     let pieces =
         case.claim(|piece| piece.phase == PhaseName::TimerDelay && matches!(held(piece), Some(Holder::Task { .. })))?;
@@ -34,17 +37,41 @@ pub fn look(case: &Case) -> Option<Claim> {
                 .into(),
         });
     }
-    let host = case
-        .virtualised()
-        .map_or_else(|| "a hypervisor, if there is one,".into(), |name| format!("the hypervisor ({name})"));
+    let entry = case.anchors.interrupt.and_then(|anchor| {
+        case.event(|event| event.cpu == anchor.cpu && event.ts_ns == anchor.ts_ns && event.is_interrupt_entry())
+    });
+    // Locks that mask interrupts disable preemption too, until after they are enabled again.
+    let preemptible = counts_preemption(case) && entry.is_some_and(|entry| !entry.preempt_off());
+    let host = case.virtualised();
+    if let Some(host) = host
+        && preemptible
+        && case.ns(&pieces) >= PREEMPTIBLE_NS_MIN
+    {
+        return Some(Claim {
+            confidence: Confidence::Likely,
+            sentence: format!(
+                "the timer interrupt came late while {who} ran ({share}): it held no lock that masks interrupts, so the hypervisor ({host}) did not run this CPU"
+            ),
+            evidence: vec!["preemption was enabled where the interrupt came in".into()],
+            confirm: "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU".into(),
+            fix: "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment".into(),
+            pieces,
+        });
+    }
+    let host = host.map_or_else(|| "a hypervisor, if there is one,".into(), |name| format!("the hypervisor ({name})"));
     Some(Claim {
-        pieces,
         confidence: Confidence::Hint,
         sentence: format!(
             "the timer interrupt came late while {who} ran ({share}): either it had interrupts masked or {host} delivered the interrupt late; the trace cannot tell"
         ),
-        evidence: Vec::new(),
+        evidence: case.steal_line().into_iter().collect(),
         confirm,
         fix: "compare with a run without load: a delay that stays is the hypervisor's".into(),
+        pieces,
     })
+}
+
+/// Whether this kernel counts preemption at all: one without CONFIG_PREEMPT_COUNT shows 0 everywhere.
+fn counts_preemption(case: &Case) -> bool {
+    case.scene.cpus.iter().flat_map(|story| &story.events).any(|event| event.preempt_off())
 }

@@ -1,6 +1,6 @@
 //! Time in which the kernel was provably not executed: the hypervisor or the firmware had the CPU.
 
-use crate::case::{Case, Claim, duration};
+use crate::case::{Case, Claim};
 use crate::ledger::Answer;
 use archive::explanation::Confidence;
 
@@ -11,11 +11,7 @@ pub fn look(case: &Case) -> Option<Claim> {
     let everywhere = all_ns * 2 > case.ns(&pieces);
     let share = case.share(&pieces);
     let steal_ns = case.input.spike.snapshot.as_ref().and_then(|snapshot| snapshot.steal_ns);
-    let mut evidence = Vec::new();
-    if let Some(steal_ns) = steal_ns {
-        evidence
-            .push(format!("steal time since the snapshot before: {} (in steps of 10 ms)", duration(steal_ns as i64)));
-    }
+    let evidence: Vec<String> = case.steal_line().into_iter().collect();
     let stolen = steal_ns.is_some_and(|steal_ns| steal_ns > 0);
     let (confidence, who) = match (case.virtualised(), stolen) {
         (Some(host), true) => {

@@ -1,0 +1,149 @@
+//! Every directory of `corpus/explain` is a case: `spike.json`, `trace.dat` and `expected.txt`; a made-up one has its events
+//! in `events.txt`, from which `trace.dat` is built. `UPDATE_GOLDEN=1` rewrites what is derived.
+
+use crate::trace_builder;
+use archive::environment::Environment;
+use archive::explanation::{Explanation, ExplanationStatus};
+use archive::spike::Spike;
+use explain::{SpikeInput, confidence_word, evidence_window, explain_spike};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Largest `trace.dat` a case may have.
+const TRACE_BYTES_MAX: usize = 60_000;
+
+/// Content of `spike.json`.
+#[derive(serde::Deserialize)]
+struct CaseFile {
+    spike: Spike,
+    median_ns: i64,
+    interval_ns: u64,
+    measuring_tids: Vec<(u32, i32)>,
+    #[serde(default)]
+    tool_tids: Vec<i32>,
+    environment: Option<Environment>,
+    #[serde(default)]
+    controls: Vec<Explanation>,
+}
+
+fn cases() -> Vec<PathBuf> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/explain");
+    let entries = std::fs::read_dir(&corpus).unwrap_or_else(|error| panic!("{}: {error}", corpus.display()));
+    let mut cases: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    cases.sort();
+    cases
+}
+
+/// Compares a derived file with what it should be, or rewrites it.
+fn check(path: &Path, derived: &[u8]) -> Result<(), String> {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path, derived).map_err(|error| format!("{}: {error}", path.display()))?;
+        return Ok(());
+    }
+    match std::fs::read(path) {
+        Ok(there) if there == derived => Ok(()),
+        Ok(there) => Err(format!("{} differs: {}", path.display(), first_difference(&there, derived))),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}
+
+fn first_difference(there: &[u8], derived: &[u8]) -> String {
+    let (there, derived) = (String::from_utf8_lossy(there), String::from_utf8_lossy(derived));
+    let mut pairs = there.lines().zip(derived.lines()).enumerate();
+    match pairs.find(|(_, (one, other))| one != other) {
+        Some((index, (one, other))) => format!("line {}:\n  there:   {one}\n  derived: {other}", index + 1),
+        None => "one is longer than the other".into(),
+    }
+}
+
+fn run(directory: &Path) -> Result<Explanation, String> {
+    let text = std::fs::read_to_string(directory.join("spike.json")).map_err(|error| format!("spike.json: {error}"))?;
+    let case: CaseFile = serde_json::from_str(&text).map_err(|error| format!("spike.json: {error}"))?;
+    if let Ok(events) = std::fs::read_to_string(directory.join("events.txt")) {
+        let lines = trace_builder::parse(&events, case.spike.sample.due_ns);
+        check(&directory.join("trace.dat"), &trace_builder::trace_dat(&lines))?;
+    }
+    let trace = std::fs::read(directory.join("trace.dat")).map_err(|error| format!("trace.dat: {error}"))?;
+    if trace.len() > TRACE_BYTES_MAX {
+        return Err(format!("trace.dat has {} bytes, more than {TRACE_BYTES_MAX}", trace.len()));
+    }
+    let input = SpikeInput {
+        spike: &case.spike,
+        trace: &trace,
+        median_ns: case.median_ns,
+        interval_ns: case.interval_ns,
+        measuring_tids: &case.measuring_tids,
+        tool_tids: &case.tool_tids,
+        environment: case.environment.as_ref(),
+        controls: &case.controls,
+    };
+    let explanation = explain_spike(&input);
+    check(&directory.join("expected.txt"), expected(&explanation, &evidence_window(&input)).as_bytes())?;
+    Ok(explanation)
+}
+
+fn expected(explanation: &Explanation, window: &[String]) -> String {
+    let mut text = String::new();
+    for line in window {
+        let _ = writeln!(text, "{line}");
+    }
+    let _ = writeln!(
+        text,
+        "\nlatency {} ns, median {} ns: {:?}",
+        explanation.latency_ns, explanation.median_ns, explanation.status
+    );
+    for phase in &explanation.phases {
+        let _ = writeln!(text, "{:>10} ns  {}", phase.ns, phase.name.title());
+        for owner in &phase.owners {
+            let _ = writeln!(text, "{:>16} ns  {:?} {}", owner.ns, owner.kind, owner.name);
+        }
+    }
+    for finding in &explanation.findings {
+        let (culprit, confidence) = (&finding.culprit, confidence_word(finding.confidence));
+        let _ = writeln!(text, "\n{culprit} ({confidence}, {} ns): {}", finding.ns, finding.sentence);
+        for line in &finding.evidence {
+            let _ = writeln!(text, "  {line}");
+        }
+        let _ = writeln!(text, "  confirm: {}\n  fix: {}", finding.confirm, finding.fix);
+    }
+    for caveat in &explanation.caveats {
+        let _ = writeln!(text, "caveat: {caveat}");
+    }
+    text
+}
+
+#[test]
+fn every_case_is_explained_as_expected() {
+    let cases = cases();
+    assert!(cases.len() >= 10, "the corpus is gone");
+    let failures: Vec<String> =
+        cases.iter().filter_map(|case| run(case).err().map(|why| format!("{}: {why}", case.display()))).collect();
+    assert!(failures.is_empty(), "{}\nUPDATE_GOLDEN=1 rewrites the files", failures.join("\n"));
+}
+
+#[test]
+fn every_ledger_of_the_corpus_adds_up() {
+    for case in cases() {
+        let explanation = run(&case).unwrap_or_else(|why| panic!("{}: {why}", case.display()));
+        crate::hostile::adds_up(&explanation, explanation.latency_ns);
+    }
+}
+
+/// A case called after a culprit must name that culprit first, and above a hint.
+#[test]
+fn cases_named_after_a_culprit_name_it_first() {
+    let ids: Vec<&str> = explain::culprits::CATALOGUE.iter().map(|culprit| culprit.id).collect();
+    let mut named = 0;
+    for case in cases() {
+        let name = case.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let Some(id) = ids.iter().find(|id| name == **id || name.starts_with(&format!("{id}--"))) else { continue };
+        let explanation = run(&case).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let first = explanation.findings.first().map(|finding| finding.culprit.as_str());
+        assert_eq!(first, Some(*id), "{name}");
+        if *id != "slow-return" {
+            assert_eq!(explanation.status, ExplanationStatus::Explained, "{name}");
+        }
+        named += 1;
+    }
+    assert!(named >= 10, "only {named} cases are named after a culprit");
+}

@@ -1,0 +1,5 @@
+//! Whole traces in, explanations out: the corpus with its expected findings, and hostile input.
+
+mod corpus;
+mod hostile;
+mod trace_builder;
