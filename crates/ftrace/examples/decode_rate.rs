@@ -1,6 +1,8 @@
 //! Measures decoding: `decode_rate FILE.dat [text]` merges all CPUs, counts every event by its number, and prints
 //! events per CPU second; with `text` it also prints each event's text into memory.
 
+#![allow(clippy::disallowed_methods, reason = "a program, not the pure half of the crate")]
+
 use std::error::Error;
 
 use ftrace::print_fmt::EventPrinter;

@@ -2,6 +2,8 @@
 //!
 //! The buffers are read once at the end, so they must hold everything; what did not fit is told per CPU.
 
+#![allow(clippy::disallowed_methods, reason = "a program, not the pure half of the crate")]
+
 use std::error::Error;
 use std::process::Command;
 

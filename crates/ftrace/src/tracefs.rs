@@ -2,6 +2,8 @@
 //!
 //! Nothing here touches the settings of the top-level buffer or of an instance somebody else made.
 
+#![allow(clippy::disallowed_methods, reason = "the half of this crate that does I/O")]
+
 mod capabilities;
 mod error;
 mod file;

@@ -1,6 +1,8 @@
 //! Against the running kernel: needs root and tracefs, and says so when it has to skip. Only instances of its own are
 //! touched. trace-cmd is the second opinion on what we wrote; without it the test is skipped, except in CI.
 
+#![allow(clippy::disallowed_methods, reason = "this test is about I/O")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -287,6 +289,65 @@ fn lost_events_are_counted_as_the_kernel_counts_them() {
     assert!(lost > 0);
     let overrun: u64 = cpus.iter().map(|&cpu| own.0.cpu_stats(cpu).unwrap().overrun).sum();
     assert_eq!((records + lost, lost), (4000, overrun));
+}
+
+#[test]
+fn reading_while_recording_gets_every_event_once_and_in_order() {
+    const MARKERS: usize = 5000;
+    let Some(own) = OwnInstance::new("busy") else { return };
+    own.0.set_clock("mono").unwrap();
+    own.0.set_buffer_size_kb(8192).unwrap();
+    // Events the filter turns down leave discarded records between ours.
+    own.0.set_event_filter("sched", "sched_switch", "prev_pid == -5").unwrap();
+    own.0.enable_event("sched", "sched_switch").unwrap();
+    let marker = own.0.open_marker().unwrap();
+    let mut readers: Vec<_> =
+        own.0.cpus().into_iter().map(|cpu| (cpu, own.0.open_raw(cpu).unwrap(), Vec::new())).collect();
+    let writer = std::thread::spawn(move || {
+        for number in 0..MARKERS {
+            std::io::Write::write_all(&mut &marker, number.to_string().as_bytes()).unwrap();
+            if number % 100 == 0 {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+    });
+    let mut done = false;
+    while !done {
+        // Asked before reading, so that the last round reads what was written last.
+        done = writer.is_finished();
+        for (_, reader, pages) in &mut readers {
+            reader.drain_into(pages, 1 << 20).unwrap();
+        }
+    }
+    writer.join().unwrap();
+    let layout = own.0.page_layout().unwrap();
+    let metadata = own.0.metadata::<&str>(&[]).unwrap().parse(ByteOrder::NATIVE);
+    let print = metadata.formats.find("ftrace", "print").unwrap().field("buf").unwrap();
+    let merged = Merged::new(readers.iter().map(|(cpu, _, pages)| CpuRecords::new(*cpu, pages, &layout)));
+    let numbers: Vec<usize> = merged
+        .map(|item| match item {
+            TraceItem::Record(record) => print.text(record.payload).unwrap().trim().parse().unwrap(),
+            TraceItem::Gap(gap) => panic!("{gap:?}"),
+        })
+        .collect();
+    assert!(numbers.into_iter().eq(0..MARKERS));
+}
+
+#[test]
+fn threads_can_be_left_out() {
+    let Some(own) = OwnInstance::new("notrace") else { return };
+    if !Tracefs::find().unwrap().capabilities().notrace_pids {
+        eprintln!("SKIPPED threads_can_be_left_out: this kernel has no set_event_notrace_pid");
+        return;
+    }
+    let pid = std::process::id() as i32;
+    own.0.set_notrace_pids(&[pid, 1]).unwrap();
+    let said = fs::read_to_string(own.0.path().join("set_event_notrace_pid")).unwrap();
+    let mut pids: Vec<i32> = said.lines().map(|line| line.trim().parse().unwrap()).collect();
+    pids.sort_unstable();
+    assert_eq!(pids, [1, pid]);
+    own.0.set_notrace_pids(&[]).unwrap();
+    assert_eq!(fs::read_to_string(own.0.path().join("set_event_notrace_pid")).unwrap().trim(), "");
 }
 
 #[test]

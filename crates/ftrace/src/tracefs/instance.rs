@@ -54,6 +54,12 @@ impl Instance {
         self.write("buffer_subbuf_size_kb", &size.to_string())
     }
 
+    /// How full a CPU's buffer must be before `poll` on its raw pages wakes up; reading sooner yields pages that are
+    /// hardly filled.
+    pub fn set_buffer_percent(&self, percent: u8) -> Result<(), TracefsError> {
+        self.write("buffer_percent", &percent.to_string())
+    }
+
     /// Starts or stops recording; events stay enabled.
     pub fn set_tracing_on(&self, on: bool) -> Result<(), TracefsError> {
         self.write("tracing_on", switch(on))
