@@ -30,6 +30,8 @@
 //! assert_eq!(switches_to(b"not a trace", 1), (0, 1));
 //! ```
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod byte_order;
 pub mod cmdlines;
 pub mod cpu_stats;
