@@ -28,12 +28,14 @@ pub struct Case<'c> {
 }
 
 /// What a culprit found: the pieces of the ledger it answers for, and its words.
-pub struct Claim {
+pub struct Claim<'c> {
     /// Indices into [`Case::pieces`].
     pub pieces: Vec<usize>,
     pub confidence: Confidence,
     pub sentence: String,
-    /// Trace lines and figures beyond those of the claimed stretches.
+    /// Events that show it, beyond those that begin and end the longest of the stretches.
+    pub events: Vec<Event<'c>>,
+    /// Figures that show it.
     pub evidence: Vec<String>,
     pub confirm: String,
     pub fix: String,
@@ -119,22 +121,23 @@ impl<'c> Case<'c> {
     }
 
     /// The events that begin and end the longest of the pieces.
-    pub fn bracket_lines(&self, pieces: &[usize]) -> Vec<String> {
+    pub fn brackets(&self, pieces: &[usize]) -> Vec<Event<'c>> {
         let mut longest = pieces.to_vec();
         longest.sort_by_key(|&index| std::cmp::Reverse(self.pieces[index].ns()));
         longest.truncate(STRETCHES_SHOWN);
-        longest.sort_unstable();
-        let mut lines = Vec::new();
+        let mut events = Vec::new();
         for index in longest {
             let piece = &self.pieces[index];
             let Some(story) = self.scene.cpu(piece.cpu) else { continue };
             let before = story.events.partition_point(|event| event.ts_ns <= piece.start_ns).checked_sub(1);
             let after = story.events.partition_point(|event| event.ts_ns < piece.end_ns);
-            lines.extend(before.and_then(|index| story.events.get(index)).map(|event| self.line(event)));
-            lines.extend(story.events.get(after).map(|event| self.line(event)));
+            match before.and_then(|index| story.events.get(index)) {
+                Some(event) => events.push(*event),
+                None => events.extend(story.before.events().max_by_key(|event| event.ts_ns)),
+            }
+            events.extend(story.events.get(after));
         }
-        lines.dedup();
-        lines
+        events
     }
 
     /// Whether the machine runs on a hypervisor; `None` when nobody told.

@@ -32,6 +32,39 @@ pub struct Hole {
     pub lost: Option<u64>,
 }
 
+/// The last events before the window that name what was going on when it began.
+#[derive(Debug, Default)]
+pub struct Before<'a> {
+    pub switch: Option<Event<'a>>,
+    /// Switch away from the measuring thread: why it left the CPU.
+    pub own_left: Option<Event<'a>>,
+    pub interrupt: Option<Event<'a>>,
+    pub idle: Option<Event<'a>>,
+    pub work: Option<Event<'a>>,
+}
+
+impl<'a> Before<'a> {
+    pub fn events(&self) -> impl Iterator<Item = Event<'a>> {
+        [self.switch, self.own_left, self.interrupt, self.idle, self.work].into_iter().flatten()
+    }
+
+    #[inline]
+    fn keep(&mut self, event: Event<'a>, own_tid: i32) {
+        match event.what {
+            What::Switch { prev, .. } => {
+                self.switch = Some(event);
+                if prev == own_tid {
+                    self.own_left = Some(event);
+                }
+            }
+            What::IrqEntry { .. } => self.interrupt = Some(event),
+            What::Idle { .. } => self.idle = Some(event),
+            What::WorkStart { .. } => self.work = Some(event),
+            _ => {}
+        }
+    }
+}
+
 /// What one CPU did in the window.
 #[derive(Debug, Default)]
 pub struct CpuStory<'a> {
@@ -41,8 +74,7 @@ pub struct CpuStory<'a> {
     pub intervals: Vec<Interval>,
     pub activity: Activity,
     pub holes: Vec<Hole>,
-    /// The thread switch before the window: it names who ran when the window began.
-    pub switch_before: Option<Event<'a>>,
+    pub before: Before<'a>,
     /// Timer starts that may have armed the wake-up, wherever they lie.
     pub arms: Vec<Event<'a>>,
     /// Events read, those before the window included.
@@ -93,8 +125,8 @@ impl<'a> CpuStory<'a> {
         }
         if event.ts_ns >= window.start_ns && event.ts_ns <= window.end_ns {
             self.events.push(event);
-        } else if matches!(event.what, What::Switch { .. }) && event.ts_ns < window.start_ns {
-            self.switch_before = Some(event);
+        } else if event.ts_ns < window.start_ns {
+            self.before.keep(event, own_tid);
         }
     }
 

@@ -57,8 +57,11 @@ impl<'a> Opened<'a> {
                 },
             });
             let story = CpuStory::read(pages.cpu, moments, window, covered, spike.tid);
-            for event in story.switch_before.iter().chain(&story.events) {
-                self.decoder.learn(event, &mut names, metadata);
+            for event in story.before.events().chain(story.events.iter().copied()) {
+                self.decoder.learn(&event, &mut names, metadata);
+            }
+            for function in story.intervals.iter().filter_map(|interval| interval.holder.function()) {
+                names.learn_function(function, metadata);
             }
             cpus.push(story);
         }

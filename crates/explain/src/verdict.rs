@@ -68,12 +68,12 @@ pub fn reach(case: &mut Case) -> Verdict {
 }
 
 fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Ordinary) -> Finding {
-    let mut evidence = case.bracket_lines(&claim.pieces);
-    for line in claim.evidence {
-        if !evidence.contains(&line) {
-            evidence.push(line);
-        }
-    }
+    let mut events = case.brackets(&claim.pieces);
+    events.extend(claim.events);
+    events.sort_by_key(|event| (event.ts_ns, event.cpu));
+    events.dedup();
+    let mut evidence: Vec<String> = events.iter().map(|event| case.line(event)).collect();
+    evidence.extend(claim.evidence);
     if !ordinary.is_unknown() {
         evidence.push(format!("the same takes {} in ordinary wake-ups", crate::case::duration(ordinary_ns)));
     }

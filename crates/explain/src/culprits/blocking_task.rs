@@ -5,7 +5,7 @@ use crate::event::What;
 use crate::holder::Holder;
 use archive::explanation::{Confidence, PhaseName};
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let blocks = |holder: Holder| match holder {
         Holder::Task { tid, .. } => tid != case.household.own_tid && !case.household.tool_tids.contains(&tid),
         _ => false,
@@ -15,9 +15,10 @@ pub fn look(case: &Case) -> Option<Claim> {
     let share = case.share(&pieces);
     let inside = pieces.iter().flat_map(|&index| case.events_inside(&case.pieces[index]));
     let shows = inside.filter(|event| event.needs_resched() && event.preempt_off()).take(2);
-    let mut evidence: Vec<String> = shows.map(|event| case.line(event)).collect();
-    if !evidence.is_empty() {
-        evidence.insert(0, "asked to give way, with preemption disabled:".into());
+    let events: Vec<_> = shows.copied().collect();
+    let mut evidence = Vec::new();
+    if !events.is_empty() {
+        evidence.push("it was asked to give way (N) with preemption disabled".into());
     }
     let switched_away = case.event(|event| {
         event.cpu == case.cpu()
@@ -53,6 +54,7 @@ pub fn look(case: &Case) -> Option<Claim> {
         pieces,
         confidence,
         sentence,
+        events,
         evidence,
         confirm: "the preemptoff tracer where the kernel has it, or `stacktrace` as a trigger on timer/hrtimer_expire_entry, shows the function".into(),
         fix,

@@ -5,7 +5,7 @@ use crate::event::What;
 use crate::holder::Holder;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     if case.household.own_prio.is_none_or(|prio| prio >= 100) {
         return None;
     }
@@ -25,7 +25,7 @@ pub fn look(case: &Case) -> Option<Claim> {
             && piece.start_ns >= chosen.ts_ns
             && (case.kind(piece) == OwnerKind::Task || held(piece).is_some_and(Holder::is_idle))
     })?;
-    let mut evidence = vec![case.line(&chosen)];
+    let mut evidence = Vec::new();
     if let Some(environment) = case.input.environment {
         evidence.extend(environment.rt_runtime_us.map(|us| format!("sched_rt_runtime_us is {us}")));
         evidence.extend(environment.fair_server_runtime.iter().take(2).map(|line| format!("fair server: {line}")));
@@ -37,6 +37,7 @@ pub fn look(case: &Case) -> Option<Claim> {
             case.culprits(&pieces),
             case.share(&pieces)
         ),
+        events: vec![chosen],
         evidence,
         confirm: "dmesg says `RT throttling activated` on kernels before 6.12; /sys/kernel/debug/sched/fair_server/cpu*/runtime on later ones".into(),
         fix: "make the real-time work leave 5 % of the CPU; then echo 0 to the fair server's runtime, or sysctl kernel.sched_rt_runtime_us=-1".into(),

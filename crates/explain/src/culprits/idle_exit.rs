@@ -5,7 +5,7 @@ use crate::event::{IDLE_EXIT, What};
 use crate::holder::Holder;
 use archive::explanation::{Confidence, PhaseName};
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {
         matches!(piece.phase, PhaseName::TimerDelay | PhaseName::SchedulingDelay | PhaseName::WakePath)
             && held(piece).is_some_and(Holder::is_idle)
@@ -34,6 +34,7 @@ pub fn look(case: &Case) -> Option<Claim> {
         }
     };
     let exit = case.event(|event| event.cpu == cpu && event.what == What::Idle { state: IDLE_EXIT });
+    let enter = case.scene.cpu(cpu).and_then(|story| story.before.idle);
     let states = state.map_or_else(|| "state*".into(), |state| format!("state{state}"));
     let fix = match case.virtualised() {
         Some(_) => format!(
@@ -47,7 +48,8 @@ pub fn look(case: &Case) -> Option<Claim> {
         pieces,
         confidence,
         sentence,
-        evidence: exit.map(|event| case.line(&event)).into_iter().collect(),
+        events: exit.into_iter().chain(enter).collect(),
+        evidence: Vec::new(),
         confirm: format!(
             "/sys/devices/system/cpu/cpu{cpu}/cpuidle/{states}/latency says what the state costs; repeat with it disabled"
         ),

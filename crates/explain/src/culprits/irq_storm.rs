@@ -24,7 +24,7 @@ fn line_of(holder: Holder) -> Option<Line> {
     }
 }
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let window = case.scene.window;
     let story = case.scene.cpu(case.cpu())?;
     let mut entries: HashMap<Line, usize> = HashMap::new();
@@ -57,6 +57,7 @@ pub fn look(case: &Case) -> Option<Claim> {
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!("{who} came {count} times ({})", case.share(&pieces)),
+        events: Vec::new(),
         evidence: vec![format!("{count} entries between due and seen, {rate_hz} a second")],
         confirm: "watch the rate in /proc/interrupts; /proc/irq/*/spurious counts interrupts nobody wanted".into(),
         fix,

@@ -8,7 +8,7 @@ use archive::explanation::{Confidence, PhaseName};
 /// A shorter delay may be a short masked section of the kernel's entry code.
 const PREEMPTIBLE_NS_MIN: i64 = 50_000;
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces =
         case.claim(|piece| piece.phase == PhaseName::TimerDelay && matches!(held(piece), Some(Holder::Task { .. })))?;
     let who = case.culprits(&pieces);
@@ -20,7 +20,7 @@ pub fn look(case: &Case) -> Option<Claim> {
         .flat_map(|&index| case.events_inside(&case.pieces[index]))
         .filter(proves)
         .take(3)
-        .map(|event| case.line(event))
+        .copied()
         .collect();
     let confirm = "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry shows where interrupts were enabled again".to_owned();
     if !masked.is_empty() || case.bare_metal() {
@@ -31,7 +31,8 @@ pub fn look(case: &Case) -> Option<Claim> {
             sentence: format!(
                 "the timer interrupt came late while {who} ran ({share}): it most likely had interrupts masked"
             ),
-            evidence: masked,
+            events: masked,
+            evidence: Vec::new(),
             confirm,
             fix: "report the function to its maintainers; keep the task off this CPU (cpuset, taskset, isolcpus)"
                 .into(),
@@ -52,6 +53,7 @@ pub fn look(case: &Case) -> Option<Claim> {
             sentence: format!(
                 "the timer interrupt came late while {who} ran ({share}): it held no lock that masks interrupts, so the hypervisor ({host}) did not run this CPU"
             ),
+            events: entry.into_iter().collect(),
             evidence: vec!["preemption was enabled where the interrupt came in".into()],
             confirm: "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU".into(),
             fix: "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment".into(),
@@ -64,6 +66,7 @@ pub fn look(case: &Case) -> Option<Claim> {
         sentence: format!(
             "the timer interrupt came late while {who} ran ({share}): either it had interrupts masked or {host} delivered the interrupt late; the trace cannot tell"
         ),
+        events: Vec::new(),
         evidence: case.steal_line().into_iter().collect(),
         confirm,
         fix: "compare with a run without load: a delay that stays is the hypervisor's".into(),

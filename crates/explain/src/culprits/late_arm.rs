@@ -3,14 +3,11 @@
 use crate::case::{Case, Claim, duration};
 use archive::explanation::{Confidence, PhaseName};
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| piece.phase == PhaseName::LateArm)?;
     let due_ns = case.scene.window.due_ns;
     let previous = case.input.spike.previous_seen_ns;
     let mut evidence = Vec::new();
-    if let Some(arm) = case.scene.arm() {
-        evidence.push(case.line(&arm));
-    }
     if let Some(seen_ns) = previous {
         let side = if seen_ns > due_ns { "after" } else { "before" };
         evidence.push(format!(
@@ -19,7 +16,7 @@ pub fn look(case: &Case) -> Option<Claim> {
         ));
     }
     let overran = previous.is_some_and(|seen_ns| seen_ns > due_ns);
-    let who = case.culprits(&pieces);
+    let (who, _) = case.largest(&pieces, |case, piece| piece.answer.holder().name(case.names()));
     let share = case.share(&pieces);
     let sentence = if overran {
         format!(
@@ -31,6 +28,7 @@ pub fn look(case: &Case) -> Option<Claim> {
     Some(Claim {
         confidence: if case.anchors.armed.is_some() || overran { Confidence::Certain } else { Confidence::Likely },
         sentence,
+        events: case.scene.arm().into_iter().collect(),
         evidence,
         confirm: "look at the wake-up before this one: its own lateness is the cause".into(),
         fix: format!(

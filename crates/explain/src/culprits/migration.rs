@@ -5,7 +5,7 @@ use crate::event::What;
 use crate::holder::Holder;
 use archive::explanation::{Confidence, PhaseName};
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let own = case.household.own_tid;
     let moved = case.event(|event| matches!(event.what, What::Migrate { tid, .. } if tid == own))?;
     let pieces = case.claim(|piece| {
@@ -19,7 +19,8 @@ pub fn look(case: &Case) -> Option<Claim> {
             "the measuring thread was moved to another CPU that had to be woken ({})",
             case.share(&pieces)
         ),
-        evidence: vec![case.line(&moved)],
+        events: vec![moved],
+        evidence: Vec::new(),
         confirm: format!("taskset -p {own} shows the CPUs it may use"),
         fix: "pin the thread to one CPU".into(),
         pieces,

@@ -25,7 +25,7 @@ pub struct Culprit {
     /// Stable identifier, as it appears in archives.
     pub id: &'static str,
     pub title: &'static str,
-    pub(crate) look: fn(&Case) -> Option<Claim>,
+    pub(crate) look: for<'c> fn(&Case<'c>) -> Option<Claim<'c>>,
 }
 
 /// In the order in which they may claim stretches of a ledger: the more specific first.

@@ -4,7 +4,7 @@ use crate::case::{Case, Claim, held};
 use crate::holder::Holder;
 use archive::explanation::Confidence;
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| matches!(held(piece), Some(Holder::Nmi { .. })))?;
     Some(Claim {
         confidence: Confidence::Certain,
@@ -13,6 +13,7 @@ pub fn look(case: &Case) -> Option<Claim> {
             case.culprits(&pieces),
             case.share(&pieces)
         ),
+        events: Vec::new(),
         evidence: Vec::new(),
         confirm: "watch the NMI row of /proc/interrupts".into(),
         fix: "sysctl kernel.nmi_watchdog=0, stop perf sessions; if it stays, a device reports hardware errors".into(),

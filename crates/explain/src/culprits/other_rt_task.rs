@@ -4,7 +4,7 @@ use crate::case::{Case, Claim, held};
 use crate::holder::Holder;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {
         matches!(piece.phase, PhaseName::SchedulingDelay | PhaseName::ReturnToUser | PhaseName::WakePath)
             && case.kind(piece) == OwnerKind::RtTask
@@ -28,6 +28,7 @@ pub fn look(case: &Case) -> Option<Claim> {
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!("{who} ran with {theirs}, ours is {ours} ({})", case.share(&pieces)),
+        events: Vec::new(),
         evidence: Vec::new(),
         confirm: format!("chrt -p {tid}; ps -eLo tid,cls,rtprio,psr,comm lists all real-time threads"),
         fix: match case.names().comm(tid) {

@@ -3,11 +3,12 @@
 use crate::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind};
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| case.kind(piece) == OwnerKind::Tool)?;
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!("this tool disturbed its own measurement: {} ran ({})", case.culprits(&pieces), case.share(&pieces)),
+        events: Vec::new(),
         evidence: Vec::new(),
         confirm: "measure once without snapshots (--snapshots off)".into(),
         fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have one of their own; rest longer between snapshots".into(),

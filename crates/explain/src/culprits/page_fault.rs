@@ -4,7 +4,7 @@ use crate::case::{Case, Claim};
 use crate::event::What;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let tid = case.household.own_tid;
     let fault = case.event(|event| event.tid == tid && matches!(event.what, What::PageFault { .. }))?;
     let pieces = case.claim(|piece| {
@@ -13,7 +13,8 @@ pub fn look(case: &Case) -> Option<Claim> {
     Some(Claim {
         confidence: Confidence::Likely,
         sentence: format!("the measuring thread took a page fault before it saw the clock ({})", case.share(&pieces)),
-        evidence: vec![case.line(&fault)],
+        events: vec![fault],
+        evidence: Vec::new(),
         confirm: format!("fields 10 and 12 of /proc/self/task/{tid}/stat count minor and major faults"),
         fix: "lock and prefault memory (mlockall with MCL_CURRENT and MCL_FUTURE, write to the stack once); no fork, no NUMA balancing, no KSM".into(),
         pieces,

@@ -9,7 +9,7 @@ pub fn is_foreign(case: &Case, piece: &crate::ledger::Piece) -> bool {
     held(piece).is_some_and(Holder::is_hardirq) && !case.is_wake_interrupt(piece)
 }
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| is_foreign(case, piece))?;
     let who = case.culprits(&pieces);
     let device = pieces.iter().find_map(|&index| match case.pieces[index].answer.holder() {
@@ -29,6 +29,7 @@ pub fn look(case: &Case) -> Option<Claim> {
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!("{who} was served first ({})", case.share(&pieces)),
+        events: Vec::new(),
         evidence: Vec::new(),
         confirm,
         fix,

@@ -4,7 +4,7 @@ use crate::case::{Case, Claim};
 use crate::ledger::Answer;
 use archive::explanation::Confidence;
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| matches!(piece.answer, Answer::SilenceAllCpus(_) | Answer::SilenceThisCpu(_)))?;
     let all = pieces.iter().filter(|&&index| matches!(case.pieces[index].answer, Answer::SilenceAllCpus(_)));
     let all_ns: i64 = all.map(|&index| case.pieces[index].ns()).sum();
@@ -39,5 +39,5 @@ pub fn look(case: &Case) -> Option<Claim> {
             "BIOS: legacy USB, error polling, power capping and fan control; never switch off thermal protection",
         ),
     };
-    Some(Claim { pieces, confidence, sentence, evidence, confirm: confirm.into(), fix: fix.into() })
+    Some(Claim { pieces, confidence, sentence, events: Vec::new(), evidence, confirm: confirm.into(), fix: fix.into() })
 }

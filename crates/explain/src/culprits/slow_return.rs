@@ -3,7 +3,7 @@
 use crate::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| piece.phase == PhaseName::ReturnToUser && case.kind(piece) == OwnerKind::Own)?;
     Some(Claim {
         confidence: Confidence::Hint,
@@ -11,6 +11,7 @@ pub fn look(case: &Case) -> Option<Claim> {
             "the thread had the CPU and took {} to see the clock: cold caches, a slow clock source, memory contention, firmware or a hypervisor",
             case.share(&pieces)
         ),
+        events: Vec::new(),
         evidence: case
             .input
             .environment

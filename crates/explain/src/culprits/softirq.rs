@@ -4,7 +4,7 @@ use crate::case::{Case, Claim, held};
 use crate::holder::Holder;
 use archive::explanation::Confidence;
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| matches!(held(piece), Some(Holder::Softirq { .. })))?;
     let who = case.culprits(&pieces);
     let vec = pieces.iter().max_by_key(|&&index| case.pieces[index].ns()).and_then(|&index| {
@@ -29,6 +29,7 @@ pub fn look(case: &Case) -> Option<Claim> {
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!("softirq work went first: {who} ({})", case.share(&pieces)),
+        events: Vec::new(),
         evidence: Vec::new(),
         confirm: "watch /proc/softirqs for this CPU; event napi:napi_poll names the device".into(),
         fix,

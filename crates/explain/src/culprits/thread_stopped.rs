@@ -4,10 +4,10 @@ use crate::case::{Case, Claim};
 use crate::event::{What, state};
 use archive::explanation::Confidence;
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let tid = case.household.own_tid;
     let mut events = case.scene.events_by_time();
-    events.extend(case.scene.cpus.iter().filter_map(|story| story.switch_before));
+    events.extend(case.scene.cpus.iter().filter_map(|story| story.before.own_left));
     events.sort_by_key(|event| event.ts_ns);
     let stop = events.iter().find(|event| {
         matches!(event.what, What::Switch { prev, prev_state, .. }
@@ -21,7 +21,8 @@ pub fn look(case: &Case) -> Option<Claim> {
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!("the measuring thread was stopped by a signal or a debugger ({})", case.share(&pieces)),
-        evidence: [Some(stop), go_on].into_iter().flatten().map(|event| case.line(event)).collect(),
+        events: [Some(stop), go_on].into_iter().flatten().copied().collect(),
+        evidence: Vec::new(),
         confirm: "look for SIGSTOP, a debugger, a frozen cgroup or a suspended shell job".into(),
         fix: "leave the process alone while it measures; this sample says nothing about the kernel".into(),
         pieces,

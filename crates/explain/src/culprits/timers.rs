@@ -5,7 +5,7 @@ use crate::event::Vector;
 use crate::holder::Holder;
 use archive::explanation::{Confidence, PhaseName};
 
-pub fn look(case: &Case) -> Option<Claim> {
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {
         let Some(holder) = held(piece) else { return false };
         let timer =
@@ -21,6 +21,7 @@ pub fn look(case: &Case) -> Option<Claim> {
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!("other timers had their turn in the same interrupt: {who}{more} ({})", case.share(&pieces)),
+        events: Vec::new(),
         evidence: Vec::new(),
         confirm: "/proc/timer_list shows which timers this CPU has".into(),
         fix: "keep their owners off this CPU; skew_tick=1 and another phase of the measurement (--align) spread expiries; nohz_full removes the tick".into(),
