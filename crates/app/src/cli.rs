@@ -23,7 +23,7 @@ Times take a unit everywhere: 100us, 1.5ms, 20s, 2h.";
 
 /// Find out how late Linux wakes your task, and why.
 #[derive(Debug, Parser)]
-#[command(name = "tardy", version, about, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(name = "tardy", version, after_help = AFTER_HELP, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     verb: Verb,

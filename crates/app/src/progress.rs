@@ -11,7 +11,8 @@ use status::Status;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-const REDRAW: Duration = Duration::from_millis(120);
+/// Seldom, because on a local target every redraw disturbs what is measured.
+const REDRAW: Duration = Duration::from_millis(250);
 
 /// The view of one run on standard error.
 pub struct Progress {
@@ -20,6 +21,7 @@ pub struct Progress {
     phase_since: Instant,
     /// Whether problems are told as they come, because there is no block to show them in.
     tells_problems: bool,
+    told: Vec<String>,
 }
 
 impl Progress {
@@ -34,7 +36,7 @@ impl Progress {
             bar
         });
         let tells_problems = bar.is_none() && !quiet && !summary_elsewhere;
-        Self { bar, status: Status::new(duration_ns), phase_since: Instant::now(), tells_problems }
+        Self { bar, status: Status::new(duration_ns), phase_since: Instant::now(), tells_problems, told: Vec::new() }
     }
 
     /// Takes notice of an event and redraws.
@@ -43,6 +45,7 @@ impl Progress {
             Event::Phase(_) => self.phase_since = Instant::now(),
             Event::Problem(problem) if self.tells_problems && problem.severity != Severity::Notice => {
                 eprintln!("tardy: {}", printable(&problem.text));
+                self.told.push(problem.text.clone());
             }
             Event::Stopping { why } if self.bar.is_none() && self.tells_problems => {
                 eprintln!("tardy: stopping ({})", printable(why));
@@ -51,6 +54,11 @@ impl Progress {
         }
         self.status.take(event);
         self.draw();
+    }
+
+    /// Whether a problem with this text was told already.
+    pub fn has_told(&self, text: &str) -> bool {
+        self.told.iter().any(|told| told == text)
     }
 
     /// Shows how far explaining is.

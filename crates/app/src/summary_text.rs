@@ -14,10 +14,13 @@ const SPIKES_SHOWN: usize = 5;
 /// Lays the summary out on a page. `told` is what broke; it is said elsewhere and left out here.
 pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) -> Page {
     page.wrapped("", &verdict(summary));
-    for reason in summary.invalid_because.iter().filter(|reason| Some(reason.as_str()) != told) {
+    let said_below = |reason: &str| summary.problems.iter().any(|problem| problem.text == reason);
+    let untold = |reason: &&String| Some(reason.as_str()) != told && !said_below(reason);
+    // Without any samples the sentence above has said why the numbers cannot be used.
+    for reason in summary.invalid_because.iter().filter(untold).filter(|_| !summary.cpus.is_empty()) {
         page.wrapped("  because ", reason);
     }
-    if !summary.cpus.is_empty() {
+    if summary.cpus.iter().any(|cpu| cpu.cycles > 0) {
         page.blank();
         cpu_table(summary, &mut page);
         page.line("A maximum is an observation, not a bound: a longer run may show a larger one.");
@@ -41,7 +44,7 @@ fn verdict(summary: &RunSummary) -> String {
         RunState::Complete => String::new(),
     };
     let Some(latest_ns) = summary.all_cpus.max.filter(|_| cycles > 0) else {
-        text.push_str("Nothing was measured.");
+        text.push_str(if summary.spikes.is_empty() { "Nothing was measured." } else { "No totals were saved." });
         return text;
     };
     let latest_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
@@ -58,7 +61,7 @@ fn verdict(summary: &RunSummary) -> String {
         text.push_str(&format!(" {times} later than the limit of {}.", latency(limit_ns)));
     }
     if !summary.valid {
-        text.push_str(" These numbers must not be used:");
+        text.push_str(" These numbers must not be used.");
     }
     text
 }
@@ -99,13 +102,9 @@ fn worst_spikes(summary: &RunSummary, page: &mut Page) {
     page.blank();
     page.heading("Worst spikes");
     for entry in spikes.iter().take(SPIKES_SHOWN) {
-        let head = format!(
-            "  #{:<3} CPU {:<2} {:>9}  ",
-            entry.spike.number,
-            entry.spike.sample.cpu,
-            latency(entry.latency_ns)
-        );
-        page.wrapped(&head, &culprit(entry.explanation.as_ref()));
+        let (cpu, late) = (entry.spike.sample.cpu, latency(entry.latency_ns));
+        let text = format!("CPU {cpu}, {late} late: {}", culprit(entry.explanation.as_ref()));
+        page.wrapped(&format!("  #{:<3} ", entry.spike.number), &text);
     }
     if spikes.len() > SPIKES_SHOWN {
         page.line(&format!("  and {} more", spikes.len() - SPIKES_SHOWN));
@@ -181,6 +180,10 @@ fn section(page: &mut Page, title: &str, lines: &[String]) {
 fn next_commands(summary: &RunSummary, page: &mut Page) {
     let archive = quoted(&summary.archive);
     page.blank();
+    if summary.cpus.is_empty() {
+        page.line(&format!("The archive is {archive}."));
+        return;
+    }
     page.line(&format!("The archive is {archive}. Next:"));
     page.line(&format!("  tardy report {archive}"));
     if summary.spikes.iter().any(|entry| entry.spike.reason != SpikeReason::Control) {

@@ -42,23 +42,27 @@ pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exi
         eprintln!("tardy: {}", printable(&error.to_string()));
     }
     let summary = RunSummary::of(&run, &explanations);
-    show(arguments, &summary, outcome.problem.as_deref())?;
+    let broken = outcome.problem.as_deref();
+    show(arguments, &summary, broken)?;
+    if let Some(broken) = broken.filter(|text| !progress.has_told(text)) {
+        eprintln!("tardy: {}", printable(broken));
+    }
     Ok(exit_of(&summary))
 }
 
-/// Prints the result to standard output and what broke to standard error, each once.
+/// Prints the result; what went wrong goes to standard error where no summary says it. `broken` is told elsewhere.
 fn show(arguments: &RunArguments, summary: &RunSummary, broken: Option<&str>) -> anyhow::Result<()> {
-    let mut complaints: Vec<String> = broken.map(str::to_owned).into_iter().collect();
+    let mut complaints = Vec::new();
     if arguments.json {
         let mut document = serde_json::to_vec(summary)?;
         document.push(b'\n');
         write_stdout(&document)?;
-        complaints.extend(problems(summary));
+        complaints = problems(summary);
     } else if arguments.quiet {
         let mut page = Page::for_stdout();
         page.line(&summary.archive);
         page.print()?;
-        complaints.extend(problems(summary));
+        complaints = problems(summary);
     } else {
         summary_page(summary, broken, Page::for_stdout()).print()?;
     }

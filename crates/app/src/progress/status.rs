@@ -106,8 +106,8 @@ impl Status {
         for thread in &shown {
             table.row([
                 thread.cpu.to_string(),
-                latency(thread.latency_ns_last),
-                latency(thread.latency_ns_max),
+                if thread.cycles > 0 { latency(thread.latency_ns_last) } else { "-".into() },
+                if thread.cycles > 0 { latency(thread.latency_ns_max) } else { "-".into() },
                 count(thread.cycles),
                 count(thread.missed_periods),
             ]);

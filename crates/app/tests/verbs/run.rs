@@ -1,7 +1,7 @@
 //! `tardy run` against a fake meter: every way a run can end, as a person or a script sees it.
 
 use crate::fake_meter::*;
-use archive::message::{Ending, RunPhase, Severity};
+use archive::message::{Ending, FileKind, RunPhase, Severity};
 use archive::spike::SpikeReason;
 use std::fs;
 use std::path::Path;
@@ -139,6 +139,30 @@ fn an_unwritable_out_is_code_3_and_names_the_path() {
     let ended = ending_well(measuring()).run(&["run", "--out", "/proc/nowhere/archive"]);
     assert_eq!(ended.code, Some(3));
     assert!(ended.stderr.contains("/proc/nowhere"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_disk_that_runs_full_stops_the_run_and_keeps_the_totals() {
+    let bench = measuring()
+        .sends(2, FileKind::SpikeTrace { spike: 2 }, &vec![7; 600_000])
+        .does("read -r line; [ \"$line\" = stop ] || exit 9")
+        .says(&[totals(0), end(Ending::Stopped)]);
+    let tardy = bench.tardy(&["run"]);
+    let mount = "mkdir small && mount -t tmpfs -o size=800k tmpfs small";
+    let script = format!("{mount} || exit 77; \"$0\" run --out small/here; code=$?; cp -r small/here kept; exit $code");
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", &script]).arg(tardy.get_program());
+    command.current_dir(bench.path("")).env("TARDY_METER", bench.path("meter"));
+    let Ok(output) = command.output() else { return eprintln!("skipped: there is no unshare") };
+    let ended = Ended::of(output);
+    if ended.code == Some(77) || ended.stderr.starts_with("unshare") {
+        return eprintln!("skipped: no file system can be mounted here: {}", ended.stderr);
+    }
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains("spikes/0002") && ended.stderr.contains("free some space"), "{}", ended.stderr);
+    assert_eq!(manifest_of(&bench.path("kept"))["state"], "failed");
+    let run = archive::reader::Run::open(bench.path("kept")).unwrap();
+    assert_eq!(run.threads[&0].totals.cycles, 3);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use crate::text::table::{Align, Table};
 use archive::explanation::{Explanation, ExplanationStatus, Finding, OwnerKind};
 use archive::spike::{Spike, SpikeReason};
 
-const BAR_COLUMNS: i64 = 12;
-const NAME_COLUMNS: usize = 36;
+const BAR_COLUMNS: i64 = 6;
+const NAME_COLUMNS: usize = 31;
 
 pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, page: &mut Page) {
     let reason = match spike.reason {
@@ -43,17 +43,17 @@ pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, page: &mut Page
 
 fn ledger(explanation: &Explanation, page: &mut Page) {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Left]);
-    table.row(["  phase", "who held the CPU", "µs", "share", ""]);
+    table.row(["phase", "who held the CPU", "µs", "share", ""]);
     for phase in &explanation.phases {
         for (at, owner) in phase.owners.iter().enumerate() {
-            let title = if at == 0 { format!("  {}", phase.name.title()) } else { String::new() };
+            let title = if at == 0 { phase.name.title().into() } else { String::new() };
             let name = shortened(&format!("{} {}", kind_word(owner.kind), owner.name));
             let (share, bar) = share_of(owner.ns, explanation.latency_ns);
             table.row([title, name, microseconds(owner.ns), share, bar]);
         }
     }
     let total: i64 = explanation.phases.iter().map(|phase| phase.ns).sum();
-    table.row(["  sum".into(), String::new(), microseconds(total), String::new(), String::new()]);
+    table.row(["sum".into(), String::new(), microseconds(total), String::new(), String::new()]);
     page.blank();
     table.lines().iter().for_each(|line| page.line(line));
 }

@@ -8,9 +8,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const DURATION_NS_DEFAULT: u64 = 60_000_000_000;
+const EXAMPLES: &str = "\
+Examples:
+  tardy run --duration 20s --load messaging
+  tardy run --duration 8h --interval 250us --cpus 2-3 --limit 100us --load-cmd 'make -j8'
+
+Ctrl-C ends a run early and keeps what it has; a second Ctrl-C kills it.
+Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
 
 /// Measure how late this machine wakes a task, and keep the evidence
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct RunArguments {
     /// How long to measure [default: 60s, or until --cycles are done]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns, help_heading = "Measurement")]
@@ -49,7 +57,7 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Measurement")]
     degrade: bool,
 
-    /// Run a built-in load beside the measurement: messaging, dentry, copy, fault or cpu
+    /// Run a built-in load beside the measurement: messaging, dentry, copy, fault, cpu or mix
     #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = load, help_heading = "Load")]
     loads: Vec<LoadRequest>,
     /// Run a shell command as a load beside the measurement
