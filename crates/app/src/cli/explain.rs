@@ -44,10 +44,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
         return Ok(Exit::Measured);
     }
     let mut page = Page::for_stdout();
-    if run.manifest.is_none() || run.ending.is_none() {
-        run.gaps.iter().for_each(|gap| page.wrapped("gap: ", gap));
-        page.blank();
-    }
+    run.gaps.iter().for_each(|gap| page.wrapped("gap: ", gap));
     let chosen = chosen(&run, arguments)?;
     if chosen.is_empty() {
         page.line("this run captured no spikes");

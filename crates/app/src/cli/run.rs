@@ -12,6 +12,7 @@ use crate::progress::Progress;
 use crate::summary_text::{problems, summary_page};
 use crate::text::page::{Page, write_stdout};
 use crate::text::printable::printable;
+use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use runner::meter::MeterPlaces;
@@ -42,7 +43,8 @@ pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exi
         eprintln!("tardy: {}", printable(&error.to_string()));
     }
     let summary = RunSummary::of(&run, &explanations);
-    let broken = outcome.problem.as_deref();
+    // A run that was stopped and is sound has nothing broken about it; the summary says that it is short.
+    let broken = outcome.problem.as_deref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
     show(arguments, &summary, broken)?;
     if let Some(broken) = broken.filter(|text| !progress.has_told(text)) {
         eprintln!("tardy: {}", printable(broken));

@@ -11,6 +11,8 @@ use std::time::Duration;
 pub struct Facts {
     /// The meter could not be started at all.
     pub start_failure: Option<String>,
+    /// The meter speaks another version of the stream.
+    pub foreign: Option<u32>,
     /// The meter's own last word.
     pub ending: Option<Ending>,
     /// `None` when it had to be left behind alive.
@@ -52,6 +54,13 @@ pub fn state_of(facts: &Facts) -> (RunState, Option<String>) {
     }
     if let Some(why) = &facts.storage_failure {
         return (RunState::Failed, Some(why.clone()));
+    }
+    if let Some(version) = facts.foreign {
+        let ours = archive::STREAM_VERSION;
+        let why = format!(
+            "the meter speaks stream version {version}, this tardy understands {ours}; use the tardy-meter that came with it"
+        );
+        return (RunState::Failed, Some(why));
     }
     if facts.killed_by_request {
         let why = "killed by a second request to stop; settings of the target may still be changed, `tardy restore` \

@@ -5,6 +5,7 @@ use super::limits::TimeLimits;
 use crate::event::Event;
 use crate::stop::StopRequests;
 use crate::target::{Output, RunningCommand};
+use archive::STREAM_VERSION;
 use archive::frame::{Decoder, Item};
 use archive::message::{Message, RunPhase, Severity};
 use archive::writer::RunWriter;
@@ -106,6 +107,10 @@ impl<'a> Session<'a> {
 
     fn note(&mut self, item: &Item) {
         match item {
+            Item::Message(Message::Hello { stream_version, .. }) if *stream_version > STREAM_VERSION => {
+                self.facts.foreign = Some(*stream_version);
+                self.ask_to_stop("it speaks a newer stream version");
+            }
             Item::Message(Message::Phase { phase, .. }) => {
                 self.phase = Some(*phase);
                 self.phase_since = self.command.elapsed();

@@ -246,6 +246,23 @@ fn a_refusal_of_the_meter_is_the_reason_of_the_failure() {
 }
 
 #[test]
+fn a_meter_of_a_newer_version_is_refused() {
+    let mut stream = Stream::new();
+    let hello = Message::Hello {
+        stream_version: archive::STREAM_VERSION + 1,
+        meter_version: "9".into(),
+        pid: 1,
+        boot_id: String::new(),
+        realtime_ns: 0,
+        monotonic_ns: 0,
+    };
+    let steps = vec![stream.say(&[hello]), Step::Await("stop".into()), stream.say(&[end(Ending::Stopped)])];
+    let ran = ran(steps, Exit::Code(0));
+    assert_eq!(ran.outcome.state, RunState::Failed);
+    assert!(ran.problem().contains("stream version 2"), "{}", ran.problem());
+}
+
+#[test]
 fn a_meter_that_stays_after_its_last_word_is_killed_but_believed() {
     let mut stream = Stream::new();
     let steps = vec![stream.say(&[phase(RunPhase::Measure, 2), totals(), end(Ending::Complete)]), Step::Hang];
