@@ -6,6 +6,9 @@ use crate::timeline::{Activity, Interval, Replay};
 use crate::window::Window;
 use std::collections::HashSet;
 
+/// Due timers remembered for a CPU; a wake-up during which more are due is long enough to be proven otherwise.
+const DUE_TIMERS_MAX: usize = 256;
+
 /// One item of a CPU's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment<'a> {
@@ -65,6 +68,16 @@ impl<'a> Before<'a> {
     }
 }
 
+/// A timer that was due while the measuring thread waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DueTimer {
+    pub timer: u64,
+    pub started_ns: i64,
+    pub expires_ns: i64,
+    /// `None` when it never had its turn in the window.
+    pub fired_ns: Option<i64>,
+}
+
 /// What one CPU did in the window.
 #[derive(Debug, Default)]
 pub struct CpuStory<'a> {
@@ -77,6 +90,8 @@ pub struct CpuStory<'a> {
     pub before: Before<'a>,
     /// Timer starts that may have armed the wake-up, wherever they lie.
     pub arms: Vec<Event<'a>>,
+    /// Timers started on this CPU that were due between due and seen, whoever they belong to.
+    pub due_timers: Vec<DueTimer>,
     /// Events read, those before the window included.
     pub events_read: u64,
 }
@@ -117,6 +132,7 @@ impl<'a> CpuStory<'a> {
 
     #[inline]
     fn keep(&mut self, event: Event<'a>, window: Window, own_tid: i32) {
+        self.keep_timers(&event, window);
         if let What::HrtimerStart { expires_ns, soft_expires_ns, .. } = event.what
             && event.tid == own_tid
             && (expires_ns == window.due_ns || soft_expires_ns == window.due_ns)
@@ -127,6 +143,27 @@ impl<'a> CpuStory<'a> {
             self.events.push(event);
         } else if event.ts_ns < window.start_ns {
             self.before.keep(event, own_tid);
+        }
+    }
+
+    #[inline]
+    fn keep_timers(&mut self, event: &Event<'a>, window: Window) {
+        let pending = |known: &DueTimer, timer: u64| known.timer == timer && known.fired_ns.is_none();
+        match event.what {
+            What::HrtimerStart { timer, expires_ns, .. } => {
+                self.due_timers.retain(|known| !pending(known, timer));
+                if expires_ns > window.due_ns && expires_ns < window.seen_ns && self.due_timers.len() < DUE_TIMERS_MAX {
+                    let started_ns = event.ts_ns;
+                    self.due_timers.push(DueTimer { timer, started_ns, expires_ns, fired_ns: None });
+                }
+            }
+            What::HrtimerCancel { timer } => self.due_timers.retain(|known| !pending(known, timer)),
+            What::HrtimerExpireEntry { timer, .. } => {
+                if let Some(known) = self.due_timers.iter_mut().find(|known| pending(known, timer)) {
+                    known.fired_ns = Some(event.ts_ns);
+                }
+            }
+            _ => {}
         }
     }
 

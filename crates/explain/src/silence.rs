@@ -1,8 +1,9 @@
 //! Stretches in which a CPU recorded nothing although something should have happened.
 //!
 //! Two proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
-//! interrupt was not masked, it was not delivered. (2) No CPU recorded anything for much longer than it usually takes a
-//! CPU that was busy at the time: everything stood still. Without proof a stretch stays with whoever held the CPU.
+//! interrupt was not masked, it was not delivered. (2) No CPU recorded anything, and another CPU that was busy should
+//! have: a timer of its own was due and came only afterwards, or its thread had shown itself all the time until both CPUs
+//! fell silent together. Without proof a stretch stays with whoever held the CPU.
 
 use crate::ledger::{Answer, Piece};
 use crate::scene::{CpuStory, Scene};
@@ -10,10 +11,12 @@ use archive::explanation::PhaseName;
 
 /// A shorter stretch is not worth a word.
 pub const SILENCE_NS_MIN: i64 = 5_000;
-/// Events another CPU would have recorded in the stretch, at its usual rate, before its silence means anything.
-const EXPECTED_EVENTS_MIN: i64 = 10;
-/// The stretch must be this many times longer than the longest the other CPU was silent before.
-const LONGER_THAN_USUAL: i64 = 2;
+/// Events another CPU's thread would have caused in the stretch, at its usual rate, before its silence means anything.
+const EXPECTED_EVENTS_MIN: i64 = 20;
+/// The stretch must be this many times longer than the longest the thread was silent before.
+const LONGER_THAN_USUAL: i64 = 4;
+/// How long a timer of another CPU must have been overdue at the end of the stretch.
+const OVERDUE_NS_MIN: i64 = 20_000;
 
 /// Rewrites the pieces that are provably nobody's. Keeps their partition.
 pub fn attribute(pieces: Vec<Piece>, scene: &Scene) -> Vec<Piece> {
@@ -58,16 +61,33 @@ fn standstills(scene: &Scene) -> Vec<(i64, i64)> {
     found
 }
 
-/// Whether another CPU that was busy, and had data, was silent for much longer than it ever was before.
+/// Whether another CPU that was busy should have recorded something.
 fn others_fell_silent(scene: &Scene, cpu: u32, start_ns: i64, end_ns: i64) -> bool {
-    let length_ns = end_ns - start_ns;
-    scene.cpus.iter().filter(|story| story.cpu != cpu).any(|story| {
-        let activity = story.activity;
-        busy_throughout(story, start_ns, end_ns)
-            && activity.busy_ns > 0
-            && length_ns.saturating_mul(activity.events as i64) / activity.busy_ns >= EXPECTED_EVENTS_MIN
-            && length_ns >= activity.quiet_ns_max.saturating_mul(LONGER_THAN_USUAL)
+    let others = scene.cpus.iter().filter(|story| story.cpu != cpu);
+    others
+        .filter(|story| busy_throughout(story, start_ns, end_ns))
+        .any(|story| timer_overdue(story, start_ns, end_ns) || thread_fell_silent(story, start_ns, end_ns))
+}
+
+fn timer_overdue(story: &CpuStory, start_ns: i64, end_ns: i64) -> bool {
+    story.due_timers.iter().any(|timer| {
+        timer.started_ns <= start_ns
+            && timer.expires_ns >= start_ns
+            && end_ns - timer.expires_ns >= OVERDUE_NS_MIN
+            && timer.fired_ns.is_some_and(|fired_ns| fired_ns >= end_ns)
     })
+}
+
+/// The thread that ran all the time had caused events much more often until then.
+fn thread_fell_silent(story: &CpuStory, start_ns: i64, end_ns: i64) -> bool {
+    let length_ns = end_ns - start_ns;
+    let activity = story.activity;
+    let same_thread =
+        story.overlapping(start_ns, end_ns).iter().all(|interval| interval.holder.tid() == Some(activity.tid));
+    same_thread
+        && activity.busy_ns > 0
+        && length_ns.saturating_mul(activity.events as i64) / activity.busy_ns >= EXPECTED_EVENTS_MIN
+        && length_ns >= activity.quiet_ns_max.saturating_mul(LONGER_THAN_USUAL)
 }
 
 fn busy_throughout(story: &CpuStory, start_ns: i64, end_ns: i64) -> bool {

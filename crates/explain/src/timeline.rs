@@ -20,15 +20,17 @@ pub struct Interval {
     pub holder: Holder,
 }
 
-/// How busy the recorder was on a CPU outside the wake-up: what silence is measured against.
+/// How often the thread that ran when the wake-up was due had shown itself since it was given the CPU: what its silence is
+/// measured against. Interrupts are not counted, they say nothing about the thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// Events while the CPU was not idle.
+    pub tid: i32,
     pub events: u64,
-    /// Time the CPU was not idle.
+    /// From its first event to its last.
     pub busy_ns: i64,
-    /// Longest stretch without an event while not idle.
+    /// Longest stretch between two of its events.
     pub quiet_ns_max: i64,
+    last_ns: i64,
 }
 
 /// What is pending on behalf of one thread.
@@ -84,16 +86,13 @@ impl Replay {
     /// Takes the next event of the CPU. One that claims to be earlier than its predecessor happens with it.
     #[inline]
     pub fn feed(&mut self, event: &Event) {
-        let continues = self.known;
-        if !continues {
+        if !self.known {
             self.cursor_ns = self.cursor_ns.min(event.ts_ns);
             self.deduce(event);
         }
         let ts_ns = event.ts_ns.max(self.cursor_ns);
         self.heal(event);
-        if continues {
-            self.observe(ts_ns);
-        }
+        self.observe(event, ts_ns);
         self.advance(ts_ns, event.what);
         self.apply(event);
     }
@@ -128,15 +127,21 @@ impl Replay {
         }
     }
 
-    /// Counts the stretch between two events of a busy CPU, outside the wake-up.
+    /// Counts events of the running thread itself, until the wake-up is due.
     #[inline]
-    fn observe(&mut self, ts_ns: i64) {
-        let start_ns = self.cursor_ns;
-        if !self.holder().is_idle() && (ts_ns <= self.window.due_ns || start_ns >= self.window.seen_ns) {
-            let quiet_ns = ts_ns.saturating_sub(start_ns);
-            self.activity.events += 1;
-            self.activity.busy_ns = self.activity.busy_ns.saturating_add(quiet_ns);
-            self.activity.quiet_ns_max = self.activity.quiet_ns_max.max(quiet_ns);
+    fn observe(&mut self, event: &Event, ts_ns: i64) {
+        if ts_ns > self.window.due_ns || event.flags & (flag::HARDIRQ | flag::NMI) != 0 {
+            return;
+        }
+        let activity = &mut self.activity;
+        if activity.tid == event.tid && activity.events > 0 {
+            let quiet_ns = ts_ns.saturating_sub(activity.last_ns);
+            activity.events += 1;
+            activity.busy_ns = activity.busy_ns.saturating_add(quiet_ns);
+            activity.quiet_ns_max = activity.quiet_ns_max.max(quiet_ns);
+            activity.last_ns = ts_ns;
+        } else {
+            *activity = Activity { tid: event.tid, events: 1, last_ns: ts_ns, ..Activity::default() };
         }
     }
 
