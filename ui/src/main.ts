@@ -1,6 +1,40 @@
+/** Brings the pictures of a report to life. The numbers stand in the page already. */
 import "./styles/colours.css";
 import "./styles/picture.css";
 import "./styles/page.css";
 import "./styles/live.css";
+import { preparePrinting } from "./pictures/frame";
+import { histogram } from "./pictures/histogram";
+import { latency } from "./pictures/latency";
+import { spike } from "./pictures/spike";
+import { schemeButton } from "./scheme";
+import type { ReportData } from "./types/report";
 
-document.documentElement.classList.add("live");
+function figures(picture: string): HTMLElement[] {
+  return [...document.querySelectorAll<HTMLElement>(`figure[data-picture="${picture}"]`)];
+}
+
+/** Links lead into folded accounts too. */
+function openTarget(): void {
+  const target = /^#spike-\d+$/.test(location.hash) ? document.querySelector<HTMLDetailsElement>(location.hash) : null;
+  if (!target) return;
+  target.open = true;
+  target.scrollIntoView();
+}
+
+function start(): void {
+  schemeButton();
+  addEventListener("beforeprint", preparePrinting);
+  addEventListener("hashchange", openTarget);
+  openTarget();
+  const data = JSON.parse(document.querySelector("#tardy-data")?.textContent ?? "null") as ReportData | null;
+  if (!data?.summary) return;
+  figures("distribution").forEach((figure) => histogram(figure, data));
+  figures("time").forEach((figure) => latency(figure, data));
+  for (const figure of figures("spike")) {
+    const entry = data.summary.spikes.find((entry) => String(entry.number) === figure.dataset.spike);
+    if (entry) spike(figure, entry);
+  }
+}
+
+start();

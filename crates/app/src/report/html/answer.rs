@@ -48,7 +48,10 @@ fn validity(summary: &RunSummary) -> Markup {
                 strong { "The run is valid" }
                 " (" (words::state(summary.state)) ")"
                 @if degraded > 0 {
-                    ", with reservations: " a href="#losses" { (degraded) " of its conditions were not as asked" }
+                    ", with reservations: " a href="#losses" {
+                        @if degraded == 1 { "one condition was not as asked" }
+                        @else { (degraded) " conditions were not as asked" }
+                    }
                 }
                 @if !summary.gaps.is_empty() { ", and " a href="#losses" { "parts of the archive are missing" } }
                 "."
@@ -110,8 +113,10 @@ fn limit(summary: &RunSummary) -> Markup {
     let over: u64 = summary.cpus.iter().map(|cpu| cpu.over_limit).sum();
     html! {
         p {
-            strong { "Limit " (number::micros_unit(limit_ns)) ": " }
-            (number::grouped(over)) " of " (number::grouped(cycles(summary))) " wake-ups were later."
+            strong { "Limit " (number::axis_time(limit_ns as f64)) ": " }
+            (number::grouped(over)) " of " (number::grouped(cycles(summary))) " wake-ups "
+            @if over == 1 { "was" } @else { "were" }
+            " later."
         }
     }
 }

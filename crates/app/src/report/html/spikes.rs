@@ -51,7 +51,7 @@ fn account(summary: &RunSummary, entry: &SpikeSummary, open: bool, plots: &Plots
                 @if let Some(explanation) = explanation { " " (headline(explanation)) }
             }
             @match explanation {
-                Some(explanation) => (explained(summary, entry, explanation, plots)),
+                Some(explanation) => (explained(entry, explanation, plots)),
                 None => p.empty {
                     "Not examined"
                     @if let Some(missing) = &spike.snapshot_missing { ": " (said(missing)) }
@@ -74,7 +74,7 @@ fn headline(explanation: &Explanation) -> Markup {
     }
 }
 
-fn explained(summary: &RunSummary, entry: &SpikeSummary, explanation: &Explanation, plots: &Plots) -> Markup {
+fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots) -> Markup {
     let number = entry.spike.number;
     html! {
         @match explanation.status {
@@ -105,8 +105,6 @@ fn explained(summary: &RunSummary, entry: &SpikeSummary, explanation: &Explanati
                 ul { @for caveat in &explanation.caveats { li { (said(caveat)) } } }
             }
         }
-        @let settings = summary.settings.as_ref();
-        @if settings.is_none() { p.note { "The settings of the run are missing from the archive." } }
     }
 }
 

@@ -1,9 +1,10 @@
 //! Latency histogram, one outline per CPU: logarithmic counts over logarithmic latency.
 
 use super::axis::Axis;
+use super::bins::binned;
 use super::drawing::{Anchor, Drawing};
 use crate::report::number;
-use archive::summary::{CpuHistogram, ReportData};
+use archive::summary::{HistogramBar, ReportData};
 use std::fmt::Write;
 
 const WIDTH: f64 = 960.0;
@@ -20,13 +21,16 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     let low = bars().map(|bar| bar.low_ns).min()?.max(1) as f64;
     let limit = data.summary.settings.as_ref().and_then(|settings| settings.limit_ns);
     let high = bars().map(|bar| bar.high_ns).chain(limit).max()?.max(2) as f64;
-    let most = bars().map(|bar| bar.count).max()? as f64;
     let x = Axis::logarithmic(low * 0.9, high * 1.15, LEFT, RIGHT);
+    let octaves = (x.high / x.low).log2();
+    let lines: Vec<_> =
+        data.histograms.iter().map(|histogram| binned(&histogram.bars, octaves, RIGHT - LEFT)).collect();
+    let most = lines.iter().flatten().map(|(_, bin)| bin.count).max()? as f64;
     let y = Axis::logarithmic(BASE, most.max(1.0) * 1.6, BOTTOM, TOP);
     let mut drawing = Drawing::new(WIDTH, HEIGHT, label(data));
     grid(&mut drawing, &x, &y);
-    for (index, histogram) in data.histograms.iter().enumerate() {
-        drawing.path(&format!("series series-{}", index % 8), &outline(histogram, &x, &y));
+    for (index, bins) in lines.iter().enumerate() {
+        drawing.path(&format!("series series-{}", index % 8), &outline(bins, &x, &y));
     }
     legend(&mut drawing, data.histograms.iter().map(|histogram| histogram.cpu));
     if let Some(limit) = limit {
@@ -37,7 +41,7 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
             at - 4.0,
             TOP + 10.0,
             Anchor::End,
-            &format!("limit {}", number::micros_unit(limit)),
+            &format!("limit {}", number::axis_time(limit as f64)),
         );
     }
     Some(drawing)
@@ -85,23 +89,23 @@ pub fn legend(drawing: &mut Drawing, cpus: impl DoubleEndedIterator<Item = u32> 
     }
 }
 
-fn outline(histogram: &CpuHistogram, x: &Axis, y: &Axis) -> String {
+fn outline(bins: &[(i64, HistogramBar)], x: &Axis, y: &Axis) -> String {
     let mut path = String::new();
-    let mut end: Option<f64> = None;
-    for bar in &histogram.bars {
-        let (from, to) =
-            (x.at(bar.low_ns as f64), x.at(bar.high_ns.saturating_add(1) as f64).max(x.at(bar.low_ns as f64) + 0.5));
+    let mut last: Option<(i64, f64)> = None;
+    for (place, bar) in bins {
+        let from = x.at(bar.low_ns as f64);
+        let to = x.at(bar.high_ns.saturating_add(1) as f64).max(from + 1.5);
         let height = y.at(bar.count as f64);
-        // Neighbours share an edge; an empty stretch between them drops to the base line.
-        match end {
-            Some(end) if from - end < 0.6 => write!(path, "V{height:.1}H{to:.1}"),
+        // Neighbouring bins share an edge; an empty bin between them drops to the base line.
+        match last {
+            Some((last, end)) if last == place - 1 || from - end < 0.8 => write!(path, "V{height:.1}H{to:.1}"),
             Some(_) => write!(path, "V{BOTTOM}M{from:.1} {BOTTOM}V{height:.1}H{to:.1}"),
             None => write!(path, "M{from:.1} {BOTTOM}V{height:.1}H{to:.1}"),
         }
         .expect("writing to a string succeeds");
-        end = Some(to);
+        last = Some((*place, to));
     }
-    if end.is_some() {
+    if last.is_some() {
         write!(path, "V{BOTTOM}").expect("writing to a string succeeds");
     }
     path

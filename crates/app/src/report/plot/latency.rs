@@ -30,7 +30,8 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     grid(&mut drawing, &x, &y);
     let mut series: BTreeMap<u32, Vec<Option<i64>>> = BTreeMap::new();
     for second in seconds {
-        let columns = (RIGHT - LEFT) as usize;
+        // Narrower steps are a smear, and a step shows the largest of its seconds.
+        let columns = (RIGHT - LEFT) as usize / 3;
         let per_column = (last as usize + 1).div_ceil(columns).max(1);
         let line = series.entry(second.thread).or_insert_with(|| vec![None; (last as usize + 1).div_ceil(per_column)]);
         let column = &mut line[second.second as usize / per_column];
@@ -49,7 +50,7 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
             RIGHT - 4.0,
             at - 5.0,
             Anchor::End,
-            &format!("limit {}", number::micros_unit(limit)),
+            &format!("limit {}", number::axis_time(limit as f64)),
         );
     }
     marks(&mut drawing, data, &x, &y);

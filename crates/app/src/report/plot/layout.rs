@@ -56,9 +56,14 @@ fn block(joined: Joined<'_>) -> Block<'_> {
     Block { x: joined.from, width, kind: joined.longest.kind, name: &joined.longest.name }
 }
 
-/// Whether a text of the pictures' size fits into a width. Letters are about 6.6 px wide on average.
-pub fn fits(text: &str, width: f64) -> bool {
-    text.chars().count() as f64 * 6.6 + 8.0 <= width
+/// As much of a text as fits into a width. Letters are about 6.6 px wide on average.
+pub fn shortened(text: &str, width: f64) -> Option<String> {
+    let room = ((width - 8.0) / 6.6).max(0.0) as usize;
+    if text.chars().count() <= room {
+        return Some(text.to_owned());
+    }
+    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+    (room >= 5).then(|| format!("{}…", kept.trim_end()))
 }
 
 #[cfg(test)]
@@ -94,5 +99,12 @@ mod tests {
             [segment(-50, 10, OwnerKind::Task), segment(90, i64::MAX, OwnerKind::Idle), segment(5, 5, OwnerKind::Own)];
         let widths: Vec<_> = blocks(&segments, &axis).iter().map(|block| block.width).collect();
         assert_eq!(widths, [10.0, 10.0]);
+    }
+
+    #[test]
+    fn long_names_are_cut_visibly() {
+        assert_eq!(shortened("kworker/0:1-12", 200.0).as_deref(), Some("kworker/0:1-12"));
+        assert_eq!(shortened("kworker/0:1-12", 62.0).as_deref(), Some("kworker…"));
+        assert_eq!(shortened("kworker/0:1-12", 30.0), None);
     }
 }

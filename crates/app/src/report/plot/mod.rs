@@ -4,6 +4,7 @@
 //! script puts a live picture in its place; as a PNG it carries the light colours of the same style sheet with it.
 
 mod axis;
+mod bins;
 mod drawing;
 mod histogram;
 mod latency;

@@ -2,9 +2,9 @@
 
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
-use super::layout::{blocks, fits};
+use super::layout::{blocks, shortened};
 use crate::report::{number, words};
-use archive::explanation::{Explanation, Lane};
+use archive::explanation::{Explanation, Lane, OwnerKind};
 use archive::summary::SpikeSummary;
 
 const WIDTH: f64 = 960.0;
@@ -14,6 +14,7 @@ const BAND_TOP: f64 = 26.0;
 const BAND: f64 = 20.0;
 const LANE: f64 = 24.0;
 const LANE_STEP: f64 = 30.0;
+const LEGEND_STEP: f64 = 20.0;
 /// More lanes make a still picture nobody reads; the live one has them all.
 const LANES_MAX: usize = 16;
 
@@ -28,7 +29,10 @@ pub fn draw(entry: &SpikeSummary) -> Option<Drawing> {
     let lanes_bottom = lanes_top + lanes.len() as f64 * LANE_STEP;
     let latency = entry.latency_ns.max(1) as f64;
     let x = Axis::linear(-0.2 * latency, 1.15 * latency, LEFT, RIGHT);
-    let mut drawing = Drawing::new(WIDTH, lanes_bottom + 74.0, label(entry, explanation));
+    let legend = legend_places(&kinds);
+    let rows = legend.last().map_or(0.0, |(_, row)| row + 1.0);
+    let height = lanes_bottom + 36.0 + rows * LEGEND_STEP;
+    let mut drawing = Drawing::new(WIDTH, height, label(entry, explanation));
     for tick in x.ticks(8) {
         drawing.line("grid", x.at(tick), BAND_TOP, x.at(tick), lanes_bottom);
         drawing.text("tick", x.at(tick), lanes_bottom + 16.0, Anchor::Middle, &number::axis_time(tick));
@@ -37,24 +41,32 @@ pub fn draw(entry: &SpikeSummary) -> Option<Drawing> {
     for (index, lane) in lanes.iter().enumerate() {
         draw_lane(&mut drawing, lane, lane.cpu == entry.spike.sample.cpu, &x, lanes_top + index as f64 * LANE_STEP);
     }
-    for (value, text, anchor, shift) in [
-        (0.0, "due".to_owned(), Anchor::Middle, 0.0),
-        (latency, format!("seen {}", number::micros_unit(entry.latency_ns)), Anchor::Middle, 0.0),
-    ] {
+    for (value, text) in [(0.0, "due".to_owned()), (latency, format!("seen {}", number::axis_time(latency)))] {
         drawing.line("instant", x.at(value), BAND_TOP - 6.0, x.at(value), lanes_bottom);
-        drawing.text("instant-label", x.at(value) + shift, BAND_TOP - 10.0, anchor, &text);
+        drawing.text("instant-label", x.at(value), BAND_TOP - 10.0, Anchor::Middle, &text);
     }
-    let mut left = LEFT;
-    for kind in kinds {
-        let key = words::owner_kind_key(kind);
-        let word = words::owner_kind(kind);
+    for (kind, (left, row)) in kinds.into_iter().zip(legend) {
+        let (key, top) = (words::owner_kind_key(kind), lanes_bottom + 34.0 + row * LEGEND_STEP);
         for class in [format!("kind-{key}"), format!("pattern-{key}")] {
-            drawing.rect(&class, left, lanes_bottom + 40.0, 18.0, 12.0);
+            drawing.rect(&class, left, top, 18.0, 12.0);
         }
-        drawing.text("tick", left + 24.0, lanes_bottom + 50.0, Anchor::Start, word);
-        left += 24.0 + word.len() as f64 * 6.6 + 20.0;
+        drawing.text("tick", left + 24.0, top + 10.0, Anchor::Start, words::owner_kind(kind));
     }
     Some(drawing)
+}
+
+/// Left edge and row of each legend entry: words of different length, wrapped at the right edge.
+fn legend_places(kinds: &[OwnerKind]) -> Vec<(f64, f64)> {
+    let (mut left, mut row) = (LEFT, 0.0);
+    let place = |kind: &OwnerKind| {
+        let width = 24.0 + words::owner_kind(*kind).len() as f64 * 6.4 + 20.0;
+        if left + width > RIGHT && left > LEFT {
+            (left, row) = (LEFT, row + 1.0);
+        }
+        left += width;
+        (left - width, row)
+    };
+    kinds.iter().map(place).collect()
 }
 
 /// The late CPU first, then its neighbours.
@@ -86,8 +98,8 @@ fn band(drawing: &mut Drawing, explanation: &Explanation, x: &Axis) {
             continue;
         }
         drawing.rect(&format!("phase phase-{}", words::phase_key(span.name)), from, BAND_TOP, to - from, BAND);
-        if fits(span.name.title(), to - from) {
-            drawing.text("block-label", (from + to) / 2.0, BAND_TOP + 14.0, Anchor::Middle, span.name.title());
+        if let Some(label) = shortened(span.name.title(), to - from) {
+            drawing.text("block-label on-phase", (from + to) / 2.0, BAND_TOP + 14.0, Anchor::Middle, &label);
         }
     }
 }
@@ -100,14 +112,9 @@ fn draw_lane(drawing: &mut Drawing, lane: &Lane, late: bool, x: &Axis, top: f64)
         for class in [format!("block kind-{key}"), format!("pattern-{key}")] {
             drawing.rect(&class, block.x, top, block.width, LANE);
         }
-        if fits(block.name, block.width) {
-            drawing.text(
-                &format!("block-label on-{key}"),
-                block.x + block.width / 2.0,
-                top + 16.0,
-                Anchor::Middle,
-                block.name,
-            );
+        if let Some(label) = shortened(block.name, block.width) {
+            let middle = block.x + block.width / 2.0;
+            drawing.text(&format!("block-label on-{key}"), middle, top + 16.0, Anchor::Middle, &label);
         }
     }
 }

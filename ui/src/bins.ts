@@ -1,0 +1,47 @@
+/** Joins a histogram's bars into the bins of a picture. */
+import type { Axis } from "./axis";
+import type { HistogramBar } from "./types/report";
+
+export interface Bin extends HistogramBar {
+  /** Bins of the same index cover the same latencies on every CPU. */
+  index: number;
+  /** Wake-ups later than this bin. */
+  later: number;
+}
+
+/** Width of a bin in pixels, about. */
+const wide = 8;
+
+/**
+ * The rule that gives each latency its bin: equal steps on the axis, so that no step in the outline comes from the bars
+ * themselves, whose width doubles at each power of two.
+ */
+export function binIndex(axis: Axis): (latency: number) => number {
+  const bins = Math.max(Math.round(Math.abs(axis.to - axis.from) / wide), 1);
+  if (axis.logarithmic) {
+    // Bars are cut at powers of two; so are the bins.
+    const perOctave = Math.min(Math.max(Math.round(bins / Math.log2(axis.high / axis.low)), 1), 16);
+    return (latency) => Math.floor(Math.log2(Math.max(latency, 1)) * perOctave);
+  }
+  const step = (axis.high - axis.low) / bins;
+  return (latency) => Math.floor(latency / step);
+}
+
+/** Bins with their real edges, ascending; empty ones are absent. */
+export function binned(bars: HistogramBar[], indexOf: (latency: number) => number): Bin[] {
+  const bins: Bin[] = [];
+  let later = bars.reduce((sum, bar) => sum + bar.count, 0);
+  for (const bar of bars) {
+    later -= bar.count;
+    const index = indexOf((bar.low_ns + bar.high_ns) / 2);
+    const last = bins.at(-1);
+    if (last && last.index === index) {
+      last.high_ns = bar.high_ns;
+      last.count += bar.count;
+      last.later = later;
+    } else {
+      bins.push({ ...bar, index, later });
+    }
+  }
+  return bins;
+}

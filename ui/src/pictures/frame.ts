@@ -1,0 +1,65 @@
+/** A live picture in the place of a still one: redrawn when its width changes, with controls above and a readout below. */
+import { html } from "../elements";
+
+export interface Frame {
+  controls: HTMLElement;
+  /** Shows a sentence about what the pointer or the focus is on; nothing brings the hint back. */
+  say(sentence?: string): void;
+  redraw(): void;
+}
+
+const printed: (() => void)[] = [];
+/** Width for a picture that is drawn while it is folded away. */
+const foldedWidth = 900;
+
+/** `draw` returns the SVG for a width in pixels. The hint tells how to use the picture. */
+export function frame(figure: HTMLElement, hint: string, draw: (width: number) => SVGElement): Frame {
+  const place = figure.querySelector<HTMLElement>(".picture");
+  if (!place) throw new Error("a figure has no place for its picture");
+  const controls = html("div", { class: "controls" });
+  const readout = html("p", { class: "readout", "aria-live": "polite" });
+  let width = 0;
+  const redraw = () => {
+    if (width > 0) place.replaceChildren(draw(width));
+  };
+  const say = (sentence?: string) => {
+    readout.replaceChildren(sentence ?? html("span", { class: "quiet" }, hint));
+  };
+  new ResizeObserver(() => {
+    const now = Math.floor(place.clientWidth);
+    if (now === 0 || now === width) return;
+    width = now;
+    redraw();
+  }).observe(place);
+  printed.push(() => {
+    if (width > 0) return;
+    width = foldedWidth;
+    redraw();
+  });
+  figure.classList.add("live");
+  figure.insertBefore(controls, place);
+  place.after(readout);
+  say();
+  return { controls, say, redraw };
+}
+
+/** Opens every account and draws what was never in sight, so that paper shows everything. */
+export function preparePrinting(): void {
+  for (const details of document.querySelectorAll<HTMLDetailsElement>("details")) details.open = true;
+  for (const draw of printed) draw();
+}
+
+/** A pair of exclusive choices. */
+export function choice(names: [string, string], label: string, chosen: (first: boolean) => void): HTMLElement {
+  const group = html("div", { class: "choice", role: "group", "aria-label": label });
+  const buttons = names.map((name, index) => {
+    const button = html("button", { type: "button", "aria-pressed": String(index === 0) }, name);
+    button.addEventListener("click", () => {
+      buttons.forEach((other, place) => other.setAttribute("aria-pressed", String(place === index)));
+      chosen(index === 0);
+    });
+    return button;
+  });
+  group.append(...buttons);
+  return group;
+}

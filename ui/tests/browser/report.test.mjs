@@ -1,0 +1,177 @@
+/** Rendered reports of invented runs in a headless Chromium. Needs the built page, cargo and Chromium. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { Chromium } from "./chromium.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
+const reports = process.env.TARDY_REPORTS ?? mkdtempSync(join(tmpdir(), "tardy-reports-"));
+/** Where to leave pictures for people to look at, if anywhere. */
+const screenshots = process.env.TARDY_SCREENSHOTS;
+const shapes = ["two-cpus", "eight-cpus", "no-spikes", "forty-spikes", "invalid", "hostile", "empty"];
+let browser;
+
+const file = (shape) => join(reports, `${shape}.html`);
+const open = (shape, options) => browser.open(pathToFileURL(file(shape)).href, options);
+
+async function keep(page, name) {
+  if (!screenshots) return;
+  mkdirSync(screenshots, { recursive: true });
+  writeFileSync(join(screenshots, `${name}.png`), await page.screenshot());
+}
+
+before(() => {
+  for (const shape of process.env.TARDY_REPORTS ? [] : shapes) {
+    execFileSync("cargo", ["run", "--quiet", "-p", "app", "--example", "report_sample", "--", shape, file(shape)], { cwd: root, stdio: "inherit" });
+  }
+  browser = new Chromium();
+});
+
+after(async () => {
+  await browser?.close();
+  if (!process.env.TARDY_REPORTS) rmSync(reports, { recursive: true, force: true });
+});
+
+for (const shape of shapes) {
+  test(`${shape}: opens without error and asks for nothing but itself`, async () => {
+    const page = await open(shape);
+    await page.run("document.querySelectorAll('details').forEach((details) => { details.open = true })");
+    await page.run("new Promise((done) => setTimeout(done, 300))");
+    assert.deepEqual(page.errors, []);
+    assert.deepEqual(page.requests, [pathToFileURL(file(shape)).href]);
+    // What hostile names look like is their own affair; that they fetch nothing is shown above.
+    if (shape !== "hostile") assert.equal(/https?:|\ssrc=|@import|url\((?!#)/.exec(readFileSync(file(shape), "utf8"))?.[0], undefined);
+    await keep(page, shape);
+  });
+}
+
+test("what a target says neither runs nor becomes an element", async () => {
+  const page = await open("hostile");
+  await page.run("document.querySelectorAll('details').forEach((details) => { details.open = true })");
+  await page.run("new Promise((done) => setTimeout(done, 500))");
+  assert.doesNotMatch(await page.run("document.title"), /^owned/);
+  assert.equal(await page.run("document.querySelectorAll('img, iframe, object, embed, [onerror], [onload]').length"), 0);
+  assert.equal(await page.run("document.scripts.length"), 2);
+  // The hostile text is there to be read, in a table and in a picture.
+  assert.ok(await page.run("[...document.querySelectorAll('.ledger th')].some((cell) => cell.textContent.includes('<img src=x'))"));
+  assert.ok(await page.run("[...document.querySelectorAll('.stretch')].some((stretch) => stretch.getAttribute('aria-label').includes('<img src=x'))"));
+});
+
+test("the pictures show the run's own data", async () => {
+  const page = await open("eight-cpus");
+  const data = await page.run("JSON.parse(document.querySelector('#tardy-data').textContent)");
+  assert.equal(await page.run("document.querySelectorAll('[data-picture=distribution] path[data-series]').length"), data.histograms.length);
+  assert.equal(await page.run("document.querySelectorAll('[data-picture=time] path[data-series]').length"), 8);
+  const spikes = data.summary.spikes.filter((spike) => spike.reason !== "control");
+  assert.equal(await page.run("document.querySelectorAll('[data-picture=time] a.jump').length"), spikes.length);
+  // Walking the histogram from left to right counts every wake-up of CPU 0 exactly once.
+  const cycles = data.histograms[0].bars.reduce((sum, bar) => sum + bar.count, 0);
+  const walked = await page.run(`(() => {
+    const press = (key) => document.querySelector('[data-picture=distribution] .plot').dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+    let sum = 0, last = '';
+    for (;;) {
+      press('ArrowRight');
+      const said = document.querySelector('[data-picture=distribution] .readout').textContent;
+      if (said === last) return sum;
+      last = said;
+      sum += Number(/CPU 0: ([\\d\\u202f]+)/.exec(said)[1].replaceAll('\\u202f', ''));
+    }
+  })()`);
+  assert.equal(walked, cycles);
+  const worst = `[data-spike="${spikes[0].number}"]`;
+  const lanes = await page.run(`[...document.querySelectorAll('${worst} .lane-label')].map((label) => label.textContent)`);
+  assert.equal(lanes.length, 8);
+  assert.equal(lanes[0], `CPU ${spikes[0].sample.cpu}`);
+  for (const span of spikes[0].explanation.spans) {
+    const ns = span.end_ns - span.start_ns;
+    const shown = `${Math.floor(ns / 1000)}.${String(ns % 1000).padStart(3, "0")}`;
+    assert.ok(await page.run(`[...document.querySelectorAll('${worst} .stretch')].some((stretch) => stretch.getAttribute('aria-label').includes('${shown}'))`), `${span.name} ${shown}`);
+  }
+});
+
+test("the linear axis draws the same CPUs", async () => {
+  const page = await open("two-cpus");
+  await page.run("[...document.querySelectorAll('[data-picture] .choice button:last-child')].forEach((button) => button.click())");
+  assert.equal(await page.run("document.querySelectorAll('[data-picture=distribution] path[data-series], [data-picture=time] path[data-series]').length"), 4);
+  assert.ok(!(await page.run("[...document.querySelectorAll('path')].some((path) => /NaN|Infinity/.test(path.getAttribute('d')))")));
+  await keep(page, "two-cpus-linear");
+});
+
+test("a timeline can be walked and zoomed with keys alone", async () => {
+  const page = await open("two-cpus");
+  const say = () => page.run("document.querySelector('[data-picture=spike] .readout').textContent");
+  const widest = () => page.run("Math.max(...[...document.querySelectorAll('[data-picture=spike] .plot')][0].querySelectorAll('.frame').values().map((frame) => Number(frame.getAttribute('width'))))");
+  await page.run("document.querySelector('[data-picture=spike] .stretch[tabindex=\"0\"]').focus()");
+  const first = await say();
+  assert.match(first, /^Phase: /);
+  await page.press("ArrowRight");
+  const second = await say();
+  assert.notEqual(second, first);
+  await page.press("ArrowDown");
+  assert.match(await say(), /^CPU \d+: /);
+  const before = await widest();
+  for (let times = 0; times < 4; times += 1) await page.press("+");
+  assert.ok((await widest()) > before);
+  assert.ok(await page.run("document.activeElement.classList.contains('stretch')"), "zooming keeps the focus");
+  await keep(page, "two-cpus-zoomed");
+  await page.press("0");
+  assert.equal(await widest(), before);
+});
+
+test("a ledger row lights its stretches, a mark opens its account", async () => {
+  const page = await open("forty-spikes");
+  await page.run("document.querySelector('.ledger tr.owner').dispatchEvent(new PointerEvent('pointerenter'))");
+  const [lit, dimmed] = await page.run("[document.querySelectorAll('.stretch.lit').length, document.querySelectorAll('.stretch.dimmed').length]");
+  assert.ok(lit > 0 && dimmed > 0, `${lit} lit, ${dimmed} dimmed`);
+  const folded = await page.run("[...document.querySelectorAll('details.spike:not([open])')].at(-1).id");
+  await page.run(`new Promise((done) => { addEventListener('hashchange', () => setTimeout(done, 100)); location.hash = '${folded}' })`);
+  assert.ok(await page.run(`document.getElementById('${folded}').open`));
+  assert.ok(await page.run(`document.querySelectorAll('#${folded} .stretch').length`) > 0, "its picture is drawn");
+});
+
+for (const width of [360, 400, 1280, 2000]) {
+  test(`nothing sticks out at ${width} px`, async () => {
+    for (const shape of ["eight-cpus", "hostile"]) {
+      const page = await open(shape, { width, dark: true });
+      assert.ok((await page.run("document.documentElement.scrollWidth")) <= width, shape);
+      await keep(page, `${shape}-dark-${width}`);
+    }
+  });
+}
+
+test("on paper everything is open, drawn and light", async () => {
+  const page = await open("forty-spikes", { width: 800, dark: true });
+  await page.media("print", true);
+  await page.run("dispatchEvent(new Event('beforeprint'))");
+  assert.equal(await page.run("document.querySelectorAll('details:not([open])').length"), 0);
+  assert.equal(await page.run("[...document.querySelectorAll('figure')].filter((figure) => !figure.querySelector('svg.plot')).length"), 0);
+  assert.equal(await page.run("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)");
+  await keep(page, "forty-spikes-print");
+});
+
+test("without a script numbers and still pictures are there", async () => {
+  const page = await open("two-cpus", { script: false });
+  const { root } = await page.send("DOM.getDocument", { depth: 0 });
+  const { outerHTML } = await page.send("DOM.getOuterHTML", { nodeId: root.nodeId });
+  assert.match(outerHTML, /158\.204/);
+  assert.equal(outerHTML.match(/<svg class="plot"/g).length, 2 + 6);
+  await keep(page, "two-cpus-without-script");
+});
+
+test("headings descend in steps, regions and figures are named, every control can be reached", async () => {
+  const page = await open("eight-cpus");
+  const levels = await page.run("[...document.querySelectorAll('h1, h2, h3, h4')].map((heading) => Number(heading.tagName[1]))");
+  assert.equal(levels[0], 1);
+  assert.equal(levels.filter((level) => level === 1).length, 1);
+  levels.forEach((level, index) => assert.ok(index === 0 || level <= levels[index - 1] + 1, `heading ${index} jumps to level ${level}`));
+  assert.equal(await page.run("[...document.querySelectorAll('table')].filter((table) => !table.caption).length"), 0);
+  assert.equal(await page.run("[...document.querySelectorAll('section, [role=region]')].filter((part) => !document.getElementById(part.getAttribute('aria-labelledby'))).length"), 0);
+  assert.equal(await page.run("[...document.querySelectorAll('svg.plot')].filter((plot) => !plot.getAttribute('aria-label')).length"), 0);
+  assert.equal(await page.run("document.querySelectorAll('[tabindex]:not([tabindex=\"0\"]):not([tabindex=\"-1\"])').length"), 0);
+  const ids = await page.run("[...document.querySelectorAll('[id]')].map((element) => element.id)");
+  assert.equal(new Set(ids).size, ids.length, "ids are unique");
+});
