@@ -78,7 +78,7 @@ pub fn collect<W: Write>(
     if !reports.is_empty() {
         link.send(&Message::Loads(reports));
     }
-    watch.drain(&team, link);
+    watch.drain(&mut team, link);
     if let Some(capturing) = &mut team.capturing {
         capturing.stop.store(true, Relaxed);
         let panicked = capturing.handle.take().is_some_and(|handle| handle.join().is_err());
@@ -90,7 +90,7 @@ pub fn collect<W: Write>(
             );
         }
     }
-    watch.drain(&team, link);
+    watch.drain(&mut team, link);
     watch.close_samples(link);
     report_losses(&team, link);
     clocks.report_changes(link);

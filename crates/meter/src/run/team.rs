@@ -9,6 +9,7 @@ use crate::link::Link;
 use crate::measure::books::Books;
 use crate::measure::cycle::Schedule;
 use crate::measure::thread::{self, ThreadContext, ThreadRequest, policy_words};
+use crate::trace::assemble::Assembler;
 use crate::trace::capture::{self, CaptureCounters, CaptureJob, Captured, Watched};
 use crate::trace::recorder::{Armed, failed};
 use archive::message::Message;
@@ -44,6 +45,7 @@ pub struct Capturing {
     pub counters: Arc<CaptureCounters>,
     pub stop: Arc<AtomicBool>,
     pub captured: Receiver<Captured>,
+    pub assembler: Assembler,
     /// Taken when it is joined.
     pub handle: Option<JoinHandle<()>>,
 }
@@ -138,7 +140,7 @@ impl Team {
         let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
         let metadata = instance.metadata(&pairs).map_err(|error| broken(failed(error)))?;
         let layout = instance.page_layout().map_err(|error| broken(failed(error)))?;
-        let uname = rustix::system::uname();
+        let assembler = Assembler::new(metadata, layout, instance.root().to_owned());
         let mode = armed.recorder.mode();
         let (output, captured) = channel();
         let (ready, answer) = channel();
@@ -154,16 +156,8 @@ impl Team {
                 .map(|member| Watched { thread: member.thread, tid: member.effective.tid, books: member.books.clone() })
                 .collect(),
             cpus: plan.housekeeping.clone(),
-            metadata,
             layout,
-            uname: format!(
-                "{} {} {} {} {}",
-                uname.sysname().to_string_lossy(),
-                uname.nodename().to_string_lossy(),
-                uname.release().to_string_lossy(),
-                uname.version().to_string_lossy(),
-                uname.machine().to_string_lossy()
-            ),
+            bytes_without_pages: assembler.bytes_without_pages(),
             counters: counters.clone(),
             stop: stop.clone(),
             output,
@@ -182,6 +176,7 @@ impl Team {
             counters,
             stop,
             captured,
+            assembler,
             handle: Some(handle),
         })
     }

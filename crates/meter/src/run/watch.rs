@@ -6,7 +6,7 @@ use super::team::Team;
 use crate::kernel::{clock, scheduling};
 use crate::link::{Control, Link, read_control};
 use crate::load::RunningLoads;
-use crate::trace::capture::{Captured, received};
+use crate::trace::capture::{Captured, bytes_of, received};
 use archive::message::{FileKind, Message, RunPhase, Severity, ThreadProgress};
 use archive::sample::Second;
 use archive::settings::RunSettings;
@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const LOOK_NS: i64 = 100_000_000;
 const PROGRESS_NS: i64 = 250_000_000;
 const SECOND_NS: i64 = 1_000_000_000;
-const FIRST_CHECKPOINT_NS: i64 = 10_000_000_000;
+const FIRST_CHECKPOINT_NS: i64 = 1_000_000_000;
 const LONGEST_CHECKPOINT_NS: i64 = 600_000_000_000;
 /// Without an end to spread them over, controls are taken this far apart.
 const CONTROL_EVERY_NS: i64 = 30_000_000_000;
@@ -111,7 +111,7 @@ impl Watch {
     }
 
     /// Takes everything out of the queues and sends it.
-    pub fn drain<W: Write>(&mut self, team: &Team, link: &mut Link<W>) {
+    pub fn drain<W: Write>(&mut self, team: &mut Team, link: &mut Link<W>) {
         for member in &team.members {
             self.seconds.extend(std::iter::from_fn(|| member.books.take_second(member.thread)));
         }
@@ -149,14 +149,16 @@ impl Watch {
         }
     }
 
-    fn forward_captured<W: Write>(&self, team: &Team, link: &mut Link<W>) {
-        let Some(capturing) = &team.capturing else { return };
+    fn forward_captured<W: Write>(&self, team: &mut Team, link: &mut Link<W>) {
+        let Some(capturing) = &mut team.capturing else { return };
         for captured in received(&capturing.captured) {
             match captured {
-                Captured::Spike { spike, trace } => {
-                    if let Some(trace) = trace {
+                Captured::Spike { mut spike, parts } => {
+                    if let Some(snapshot) = &mut spike.snapshot {
+                        let trace = capturing.assembler.trace_dat(&parts);
+                        snapshot.trace_bytes = trace.len() as u64;
                         link.file(FileKind::SpikeTrace { spike: spike.number }, &trace);
-                        capturing.counters.waiting_bytes.fetch_sub(trace.len() as u64, Relaxed);
+                        capturing.counters.waiting_bytes.fetch_sub(bytes_of(&parts), Relaxed);
                     }
                     link.send(&Message::Spike(spike));
                 }

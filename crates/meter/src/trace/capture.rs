@@ -9,10 +9,10 @@ use crate::kernel::{clock, scheduling};
 use crate::measure::books::{Books, SpikeSignal};
 use archive::settings::{Policy, TraceSettings};
 use archive::spike::{Coverage, Snapshot, Spike, SpikeReason};
+use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
-use ftrace::metadata::MetadataText;
 use ftrace::page::{PageItem, PageItems};
-use ftrace::trace_dat::{CpuBytes, TraceDat, cut_pages};
+use ftrace::trace_dat::cut_pages;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender};
@@ -27,14 +27,18 @@ const IDLE_WAIT: Duration = Duration::from_millis(100);
 /// What the thread hands over.
 #[derive(Debug)]
 pub enum Captured {
-    Spike {
-        spike: Box<Spike>,
-        trace: Option<Vec<u8>>,
-    },
+    /// `parts` are the pages around the spike; none without a snapshot.
+    Spike { spike: Box<Spike>, parts: Vec<CpuPart> },
     /// A snapshot sent earlier that larger ones replaced.
-    Dropped {
-        number: u32,
-    },
+    Dropped { number: u32 },
+}
+
+/// Pages of one CPU, cut to the window of a spike.
+#[derive(Debug)]
+pub struct CpuPart {
+    pub cpu: u32,
+    pub stats: CpuStats,
+    pub pages: Vec<u8>,
 }
 
 /// Counters the main thread shows and reports.
@@ -64,9 +68,9 @@ pub struct CaptureJob {
     pub watched: Vec<Watched>,
     /// CPUs it may use.
     pub cpus: Vec<u32>,
-    pub metadata: MetadataText,
     pub layout: PageLayout,
-    pub uname: String,
+    /// What a trace takes beside its pages, for the budget.
+    pub bytes_without_pages: u64,
     pub counters: Arc<CaptureCounters>,
     pub stop: Arc<AtomicBool>,
     pub output: Sender<Captured>,
@@ -187,7 +191,7 @@ impl Capture {
     fn give_up(&mut self, why: &str) {
         for (watched, signal) in std::mem::take(&mut self.pending) {
             let spike = self.spike(&watched, &signal, None, Some(why.to_owned()));
-            let _ = self.job.output.send(Captured::Spike { spike, trace: None });
+            let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new() });
         }
     }
 
@@ -208,7 +212,9 @@ impl Capture {
         let coverage: Vec<Coverage> = self.copies.iter().map(|copy| coverage(copy, &self.job.layout)).collect();
         let from_ns = sample.due_ns - self.job.settings.margin_before_ns as i64;
         let to_ns = sample.seen_ns() + self.job.settings.margin_after_ns as i64;
-        let trace = self.trace(from_ns.max(0) as u64, to_ns.max(0) as u64);
+        let parts = self.parts(from_ns.max(0) as u64, to_ns.max(0) as u64);
+        let page_bytes = bytes_of(&parts);
+        let trace_bytes = page_bytes + self.job.bytes_without_pages;
         let window_covered = covered(&coverage, sample.cpu, frozen.recording_since_ns, sample.due_ns, sample.seen_ns());
         let snapshot = Snapshot {
             mode: self.job.recorder.mode(),
@@ -217,13 +223,13 @@ impl Capture {
             blind_ns: frozen.blind_ns,
             coverage,
             window_covered,
-            trace_bytes: trace.len() as u64,
+            trace_bytes,
             steal_ns: stolen_ns,
         };
         let missing = broken.map(|why| format!("the trace was copied in part only: {why}"));
         let number = self.next_number;
         let spike = self.spike(watched, signal, Some(snapshot), missing);
-        let gone = self.retention.admit(number, sample.latency_ns, trace.len() as u64, control);
+        let gone = self.retention.admit(number, sample.latency_ns, trace_bytes, control);
         if signal.reason == SpikeReason::OverLimit {
             let rests_until_ns = clock::monotonic_ns() + self.job.settings.rest_ns as i64;
             self.job
@@ -232,8 +238,8 @@ impl Capture {
                 .for_each(|watched| watched.books.recorder_rests_until_ns.store(rests_until_ns, Relaxed));
         }
         self.job.counters.snapshots.fetch_add(1, Relaxed);
-        self.job.counters.waiting_bytes.fetch_add(trace.len() as u64, Relaxed);
-        let _ = self.job.output.send(Captured::Spike { spike, trace: Some(trace) });
+        self.job.counters.waiting_bytes.fetch_add(page_bytes, Relaxed);
+        let _ = self.job.output.send(Captured::Spike { spike, parts });
         for number in gone {
             let _ = self.job.output.send(Captured::Dropped { number });
         }
@@ -260,26 +266,20 @@ impl Capture {
         })
     }
 
-    fn trace(&self, from_ns: u64, to_ns: u64) -> Vec<u8> {
-        let cut = |copy| -> CpuBytes<'_> {
-            let copy: &CpuCopy = copy;
-            let pages = cut_pages(&copy.pages, &self.job.layout, from_ns, to_ns);
-            CpuBytes { cpu: copy.cpu, pages, stats: Some(copy.stats) }
+    /// Copies of the pages that overlap the window.
+    fn parts(&self, from_ns: u64, to_ns: u64) -> Vec<CpuPart> {
+        let cut = |copy: &CpuCopy| CpuPart {
+            cpu: copy.cpu,
+            stats: copy.stats,
+            pages: cut_pages(&copy.pages, &self.job.layout, from_ns, to_ns).to_vec(),
         };
-        let mut metadata = self.job.metadata.clone();
-        let path = self.job.recorder.instance().root().join("saved_cmdlines");
-        metadata.saved_cmdlines = std::fs::read_to_string(path).unwrap_or_default();
-        TraceDat {
-            metadata: &metadata,
-            layout: self.job.layout,
-            clock: "mono",
-            uname: &self.job.uname,
-            version: concat!("tardy ", env!("CARGO_PKG_VERSION")),
-            cpu_count: self.copies.iter().map(|copy| copy.cpu + 1).max().unwrap_or(1),
-            cpus: self.copies.iter().map(cut).collect(),
-        }
-        .to_vec()
+        self.copies.iter().map(cut).collect()
     }
+}
+
+/// Bytes of all pages.
+pub fn bytes_of(parts: &[CpuPart]) -> u64 {
+    parts.iter().map(|part| part.pages.len() as u64).sum()
 }
 
 /// Memory whose pages exist already.

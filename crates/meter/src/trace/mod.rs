@@ -1,8 +1,9 @@
 //! The recorder: a trace of the kernel that always runs, and snapshots of it around spikes while the measurement goes on.
 //!
 //! [`recorder`] knows the ways in which a kernel can hand over a stretch of its past; [`capture`] is the thread that
-//! waits for spikes and copies; [`retention`] decides which snapshots stay.
+//! waits for spikes and copies; [`assemble`] makes a file of what was copied; [`retention`] decides which snapshots stay.
 
+pub mod assemble;
 pub mod capture;
 pub mod events;
 pub mod flip;
