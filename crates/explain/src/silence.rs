@@ -6,7 +6,7 @@
 //! fell silent together. Without proof a stretch stays with whoever held the CPU.
 
 use crate::ledger::{Answer, Piece};
-use crate::scene::{CpuStory, Scene};
+use crate::scene::{CpuStory, DueTimer, Scene};
 use archive::explanation::PhaseName;
 
 /// A shorter stretch is not worth a word.
@@ -70,12 +70,24 @@ fn others_fell_silent(scene: &Scene, cpu: u32, start_ns: i64, end_ns: i64) -> bo
 }
 
 fn timer_overdue(story: &CpuStory, start_ns: i64, end_ns: i64) -> bool {
-    story.due_timers.iter().any(|timer| {
-        timer.started_ns <= start_ns
-            && timer.expires_ns >= start_ns
-            && end_ns - timer.expires_ns >= OVERDUE_NS_MIN
-            && timer.fired_ns.is_some_and(|fired_ns| fired_ns >= end_ns)
-    })
+    story.due_timers.iter().any(|timer| is_overdue(timer, start_ns, end_ns))
+}
+
+fn is_overdue(timer: &DueTimer, start_ns: i64, end_ns: i64) -> bool {
+    timer.started_ns <= start_ns
+        && timer.expires_ns >= start_ns
+        && end_ns - timer.expires_ns >= OVERDUE_NS_MIN
+        && timer.fired_ns.is_some_and(|fired_ns| fired_ns >= end_ns)
+}
+
+/// A timer of a CPU other than `cpu` that was due in the stretch and came only after it: (its CPU, how late in ns).
+pub fn overdue_elsewhere(scene: &Scene, cpu: u32, start_ns: i64, end_ns: i64) -> Option<(u32, i64)> {
+    let others = scene.cpus.iter().filter(|story| story.cpu != cpu);
+    let timers = others.flat_map(|story| story.due_timers.iter().map(move |timer| (story.cpu, timer)));
+    timers
+        .filter(|(_, timer)| is_overdue(timer, start_ns, end_ns))
+        .filter_map(|(cpu, timer)| Some((cpu, timer.fired_ns? - timer.expires_ns)))
+        .max_by_key(|&(_, late_ns)| late_ns)
 }
 
 /// The thread that ran all the time had caused events much more often until then.

@@ -11,6 +11,8 @@ const EXPLAINED_PERCENT: i64 = 70;
 /// A culprit must take this part longer than it ordinarily does to be blamed.
 const LIFT_MIN_PERCENT: i64 = 150;
 const HINTS_MAX: usize = 3;
+/// Part of the excess a hint must be about to stand beside proven causes.
+const HINT_PERCENT_MIN: i64 = 20;
 
 pub struct Verdict {
     pub status: ExplanationStatus,
@@ -57,6 +59,12 @@ pub fn reach(case: &mut Case) -> Verdict {
     } else {
         ExplanationStatus::NotExplained
     };
+    if status == ExplanationStatus::Explained {
+        // A hint beside a proven cause is noise unless it is about a good part of the time.
+        let matters =
+            |entry: &Weighed| entry.excess_ns.saturating_mul(100) >= excess_ns.saturating_mul(HINT_PERCENT_MIN);
+        weighed.retain(|entry| entry.finding.confidence > Confidence::Hint || matters(entry));
+    }
     let mut findings: Vec<Finding> = weighed.into_iter().map(|entry| entry.finding).collect();
     if status == ExplanationStatus::NotExplained {
         findings.truncate(HINTS_MAX);

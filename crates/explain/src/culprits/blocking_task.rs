@@ -34,21 +34,25 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             "run the measurement with --policy fifo --priority 80".to_owned(),
         )
     } else {
-        let fix = match case.preempt_rt() {
-            Some(true) => {
-                "find the section in the stack of the confirmation and report it to the kernel's RT maintainers; \
-                           until then keep this task off the CPU (cpuset, taskset, isolcpus)"
-            }
-            _ => {
-                "use a PREEMPT_RT kernel, boot with preempt=full, or keep this task off the CPU (cpuset, taskset, isolcpus)"
-            }
-        };
-        (
-            format!(
-                "{who} kept the CPU after the measuring thread became runnable ({share}): it was in the kernel where it cannot be preempted"
+        let model = case.input.environment.and_then(|environment| environment.preemption.as_deref());
+        let (why, fix) = match model {
+            Some(model @ ("none" | "voluntary" | "lazy")) => (
+                format!(
+                    "it was in the kernel, where this kernel ({model}) does not preempt a task before it is done or asks"
+                ),
+                "boot with preempt=full or use a PREEMPT_RT kernel, or keep this task off the CPU (cpuset, taskset, isolcpus)",
             ),
-            fix.to_owned(),
-        )
+            _ if case.preempt_rt() == Some(true) => (
+                "it was in the kernel where it cannot be preempted".to_owned(),
+                "find the section in the stack of the confirmation and report it to the kernel's RT maintainers; until then \
+                 keep this task off the CPU (cpuset, taskset, isolcpus)",
+            ),
+            _ => (
+                "it was in the kernel where it cannot be preempted".to_owned(),
+                "use a PREEMPT_RT kernel, or keep this task off the CPU (cpuset, taskset, isolcpus)",
+            ),
+        };
+        (format!("{who} kept the CPU after the measuring thread became runnable ({share}): {why}"), fix.to_owned())
     };
     Some(Claim {
         pieces,

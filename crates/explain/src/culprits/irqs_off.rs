@@ -54,7 +54,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
                 "the timer interrupt came late while {who} ran ({share}): it held no lock that masks interrupts, so the hypervisor ({host}) did not run this CPU"
             ),
             events: entry.into_iter().collect(),
-            evidence: vec!["preemption was enabled where the interrupt came in".into()],
+            evidence: ["preemption was enabled where the interrupt came in".into()]
+                .into_iter()
+                .chain(case.steal_line())
+                .collect(),
             confirm: "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU".into(),
             fix: "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment".into(),
             pieces,

@@ -1,7 +1,8 @@
 //! Time in which the kernel was provably not executed: the hypervisor or the firmware had the CPU.
 
-use crate::case::{Case, Claim};
+use crate::case::{Case, Claim, duration};
 use crate::ledger::Answer;
+use crate::silence::overdue_elsewhere;
 use archive::explanation::Confidence;
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
@@ -11,7 +12,15 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let everywhere = all_ns * 2 > case.ns(&pieces);
     let share = case.share(&pieces);
     let steal_ns = case.input.spike.snapshot.as_ref().and_then(|snapshot| snapshot.steal_ns);
-    let evidence: Vec<String> = case.steal_line().into_iter().collect();
+    let mut evidence: Vec<String> = Vec::new();
+    let overdue = pieces.iter().find_map(|&index| {
+        let piece = &case.pieces[index];
+        overdue_elsewhere(case.scene, piece.cpu, piece.start_ns, piece.end_ns)
+    });
+    if let Some((cpu, late_ns)) = overdue {
+        evidence.push(format!("a timer of CPU {cpu} was due meanwhile and came {} late, too", duration(late_ns)));
+    }
+    evidence.extend(case.steal_line());
     let stolen = steal_ns.is_some_and(|steal_ns| steal_ns > 0);
     let (confidence, who) = match (case.virtualised(), stolen) {
         (Some(host), true) => {

@@ -1,0 +1,121 @@
+//! Makes a corpus case out of a spike of a run: `cut_case RUN SPIKE DIRECTORY`.
+//!
+//! Writes `spike.json` and a `trace.dat` with only the pages around the wake-up, the formats of the events in them and,
+//! when run on the machine that was measured, the names of the functions they mention.
+
+use archive::reader::Run;
+use ftrace::format::{EventFormat, Field, Storage};
+use ftrace::metadata::MetadataText;
+use ftrace::trace_dat::{CpuBytes, CpuRecords, TraceDat, TraceFile, TraceItem, cut_pages};
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::path::PathBuf;
+
+/// Kept on both sides of the window that is explained.
+const MARGIN_NS: u64 = 50_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mut argument = |name: &str| arguments.next().ok_or(format!("{name} is missing"));
+    let run = Run::open(argument("RUN")?)?;
+    let number: u32 = argument("SPIKE")?.parse()?;
+    let directory = PathBuf::from(argument("DIRECTORY")?);
+    let spike = run.spikes.iter().find(|spike| spike.number == number).ok_or("the run has no such spike")?;
+    let trace = run.spike_trace(number)?;
+    let quarter = u64::try_from(spike.sample.latency_ns / 4)?.max(20_000) + MARGIN_NS;
+    let from_ns = u64::try_from(spike.sample.due_ns)?.saturating_sub(quarter);
+    let to_ns = u64::try_from(spike.sample.seen_ns())? + quarter;
+    std::fs::create_dir_all(&directory)?;
+    std::fs::write(directory.join("trace.dat"), cut(&trace, from_ns, to_ns))?;
+    let threads = run.effective.iter().flat_map(|effective| &effective.threads);
+    let measuring: Vec<(u32, i32)> = threads.filter_map(|thread| Some((*thread.cpus.first()?, thread.tid))).collect();
+    let environment = run.environment.as_ref().map(|environment| {
+        serde_json::json!({
+            "architecture": environment.architecture,
+            "kernel_release": environment.kernel_release,
+            "preemption": environment.preemption,
+            "preempt_rt": environment.preempt_rt,
+            "clocksource": environment.clocksource,
+            "virtualisation": environment.virtualisation,
+        })
+    });
+    let case = serde_json::json!({
+        "spike": spike,
+        "median_ns": run.latency_ns_median(spike.thread),
+        "interval_ns": run.manifest.as_ref().map_or(1_000_000, |manifest| manifest.settings.interval_ns),
+        "measuring_tids": measuring,
+        "tool_tids": run.effective.as_ref().map(|effective| effective.tool_tids.clone()).unwrap_or_default(),
+        "environment": environment,
+    });
+    std::fs::write(directory.join("spike.json"), serde_json::to_string_pretty(&case)? + "\n")?;
+    Ok(())
+}
+
+fn cut(trace: &[u8], from_ns: u64, to_ns: u64) -> Vec<u8> {
+    let file = TraceFile::parse(trace);
+    let layout = file.layout();
+    let mut pages: Vec<(u32, &[u8])> = Vec::new();
+    let (mut formats, mut threads, mut addresses) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+    for buffer in file.buffers.iter().take(1) {
+        for cpu in &buffer.cpus {
+            let kept = cut_pages(&cpu.pages, &layout, from_ns, to_ns);
+            for item in CpuRecords::new(cpu.cpu, kept, &layout) {
+                let TraceItem::Record(record) = item else { continue };
+                threads.insert(record.common_pid);
+                let Some(format) = file.metadata.formats.by_id(record.id) else { continue };
+                formats.insert(format.id, format);
+                let functions = ["function", "func", "handler", "callsite", "callback"];
+                let fields = functions.iter().filter_map(|name| format.field(name));
+                addresses.extend(fields.filter_map(|field| field.uint(record.payload)));
+            }
+            pages.push((cpu.cpu, kept));
+        }
+    }
+    let kallsyms = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    let addresses: Vec<u64> = addresses.into_iter().filter(|&address| address != 0).collect();
+    let name = |tid: &i32| file.metadata.command_lines.name(*tid).map(|name| format!("{tid} {name}\n"));
+    let metadata = MetadataText {
+        header_page: "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
+                      \tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\
+                      \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\
+                      \tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"
+            .into(),
+        header_event: "# compressed entry header\n".into(),
+        event_formats: formats.values().map(|format| (format.system.clone(), format_text(format))).collect(),
+        saved_cmdlines: threads.iter().filter(|tid| **tid != 0).filter_map(name).collect(),
+        printk_formats: String::new(),
+        kallsyms: MetadataText::kallsyms_excerpt(&kallsyms, &addresses),
+    };
+    let stats = |cpu| file.metadata.cpu_stats.iter().find(|(known, _)| *known == cpu).map(|(_, stats)| *stats);
+    TraceDat {
+        metadata: &metadata,
+        layout,
+        clock: "mono",
+        uname: "",
+        version: "cut_case",
+        cpu_count: pages.len() as u32,
+        cpus: pages.iter().map(|&(cpu, pages)| CpuBytes { cpu, pages, stats: stats(cpu) }).collect(),
+    }
+    .to_vec()
+}
+
+/// The text a format was read from, as far as it mattered.
+fn format_text(format: &EventFormat) -> String {
+    let mut text = format!("name: {}\nID: {}\nformat:\n", format.name, format.id);
+    for field in &format.fields {
+        let (offset, size, signed) = (field.offset, field.size, u8::from(field.signed));
+        text += &format!("\tfield:{};\toffset:{offset};\tsize:{size};\tsigned:{signed};\n", declaration(field));
+    }
+    text + &format!("\nprint fmt: {}\n", format.print_fmt)
+}
+
+fn declaration(field: &Field) -> String {
+    let (type_name, name) = (&field.type_name, &field.name);
+    match field.storage {
+        Storage::Value => format!("{type_name} {name}"),
+        Storage::Array { count: Some(count) } => format!("{type_name} {name}[{count}]"),
+        Storage::Array { count: None } => format!("{type_name} {name}[]"),
+        Storage::DataLoc => format!("__data_loc {type_name}[] {name}"),
+        Storage::RelLoc => format!("__rel_loc {type_name}[] {name}"),
+    }
+}
