@@ -101,6 +101,19 @@ fn long_runs_keep_their_maximum_in_a_bounded_page() {
 }
 
 #[test]
+fn a_machine_with_many_cpus_makes_a_bounded_page_that_says_what_it_leaves_out() {
+    let data = report_data(&Shape { cpus: 96, seconds: 3, spikes: 40, ..Shape::default() });
+    let page = render_html(&data);
+    assert!(page.len() < 20 << 20, "{} bytes", page.len());
+    let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
+    let lanes = |entry: &archive::summary::SpikeSummary| entry.explanation.as_ref().map_or(0, |e| e.lanes.len());
+    assert_eq!(lanes(&read.summary.spikes[0]), 96);
+    let cut = read.summary.spikes.iter().filter(|entry| lanes(entry) == 1).count();
+    assert!(cut > 0);
+    assert_eq!(markup(&page).matches("leaves out 95 other CPUs").count(), cut);
+}
+
+#[test]
 fn pictures_become_png_files() {
     let directory = tempfile::tempdir().unwrap();
     let data = report_data(&named("hostile").unwrap());

@@ -1,5 +1,7 @@
-//! Keeps the data block of a page small: a picture has some thousand columns, a run of a week has 600 000 seconds a CPU.
+//! Keeps the data block of a page small: a picture has some thousand columns, a run of a week has 600 000 seconds a CPU; and
+//! a machine with a hundred CPUs did a great deal around every spike.
 
+use archive::explanation::Explanation;
 use archive::sample::Second;
 use archive::summary::ReportData;
 use std::borrow::Cow;
@@ -8,16 +10,29 @@ use std::collections::BTreeMap;
 /// Points in time kept per thread.
 const SECONDS_MAX: usize = 4000;
 
-/// The same data with seconds joined into longer stretches where there are too many: the largest latency, the sums of the
-/// counts, under the index of the first second. Numbers in the tables do not come from here.
+/// Stretches kept over all pictures, about 90 bytes each.
+const SEGMENTS_MAX: usize = 60_000;
+
+/// The same data, small enough to draw. Numbers in the tables do not come from here.
 pub fn thinned(data: &ReportData) -> Cow<'_, ReportData> {
-    let length = data.seconds.iter().map(|second| second.second as usize + 1).max().unwrap_or(0);
-    if length <= SECONDS_MAX {
+    let seconds = data.seconds.iter().map(|second| second.second as usize + 1).max().unwrap_or(0);
+    let segments =
+        data.summary.spikes.iter().filter_map(|entry| entry.explanation.as_ref()).map(segments).sum::<usize>();
+    if seconds <= SECONDS_MAX && segments <= SEGMENTS_MAX {
         return Cow::Borrowed(data);
     }
-    let stretch = length.div_ceil(SECONDS_MAX) as u32;
+    let mut data = data.clone();
+    if seconds > SECONDS_MAX {
+        data.seconds = joined(&data.seconds, seconds.div_ceil(SECONDS_MAX) as u32);
+    }
+    leave_out_neighbours(&mut data);
+    Cow::Owned(data)
+}
+
+/// Seconds joined into longer stretches: the largest latency, the sums of the counts, under the index of the first second.
+fn joined(seconds: &[Second], stretch: u32) -> Vec<Second> {
     let mut joined: BTreeMap<(u32, u32), Second> = BTreeMap::new();
-    for second in &data.seconds {
+    for second in seconds {
         let first = second.second / stretch * stretch;
         joined
             .entry((second.thread, first))
@@ -29,7 +44,30 @@ pub fn thinned(data: &ReportData) -> Cow<'_, ReportData> {
             })
             .or_insert(Second { second: first, ..*second });
     }
-    let mut data = data.clone();
-    data.seconds = joined.into_values().collect();
-    Cow::Owned(data)
+    joined.into_values().collect()
+}
+
+fn segments(explanation: &Explanation) -> usize {
+    explanation.lanes.iter().map(|lane| lane.segments.len()).sum()
+}
+
+/// Once the budget is spent, the smaller spikes show the late CPU alone, and say so.
+fn leave_out_neighbours(data: &mut ReportData) {
+    let mut left = SEGMENTS_MAX;
+    for entry in &mut data.summary.spikes {
+        let Some(explanation) = &mut entry.explanation else { continue };
+        let needed = segments(explanation);
+        if needed <= left {
+            left -= needed;
+            continue;
+        }
+        let before = explanation.lanes.len();
+        explanation.lanes.retain(|lane| lane.cpu == entry.spike.sample.cpu);
+        let hidden = before - explanation.lanes.len();
+        if hidden > 0 {
+            explanation.caveats.push(format!(
+                "this picture leaves out {hidden} other CPUs, lest the file grow huge; `tardy explain` has them"
+            ));
+        }
+    }
 }

@@ -22,15 +22,9 @@ pub fn answer(data: &ReportData) -> Markup {
                 }
                 (why(summary, cpu, latency_ns))
                 (limit(summary))
+                (caution(summary))
             },
             None => p.verdict { "Nothing was measured." },
-        }
-        p.caution {
-            strong { "What this does not prove. " }
-            "A maximum is an observation, not a bound: it is the latest wake-up that happened to occur"
-            @if let Some(measured) = summary.measured_ns { " in " (number::duration(measured)) }
-            @if summary.loads.is_empty() { " without load" } @else { " under this load" }
-            ". A longer run, another load or a cause that stayed away can bring a later one."
         }
     }
 }
@@ -117,6 +111,19 @@ fn limit(summary: &RunSummary) -> Markup {
             (number::grouped(over)) " of " (number::grouped(cycles(summary))) " wake-ups "
             @if over == 1 { "was" } @else { "were" }
             " later."
+        }
+    }
+}
+
+/// What a maximum is not, said wherever one is shown.
+fn caution(summary: &RunSummary) -> Markup {
+    html! {
+        p.caution {
+            strong { "What this does not prove. " }
+            "A maximum is an observation, not a bound: it is the latest wake-up that happened to occur"
+            @if let Some(measured) = summary.measured_ns { " in " (number::duration(measured)) }
+            @if summary.loads.is_empty() { " without load" } @else { " under this load" }
+            ". A longer run, another load or a cause that stayed away can bring a later one."
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The fingerprint of the machine the run was taken on.
 
+use super::super::number;
 use super::{facts, said};
 use archive::summary::{ReportData, RunSummary};
 use maud::{Markup, html};
@@ -52,7 +53,7 @@ fn fingerprint(summary: &RunSummary, e: &archive::environment::Environment) -> M
             ("CPUs isolated", option(&e.cpus_isolated)),
             ("CPUs without tick (nohz_full)", option(&e.cpus_nohz_full)),
             ("Simultaneous multithreading", option(&e.smt)),
-            ("Memory", e.memory_total_kb.map(|kb| html! { (super::super::number::grouped(kb / 1024)) " MiB" })),
+            ("Memory", e.memory_total_kb.map(|kb| html! { (number::grouped(kb / 1024)) " MiB" })),
             ("Kernel", text(&e.kernel_release)),
             ("Kernel build", text(&e.kernel_version)),
             ("Preemption", option(&e.preemption)),
@@ -105,9 +106,10 @@ fn fingerprint(summary: &RunSummary, e: &archive::environment::Environment) -> M
 
 fn rt_throttling(runtime_us: Option<i64>, period_us: Option<i64>) -> Option<Markup> {
     let runtime_us = runtime_us?;
+    let micros = |us: i64| number::duration(us.saturating_mul(1000));
     Some(match period_us {
         _ if runtime_us < 0 => html! { "off" },
-        Some(period_us) => html! { (runtime_us) " µs of each " (period_us) " µs" },
-        None => html! { (runtime_us) " µs of each period" },
+        Some(period_us) => html! { (micros(runtime_us)) " of each " (micros(period_us)) },
+        None => html! { (micros(runtime_us)) " of each period" },
     })
 }
