@@ -102,7 +102,13 @@ fn cut(trace: &[u8], from_ns: u64, to_ns: u64) -> Vec<u8> {
 /// The text a format was read from, as far as it mattered.
 fn format_text(format: &EventFormat) -> String {
     let mut text = format!("name: {}\nID: {}\nformat:\n", format.name, format.id);
+    let mut common = true;
     for field in &format.fields {
+        // An empty line stands between the common fields and the event's own.
+        if common && !field.name.starts_with("common_") {
+            common = false;
+            text.push('\n');
+        }
         let (offset, size, signed) = (field.offset, field.size, u8::from(field.signed));
         text += &format!("\tfield:{};\toffset:{offset};\tsize:{size};\tsigned:{signed};\n", declaration(field));
     }

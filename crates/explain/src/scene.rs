@@ -2,7 +2,7 @@
 
 use crate::event::{Event, What};
 use crate::names::Names;
-use crate::timeline::{Activity, Interval, Replay};
+use crate::timeline::{Interval, Replay};
 use crate::window::Window;
 use std::collections::HashSet;
 
@@ -85,7 +85,6 @@ pub struct CpuStory<'a> {
     /// Ascending.
     pub events: Vec<Event<'a>>,
     pub intervals: Vec<Interval>,
-    pub activity: Activity,
     pub holes: Vec<Hole>,
     pub before: Before<'a>,
     /// Timer starts that may have armed the wake-up, wherever they lie.
@@ -126,7 +125,7 @@ impl<'a> CpuStory<'a> {
                 }
             }
         }
-        (story.intervals, story.activity) = replay.finish(covered.to_ns);
+        story.intervals = replay.finish(covered.to_ns);
         story
     }
 

@@ -1,9 +1,9 @@
 //! Stretches in which a CPU recorded nothing although something should have happened.
 //!
 //! Two proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
-//! interrupt was not masked, it was not delivered. (2) No CPU recorded anything, and another CPU that was busy should
-//! have: a timer of its own was due and came only afterwards, or its thread had shown itself all the time until both CPUs
-//! fell silent together. Without proof a stretch stays with whoever held the CPU.
+//! interrupt was not masked, it was not delivered. (2) No CPU recorded anything, and on another CPU that was busy a timer
+//! was due meanwhile and came only afterwards, too. That a busy CPU recorded nothing proves nothing: threads that cause many
+//! events fall silent whenever they begin to compute. Without proof a stretch stays with whoever held the CPU.
 
 use crate::ledger::{Answer, Piece};
 use crate::scene::{CpuStory, DueTimer, Scene};
@@ -11,10 +11,6 @@ use archive::explanation::PhaseName;
 
 /// A shorter stretch is not worth a word.
 pub const SILENCE_NS_MIN: i64 = 5_000;
-/// Events another CPU's thread would have caused in the stretch, at its usual rate, before its silence means anything.
-const EXPECTED_EVENTS_MIN: i64 = 20;
-/// The stretch must be this many times longer than the longest the thread was silent before.
-const LONGER_THAN_USUAL: i64 = 4;
 /// How long a timer of another CPU must have been overdue at the end of the stretch.
 const OVERDUE_NS_MIN: i64 = 20_000;
 
@@ -26,7 +22,7 @@ pub fn attribute(pieces: Vec<Piece>, scene: &Scene) -> Vec<Piece> {
         let mut cursor = piece;
         for &(start_ns, end_ns) in &standstills {
             let (start_ns, end_ns) = (start_ns.max(cursor.start_ns), end_ns.min(cursor.end_ns));
-            if start_ns >= end_ns || !others_fell_silent(scene, piece.cpu, start_ns, end_ns) {
+            if start_ns >= end_ns || !others_stood_still(scene, piece.cpu, start_ns, end_ns) {
                 continue;
             }
             if start_ns > cursor.start_ns {
@@ -61,16 +57,16 @@ fn standstills(scene: &Scene) -> Vec<(i64, i64)> {
     found
 }
 
-/// Whether another CPU that was busy should have recorded something.
-fn others_fell_silent(scene: &Scene, cpu: u32, start_ns: i64, end_ns: i64) -> bool {
-    let others = scene.cpus.iter().filter(|story| story.cpu != cpu);
-    others
-        .filter(|story| busy_throughout(story, start_ns, end_ns))
-        .any(|story| timer_overdue(story, start_ns, end_ns) || thread_fell_silent(story, start_ns, end_ns))
+/// Whether another CPU that was busy proves that it stood still.
+fn others_stood_still(scene: &Scene, cpu: u32, start_ns: i64, end_ns: i64) -> bool {
+    overdue_elsewhere(scene, cpu, start_ns, end_ns).is_some()
+        && scene.cpus.iter().all(|story| !stops_the_machine(story, scene, start_ns, end_ns))
 }
 
-fn timer_overdue(story: &CpuStory, start_ns: i64, end_ns: i64) -> bool {
-    story.due_timers.iter().any(|timer| is_overdue(timer, start_ns, end_ns))
+/// The kernel itself may stop all CPUs, in threads called `migration/N`.
+fn stops_the_machine(story: &CpuStory, scene: &Scene, start_ns: i64, end_ns: i64) -> bool {
+    let holders = story.overlapping(start_ns, end_ns).iter().filter_map(|interval| interval.holder.tid());
+    holders.into_iter().any(|tid| scene.names.comm(tid).starts_with("migration/"))
 }
 
 fn is_overdue(timer: &DueTimer, start_ns: i64, end_ns: i64) -> bool {
@@ -80,26 +76,14 @@ fn is_overdue(timer: &DueTimer, start_ns: i64, end_ns: i64) -> bool {
         && timer.fired_ns.is_some_and(|fired_ns| fired_ns >= end_ns)
 }
 
-/// A timer of a CPU other than `cpu` that was due in the stretch and came only after it: (its CPU, how late in ns).
+/// A timer of a busy CPU other than `cpu` that was due in the stretch and came only after it: (its CPU, how late in ns).
 pub fn overdue_elsewhere(scene: &Scene, cpu: u32, start_ns: i64, end_ns: i64) -> Option<(u32, i64)> {
-    let others = scene.cpus.iter().filter(|story| story.cpu != cpu);
+    let others = scene.cpus.iter().filter(|story| story.cpu != cpu && busy_throughout(story, start_ns, end_ns));
     let timers = others.flat_map(|story| story.due_timers.iter().map(move |timer| (story.cpu, timer)));
     timers
         .filter(|(_, timer)| is_overdue(timer, start_ns, end_ns))
         .filter_map(|(cpu, timer)| Some((cpu, timer.fired_ns? - timer.expires_ns)))
         .max_by_key(|&(_, late_ns)| late_ns)
-}
-
-/// The thread that ran all the time had caused events much more often until then.
-fn thread_fell_silent(story: &CpuStory, start_ns: i64, end_ns: i64) -> bool {
-    let length_ns = end_ns - start_ns;
-    let activity = story.activity;
-    let same_thread =
-        story.overlapping(start_ns, end_ns).iter().all(|interval| interval.holder.tid() == Some(activity.tid));
-    same_thread
-        && activity.busy_ns > 0
-        && length_ns.saturating_mul(activity.events as i64) / activity.busy_ns >= EXPECTED_EVENTS_MIN
-        && length_ns >= activity.quiet_ns_max.saturating_mul(LONGER_THAN_USUAL)
 }
 
 fn busy_throughout(story: &CpuStory, start_ns: i64, end_ns: i64) -> bool {

@@ -20,19 +20,6 @@ pub struct Interval {
     pub holder: Holder,
 }
 
-/// How often the thread that ran when the wake-up was due had shown itself since it was given the CPU: what its silence is
-/// measured against. Interrupts are not counted, they say nothing about the thread.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Activity {
-    pub tid: i32,
-    pub events: u64,
-    /// From its first event to its last.
-    pub busy_ns: i64,
-    /// Longest stretch between two of its events.
-    pub quiet_ns_max: i64,
-    last_ns: i64,
-}
-
 /// What is pending on behalf of one thread.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pending {
@@ -53,7 +40,6 @@ impl Pending {
 pub struct Replay {
     window: Window,
     intervals: Vec<Interval>,
-    activity: Activity,
     /// Everything before is accounted for.
     cursor_ns: i64,
     /// The contexts below are those of the CPU at `cursor_ns`.
@@ -72,7 +58,6 @@ impl Replay {
         Self {
             window,
             intervals: Vec::new(),
-            activity: Activity::default(),
             cursor_ns: covered_from_ns.unwrap_or(i64::MAX),
             known: false,
             tid: 0,
@@ -92,7 +77,6 @@ impl Replay {
         }
         let ts_ns = event.ts_ns.max(self.cursor_ns);
         self.heal(event);
-        self.observe(event, ts_ns);
         self.advance(ts_ns, event.what);
         self.apply(event);
     }
@@ -107,12 +91,12 @@ impl Replay {
     }
 
     /// `covered_to_ns`: the recorder would have shown events up to there.
-    pub fn finish(mut self, covered_to_ns: i64) -> (Vec<Interval>, Activity) {
+    pub fn finish(mut self, covered_to_ns: i64) -> Vec<Interval> {
         if self.known && covered_to_ns > self.cursor_ns {
             let holder = self.holder();
             self.push(self.cursor_ns, covered_to_ns, holder);
         }
-        (self.intervals, self.activity)
+        self.intervals
     }
 
     #[inline]
@@ -124,24 +108,6 @@ impl Replay {
             Pending { softirq: Some((vec, function)), .. } => Holder::Softirq { vec, tid: self.tid, function },
             _ if self.tid == 0 => Holder::Idle { state: self.idle_state },
             Pending { work, csd, .. } => Holder::Task { tid: self.tid, function: if csd != 0 { csd } else { work } },
-        }
-    }
-
-    /// Counts events of the running thread itself, until the wake-up is due.
-    #[inline]
-    fn observe(&mut self, event: &Event, ts_ns: i64) {
-        if ts_ns > self.window.due_ns || event.flags & (flag::HARDIRQ | flag::NMI) != 0 {
-            return;
-        }
-        let activity = &mut self.activity;
-        if activity.tid == event.tid && activity.events > 0 {
-            let quiet_ns = ts_ns.saturating_sub(activity.last_ns);
-            activity.events += 1;
-            activity.busy_ns = activity.busy_ns.saturating_add(quiet_ns);
-            activity.quiet_ns_max = activity.quiet_ns_max.max(quiet_ns);
-            activity.last_ns = ts_ns;
-        } else {
-            *activity = Activity { tid: event.tid, events: 1, last_ns: ts_ns, ..Activity::default() };
         }
     }
 

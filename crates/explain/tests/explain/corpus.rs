@@ -56,17 +56,24 @@ fn first_difference(there: &[u8], derived: &[u8]) -> String {
     }
 }
 
-fn run(directory: &Path) -> Result<Explanation, String> {
+/// A case read and explained, without writing anything.
+struct Explained {
+    /// `trace.dat` as built from `events.txt`, if the case is made up.
+    built: Option<Vec<u8>>,
+    trace_bytes: usize,
+    explanation: Explanation,
+    window: Vec<String>,
+}
+
+fn run(directory: &Path) -> Result<Explained, String> {
     let text = std::fs::read_to_string(directory.join("spike.json")).map_err(|error| format!("spike.json: {error}"))?;
     let case: CaseFile = serde_json::from_str(&text).map_err(|error| format!("spike.json: {error}"))?;
-    if let Ok(events) = std::fs::read_to_string(directory.join("events.txt")) {
-        let lines = trace_builder::parse(&events, case.spike.sample.due_ns);
-        check(&directory.join("trace.dat"), &trace_builder::trace_dat(&lines))?;
-    }
-    let trace = std::fs::read(directory.join("trace.dat")).map_err(|error| format!("trace.dat: {error}"))?;
-    if trace.len() > TRACE_BYTES_MAX {
-        return Err(format!("trace.dat has {} bytes, more than {TRACE_BYTES_MAX}", trace.len()));
-    }
+    let events = std::fs::read_to_string(directory.join("events.txt")).ok();
+    let built = events.map(|events| trace_builder::trace_dat(&trace_builder::parse(&events, case.spike.sample.due_ns)));
+    let trace = match &built {
+        Some(built) => built.clone(),
+        None => std::fs::read(directory.join("trace.dat")).map_err(|error| format!("trace.dat: {error}"))?,
+    };
     let input = SpikeInput {
         spike: &case.spike,
         trace: &trace,
@@ -78,8 +85,19 @@ fn run(directory: &Path) -> Result<Explanation, String> {
         controls: &case.controls,
     };
     let explanation = explain_spike(&input);
-    check(&directory.join("expected.txt"), expected(&explanation, &evidence_window(&input)).as_bytes())?;
-    Ok(explanation)
+    let window = evidence_window(&input);
+    Ok(Explained { built, trace_bytes: trace.len(), explanation, window })
+}
+
+fn check_case(directory: &Path) -> Result<(), String> {
+    let Explained { built, trace_bytes, explanation, window } = run(directory)?;
+    if trace_bytes > TRACE_BYTES_MAX {
+        return Err(format!("trace.dat has {trace_bytes} bytes, more than {TRACE_BYTES_MAX}"));
+    }
+    if let Some(built) = built {
+        check(&directory.join("trace.dat"), &built)?;
+    }
+    check(&directory.join("expected.txt"), expected(&explanation, &window).as_bytes())
 }
 
 fn expected(explanation: &Explanation, window: &[String]) -> String {
@@ -116,15 +134,17 @@ fn expected(explanation: &Explanation, window: &[String]) -> String {
 fn every_case_is_explained_as_expected() {
     let cases = cases();
     assert!(cases.len() >= 10, "the corpus is gone");
-    let failures: Vec<String> =
-        cases.iter().filter_map(|case| run(case).err().map(|why| format!("{}: {why}", case.display()))).collect();
+    let failures: Vec<String> = cases
+        .iter()
+        .filter_map(|case| check_case(case).err().map(|why| format!("{}: {why}", case.display())))
+        .collect();
     assert!(failures.is_empty(), "{}\nUPDATE_GOLDEN=1 rewrites the files", failures.join("\n"));
 }
 
 #[test]
 fn every_ledger_of_the_corpus_adds_up() {
     for case in cases() {
-        let explanation = run(&case).unwrap_or_else(|why| panic!("{}: {why}", case.display()));
+        let explanation = run(&case).unwrap_or_else(|why| panic!("{}: {why}", case.display())).explanation;
         crate::hostile::adds_up(&explanation, explanation.latency_ns);
     }
 }
@@ -137,7 +157,7 @@ fn cases_named_after_a_culprit_name_it_first() {
     for case in cases() {
         let name = case.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         let Some(id) = ids.iter().find(|id| name == **id || name.starts_with(&format!("{id}--"))) else { continue };
-        let explanation = run(&case).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let explanation = run(&case).unwrap_or_else(|why| panic!("{name}: {why}")).explanation;
         let first = explanation.findings.first().map(|finding| finding.culprit.as_str());
         assert_eq!(first, Some(*id), "{name}");
         if *id != "slow-return" {
