@@ -4,6 +4,7 @@
 
 use archive::summary::ReportData;
 use std::any::TypeId;
+use std::collections::BTreeMap;
 use std::path::Path;
 use ts_rs::{Config, TS, TypeVisitor};
 
@@ -12,11 +13,11 @@ const HEADER: &str = "\
 // TARDY_WRITE_TYPES=1 cargo test -p archive --features typescript --test typescript
 ";
 
-/// Declares every named type reachable from the root once, dependencies first.
+/// Every named type reachable from the root, by name: the order of dependencies differs from build to build.
 struct Declarations<'a> {
     config: &'a Config,
     seen: Vec<TypeId>,
-    text: String,
+    by_name: BTreeMap<String, String>,
 }
 
 impl TypeVisitor for Declarations<'_> {
@@ -28,7 +29,7 @@ impl TypeVisitor for Declarations<'_> {
         T::visit_dependencies(self);
         if T::output_path().is_some() {
             let docs = T::docs().unwrap_or_default();
-            self.text.push_str(&format!("\n{docs}export {}\n", T::decl(self.config)));
+            self.by_name.insert(T::ident(self.config), format!("\n{docs}export {}\n", T::decl(self.config)));
         }
     }
 }
@@ -37,12 +38,13 @@ impl TypeVisitor for Declarations<'_> {
 fn the_report_reads_the_types_this_crate_writes() {
     // JSON has one kind of number; ns since boot and since 1970 stay below 2^53 until the year 2255.
     let config = Config::new().with_large_int("number");
-    let mut declarations = Declarations { config: &config, seen: Vec::new(), text: HEADER.into() };
+    let mut declarations = Declarations { config: &config, seen: Vec::new(), by_name: BTreeMap::new() };
     declarations.visit::<ReportData>();
+    let types: String = HEADER.chars().chain(declarations.by_name.values().flat_map(|text| text.chars())).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui/src/types/report.ts");
     if std::env::var_os("TARDY_WRITE_TYPES").is_some() {
-        std::fs::write(&path, &declarations.text).unwrap();
+        std::fs::write(&path, &types).unwrap();
     }
     let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(checked_in == declarations.text, "ui/src/types/report.ts is stale; its first lines say how to write it anew");
+    assert!(checked_in == types, "ui/src/types/report.ts is stale; its first lines say how to write it anew");
 }

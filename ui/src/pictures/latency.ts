@@ -23,10 +23,10 @@ export function latency(figure: HTMLElement, data: ReportData): void {
   const length = Number.isFinite(stretch) ? stretch : 1;
   const whole: View = { low: 0, high: points.flat().reduce((last, point) => Math.max(last, point.second), 0) + length };
   const limit = data.summary.settings?.limit_ns ?? undefined;
-  const lowest = points.flat().reduce((low, point) => Math.min(low, point.latency_ns_max), Infinity);
   const highest = points.flat().reduce((high, point) => Math.max(high, point.latency_ns_max), limit ?? 2);
   const start = data.summary.measure_start_ns;
   const marked = data.summary.spikes.filter((spike) => spike.reason !== "control" && start !== null);
+  const lowest = [...points.flat().map((point) => point.latency_ns_max), ...marked.map((spike) => spike.latency_ns)].reduce((low, ns) => Math.min(low, ns), Infinity);
   let logarithmicLatency = true;
   let view = whole;
   let cursor: number | undefined;

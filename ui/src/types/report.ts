@@ -2,52 +2,78 @@
 // TARDY_WRITE_TYPES=1 cargo test -p archive --features typescript --test typescript
 
 /**
- * One second of one thread, counted from the first due instant of the run.
+ * How sure a finding is.
  */
-export type Second = { thread: number, 
-/**
- * Index of the second, from 0. Seconds in which no wake-up was due to be seen are absent.
- */
-second: number, cycles: number, latency_ns_max: number, over_limit: number, missed_periods: number, };
+export type Confidence = "hint" | "likely" | "certain";
 
 /**
- * Counts of one CPU between two latencies (inclusive, ns).
+ * What the buffers of one CPU held when the snapshot was taken.
  */
-export type HistogramBar = { low_ns: number, high_ns: number, count: number, };
+export type Coverage = { cpu: number, 
+/**
+ * Instant of the oldest event still held; `None` when the buffer was empty.
+ */
+oldest_ns: number | null, newest_ns: number | null, 
+/**
+ * Events overwritten before `oldest_ns` since the buffer was last cleared: normal for a ring buffer.
+ */
+overwritten: number, 
+/**
+ * Events the kernel could not record at all: holes in the story.
+ */
+dropped: number, };
 
 /**
- * What was lost on the way, counted.
+ * Histogram of one thread.
  */
-export type Loss = { 
+export type CpuHistogram = { thread: number, cpu: number, 
 /**
- * `trace events`, `snapshots`, `seconds`, `samples`, `frames` ...
+ * Ascending; empty stretches are absent.
  */
-what: string, count: number, detail: string, };
-
-export type Severity = "notice" | "degraded" | "invalid";
+bars: Array<HistogramBar>, };
 
 /**
- * Something that did not go as asked.
+ * One measuring thread, condensed.
  */
-export type Problem = { severity: Severity, text: string, 
+export type CpuSummary = { thread: number, cpu: number, cycles: number, 
 /**
- * What to do about it; empty when there is nothing.
+ * Periods without a wake-up because the thread was late by more than an interval.
  */
-mend: string, };
+missed: number, over_limit: number, clock_anomalies: number, records_dropped: number, latency_ns: LatencyFigures, worst: Sample | null, };
 
 /**
- * How far the run got, as the host knows it.
+ * What the whole measurement really runs with.
  */
-export type RunState = "running" | "complete" | "interrupted" | "failed";
+export type EffectiveSettings = { threads: Array<EffectiveThread>, memory_locked_kb: number, 
+/**
+ * Value held in /dev/cpu_dma_latency, if any.
+ */
+cpu_dma_latency_us: number | null, snapshot_mode: SnapshotMode, 
+/**
+ * Events that are recorded, as `system:name`.
+ */
+events: Array<string>, 
+/**
+ * Events of the base set that this kernel does not have.
+ */
+events_absent: Array<string>, trace_clock: string | null, trace_buffer_kb_per_cpu: number, 
+/**
+ * Threads of the meter that do not measure, as they appear in the trace.
+ */
+tool_tids: Array<number>, 
+/**
+ * Smallest step seen between two reads of the clock, in ns.
+ */
+clock_step_ns: number, };
 
 /**
- * A real-time task that could hold a CPU against the measuring threads.
+ * What one measuring thread really runs with, read back from the kernel.
  */
-export type RtTask = { tid: number, name: string, 
+export type EffectiveThread = { thread: number, tid: number, 
 /**
- * `fifo`, `rr` or `deadline`.
+ * CPUs the kernel lets it run on.
  */
-policy: string, priority: number, };
+cpus: Array<number>, policy: Policy, priority: number, timer_slack_ns: number, };
 
 /**
  * Fingerprint of the target. `None` means: could not be read there.
@@ -83,51 +109,88 @@ debug_options: Array<string>,
 rt_tasks: Array<RtTask>, load_average: string | null, };
 
 /**
- * How the trace around a spike is kept.
+ * The account of one spike. `phases` sum to `latency_ns` to the nanosecond.
  */
-export type SnapshotMode = "auto" | "trigger" | "onmax" | "flip" | "off";
+export type Explanation = { spike: number, latency_ns: number, 
+/**
+ * Median latency of the spike's CPU over the run, in ns: what is ordinary.
+ */
+median_ns: number, status: ExplanationStatus, phases: Array<Phase>, 
+/**
+ * The largest first; never a cause without evidence.
+ */
+findings: Array<Finding>, spans: Array<PhaseSpan>, lanes: Array<Lane>, 
+/**
+ * Lost events, missing coverage, absent event types: what limits this account.
+ */
+caveats: Array<string>, };
 
 /**
- * The tracing part of [`RunSettings`].
+ * The verdict over the findings.
  */
-export type TraceSettings = { mode: SnapshotMode, 
-/**
- * Ring buffer of each CPU and instance.
- */
-buffer_kb_per_cpu: number, 
-/**
- * Stretch kept before the due instant and after the seen one.
- */
-margin_before_ns: number, margin_after_ns: number, 
-/**
- * A new maximum below this is not worth a snapshot.
- */
-threshold_ns: number, 
-/**
- * Snapshots kept; when full, a larger spike replaces the smallest kept one.
- */
-snapshots_max: number, 
-/**
- * Bytes all kept snapshots may take together.
- */
-budget_bytes: number, 
-/**
- * Ordinary samples captured the same way, for comparison.
- */
-controls: number, 
-/**
- * Least time between two snapshots that are not new maxima of the whole run.
- */
-rest_ns: number, 
-/**
- * Measure although another tool traces at the same time.
- */
-beside_others: boolean, };
+export type ExplanationStatus = "explained" | "not_explained" | "no_trace";
 
 /**
- * Scheduling policy of the measuring threads.
+ * A catalogue entry that explains a part of a ledger.
  */
-export type Policy = "fifo" | "rr" | "deadline" | "other";
+export type Finding = { 
+/**
+ * Stable identifier, `blocking-task`.
+ */
+culprit: string, 
+/**
+ * One sentence that names the thing and its share.
+ */
+sentence: string, confidence: Confidence, 
+/**
+ * Nanoseconds of the ledger it accounts for.
+ */
+ns: number, 
+/**
+ * Lines of the trace and figures that show it.
+ */
+evidence: Array<string>, 
+/**
+ * What to run to confirm it.
+ */
+confirm: string, 
+/**
+ * What to change.
+ */
+fix: string, };
+
+/**
+ * Counts of one CPU between two latencies (inclusive, ns).
+ */
+export type HistogramBar = { low_ns: number, high_ns: number, count: number, };
+
+/**
+ * What one CPU did around the spike.
+ */
+export type Lane = { cpu: number, 
+/**
+ * Ascending, without overlap.
+ */
+segments: Array<Segment>, };
+
+/**
+ * Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by the
+ * exact maximum; with fewer samples than it needs it equals the maximum.
+ */
+export type LatencyFigures = { min: number | null, mean: number | null, p50: number | null, p90: number | null, p99: number | null, "p99.9": number | null, "p99.99": number | null, "p99.999": number | null, "p99.9999": number | null, max: number | null, };
+
+/**
+ * How a load did.
+ */
+export type LoadReport = { name: string, 
+/**
+ * What one unit of progress is: `messages`, `entries`, `bytes`, `faults`, `rounds`, `CPU ticks`.
+ */
+unit: string, progress: number, alive: boolean, 
+/**
+ * Why it is not alive; empty while it is.
+ */
+detail: string, };
 
 /**
  * Non-real-time work that runs beside the measurement.
@@ -135,13 +198,74 @@ export type Policy = "fifo" | "rr" | "deadline" | "other";
 export type LoadRequest = { "builtin": { name: string, workers: number, } } | { "command": { line: string, } };
 
 /**
- * A kernel setting to change for the run and to put back afterwards.
+ * What was lost on the way, counted.
  */
-export type SettingChange = { 
+export type Loss = { 
 /**
- * File below /proc/sys or /sys.
+ * `trace events`, `snapshots`, `seconds`, `samples`, `frames` ...
  */
-path: string, value: string, };
+what: string, count: number, detail: string, };
+
+/**
+ * Who held the CPU, for how long.
+ */
+export type Owner = { kind: OwnerKind, 
+/**
+ * Name with what identifies it: `hackbench-4711`, `local_timer`, `NET_RX in ksoftirqd/1-22`, `idle state 2`.
+ */
+name: string, ns: number, };
+
+/**
+ * What kind of thing held the CPU.
+ */
+export type OwnerKind = "nmi" | "hardirq" | "softirq" | "task" | "rt_task" | "own" | "tool" | "idle" | "silence_this_cpu" | "silence_all_cpus" | "untraced";
+
+/**
+ * One phase and its owners; `ns` is the sum of the owners.
+ */
+export type Phase = { name: PhaseName, ns: number, 
+/**
+ * Largest first.
+ */
+owners: Array<Owner>, };
+
+/**
+ * A stretch on the way from due to seen. In this order; absent ones have no time.
+ */
+export type PhaseName = "late_arm" | "timer_delay" | "handler" | "wake_path" | "scheduling_delay" | "return_to_user" | "untraced";
+
+/**
+ * A phase boundary in the picture, relative to the due instant.
+ */
+export type PhaseSpan = { name: PhaseName, start_ns: number, end_ns: number, };
+
+/**
+ * Scheduling policy of the measuring threads.
+ */
+export type Policy = "fifo" | "rr" | "deadline" | "other";
+
+/**
+ * Something that did not go as asked.
+ */
+export type Problem = { severity: Severity, text: string, 
+/**
+ * What to do about it; empty when there is nothing.
+ */
+mend: string, };
+
+/**
+ * Everything a report draws.
+ */
+export type ReportData = { summary: RunSummary, histograms: Array<CpuHistogram>, seconds: Array<Second>, };
+
+/**
+ * A real-time task that could hold a CPU against the measuring threads.
+ */
+export type RtTask = { tid: number, name: string, 
+/**
+ * `fifo`, `rr` or `deadline`.
+ */
+policy: string, priority: number, };
 
 /**
  * Everything the meter needs to know, sent to it as one JSON line before anything happens.
@@ -185,254 +309,9 @@ worst_kept: number, every_sample: boolean, trace: TraceSettings, loads: Array<Lo
 degrade: boolean, };
 
 /**
- * Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by the
- * exact maximum; with fewer samples than it needs it equals the maximum.
+ * How far the run got, as the host knows it.
  */
-export type LatencyFigures = { min: number | null, mean: number | null, p50: number | null, p90: number | null, p99: number | null, "p99.9": number | null, "p99.99": number | null, "p99.999": number | null, "p99.9999": number | null, max: number | null, };
-
-/**
- * One wake-up. All instants are CLOCK_MONOTONIC of the target, in ns.
- */
-export type Sample = { 
-/**
- * CPU on which the thread saw the clock.
- */
-cpu: number, 
-/**
- * Number of the wake-up of this thread, from 0.
- */
-cycle: number, 
-/**
- * Instant the wake-up was due.
- */
-due_ns: number, 
-/**
- * Lateness; negative only when the clock misbehaved.
- */
-latency_ns: number, };
-
-/**
- * What one measuring thread really runs with, read back from the kernel.
- */
-export type EffectiveThread = { thread: number, tid: number, 
-/**
- * CPUs the kernel lets it run on.
- */
-cpus: Array<number>, policy: Policy, priority: number, timer_slack_ns: number, };
-
-/**
- * What the whole measurement really runs with.
- */
-export type EffectiveSettings = { threads: Array<EffectiveThread>, memory_locked_kb: number, 
-/**
- * Value held in /dev/cpu_dma_latency, if any.
- */
-cpu_dma_latency_us: number | null, snapshot_mode: SnapshotMode, 
-/**
- * Events that are recorded, as `system:name`.
- */
-events: Array<string>, 
-/**
- * Events of the base set that this kernel does not have.
- */
-events_absent: Array<string>, trace_clock: string | null, trace_buffer_kb_per_cpu: number, 
-/**
- * Smallest step seen between two reads of the clock, in ns.
- */
-clock_step_ns: number, };
-
-/**
- * One measuring thread, condensed.
- */
-export type CpuSummary = { thread: number, cpu: number, cycles: number, 
-/**
- * Periods without a wake-up because the thread was late by more than an interval.
- */
-missed: number, over_limit: number, clock_anomalies: number, records_dropped: number, latency_ns: LatencyFigures, worst: Sample | null, };
-
-/**
- * A stretch on the way from due to seen. In this order; absent ones have no time.
- */
-export type PhaseName = "late_arm" | "timer_delay" | "handler" | "wake_path" | "scheduling_delay" | "return_to_user" | "untraced";
-
-/**
- * What kind of thing held the CPU.
- */
-export type OwnerKind = "nmi" | "hardirq" | "softirq" | "task" | "rt_task" | "own" | "tool" | "idle" | "silence_this_cpu" | "silence_all_cpus" | "untraced";
-
-/**
- * Who held the CPU, for how long.
- */
-export type Owner = { kind: OwnerKind, 
-/**
- * Name with what identifies it: `hackbench-4711`, `local_timer`, `NET_RX in ksoftirqd/1-22`, `idle state 2`.
- */
-name: string, ns: number, };
-
-/**
- * A stretch of one CPU in the picture, relative to the due instant.
- */
-export type Segment = { start_ns: number, end_ns: number, kind: OwnerKind, name: string, };
-
-/**
- * What one CPU did around the spike.
- */
-export type Lane = { cpu: number, 
-/**
- * Ascending, without overlap.
- */
-segments: Array<Segment>, };
-
-/**
- * A phase boundary in the picture, relative to the due instant.
- */
-export type PhaseSpan = { name: PhaseName, start_ns: number, end_ns: number, };
-
-/**
- * The verdict over the findings.
- */
-export type ExplanationStatus = "explained" | "not_explained" | "no_trace";
-
-/**
- * How sure a finding is.
- */
-export type Confidence = "hint" | "likely" | "certain";
-
-/**
- * A catalogue entry that explains a part of a ledger.
- */
-export type Finding = { 
-/**
- * Stable identifier, `blocking-task`.
- */
-culprit: string, 
-/**
- * One sentence that names the thing and its share.
- */
-sentence: string, confidence: Confidence, 
-/**
- * Nanoseconds of the ledger it accounts for.
- */
-ns: number, 
-/**
- * Lines of the trace and figures that show it.
- */
-evidence: Array<string>, 
-/**
- * What to run to confirm it.
- */
-confirm: string, 
-/**
- * What to change.
- */
-fix: string, };
-
-/**
- * One phase and its owners; `ns` is the sum of the owners.
- */
-export type Phase = { name: PhaseName, ns: number, 
-/**
- * Largest first.
- */
-owners: Array<Owner>, };
-
-/**
- * The account of one spike. `phases` sum to `latency_ns` to the nanosecond.
- */
-export type Explanation = { spike: number, latency_ns: number, 
-/**
- * Median latency of the spike's CPU over the run, in ns: what is ordinary.
- */
-median_ns: number, status: ExplanationStatus, phases: Array<Phase>, 
-/**
- * The largest first; never a cause without evidence.
- */
-findings: Array<Finding>, spans: Array<PhaseSpan>, lanes: Array<Lane>, 
-/**
- * Lost events, missing coverage, absent event types: what limits this account.
- */
-caveats: Array<string>, };
-
-/**
- * What the buffers of one CPU held when the snapshot was taken.
- */
-export type Coverage = { cpu: number, 
-/**
- * Instant of the oldest event still held; `None` when the buffer was empty.
- */
-oldest_ns: number | null, newest_ns: number | null, 
-/**
- * Events overwritten before `oldest_ns` since the buffer was last cleared: normal for a ring buffer.
- */
-overwritten: number, 
-/**
- * Events the kernel could not record at all: holes in the story.
- */
-dropped: number, };
-
-/**
- * The snapshot of one spike.
- */
-export type Snapshot = { mode: SnapshotMode, 
-/**
- * Instant the recorder was frozen or swapped.
- */
-frozen_ns: number, 
-/**
- * How long the swap itself took.
- */
-swap_ns: number, 
-/**
- * How long no buffer recorded.
- */
-blind_ns: number, coverage: Array<Coverage>, 
-/**
- * Whether the stretch from due to seen lies inside the coverage of the sample's CPU.
- */
-window_covered: boolean, trace_bytes: number, 
-/**
- * Nanoseconds all CPUs spent in steal, from /proc/stat, since the previous snapshot (10 ms resolution).
- */
-steal_ns: number | null, };
-
-/**
- * Why a sample got a snapshot.
- */
-export type SpikeReason = "new_maximum" | "over_limit" | "control";
-
-/**
- * A spike with what was found out about it.
- */
-export type SpikeSummary = { latency_ns: number, explanation: Explanation | null, 
-/**
- * Number of the spike in the run, from 1; its files are below `spikes/<number, four digits>/`.
- */
-number: number, thread: number, 
-/**
- * Thread id on the target, as it appears in the trace.
- */
-tid: number, sample: Sample, reason: SpikeReason, 
-/**
- * Seen instant of the previous cycle: the thread was busy or preempted until it could arm this one.
- */
-previous_seen_ns: number | null, snapshot: Snapshot | null, 
-/**
- * Why there is no snapshot, in words, when there is none.
- */
-snapshot_missing: string | null, };
-
-/**
- * How a load did.
- */
-export type LoadReport = { name: string, 
-/**
- * What one unit of progress is: `messages`, `entries`, `bytes`, `faults`, `rounds`, `CPU ticks`.
- */
-unit: string, progress: number, alive: boolean, 
-/**
- * Why it is not alive; empty while it is.
- */
-detail: string, };
+export type RunState = "running" | "complete" | "interrupted" | "failed";
 
 /**
  * A run, condensed.
@@ -472,15 +351,140 @@ spikes: Array<SpikeSummary>, loads: Array<LoadReport>, losses: Array<Loss>, prob
 gaps: Array<string>, };
 
 /**
- * Histogram of one thread.
+ * One wake-up. All instants are CLOCK_MONOTONIC of the target, in ns.
  */
-export type CpuHistogram = { thread: number, cpu: number, 
+export type Sample = { 
 /**
- * Ascending; empty stretches are absent.
+ * CPU on which the thread saw the clock.
  */
-bars: Array<HistogramBar>, };
+cpu: number, 
+/**
+ * Number of the wake-up of this thread, from 0.
+ */
+cycle: number, 
+/**
+ * Instant the wake-up was due.
+ */
+due_ns: number, 
+/**
+ * Lateness; negative only when the clock misbehaved.
+ */
+latency_ns: number, };
 
 /**
- * Everything a report draws.
+ * One second of one thread, counted from the first due instant of the run.
  */
-export type ReportData = { summary: RunSummary, histograms: Array<CpuHistogram>, seconds: Array<Second>, };
+export type Second = { thread: number, 
+/**
+ * Index of the second, from 0. Seconds in which no wake-up was due to be seen are absent.
+ */
+second: number, cycles: number, latency_ns_max: number, over_limit: number, missed_periods: number, };
+
+/**
+ * A stretch of one CPU in the picture, relative to the due instant.
+ */
+export type Segment = { start_ns: number, end_ns: number, kind: OwnerKind, name: string, };
+
+/**
+ * A kernel setting to change for the run and to put back afterwards.
+ */
+export type SettingChange = { 
+/**
+ * File below /proc/sys or /sys.
+ */
+path: string, value: string, };
+
+export type Severity = "notice" | "degraded" | "invalid";
+
+/**
+ * The snapshot of one spike.
+ */
+export type Snapshot = { mode: SnapshotMode, 
+/**
+ * Instant the recorder was frozen or swapped.
+ */
+frozen_ns: number, 
+/**
+ * How long the swap itself took.
+ */
+swap_ns: number, 
+/**
+ * How long no buffer recorded.
+ */
+blind_ns: number, coverage: Array<Coverage>, 
+/**
+ * Whether the stretch from due to seen lies inside the coverage of the sample's CPU.
+ */
+window_covered: boolean, trace_bytes: number, 
+/**
+ * Nanoseconds all CPUs spent in steal, from /proc/stat, since the previous snapshot (10 ms resolution).
+ */
+steal_ns: number | null, };
+
+/**
+ * How the trace around a spike is kept.
+ */
+export type SnapshotMode = "auto" | "trigger" | "onmax" | "flip" | "off";
+
+/**
+ * Why a sample got a snapshot.
+ */
+export type SpikeReason = "new_maximum" | "over_limit" | "control";
+
+/**
+ * A spike with what was found out about it.
+ */
+export type SpikeSummary = { latency_ns: number, explanation: Explanation | null, 
+/**
+ * Number of the spike in the run, from 1; its files are below `spikes/<number, four digits>/`.
+ */
+number: number, thread: number, 
+/**
+ * Thread id on the target, as it appears in the trace.
+ */
+tid: number, sample: Sample, reason: SpikeReason, 
+/**
+ * Seen instant of the previous cycle: the thread was busy or preempted until it could arm this one.
+ */
+previous_seen_ns: number | null, snapshot: Snapshot | null, 
+/**
+ * Why there is no snapshot, in words, when there is none.
+ */
+snapshot_missing: string | null, };
+
+/**
+ * The tracing part of [`RunSettings`].
+ */
+export type TraceSettings = { mode: SnapshotMode, 
+/**
+ * Ring buffer of each CPU and instance.
+ */
+buffer_kb_per_cpu: number, 
+/**
+ * Stretch kept before the due instant and after the seen one.
+ */
+margin_before_ns: number, margin_after_ns: number, 
+/**
+ * A new maximum below this is not worth a snapshot.
+ */
+threshold_ns: number, 
+/**
+ * Snapshots kept; when full, a larger spike replaces the smallest kept one.
+ */
+snapshots_max: number, 
+/**
+ * Bytes all kept snapshots may take together.
+ */
+budget_bytes: number, 
+/**
+ * Ordinary samples captured the same way, for comparison.
+ */
+controls: number, 
+/**
+ * Least time between two snapshots that are not new maxima of the whole run.
+ */
+rest_ns: number, 
+/**
+ * Measure although another tool traces at the same time.
+ */
+beside_others: boolean, };

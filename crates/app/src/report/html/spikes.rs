@@ -81,7 +81,7 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots) -> 
             ExplanationStatus::Explained => {},
             ExplanationStatus::NotExplained => p.caution {
                 strong { "Not explained. " }
-                "What was found accounts for less than 70" (number::THIN) "% of the time beyond the ordinary "
+                "No cause was found that accounts for at least 70" (number::THIN) "% of the time beyond the ordinary "
                 (number::micros_unit(explanation.median_ns)) "; what follows are hints."
             },
             ExplanationStatus::NoTrace => p.caution {
@@ -119,7 +119,7 @@ fn finding(finding: &Finding, latency_ns: i64) -> Markup {
             }
             dl {
                 @if !finding.fix.is_empty() { div { dt { "Mend" } dd { (said(&finding.fix)) } } }
-                @if !finding.confirm.is_empty() { div { dt { "Confirm" } dd { code { (said(&finding.confirm)) } } } }
+                @if !finding.confirm.is_empty() { div { dt { "Confirm" } dd { (said(&finding.confirm)) } } }
                 @if !finding.evidence.is_empty() {
                     div {
                         dt { "Evidence" }

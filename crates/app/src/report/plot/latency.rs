@@ -5,7 +5,7 @@ use super::drawing::{Anchor, Drawing};
 use super::histogram::legend;
 use crate::report::number;
 use archive::spike::SpikeReason;
-use archive::summary::ReportData;
+use archive::summary::{ReportData, SpikeSummary};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -20,7 +20,8 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     let seconds = &data.seconds;
     let last = seconds.iter().map(|second| second.second).max()?;
     let limit = data.summary.settings.as_ref().and_then(|settings| settings.limit_ns);
-    let low = seconds.iter().map(|second| second.latency_ns_max).min()?.max(1) as f64;
+    let marked = marked(data).map(|entry| entry.latency_ns);
+    let low = seconds.iter().map(|second| second.latency_ns_max).chain(marked).min()?.max(1) as f64;
     let high = seconds.iter().map(|second| second.latency_ns_max).chain(limit).max()?.max(2) as f64;
     let x = Axis::linear(0.0, f64::from(last) + 1.0, LEFT, RIGHT);
     let y = Axis::logarithmic(low * 0.8, high * 1.3, BOTTOM, TOP);
@@ -90,9 +91,13 @@ fn steps(line: &[Option<i64>], seconds: f64, x: &Axis, y: &Axis) -> String {
     path
 }
 
+fn marked(data: &ReportData) -> impl Iterator<Item = &SpikeSummary> {
+    data.summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control)
+}
+
 fn marks(drawing: &mut Drawing, data: &ReportData, x: &Axis, y: &Axis) {
     let Some(start_ns) = data.summary.measure_start_ns else { return };
-    for entry in data.summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control) {
+    for entry in marked(data) {
         let seconds = entry.spike.sample.due_ns.saturating_sub(start_ns) as f64 / 1e9;
         if seconds < 0.0 || seconds > x.high {
             continue;
