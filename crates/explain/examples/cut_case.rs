@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 /// Kept on both sides of the window that is explained.
 const MARGIN_NS: u64 = 50_000;
+/// A longer margin makes large cases and tells nothing.
+const QUARTER_NS_MAX: u64 = 5_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -22,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = PathBuf::from(argument("DIRECTORY")?);
     let spike = run.spikes.iter().find(|spike| spike.number == number).ok_or("the run has no such spike")?;
     let trace = run.spike_trace(number)?;
-    let quarter = u64::try_from(spike.sample.latency_ns / 4)?.max(20_000) + MARGIN_NS;
+    let quarter = u64::try_from(spike.sample.latency_ns / 4)?.clamp(20_000, QUARTER_NS_MAX) + MARGIN_NS;
     let from_ns = u64::try_from(spike.sample.due_ns)?.saturating_sub(quarter);
     let to_ns = u64::try_from(spike.sample.seen_ns())? + quarter;
     std::fs::create_dir_all(&directory)?;

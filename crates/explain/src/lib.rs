@@ -7,6 +7,8 @@
 //!
 //! Nothing here does I/O or reads a clock, and no input makes it fail.
 
+#![deny(clippy::disallowed_methods)]
+
 mod anchors;
 mod case;
 pub mod culprits;

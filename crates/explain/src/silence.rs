@@ -11,8 +11,10 @@ use archive::explanation::PhaseName;
 
 /// A shorter stretch is not worth a word.
 pub const SILENCE_NS_MIN: i64 = 5_000;
-/// How long a timer of another CPU must have been overdue at the end of the stretch.
-const OVERDUE_NS_MIN: i64 = 20_000;
+/// How long a timer of another CPU must have been overdue: well above what timers are late in any guest.
+const OVERDUE_NS_MIN: i64 = 50_000;
+/// The other CPU must come back this soon after the stretch, or it was held up by something else.
+const TOGETHER_NS: i64 = 20_000;
 
 /// Rewrites the pieces that are provably nobody's. Keeps their partition.
 pub fn attribute(pieces: Vec<Piece>, scene: &Scene) -> Vec<Piece> {
@@ -69,11 +71,15 @@ fn stops_the_machine(story: &CpuStory, scene: &Scene, start_ns: i64, end_ns: i64
     holders.into_iter().any(|tid| scene.names.comm(tid).starts_with("migration/"))
 }
 
+/// Due in the first half of the stretch, and served right after it.
 fn is_overdue(timer: &DueTimer, start_ns: i64, end_ns: i64) -> bool {
+    let overdue_ns = end_ns - timer.expires_ns;
+    let served = |fired_ns: i64| fired_ns >= end_ns && fired_ns - end_ns <= TOGETHER_NS;
     timer.started_ns <= start_ns
         && timer.expires_ns >= start_ns
-        && end_ns - timer.expires_ns >= OVERDUE_NS_MIN
-        && timer.fired_ns.is_some_and(|fired_ns| fired_ns >= end_ns)
+        && overdue_ns >= OVERDUE_NS_MIN
+        && overdue_ns >= (end_ns - start_ns) / 2
+        && timer.fired_ns.is_some_and(served)
 }
 
 /// A timer of a busy CPU other than `cpu` that was due in the stretch and came only after it: (its CPU, how late in ns).
