@@ -67,9 +67,9 @@ $(UI): $(UI_SOURCES) | ui/node_modules
 	@touch $@
 
 $(METER): $(RUST_SOURCES)
-	cargo build --release --package meter --target $(MUSL)
+	cargo build --profile meter --package meter --target $(MUSL)
 	@mkdir -p dist/bin
-	install -m 755 target/$(MUSL)/release/tardy-meter $@
+	install -m 755 target/$(MUSL)/meter/tardy-meter $@
 
 $(TARDY): $(RUST_SOURCES) $(UI)
 	cargo build --release --package app
