@@ -258,3 +258,6 @@ impl Replay {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

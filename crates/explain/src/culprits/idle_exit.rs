@@ -41,7 +41,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             "in the guest: idle=poll or cpuidle-haltpoll; on the host: pin the virtual CPU, SCHED_FIFO for its thread, a larger kvm halt_poll_ns; else echo 1 > /sys/devices/system/cpu/cpu{cpu}/cpuidle/{states}/disable"
         ),
         None => format!(
-            "hold /dev/cpu_dma_latency at 0 (--dma-latency 0 does for the run), or echo 1 > /sys/devices/system/cpu/cpu{cpu}/cpuidle/{states}/disable"
+            "hold /dev/cpu_dma_latency at 0 (--cpu-dma-latency 0 does for the run), or echo 1 > /sys/devices/system/cpu/cpu{cpu}/cpuidle/{states}/disable"
         ),
     };
     Some(Claim {

@@ -10,8 +10,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         sentence: format!("this tool disturbed its own measurement: {} ran ({})", case.culprits(&pieces), case.share(&pieces)),
         events: Vec::new(),
         evidence: Vec::new(),
-        confirm: "measure once without snapshots (--snapshots off)".into(),
-        fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have one of their own; rest longer between snapshots".into(),
+        confirm: "measure once without tracing (--trace off)".into(),
+        fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have one of their own; take fewer snapshots (--snapshots, --controls)".into(),
         pieces,
     })
 }

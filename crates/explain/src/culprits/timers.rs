@@ -24,7 +24,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         events: Vec::new(),
         evidence: Vec::new(),
         confirm: "/proc/timer_list shows which timers this CPU has".into(),
-        fix: "keep their owners off this CPU; skew_tick=1 and another phase of the measurement (--align) spread expiries; nohz_full removes the tick".into(),
+        fix: "keep their owners off this CPU; skew_tick=1 and an interval that is no multiple of the tick spread expiries; nohz_full removes the tick".into(),
         pieces,
     })
 }
