@@ -22,7 +22,19 @@ function openTarget(): void {
   target.scrollIntoView();
 }
 
+/** A table that fits needs no place in the order of keys. */
+function scrollers(): void {
+  const watch = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.scrollWidth > target.clientWidth) target.setAttribute("tabindex", "0");
+      else target.removeAttribute("tabindex");
+    }
+  });
+  for (const scroller of document.querySelectorAll(".scroll")) watch.observe(scroller);
+}
+
 function start(): void {
+  scrollers();
   schemeButton();
   addEventListener("beforeprint", preparePrinting);
   addEventListener("hashchange", openTarget);

@@ -131,6 +131,44 @@ fn pictures_become_png_files() {
     assert!(render_pngs(&report_data(&named("empty").unwrap()), directory.path()).unwrap().is_empty());
 }
 
+/// An archive comes from anywhere: no number in it may bring the report down.
+#[test]
+fn extreme_numbers_make_a_page_and_pictures() {
+    for extreme in [i64::MIN, -1, 0, 1, i64::MAX] {
+        let mut data = report_data(&Shape::default());
+        let summary = &mut data.summary;
+        summary.measured_ns = Some(extreme);
+        summary.measure_start_ns = Some(extreme);
+        summary.started_unix_ns = Some(extreme);
+        summary.all_cpus.max = Some(extreme);
+        summary.settings.as_mut().unwrap().limit_ns = Some(extreme);
+        for cpu in &mut summary.cpus {
+            (cpu.cycles, cpu.over_limit, cpu.missed) = (u64::MAX, u64::MAX, u64::MAX);
+            cpu.latency_ns.max = Some(extreme);
+        }
+        for entry in &mut summary.spikes {
+            entry.latency_ns = extreme;
+            entry.spike.sample.latency_ns = extreme;
+            let Some(explanation) = &mut entry.explanation else { continue };
+            explanation.latency_ns = extreme;
+            explanation.spans[0].start_ns = extreme;
+            for lane in &mut explanation.lanes {
+                lane.segments[0].start_ns = i64::MIN;
+                lane.segments[0].end_ns = extreme;
+                lane.segments.last_mut().unwrap().end_ns = i64::MAX;
+            }
+        }
+        data.histograms[0].bars[0].low_ns = extreme;
+        data.histograms[0].bars[0].count = u64::MAX;
+        data.histograms[1].bars.last_mut().unwrap().high_ns = extreme;
+        data.seconds[0].latency_ns_max = extreme;
+        data.seconds.last_mut().unwrap().second = u32::MAX;
+        let page = render_html(&data);
+        assert!(!page.contains("NaN") && !markup(&page).contains("inf,"), "{extreme}");
+        render_pngs(&data, tempfile::tempdir().unwrap().path()).unwrap();
+    }
+}
+
 #[test]
 fn a_directory_that_cannot_be_made_is_named() {
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -12,12 +12,19 @@ const printed: (() => void)[] = [];
 /** Width for a picture that is drawn while it is folded away. */
 const foldedWidth = 900;
 
-/** `draw` returns the SVG for a width in pixels. The hint tells how to use the picture. */
-export function frame(figure: HTMLElement, hint: string, draw: (width: number) => SVGElement): Frame {
+export interface Options {
+  /** How to use the picture. */
+  hint: string;
+  /** Whether the readout speaks for itself; not where the focused part of the picture has the same words as its name. */
+  spoken: boolean;
+}
+
+/** `draw` returns the SVG for a width in pixels. */
+export function frame(figure: HTMLElement, { hint, spoken }: Options, draw: (width: number) => SVGElement): Frame {
   const place = figure.querySelector<HTMLElement>(".picture");
   if (!place) throw new Error("a figure has no place for its picture");
   const controls = html("div", { class: "controls" });
-  const readout = html("p", { class: "readout", "aria-live": "polite" });
+  const readout = html("p", { class: "readout", "aria-live": spoken ? "polite" : undefined });
   let width = 0;
   const redraw = () => {
     if (width > 0) place.replaceChildren(draw(width));

@@ -1,4 +1,4 @@
-/** Pointing at a row of the ledger lights its stretches in the picture. */
+/** Pointing at a row of the ledger lights its stretches in the picture, and the other way round. */
 import type { Block, Stretch } from "../blocks";
 import type { Explanation } from "../types/report";
 
@@ -28,13 +28,17 @@ export function belongs(row: LedgerRow, spans: readonly (Stretch & { name: strin
   };
 }
 
-export function matcher(figure: HTMLElement, explanation: Explanation, found: (lit: Lit | undefined) => void): void {
-  const rows = figure.parentElement?.querySelectorAll<HTMLElement>(".ledger tr[data-phase]") ?? [];
-  for (const row of rows) {
-    const { phase, kind, name } = row.dataset;
-    if (phase === undefined) continue;
-    const owner = kind !== undefined && name !== undefined ? { kind, name } : undefined;
-    row.addEventListener("pointerenter", () => found(belongs({ phase, ...(owner ? { owner } : {}) }, explanation.spans)));
+/** Tells `found` what the rows pointed at light; the function returned lights the rows of a block. */
+export function matcher(figure: HTMLElement, explanation: Explanation, found: (lit: Lit | undefined) => void): (block?: Parameters<Lit>) => void {
+  const rows = [...(figure.parentElement?.querySelectorAll<HTMLElement>(".ledger tr[data-phase]") ?? [])].map((row) => {
+    const { phase = "", kind, name } = row.dataset;
+    const lit = belongs(kind !== undefined && name !== undefined ? { phase, owner: { kind, name } } : { phase }, explanation.spans);
+    row.addEventListener("pointerenter", () => found(lit));
     row.addEventListener("pointerleave", () => found(undefined));
-  }
+    return { row, lit, owner: name !== undefined };
+  });
+  return (block) => {
+    // A lane's block belongs to an owner's row; the row of its phase would only say it twice.
+    for (const { row, lit, owner } of rows) row.classList.toggle("lit", block !== undefined && owner === block[0] > 0 && lit(...block));
+  };
 }

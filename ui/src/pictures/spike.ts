@@ -101,7 +101,10 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
   let now: Drawn[] = [];
   const listen = (picture: SVGElement, drawn: Drawn[][], x: Axis) => {
     now = drawn.flat();
-    const read = ({ row, block }: Drawn) => panel.say(sentence(rows[row] as Row, block, latency));
+    const read = ({ row, block }: Drawn) => {
+      panel.say(sentence(rows[row] as Row, block, latency));
+      lightRows([row, rows[row]?.late ?? false, block]);
+    };
     for (const shown of now) {
       shown.element.addEventListener("pointerenter", () => read(shown));
       shown.element.addEventListener("focus", () => {
@@ -110,7 +113,10 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
         read(shown);
       });
     }
-    picture.addEventListener("pointerleave", () => panel.say());
+    picture.addEventListener("pointerleave", () => {
+      panel.say();
+      lightRows();
+    });
     picture.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !picture.contains(document.activeElement)) return;
       event.preventDefault();
@@ -186,7 +192,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
     }
   };
 
-  const panel = frame(figure, "Point at a stretch, or press Tab and use the arrow keys, to read who and how long. Drag to move; the wheel zooms once the picture has the focus, or with Ctrl.", draw);
+  const panel = frame(figure, { hint: "Point at a stretch, or press Tab and use the arrow keys, to read who and how long. Drag to move; the wheel zooms once the picture has the focus, or with Ctrl.", spoken: false }, draw);
   const button = (name: string, label: string, next: () => View) => {
     const element = html("button", { type: "button", "aria-label": label }, name);
     element.addEventListener("click", () => look(next()));
@@ -199,7 +205,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
     button("Everything", "Show everything recorded", () => whole),
   );
   figure.querySelector(".readout")?.after(legend(rows));
-  matcher(figure, explanation, (found) => {
+  const lightRows = matcher(figure, explanation, (found) => {
     lit = found;
     light(now);
   });

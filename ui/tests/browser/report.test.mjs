@@ -127,6 +127,9 @@ test("a ledger row lights its stretches, a mark opens its account", async () => 
   await page.run("document.querySelector('.ledger tr.owner').dispatchEvent(new PointerEvent('pointerenter'))");
   const [lit, dimmed] = await page.run("[document.querySelectorAll('.stretch.lit').length, document.querySelectorAll('.stretch.dimmed').length]");
   assert.ok(lit > 0 && dimmed > 0, `${lit} lit, ${dimmed} dimmed`);
+  await page.run("document.querySelector('.ledger tr.owner').dispatchEvent(new PointerEvent('pointerleave'))");
+  await page.run("document.querySelectorAll('[data-picture=spike] .phase')[0].parentElement.focus()");
+  assert.equal(await page.run("document.querySelectorAll('.ledger tr.phase.lit').length"), 1);
   const folded = await page.run("[...document.querySelectorAll('details.spike:not([open])')].at(-1).id");
   await page.run(`new Promise((done) => { addEventListener('hashchange', () => setTimeout(done, 100)); location.hash = '${folded}' })`);
   assert.ok(await page.run(`document.getElementById('${folded}').open`));

@@ -104,7 +104,7 @@ fn limit(summary: &RunSummary) -> Markup {
     let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) else {
         return html! {};
     };
-    let over: u64 = summary.cpus.iter().map(|cpu| cpu.over_limit).sum();
+    let over = summary.cpus.iter().fold(0u64, |sum, cpu| sum.saturating_add(cpu.over_limit));
     html! {
         p {
             strong { "Limit " (number::axis_time(limit_ns as f64)) ": " }

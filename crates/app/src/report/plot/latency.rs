@@ -25,8 +25,11 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     let high = seconds.iter().map(|second| second.latency_ns_max).chain(limit).max()?.max(2) as f64;
     let x = Axis::linear(0.0, f64::from(last) + 1.0, LEFT, RIGHT);
     let y = Axis::logarithmic(low * 0.8, high * 1.3, BOTTOM, TOP);
-    let label =
-        format!("The latest wake-up of each second on {} CPUs over {} seconds.", data.summary.cpus.len(), last + 1);
+    let label = format!(
+        "The latest wake-up of each second on {} CPUs over {} seconds.",
+        data.summary.cpus.len(),
+        u64::from(last) + 1
+    );
     let mut drawing = Drawing::new(WIDTH, HEIGHT, label);
     grid(&mut drawing, &x, &y);
     let mut series: BTreeMap<u32, Vec<Option<i64>>> = BTreeMap::new();

@@ -40,7 +40,7 @@ pub fn blocks<'a>(segments: &'a [Segment], axis: &Axis) -> Vec<Block<'a>> {
         match &mut joined {
             Some(open) => {
                 open.to = to;
-                if segment.end_ns - segment.start_ns > open.longest.end_ns - open.longest.start_ns {
+                if length(segment) > length(open.longest) {
                     open.longest = segment;
                 }
             }
@@ -49,6 +49,10 @@ pub fn blocks<'a>(segments: &'a [Segment], axis: &Axis) -> Vec<Block<'a>> {
     }
     blocks.extend(joined.map(block));
     blocks
+}
+
+fn length(segment: &Segment) -> i64 {
+    segment.end_ns.saturating_sub(segment.start_ns)
 }
 
 fn block(joined: Joined<'_>) -> Block<'_> {
