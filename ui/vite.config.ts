@@ -39,6 +39,8 @@ function oneFile(): Plugin {
 export default defineConfig({
   build: {
     target: "es2022",
+    // Older targets would turn light-dark() into something the scheme button cannot reach.
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
     modulePreload: false,
     cssCodeSplit: false,
     assetsInlineLimit: 0,

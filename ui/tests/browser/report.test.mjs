@@ -61,6 +61,25 @@ test("what a target says neither runs nor becomes an element", async () => {
   assert.ok(await page.run("[...document.querySelectorAll('.stretch')].some((stretch) => stretch.getAttribute('aria-label').includes('<img src=x'))"));
 });
 
+test("even markup that got in could neither run nor ask for anything", async () => {
+  const page = await open("two-cpus");
+  await page.run("document.body.insertAdjacentHTML('beforeend', '<img src=\"picture.png\" onerror=\"document.title=1\"><p onclick=\"document.title=1\" id=trap>')");
+  await page.run("document.body.append(Object.assign(document.createElement('script'), { textContent: 'document.title = 1' }))");
+  await page.run("document.getElementById('trap').click(); new Promise((done) => setTimeout(done, 200))");
+  assert.notEqual(await page.run("document.title"), "1");
+  assert.ok(page.errors.length >= 3, "the policy refused picture, handler and script");
+});
+
+test("the button changes between light and dark", async () => {
+  const page = await open("two-cpus", { dark: true });
+  const paper = () => page.run("getComputedStyle(document.body).backgroundColor");
+  const before = await paper();
+  await page.run("document.querySelector('.scheme').click()");
+  assert.notEqual(await paper(), before);
+  await page.run("document.querySelector('.scheme').click()");
+  assert.equal(await paper(), before);
+});
+
 test("the pictures show the run's own data", async () => {
   const page = await open("eight-cpus");
   const data = await page.run("JSON.parse(document.querySelector('#tardy-data').textContent)");
