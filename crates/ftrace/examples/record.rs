@@ -13,7 +13,7 @@ use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, TraceDat};
 use ftrace::tracefs::{Instance, Tracefs};
 
-const EVENTS: [(&str, &str); 14] = [
+const EVENTS: [(&str, &str); 15] = [
     ("sched", "sched_switch"),
     ("sched", "sched_waking"),
     ("sched", "sched_wakeup"),
@@ -22,6 +22,7 @@ const EVENTS: [(&str, &str); 14] = [
     ("irq", "irq_handler_exit"),
     ("irq", "softirq_entry"),
     ("irq", "softirq_exit"),
+    ("timer", "hrtimer_start"),
     ("timer", "hrtimer_expire_entry"),
     ("timer", "hrtimer_expire_exit"),
     ("power", "cpu_idle"),
