@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let case = serde_json::json!({
         "spike": spike,
         "median_ns": run.latency_ns_median(spike.thread),
-        "interval_ns": run.manifest.as_ref().map_or(1_000_000, |manifest| manifest.settings.interval_ns),
+        "interval_ns": run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()).map_or(1_000_000, |s| s.interval_ns),
         "measuring_tids": measuring,
         "tool_tids": run.effective.as_ref().map(|effective| effective.tool_tids.clone()).unwrap_or_default(),
         "environment": environment,

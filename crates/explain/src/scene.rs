@@ -86,6 +86,8 @@ pub struct CpuStory<'a> {
     pub events: Vec<Event<'a>>,
     pub intervals: Vec<Interval>,
     pub holes: Vec<Hole>,
+    /// Thread switches that must have happened and were not recorded.
+    pub switches_missing: u64,
     pub before: Before<'a>,
     /// Timer starts that may have armed the wake-up, wherever they lie.
     pub arms: Vec<Event<'a>>,
@@ -125,6 +127,7 @@ impl<'a> CpuStory<'a> {
                 }
             }
         }
+        story.switches_missing = replay.switches_missing();
         story.intervals = replay.finish(covered.to_ns);
         story
     }

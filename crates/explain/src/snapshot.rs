@@ -100,17 +100,22 @@ impl<'a> Opened<'a> {
         }
     }
 
-    /// For which stretch the buffer of a CPU is known to hold all events.
+    /// For which stretch the buffer of a CPU is known to hold all events. A buffer that was never full holds all since
+    /// recording began, and the oldest event of any CPU is the only sign of when that was.
     fn covered(&self, cpu: u32, snapshot: Option<&Snapshot>, damaged: bool, window: Window) -> Covered {
-        let stats = self.file.metadata.cpu_stats.iter().find(|(known, _)| *known == cpu).map(|(_, stats)| *stats);
-        let coverage: Option<Coverage> =
-            snapshot.and_then(|snapshot| snapshot.coverage.iter().find(|coverage| coverage.cpu == cpu).copied());
-        let from_ns = match (coverage, stats) {
-            (Some(Coverage { overwritten: 0, .. }), _) => Some(window.lookback_ns),
-            (Some(coverage), _) => coverage.oldest_ns,
-            (None, Some(stats)) if stats.overrun == 0 => Some(window.lookback_ns),
-            (None, Some(stats)) => stats.oldest_event_ts_ns.and_then(|ns| i64::try_from(ns).ok()),
-            (None, None) => None,
+        let coverage: Option<&[Coverage]> = snapshot.map(|snapshot| snapshot.coverage.as_slice());
+        let held: Vec<(u32, Option<i64>, u64)> = match coverage {
+            Some(coverage) => coverage.iter().map(|of| (of.cpu, of.oldest_ns, of.overwritten)).collect(),
+            None => {
+                let stats = self.file.metadata.cpu_stats.iter();
+                let oldest = |ns: Option<u64>| ns.and_then(|ns| i64::try_from(ns).ok());
+                stats.map(|(cpu, stats)| (*cpu, oldest(stats.oldest_event_ts_ns), stats.overrun)).collect()
+            }
+        };
+        let from_ns = match held.iter().find(|(known, ..)| *known == cpu) {
+            Some((_, _, 0)) => held.iter().filter_map(|(_, oldest_ns, _)| *oldest_ns).min(),
+            Some((_, oldest_ns, _)) => *oldest_ns,
+            None => None,
         };
         let frozen_ns = snapshot.map(|snapshot| snapshot.frozen_ns);
         let to_ns = if damaged { i64::MIN } else { frozen_ns.unwrap_or(window.end_ns) };
@@ -125,6 +130,10 @@ impl<'a> Opened<'a> {
                 let count = if lost > 0 { format!("{lost} events") } else { "an unknown number of events".into() };
                 scene.caveats.push(format!("{count} of CPU {} were lost inside the window", story.cpu));
             }
+        }
+        for story in scene.cpus.iter().filter(|story| story.switches_missing > 0) {
+            let count = story.switches_missing;
+            scene.caveats.push(format!("the trace misses {count} thread switches of CPU {} in the window", story.cpu));
         }
         let own = scene.cpu(spike.sample.cpu);
         match own.and_then(|story| story.intervals.first()) {

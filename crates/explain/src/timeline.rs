@@ -50,6 +50,7 @@ pub struct Replay {
     irqs: Vec<Holder>,
     current: Pending,
     others: HashMap<i32, Pending>,
+    switches_missing: u64,
 }
 
 impl Replay {
@@ -65,6 +66,7 @@ impl Replay {
             irqs: Vec::new(),
             current: Pending::default(),
             others: HashMap::new(),
+            switches_missing: 0,
         }
     }
 
@@ -88,6 +90,11 @@ impl Replay {
         self.irqs.clear();
         self.others.clear();
         self.current = Pending::default();
+    }
+
+    /// Thread switches in the window that the trace does not show.
+    pub fn switches_missing(&self) -> u64 {
+        self.switches_missing
     }
 
     /// `covered_to_ns`: the recorder would have shown events up to there.
@@ -170,7 +177,15 @@ impl Replay {
             _ => event.tid,
         };
         if tid != self.tid {
-            self.switch_to(tid);
+            // A switch was not recorded: from the last event to this one nobody knows who ran.
+            if (self.window.start_ns..=self.window.end_ns).contains(&event.ts_ns) {
+                self.switches_missing += 1;
+            }
+            let resumes_ns = event.ts_ns.max(self.cursor_ns);
+            self.gap();
+            self.cursor_ns = resumes_ns;
+            self.deduce(event);
+            return;
         }
         let exits = matches!(event.what, What::VectorExit { .. } | What::IrqExit { .. });
         if !self.irqs.is_empty() && !exits && event.flags & (flag::HARDIRQ | flag::NMI) == 0 {

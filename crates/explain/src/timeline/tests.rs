@@ -126,3 +126,14 @@ fn nothing_is_claimed_before_the_first_event_without_coverage() {
     let first = replay.finish(i64::MIN);
     assert!(first.is_empty());
 }
+
+#[test]
+fn a_switch_that_was_not_recorded_leaves_a_hole() {
+    let mut replay = Replay::new(WINDOW, Some(0));
+    replay.feed(&event(100, 7, 0, What::Other));
+    replay.feed(&event(400, 8, 0, What::Other));
+    assert_eq!(replay.switches_missing(), 1);
+    let intervals = replay.finish(1000);
+    let expected = [(0, 100, task(7)), (400, 1000, task(8))];
+    assert_eq!(intervals.iter().map(|i| (i.start_ns, i.end_ns, i.holder)).collect::<Vec<_>>(), expected);
+}

@@ -2,7 +2,7 @@
 //!
 //! A line is `TIME CPU FLAGS COMM-TID EVENT [FIELD=VALUE]...`: time in us relative to due, flags as the kernel draws them
 //! (`d.h1`). A value is a number, or a text; for a pointer field it is the name of a function. Lines that begin with `#`
-//! are comments.
+//! are comments. The event `lost_events count=N` is none: the kernel lost events there.
 
 mod events;
 mod pages;
@@ -14,6 +14,9 @@ use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, TraceDat};
 use pages::Pages;
 use std::collections::BTreeMap;
+
+/// Not an event: the kernel lost `count` of them here.
+pub const LOST_EVENTS: &str = "lost_events";
 
 /// One event, ready to be encoded.
 #[derive(Debug, Clone)]
@@ -107,6 +110,11 @@ pub fn trace_dat(lines: &[Line]) -> Vec<u8> {
     let mut used: BTreeMap<u16, &'static Definition> = BTreeMap::new();
     let mut command_lines: BTreeMap<i32, &str> = BTreeMap::new();
     for line in lines {
+        if line.event == LOST_EVENTS {
+            let count = line.fields.iter().find(|(name, _)| name == "count").and_then(|(_, text)| text.parse().ok());
+            cpus.entry(line.cpu).or_default().lose(count.unwrap_or(1));
+            continue;
+        }
         let definition = definition(&line.event).unwrap_or_else(|| panic!("unknown event {}", line.event));
         used.insert(definition.id, definition);
         if line.tid != 0 {
@@ -145,5 +153,7 @@ pub fn trace_dat(lines: &[Line]) -> Vec<u8> {
 
 /// Names of all events a line may have.
 pub fn event_names() -> Vec<&'static str> {
-    events::names()
+    let mut names = events::names();
+    names.push(LOST_EVENTS);
+    names
 }

@@ -2,6 +2,9 @@
 
 const PAGE_SIZE: usize = 4096;
 const DATA_OFFSET: usize = 16;
+const LOST: u64 = 1 << 31;
+/// The number of lost events follows the data.
+const LOST_COUNTED: u64 = 1 << 30;
 const DELTA_LIMIT: u64 = 1 << 27;
 
 #[derive(Debug, Default)]
@@ -11,13 +14,15 @@ pub struct Pages {
     data: Vec<u8>,
     begins_ns: u64,
     last_ns: u64,
+    /// Events lost before the page being filled.
+    lost: Option<u64>,
 }
 
 impl Pages {
     /// Times must not go back.
     pub fn push(&mut self, ts_ns: u64, payload: &[u8]) {
         let padded = payload.len().next_multiple_of(4);
-        if self.data.len() + padded + 16 > PAGE_SIZE - DATA_OFFSET {
+        if self.data.len() + padded + 24 > PAGE_SIZE - DATA_OFFSET {
             self.flush();
         }
         if self.data.is_empty() {
@@ -42,13 +47,23 @@ impl Pages {
         self.data.resize(self.data.len() + padded - payload.len(), 0);
     }
 
+    /// The kernel lost events here; it says so in the page that follows.
+    pub fn lose(&mut self, count: u64) {
+        self.flush();
+        self.lost = Some(count);
+    }
+
     fn flush(&mut self) {
         if self.data.is_empty() {
             return;
         }
         self.done.extend_from_slice(&self.begins_ns.to_le_bytes());
-        self.done.extend_from_slice(&(self.data.len() as u64).to_le_bytes());
+        let flags = if self.lost.is_some() { LOST | LOST_COUNTED } else { 0 };
+        self.done.extend_from_slice(&(self.data.len() as u64 | flags).to_le_bytes());
         self.done.append(&mut self.data);
+        if let Some(count) = self.lost.take() {
+            self.done.extend_from_slice(&count.to_le_bytes());
+        }
         self.done.resize(self.done.len().next_multiple_of(PAGE_SIZE), 0);
     }
 
