@@ -60,7 +60,11 @@ impl<'a> Context<'a> {
         measuring_tids.dedup();
         Self {
             run,
-            interval_ns: run.manifest.as_ref().map_or(INTERVAL_NS_DEFAULT, |manifest| manifest.settings.interval_ns),
+            interval_ns: run
+                .manifest
+                .as_ref()
+                .and_then(|manifest| manifest.settings.as_ref())
+                .map_or(INTERVAL_NS_DEFAULT, |settings| settings.interval_ns),
             measuring_tids,
             tool_tids: run.effective.as_ref().map_or(&[], |effective| &effective.tool_tids),
         }

@@ -4,7 +4,7 @@ use crate::text::figures::{count, counted, duration, latency, microseconds_rough
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use archive::explanation::{Confidence, Explanation, ExplanationStatus};
-use archive::manifest::RunState;
+use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
 use archive::spike::SpikeReason;
 use archive::summary::{CpuSummary, RunSummary, SpikeSummary};
@@ -28,6 +28,9 @@ pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) ->
     worst_spikes(summary, &mut page);
     section(&mut page, "Load", &loads(summary));
     section(&mut page, "Lost", &losses(summary));
+    if let Some(imported) = &summary.imported {
+        section(&mut page, "Not in the source, so unknown here", &imported.lost);
+    }
     section(&mut page, "Not as asked", &problems(summary));
     section(&mut page, "Missing in the archive", &summary.gaps);
     next_commands(summary, &mut page);
@@ -43,6 +46,9 @@ fn verdict(summary: &RunSummary) -> String {
         RunState::Running => "The run was cut off. ".to_owned(),
         RunState::Complete => String::new(),
     };
+    if let Some(imported) = &summary.imported {
+        text.push_str(&format!("Imported from {}: measured by {}. ", imported.file_name, measured_by(imported)));
+    }
     let Some(latest_ns) = summary.all_cpus.max.filter(|_| cycles > 0) else {
         text.push_str(if summary.spikes.is_empty() { "Nothing was measured." } else { "No totals were saved." });
         return text;
@@ -66,6 +72,14 @@ fn verdict(summary: &RunSummary) -> String {
     text
 }
 
+/// The tool behind an imported run, with its version where it is known.
+pub fn measured_by(imported: &ImportedFrom) -> String {
+    match &imported.version {
+        Some(version) => format!("{} {version}", imported.tool),
+        None => imported.tool.clone(),
+    }
+}
+
 fn cpu_table(summary: &RunSummary, page: &mut Page) {
     let mut table = Table::new(&[Align::Right; 10]);
     table.row(["CPU", "cycles", "missed", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max µs"]);
@@ -82,7 +96,7 @@ fn cpu_row(cpu: &CpuSummary) -> [String; 10] {
     [
         cpu.cpu.to_string(),
         cpu.cycles.to_string(),
-        cpu.missed.to_string(),
+        cpu.missed.map_or("-".into(), |missed| missed.to_string()),
         microseconds_rough(figures.min),
         figures.mean.map_or("-".into(), |mean| format!("{:.1}", mean / 1e3)),
         microseconds_rough(figures.p50),

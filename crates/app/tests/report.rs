@@ -143,7 +143,7 @@ fn extreme_numbers_make_a_page_and_pictures() {
         summary.all_cpus.max = Some(extreme);
         summary.settings.as_mut().unwrap().limit_ns = Some(extreme);
         for cpu in &mut summary.cpus {
-            (cpu.cycles, cpu.over_limit, cpu.missed) = (u64::MAX, u64::MAX, u64::MAX);
+            (cpu.cycles, cpu.over_limit, cpu.missed) = (u64::MAX, u64::MAX, Some(u64::MAX));
             cpu.latency_ns.max = Some(extreme);
         }
         for entry in &mut summary.spikes {

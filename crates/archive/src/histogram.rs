@@ -81,20 +81,25 @@ impl Histogram {
     /// The order statistic of rank `ceil(q * total)` as the upper edge of its bucket, in ns: never an understatement, at
     /// most 0.1 % above the true one. `q` in (0, 1]; `None` when empty. Cap it with the exact maximum when there is one.
     pub fn quantile_ns(&self, q: f64) -> Option<i64> {
-        let total = self.total();
-        if total == 0 || !(q > 0.0 && q <= 1.0) {
-            return None;
-        }
-        let rank = ((q * total as f64).ceil() as u64).clamp(1, total);
+        self.value_of_rank_ns(rank(q, self.total())?)
+    }
+
+    /// The `rank`-th smallest value, counted from 1, as the upper edge of its bucket in ns; `None` beyond the last.
+    pub fn value_of_rank_ns(&self, rank: u64) -> Option<i64> {
         let mut seen = 0u64;
         for (bucket, count) in &self.buckets {
-            seen += count;
+            seen = seen.saturating_add(*count);
             if seen >= rank {
                 return Some(bucket_high_ns(*bucket as usize));
             }
         }
         None
     }
+}
+
+/// Rank of the `q` quantile among `total` values, `ceil(q * total)`; `None` when there are none or `q` is not in (0, 1].
+pub fn rank(q: f64, total: u64) -> Option<u64> {
+    (total > 0 && q > 0.0 && q <= 1.0).then(|| ((q * total as f64).ceil() as u64).clamp(1, total))
 }
 
 #[cfg(test)]

@@ -18,6 +18,30 @@ pub enum RunState {
     Failed,
 }
 
+/// Where a run that another tool measured came from, and what that tool kept to itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct ImportedFrom {
+    /// The tool that measured, as far as the file says: `cyclictest`, `jitterdebugger`, `rteval` ...
+    pub tool: String,
+    pub version: Option<String>,
+    /// Name of the imported file, without its directory.
+    pub file_name: String,
+    /// How the file was read: `rt-tests-json`, `cyclictest-text` ...
+    pub format: String,
+    /// The source rounded every latency down to a multiple of this.
+    pub resolution_ns: u64,
+    /// Begin and end as the source states them; they include its set-up.
+    pub started_unix_ns: Option<i64>,
+    pub ended_unix_ns: Option<i64>,
+    pub imported_unix_ns: i64,
+    /// What the source did not keep, a phrase each. Whatever is listed here is unknown, not zero.
+    pub lost: Vec<String>,
+    /// What the source says and this archive has no other place for, a phrase each.
+    pub stated: Vec<String>,
+}
+
 /// The first file written and the last one rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -25,13 +49,18 @@ pub struct Manifest {
     pub archive_version: u32,
     pub id: String,
     pub tool_version: String,
-    /// The command line, as typed.
+    /// The command line, as typed; of an imported run the one its source states, else empty.
     pub command: Vec<String>,
     pub target: String,
-    /// Wall clock of the host in ns since 1970.
+    /// Wall clock of the host in ns since 1970; the time of the import where an imported file gives none.
     pub started_unix_ns: i64,
     pub ended_unix_ns: Option<i64>,
     pub state: RunState,
     pub problem: Option<String>,
-    pub settings: RunSettings,
+    /// `None`: another tool measured, and nobody knows all it was told.
+    #[serde(default)]
+    pub settings: Option<RunSettings>,
+    /// `None`: this tool measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedFrom>,
 }

@@ -2,8 +2,8 @@
 
 use crate::environment::Environment;
 use crate::explanation::Explanation;
-use crate::histogram::{Histogram, bucket_high_ns, bucket_low_ns};
-use crate::manifest::RunState;
+use crate::histogram::{Histogram, bucket_high_ns, bucket_low_ns, rank};
+use crate::manifest::{ImportedFrom, RunState};
 use crate::message::{Ending, LoadReport, Loss, Problem, RunPhase, Severity};
 use crate::reader::{Run, ThreadRun};
 use crate::sample::{Sample, Second};
@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 pub const SUMMARY_VERSION: u32 = 1;
 
 /// Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by the
-/// exact maximum; with fewer samples than it needs it equals the maximum.
+/// exact maximum; with fewer samples than it needs it equals the maximum. `None`: it lies among values that the source of an
+/// imported run did not keep.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LatencyFigures {
@@ -36,8 +37,14 @@ pub struct LatencyFigures {
 }
 
 impl LatencyFigures {
-    fn of(histogram: &Histogram, min: Option<i64>, mean: Option<f64>, max: Option<i64>) -> Self {
-        let quantile = |q| histogram.quantile_ns(q).map(|ns| max.map_or(ns, |max| ns.min(max)));
+    /// `beyond`: samples above all those in the histogram whose values are lost.
+    fn of(histogram: &Histogram, beyond: u64, min: Option<i64>, mean: Option<f64>, max: Option<i64>) -> Self {
+        let total = histogram.total().saturating_add(beyond);
+        let quantile = |q| {
+            let rank = rank(q, total)?;
+            let known = histogram.value_of_rank_ns(rank).map(|ns| max.map_or(ns, |max| ns.min(max)));
+            known.or(max.filter(|_| rank == total))
+        };
         Self {
             min,
             mean,
@@ -61,7 +68,8 @@ pub struct CpuSummary {
     pub cpu: u32,
     pub cycles: u64,
     /// Periods without a wake-up because the thread was late by more than an interval.
-    pub missed: u64,
+    /// `None`: an imported run whose source does not count them.
+    pub missed: Option<u64>,
     pub over_limit: u64,
     pub clock_anomalies: u64,
     pub records_dropped: u64,
@@ -97,6 +105,8 @@ pub struct RunSummary {
     pub tool_version: String,
     pub meter_version: Option<String>,
     pub started_unix_ns: Option<i64>,
+    /// Set when another tool measured: `valid` then only means that nothing speaks against the numbers.
+    pub imported: Option<ImportedFrom>,
     /// Length of the measuring phase, in ns.
     pub measured_ns: Option<i64>,
     /// CLOCK_MONOTONIC of the first counted second, in ns.
@@ -149,6 +159,7 @@ impl RunSummary {
     pub fn of(run: &Run, explanations: &[Explanation]) -> Self {
         let manifest = run.manifest.as_ref();
         let state = manifest.map_or(RunState::Failed, |manifest| manifest.state);
+        let imported = manifest.and_then(|manifest| manifest.imported.as_ref());
         let invalid_because = invalidities(run, state);
         let mut all = Histogram::default();
         for thread in run.threads.values() {
@@ -170,15 +181,20 @@ impl RunSummary {
             command: manifest.map_or_else(Vec::new, |manifest| manifest.command.clone()),
             tool_version: manifest.map_or_else(String::new, |manifest| manifest.tool_version.clone()),
             meter_version: run.meter_version.clone(),
-            started_unix_ns: manifest.map(|manifest| manifest.started_unix_ns),
+            started_unix_ns: manifest.and_then(|manifest| match &manifest.imported {
+                Some(imported) => imported.started_unix_ns,
+                None => Some(manifest.started_unix_ns),
+            }),
+            imported: imported.cloned(),
             measured_ns: start.zip(end).map(|(start, end)| end - start),
             measure_start_ns: start,
-            settings: manifest.map(|manifest| manifest.settings.clone()),
+            settings: manifest.and_then(|manifest| manifest.settings.clone()),
             effective: run.effective.clone(),
             environment: run.environment.clone(),
-            cpus: run.threads.values().map(cpu_summary).collect(),
+            cpus: run.threads.values().map(|thread| cpu_summary(thread, imported.is_some())).collect(),
             all_cpus: LatencyFigures::of(
                 &all,
+                if imported.is_some() { run.threads.values().map(samples_beyond).sum() } else { 0 },
                 totals().filter_map(|t| t.latency_ns_min).min(),
                 (cycles > 0).then(|| sum / cycles as f64),
                 totals().filter_map(|t| t.latency_ns_max).max(),
@@ -232,18 +248,24 @@ fn invalidities(run: &Run, state: RunState) -> Vec<String> {
     reasons
 }
 
-fn cpu_summary(thread: &ThreadRun) -> CpuSummary {
+/// Samples of an imported run that are counted and in no bucket.
+fn samples_beyond(thread: &ThreadRun) -> u64 {
+    thread.totals.cycles.saturating_sub(thread.histogram.total())
+}
+
+fn cpu_summary(thread: &ThreadRun, imported: bool) -> CpuSummary {
     let totals = &thread.totals;
     CpuSummary {
         thread: thread.thread,
         cpu: thread.cpu,
         cycles: totals.cycles,
-        missed: totals.missed_periods,
+        missed: (!imported).then_some(totals.missed_periods),
         over_limit: totals.over_limit,
         clock_anomalies: totals.clock_anomalies,
         records_dropped: totals.records_dropped,
         latency_ns: LatencyFigures::of(
             &thread.histogram,
+            if imported { samples_beyond(thread) } else { 0 },
             totals.latency_ns_min,
             totals.latency_ns_mean(),
             totals.latency_ns_max,
@@ -299,4 +321,22 @@ fn grouped(histogram: &Histogram, group: u32) -> Vec<HistogramBar> {
         }
     }
     bars.into_iter().map(|(_, bar)| bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_among_lost_values_are_unknown_but_the_last_one_is_the_maximum() {
+        let mut counts = vec![0u64; 1000];
+        counts[10] = 900;
+        counts[20] = 90;
+        let histogram = Histogram::from_counts(counts);
+        let figures = LatencyFigures::of(&histogram, 10, Some(10), None, Some(5000));
+        assert_eq!((figures.p50, figures.p90, figures.p99), (Some(10), Some(10), Some(20)));
+        assert_eq!((figures.p99_9, figures.p99_99), (None, Some(5000)), "rank 999 is lost, rank 1000 is the maximum");
+        let none = LatencyFigures::of(&Histogram::default(), 100, Some(1), Some(2.0), Some(9));
+        assert_eq!((none.p50, none.p99, none.p99_9, none.max), (None, None, Some(9), Some(9)));
+    }
 }

@@ -23,7 +23,8 @@ fn manifest() -> Manifest {
         ended_unix_ns: None,
         state: RunState::Running,
         problem: None,
-        settings: RunSettings::default(),
+        settings: Some(RunSettings::default()),
+        imported: None,
     }
 }
 

@@ -128,7 +128,8 @@ fn manifest(target: &str, request: &RunRequest) -> Manifest {
         ended_unix_ns: None,
         state: RunState::Running,
         problem: None,
-        settings: request.settings.clone(),
+        settings: Some(request.settings.clone()),
+        imported: None,
     }
 }
 

@@ -38,8 +38,9 @@ bars: Array<HistogramBar>, };
 export type CpuSummary = { thread: number, cpu: number, cycles: number, 
 /**
  * Periods without a wake-up because the thread was late by more than an interval.
+ * `None`: an imported run whose source does not count them.
  */
-missed: number, over_limit: number, clock_anomalies: number, records_dropped: number, latency_ns: LatencyFigures, worst: Sample | null, };
+missed: number | null, over_limit: number, clock_anomalies: number, records_dropped: number, latency_ns: LatencyFigures, worst: Sample | null, };
 
 /**
  * What the whole measurement really runs with.
@@ -165,6 +166,39 @@ fix: string, };
 export type HistogramBar = { low_ns: number, high_ns: number, count: number, };
 
 /**
+ * Where a run that another tool measured came from, and what that tool kept to itself.
+ */
+export type ImportedFrom = { 
+/**
+ * The tool that measured, as far as the file says: `cyclictest`, `jitterdebugger`, `rteval` ...
+ */
+tool: string, version: string | null, 
+/**
+ * Name of the imported file, without its directory.
+ */
+file_name: string, 
+/**
+ * How the file was read: `rt-tests-json`, `cyclictest-text` ...
+ */
+format: string, 
+/**
+ * The source rounded every latency down to a multiple of this.
+ */
+resolution_ns: number, 
+/**
+ * Begin and end as the source states them; they include its set-up.
+ */
+started_unix_ns: number | null, ended_unix_ns: number | null, imported_unix_ns: number, 
+/**
+ * What the source did not keep, a phrase each. Whatever is listed here is unknown, not zero.
+ */
+lost: Array<string>, 
+/**
+ * What the source says and this archive has no other place for, a phrase each.
+ */
+stated: Array<string>, };
+
+/**
  * What one CPU did around the spike.
  */
 export type Lane = { cpu: number, 
@@ -175,7 +209,8 @@ segments: Array<Segment>, };
 
 /**
  * Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by the
- * exact maximum; with fewer samples than it needs it equals the maximum.
+ * exact maximum; with fewer samples than it needs it equals the maximum. `None`: it lies among values that the source of an
+ * imported run did not keep.
  */
 export type LatencyFigures = { min: number | null, mean: number | null, p50: number | null, p90: number | null, p99: number | null, "p99.9": number | null, "p99.99": number | null, "p99.999": number | null, "p99.9999": number | null, max: number | null, };
 
@@ -329,6 +364,10 @@ valid: boolean,
  * Why not, a sentence each.
  */
 invalid_because: Array<string>, target: string, command: Array<string>, tool_version: string, meter_version: string | null, started_unix_ns: number | null, 
+/**
+ * Set when another tool measured: `valid` then only means that nothing speaks against the numbers.
+ */
+imported: ImportedFrom | null, 
 /**
  * Length of the measuring phase, in ns.
  */

@@ -227,7 +227,7 @@ fn manifest(shape: &Shape) -> Manifest {
         ended_unix_ns: None,
         state: if shape.valid { RunState::Complete } else { RunState::Failed },
         problem: (!shape.valid).then(|| said("the meter ended before it was told to")),
-        settings: RunSettings {
+        settings: Some(RunSettings {
             limit_ns: shape.limit_ns,
             duration_ns: Some(u64::from(shape.seconds) * 1_000_000_000),
             loads: vec![
@@ -235,7 +235,8 @@ fn manifest(shape: &Shape) -> Manifest {
                 LoadRequest::Command { line: said("stress-ng --vm 2") },
             ],
             ..RunSettings::default()
-        },
+        }),
+        imported: None,
     }
 }
 

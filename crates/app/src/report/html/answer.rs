@@ -2,6 +2,7 @@
 
 use super::super::{number, words};
 use super::said;
+use crate::summary_text::measured_by;
 use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
 use archive::summary::{CpuSummary, ReportData, RunSummary, SpikeSummary};
@@ -37,6 +38,14 @@ fn validity(summary: &RunSummary) -> Markup {
                 p { strong { "This run is not valid. " } "Its numbers must not be used for what was asked, because:" }
                 ul { @for reason in &summary.invalid_because { li { (said(reason)) } } }
             }
+        } @else if let Some(imported) = &summary.imported {
+            p.validity.valid {
+                strong { "Imported" }
+                " from " (said(&imported.file_name)) ", measured by " (said(measured_by(imported)))
+                ". Nothing in the file speaks against the numbers, but "
+                a href="#losses" { "what the source did not keep" }
+                " is unknown here, too."
+            }
         } @else {
             p.validity.valid {
                 strong { "The run is valid" }
@@ -66,6 +75,7 @@ fn why(summary: &RunSummary, cpu: &CpuSummary, latency_ns: i64) -> Markup {
                     "no trace of that wake-up was kept. The largest with a trace is "
                     a href={ "#spike-" (other.spike.number) } { (number::micros_unit(other.latency_ns)) } ": " (cause(other))
                 },
+                (None, None) if summary.imported.is_some() => { "unknown. An imported result holds no traces." },
                 (None, None) => {
                     "unknown. No trace of a late wake-up was kept"
                     @if summary.effective.as_ref().is_some_and(|e| e.snapshot_mode == archive::settings::SnapshotMode::Off) {
@@ -122,7 +132,8 @@ fn caution(summary: &RunSummary) -> Markup {
             strong { "What this does not prove. " }
             "A maximum is an observation, not a bound: it is the latest wake-up that happened to occur"
             @if let Some(measured) = summary.measured_ns { " in " (number::duration(measured)) }
-            @if summary.loads.is_empty() { " without load" } @else { " under this load" }
+            @if summary.imported.is_some() { " under whatever load there was" }
+            @else if summary.loads.is_empty() { " without load" } @else { " under this load" }
             ". A longer run, another load or a cause that stayed away can bring a later one."
         }
     }

@@ -20,6 +20,8 @@ pub fn table(summary: &RunSummary) -> Markup {
     }
     let limited = summary.settings.as_ref().is_some_and(|settings| settings.limit_ns.is_some());
     let total = |of: fn(&archive::summary::CpuSummary) -> u64| summary.cpus.iter().map(of).fold(0, u64::saturating_add);
+    let missed =
+        summary.cpus.iter().map(|cpu| cpu.missed).try_fold(0u64, |sum, missed| Some(sum.saturating_add(missed?)));
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="cpus-caption" {
             table.figures {
@@ -49,7 +51,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                     tfoot {
                         tr {
                             th scope="row" { "all" }
-                            (counts(total(|c| c.cycles), total(|c| c.missed), limited.then(|| total(|c| c.over_limit))))
+                            (counts(total(|c| c.cycles), missed, limited.then(|| total(|c| c.over_limit))))
                             (figures(&summary.all_cpus, total(|c| c.cycles)))
                         }
                     }
@@ -64,10 +66,10 @@ pub fn table(summary: &RunSummary) -> Markup {
     }
 }
 
-fn counts(cycles: u64, missed: u64, over: Option<u64>) -> Markup {
+fn counts(cycles: u64, missed: Option<u64>, over: Option<u64>) -> Markup {
     html! {
         td { (number::grouped(cycles)) }
-        td.nonzero[missed > 0] { (number::grouped(missed)) }
+        td.nonzero[missed.is_some_and(|missed| missed > 0)] { (missed.map_or("–".into(), number::grouped)) }
         @if let Some(over) = over { td.nonzero[over > 0] { (number::grouped(over)) } }
     }
 }

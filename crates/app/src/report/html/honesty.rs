@@ -2,14 +2,18 @@
 
 use super::super::{number, words};
 use super::said;
+use archive::manifest::ImportedFrom;
 use archive::summary::{CpuSummary, RunSummary};
 use maud::{Markup, html};
 
 pub fn section(summary: &RunSummary) -> Markup {
     let troubled: Vec<&CpuSummary> =
         summary.cpus.iter().filter(|cpu| cpu.clock_anomalies > 0 || cpu.records_dropped > 0).collect();
-    let clean =
-        summary.problems.is_empty() && summary.losses.is_empty() && summary.gaps.is_empty() && troubled.is_empty();
+    let clean = summary.problems.is_empty()
+        && summary.losses.is_empty()
+        && summary.gaps.is_empty()
+        && troubled.is_empty()
+        && summary.imported.is_none();
     html! {
         section #losses aria-labelledby="losses-title" {
             h2 #losses-title { "Losses and problems" }
@@ -27,11 +31,19 @@ pub fn section(summary: &RunSummary) -> Markup {
                     }
                 }
             }
+            @if let Some(imported) = &summary.imported { (unknown(imported)) }
             @if !summary.gaps.is_empty() {
                 h3 { "Missing from the archive" }
                 ul { @for gap in &summary.gaps { li { (said(gap)) } } }
             }
         }
+    }
+}
+
+fn unknown(imported: &ImportedFrom) -> Markup {
+    html! {
+        h3 { "Not in the source, so unknown here" }
+        ul { @for lost in &imported.lost { li { (said(lost)) } } }
     }
 }
 

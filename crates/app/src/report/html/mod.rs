@@ -13,7 +13,7 @@ mod spikes;
 
 use super::number;
 use super::plot::{self, Plots};
-use archive::summary::ReportData;
+use archive::summary::{ReportData, RunSummary};
 use maud::{Markup, PreEscaped, html};
 
 /// Title of the page, as HTML text.
@@ -56,12 +56,12 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                 (answer::answer(data))
                 (cpus::table(summary))
             }
-            (picture("distribution", "How often, how late", &plots.histogram, html! {
+            (picture("distribution", "How often, how late", &plots.histogram, absent(summary, "The source kept no histogram."), html! {
                 "Each line counts the wake-ups of one CPU by how late they were. The counts are on a logarithmic axis, so \
                  that a single late wake-up stays visible beside millions of ordinary ones: look at how far right a line \
                  reaches, and whether it ends in a smooth tail or in an island of its own."
             }))
-            (picture("time", "When", &plots.latency, html! {
+            (picture("time", "When", &plots.latency, absent(summary, "The source did not keep when each wake-up happened."), html! {
                 "The latest wake-up of each second on each CPU. A mark shows a wake-up whose trace was kept; it leads to its \
                  account below. Equal distances between the peaks point at something periodic."
             }))
@@ -82,8 +82,13 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
     .into_string()
 }
 
+/// Why there is nothing to draw: an imported run may lack what its source did not keep.
+fn absent(summary: &RunSummary, imported: &'static str) -> &'static str {
+    if summary.imported.is_some() { imported } else { "There are no samples to draw." }
+}
+
 /// A section whose still picture the script replaces by a live one.
-fn picture(id: &str, title: &str, still: &Option<String>, caption: Markup) -> Markup {
+fn picture(id: &str, title: &str, still: &Option<String>, absent: &str, caption: Markup) -> Markup {
     html! {
         section id=(id) aria-labelledby={ (id) "-title" } {
             h2 id={ (id) "-title" } { (title) }
@@ -92,7 +97,7 @@ fn picture(id: &str, title: &str, still: &Option<String>, caption: Markup) -> Ma
                     div.picture { (PreEscaped(svg)) }
                     figcaption { (caption) }
                 },
-                None => p.empty { "There are no samples to draw." },
+                None => p.empty { (absent) },
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use super::super::{number, words};
 use super::{facts, said};
+use crate::summary_text::measured_by;
+use archive::manifest::ImportedFrom;
 use archive::settings::{EffectiveSettings, LoadRequest, RunSettings};
 use archive::summary::RunSummary;
 use maud::{Markup, html};
@@ -13,6 +15,7 @@ pub fn section(summary: &RunSummary) -> Markup {
             @if !summary.command.is_empty() {
                 p { "Command: " code { (said(summary.command.join(" "))) } }
             }
+            @if let Some(imported) = &summary.imported { (stated(imported)) }
             h3 { "Asked" }
             @match &summary.settings {
                 Some(settings) => (asked(settings)),
@@ -21,11 +24,29 @@ pub fn section(summary: &RunSummary) -> Markup {
             h3 { "Granted, as read back from the kernel" }
             @match &summary.effective {
                 Some(effective) => (granted(effective)),
+                None if summary.imported.is_some() => p.empty { "The source does not say." },
                 None => p.empty { "The meter did not get as far as saying what it was granted." },
             }
             h3 { "Loads" }
             (loads(summary))
         }
+    }
+}
+
+/// What the source of an imported run says about it.
+fn stated(imported: &ImportedFrom) -> Markup {
+    let time = |ns: Option<i64>| ns.map(|ns| html! { (number::utc(ns)) });
+    html! {
+        h3 { "As the source states" }
+        (facts(&[
+            ("File", Some(html! { (said(&imported.file_name)) " (" (said(&imported.format)) ")" })),
+            ("Measured by", Some(said(measured_by(imported)))),
+            ("Begun", time(imported.started_unix_ns)),
+            ("Ended", time(imported.ended_unix_ns)),
+            ("Values rounded down to", Some(html! { (number::axis_time(imported.resolution_ns as f64)) })),
+            ("Imported", time(Some(imported.imported_unix_ns))),
+        ]))
+        @if !imported.stated.is_empty() { ul.plain { @for line in &imported.stated { li { (said(line)) } } } }
     }
 }
 
@@ -132,7 +153,9 @@ fn loads(summary: &RunSummary) -> Markup {
     let asked = summary.settings.as_ref().map_or(&[][..], |settings| &settings.loads);
     html! {
         @if asked.is_empty() && summary.loads.is_empty() {
-            p.empty { "None: the machine was left as it was." }
+            p.empty {
+                @if summary.imported.is_some() { "The source does not say." } @else { "None: the machine was left as it was." }
+            }
         }
         @if !asked.is_empty() {
             p {
