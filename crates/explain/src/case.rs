@@ -174,6 +174,12 @@ impl<'c> Case<'c> {
         }
     }
 
+    /// The entry of the interrupt that brought the wake-up.
+    pub fn wake_interrupt_entry(&self) -> Option<Event<'c>> {
+        let anchor = self.anchors.interrupt?;
+        self.event(|event| event.cpu == anchor.cpu && event.ts_ns == anchor.ts_ns && event.is_interrupt_entry())
+    }
+
     /// Whether the piece belongs to the interrupt that brought the wake-up, rather than to one nested in it or another.
     pub fn is_wake_interrupt(&self, piece: &Piece) -> bool {
         self.wake_interrupt.is_some_and(|wake| {

@@ -15,7 +15,9 @@ mod previous_irq;
 mod silence;
 mod slow_return;
 mod softirq;
+mod steal;
 mod thread_stopped;
+mod timer_interrupt;
 mod timers;
 
 use crate::case::{Case, Claim};
@@ -38,12 +40,14 @@ pub const CATALOGUE: &[Culprit] = &[
     Culprit { id: "irq-storm", title: "one interrupt again and again", look: irq_storm::look },
     Culprit { id: "timers", title: "other timers in the same interrupt", look: timers::look },
     Culprit { id: "previous-irq", title: "other interrupts were served first", look: previous_irq::look },
+    Culprit { id: "timer-interrupt", title: "the timer interrupt itself was slow", look: timer_interrupt::look },
     Culprit { id: "softirq", title: "softirq work", look: softirq::look },
     Culprit { id: "other-rt-task", title: "another real-time task", look: other_rt_task::look },
     Culprit { id: "fair-server", title: "fair server or real-time throttling", look: fair_server::look },
     Culprit { id: "migration", title: "the thread was moved to another CPU", look: migration::look },
     Culprit { id: "idle-exit", title: "leaving an idle state", look: idle_exit::look },
     Culprit { id: "page-fault", title: "page fault of the measuring thread", look: page_fault::look },
+    Culprit { id: "steal", title: "the hypervisor did not run this CPU", look: steal::look },
     Culprit { id: "irqs-off", title: "interrupts masked by a task", look: irqs_off::look },
     Culprit { id: "blocking-task", title: "a task that cannot be preempted", look: blocking_task::look },
     Culprit { id: "slow-return", title: "slow return to user space", look: slow_return::look },

@@ -1,0 +1,34 @@
+//! The interrupt that brought the wake-up was itself slow, outside any other timer's function.
+
+use crate::case::{Case, Claim};
+use archive::explanation::Confidence;
+
+/// Every wake-up has such an interrupt; a shorter one is ordinary.
+const SLOW_NS_MIN: i64 = 20_000;
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim(|piece| case.is_wake_interrupt(piece))?;
+    if case.ns(&pieces) < SLOW_NS_MIN {
+        return None;
+    }
+    let share = case.share(&pieces);
+    let why = match case.virtualised() {
+        Some(host) => format!("setting the timer anew leaves the guest, and the hypervisor ({host}) takes its time"),
+        None => "waiting for a scheduler lock, or for the timer hardware to be set anew".into(),
+    };
+    Some(Claim {
+        confidence: Confidence::Likely,
+        sentence: format!("the timer interrupt that brought the wake-up was itself slow ({share}): most often {why}"),
+        events: Vec::new(),
+        evidence: case.steal_line().into_iter().collect(),
+        confirm: "the function_graph tracer on hrtimer_interrupt, on this CPU, shows the slow part".into(),
+        fix: match case.virtualised() {
+            Some(_) => {
+                "on the host: pin the virtual CPU, SCHED_FIFO for its thread, a CPU that offers its timer to the guest"
+                    .into()
+            }
+            None => "tsc as clocksource and the TSC deadline timer; fewer threads that wake others on this CPU".into(),
+        },
+        pieces,
+    })
+}
