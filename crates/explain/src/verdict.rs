@@ -64,6 +64,8 @@ pub fn reach(case: &mut Case) -> Verdict {
         let matters =
             |entry: &Weighed| entry.excess_ns.saturating_mul(100) >= excess_ns.saturating_mul(HINT_PERCENT_MIN);
         weighed.retain(|entry| entry.finding.confidence > Confidence::Hint || matters(entry));
+        // What explains it comes first, however large what is merely suspected.
+        weighed.sort_by_key(|entry| entry.finding.confidence == Confidence::Hint);
     }
     let mut findings: Vec<Finding> = weighed.into_iter().map(|entry| entry.finding).collect();
     if status == ExplanationStatus::NotExplained {
