@@ -1,6 +1,6 @@
 //! One change to the machine, and how it is undone.
 
-use crate::trace::mount;
+use crate::trace::{kernel_swap, mount};
 use ftrace::tracefs::Tracefs;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -122,6 +122,9 @@ fn undo_instance(name: &str) -> Result<bool, String> {
 fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, String> {
     if !tracefs.instances().iter().any(|found| found == name) {
         return Ok(false);
+    }
+    if let Ok(instance) = tracefs.open_instance(name) {
+        kernel_swap::release(&instance);
     }
     // A reader that is just going away keeps it busy for a moment.
     let mut last = String::new();

@@ -160,6 +160,7 @@ impl Team {
             bytes_without_pages: assembler.bytes_without_pages(),
             counters: counters.clone(),
             stop: stop.clone(),
+            schedule: self.schedule.clone(),
             output,
         };
         let handle = capture::spawn(job, ready).map_err(|error| broken(error.to_string()))?;

@@ -162,6 +162,10 @@ impl Watch {
                     }
                     link.send(&Message::Spike(spike));
                 }
+                Captured::Broken { why } => {
+                    let text = format!("no spike gets a snapshot: {why}");
+                    link.problem(Severity::Degraded, text, "use --trace flip, which needs nothing of the kernel");
+                }
                 Captured::Dropped { number } => {
                     link.send(&Message::SpikeDropped { number, why: "larger spikes took its place".into() });
                 }

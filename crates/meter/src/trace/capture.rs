@@ -7,15 +7,16 @@ use super::recorder::{CpuCopy, Frozen, Recorder};
 use super::retention::Retention;
 use crate::kernel::{clock, scheduling};
 use crate::measure::books::{Books, SpikeSignal};
+use crate::measure::cycle::Schedule;
 use archive::settings::{Policy, TraceSettings};
 use archive::spike::{Coverage, Snapshot, Spike, SpikeReason};
 use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
 use ftrace::page::{PageItem, PageItems};
 use ftrace::trace_dat::cut_pages;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ const IDLE_WAIT: Duration = Duration::from_millis(100);
 pub enum Captured {
     /// `parts` are the pages around the spike; none without a snapshot.
     Spike { spike: Box<Spike>, parts: Vec<CpuPart> },
+    /// The recorder cannot do what it was chosen for.
+    Broken { why: String },
     /// A snapshot sent earlier that larger ones replaced.
     Dropped { number: u32 },
 }
@@ -48,8 +51,6 @@ pub struct CaptureCounters {
     /// Spikes not captured because every kept snapshot was larger.
     pub not_worth: AtomicU64,
     pub waiting_bytes: AtomicU64,
-    /// Instant until which spikes were looked for; the main thread waits for it at the end.
-    pub looked_until_ns: AtomicI64,
 }
 
 /// One measuring thread, as the capture needs it.
@@ -73,6 +74,8 @@ pub struct CaptureJob {
     pub bytes_without_pages: u64,
     pub counters: Arc<CaptureCounters>,
     pub stop: Arc<AtomicBool>,
+    /// When counting begins, once that is known.
+    pub schedule: Arc<OnceLock<Vec<Schedule>>>,
     pub output: Sender<Captured>,
 }
 
@@ -124,19 +127,32 @@ impl Capture {
     }
 
     fn run(&mut self) {
+        self.await_begin();
         loop {
             let stopping = self.job.stop.load(Relaxed);
-            let now_ns = clock::monotonic_ns();
             self.collect();
             if !self.pending.is_empty() {
                 self.capture_pending();
             } else if stopping {
                 return;
             }
-            self.job.counters.looked_until_ns.store(now_ns, Relaxed);
             if self.pending.is_empty() && !stopping {
                 self.job.recorder.wait(IDLE_WAIT);
             }
+        }
+    }
+
+    fn await_begin(&mut self) {
+        while !self.job.stop.load(Relaxed) {
+            if let Some(first) =
+                self.job.schedule.get().map(|schedules| schedules.first().map(|first| first.count_from_ns))
+            {
+                if let Err(why) = self.job.recorder.begin(first.unwrap_or(0)) {
+                    let _ = self.job.output.send(Captured::Broken { why });
+                }
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 

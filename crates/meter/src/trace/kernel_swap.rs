@@ -14,11 +14,14 @@ use archive::settings::SnapshotMode;
 use ftrace::tracefs::{Instance, RawPages};
 use rustix::fs::inotify;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 const TRIGGER: &str = "snapshot if buf ~ \"tardy-spike*\"";
+/// Beginnings of the two triggers of mode `onmax`; enough to name them when they are removed.
+const DEADLINE: &str = "hist:keys=common_pid";
+const MAXIMUM: &str = "hist:keys=next_pid";
 /// How often the queue is looked at where the kernel does not tell.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -26,7 +29,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 pub struct KernelSwapRecorder {
     instance: Instance,
     mode: SnapshotMode,
-    marker: File,
     changes: Option<File>,
     pages: Vec<(u32, RawPages)>,
     since_ns: i64,
@@ -35,29 +37,29 @@ pub struct KernelSwapRecorder {
 
 impl KernelSwapRecorder {
     /// Takes an instance that was just made and allocates its spare buffer when recording starts.
-    ///
-    /// # Errors
-    /// A sentence.
-    pub fn new(instance: Instance, mode: SnapshotMode) -> Result<Self, String> {
-        let marker = instance.open_marker().map_err(failed)?;
-        Ok(Self { instance, mode, marker, changes: None, pages: Vec::new(), since_ns: i64::MAX, counted: Vec::new() })
+    pub fn new(instance: Instance, mode: SnapshotMode) -> Self {
+        Self { instance, mode, changes: None, pages: Vec::new(), since_ns: i64::MAX, counted: Vec::new() }
     }
 
     /// Lets the kernel compute how late each of our threads gets the CPU: the deadline is what it armed its timer for.
-    fn watch_maxima(&self) -> Result<(), String> {
+    /// A maximum is never forgotten, so deadlines before the first counted one must not take part.
+    fn watch_maxima(&self, count_from_ns: i64) -> Result<(), String> {
         // A thread's context also restarts the scheduler tick, whose deadline is not the thread's.
-        let by_name =
-            "hist:keys=common_pid:due=expires:clock=mono if function.function==hrtimer_wakeup && comm ~ \"tardy-cpu*\"";
-        if self.instance.add_trigger("timer", "hrtimer_start", by_name).is_err() {
-            let address = hrtimer_wakeup_address()?;
-            let by_address = format!(
-                "hist:keys=common_pid:due=expires:clock=mono if function==0x{address} && comm ~ \"tardy-cpu*\""
-            );
+        let deadline = |function: &str| {
+            format!(
+                "{DEADLINE}:due=expires:clock=mono if {function} && comm ~ \"tardy-cpu*\" && expires >= {count_from_ns}"
+            )
+        };
+        if self.instance.add_trigger("timer", "hrtimer_start", &deadline("function.function==hrtimer_wakeup")).is_err()
+        {
+            let by_address = deadline(&format!("function==0x{}", hrtimer_wakeup_address()?));
             self.instance.add_trigger("timer", "hrtimer_start", &by_address).map_err(failed)?;
         }
-        let maximum = "hist:keys=next_pid:late=common_timestamp-$due:onmax($late).snapshot():clock=mono \
-                       if next_comm ~ \"tardy-cpu*\" && next_prio < 100";
-        self.instance.add_trigger("sched", "sched_switch", maximum).map_err(failed)
+        let maximum = format!(
+            "{MAXIMUM}:late=common_timestamp-$due:onmax($late).snapshot():clock=mono \
+             if next_comm ~ \"tardy-cpu*\" && next_prio < 100"
+        );
+        self.instance.add_trigger("sched", "sched_switch", &maximum).map_err(failed)
     }
 
     fn watch(&self) -> Option<File> {
@@ -84,13 +86,16 @@ impl Recorder for KernelSwapRecorder {
             self.pages.push((cpu, self.instance.open_snapshot_raw(cpu).map_err(failed)?));
             self.counted.push((0, 0));
         }
-        match self.mode {
-            SnapshotMode::Onmax => self.watch_maxima()?,
-            _ => self.instance.add_trigger("ftrace", "print", TRIGGER).map_err(failed)?,
+        if self.mode == SnapshotMode::Trigger {
+            self.instance.add_trigger("ftrace", "print", TRIGGER).map_err(failed)?;
         }
         self.instance.set_tracing_on(true).map_err(failed)?;
         self.since_ns = monotonic_ns();
         Ok(())
+    }
+
+    fn begin(&mut self, count_from_ns: i64) -> Result<(), String> {
+        if self.mode == SnapshotMode::Onmax { self.watch_maxima(count_from_ns) } else { Ok(()) }
     }
 
     fn wait(&mut self, timeout: Duration) {
@@ -152,11 +157,17 @@ fn hrtimer_wakeup_address() -> Result<String, String> {
     }
 }
 
+/// Takes the triggers off that would keep an instance busy; harmless where there are none.
+pub fn release(instance: &Instance) {
+    let _ = instance.set_tracing_on(false);
+    // The maximum reads a variable of the deadline, so it goes first.
+    let _ = instance.remove_trigger("sched", "sched_switch", MAXIMUM);
+    let _ = instance.remove_trigger("timer", "hrtimer_start", DEADLINE);
+}
+
 impl Drop for KernelSwapRecorder {
     fn drop(&mut self) {
-        // The trigger goes with the instance; switching off first keeps a late marker from swapping once more.
-        let _ = self.instance.set_tracing_on(false);
-        let _ = self.marker.flush();
+        release(&self.instance);
     }
 }
 

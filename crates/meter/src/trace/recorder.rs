@@ -52,6 +52,13 @@ pub trait Recorder: Send {
     /// # Errors
     /// A sentence.
     fn start(&mut self) -> Result<(), String>;
+    /// Learns when counting begins, before it does.
+    ///
+    /// # Errors
+    /// A sentence.
+    fn begin(&mut self, _count_from_ns: i64) -> Result<(), String> {
+        Ok(())
+    }
     /// Waits until a spike may have been marked, at most so long.
     fn wait(&mut self, timeout: Duration);
     /// Puts the past aside; recording goes on. `note` goes into the trace as its last line where that is possible.
@@ -129,7 +136,7 @@ pub fn arm(
         }
         _ => {
             let instance = make("a")?;
-            (Box::new(KernelSwapRecorder::new(instance.clone(), mode)?), vec![instance])
+            (Box::new(KernelSwapRecorder::new(instance.clone(), mode)), vec![instance])
         }
     };
     let (mut events, mut absent) = (Vec::new(), Vec::new());
