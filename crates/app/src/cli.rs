@@ -4,6 +4,7 @@ mod archives;
 mod completions;
 mod exit;
 mod explain;
+mod import;
 mod list;
 mod man;
 mod quantity;
@@ -34,6 +35,7 @@ enum Verb {
     Run(Box<run::RunArguments>),
     Explain(explain::ExplainArguments),
     Report(report::ReportArguments),
+    Import(import::ImportArguments),
     List(list::ListArguments),
     Restore(restore::RestoreArguments),
     Completions(completions::CompletionsArguments),
@@ -61,6 +63,7 @@ pub fn main() -> ExitCode {
         Verb::Run(arguments) => run::run(&arguments, command),
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
+        Verb::Import(arguments) => import::run(&arguments),
         Verb::List(arguments) => list::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),

@@ -4,6 +4,7 @@
 
 pub mod cli;
 mod explaining;
+pub mod formats;
 mod progress;
 pub mod report;
 mod summary_text;

@@ -62,7 +62,15 @@ pub fn make_new(asked: Option<&Path>, started_unix_s: u64, hostname: &str) -> an
     if let Some(path) = asked {
         return Ok((path.to_owned(), id));
     }
-    let runs = Path::new(RUNS);
+    new_below(Path::new(RUNS), started_unix_s, hostname)
+}
+
+/// Makes a directory `<id>` in another. Returns it with the run's id.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn new_below(runs: &Path, started_unix_s: u64, hostname: &str) -> anyhow::Result<(PathBuf, String)> {
+    let id = run_id(started_unix_s, hostname);
     let mend = || format!("failed to make a directory below {}; choose a place with --out", runs.display());
     fs::create_dir_all(runs).with_context(mend)?;
     let mut unique = id.clone();
@@ -76,7 +84,8 @@ pub fn make_new(asked: Option<&Path>, started_unix_s: u64, hostname: &str) -> an
     Ok((runs.join(&unique), unique))
 }
 
-fn run_id(unix_s: u64, hostname: &str) -> String {
+/// The name of a run: when, and on what.
+pub fn run_id(unix_s: u64, hostname: &str) -> String {
     let host: String = hostname
         .chars()
         .map(|letter| if letter.is_ascii_alphanumeric() || "-_.".contains(letter) { letter } else { '-' })

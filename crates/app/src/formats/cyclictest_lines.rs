@@ -1,0 +1,67 @@
+//! The `T:` lines of cyclictest and its relatives: what one thread has seen so far.
+
+/// One `T:` line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadLine {
+    pub thread: u32,
+    pub priority: Option<i64>,
+    pub interval_us: Option<i64>,
+    pub cycles: u64,
+    pub min: i128,
+    pub mean: i128,
+    pub max: i128,
+}
+
+/// Reads a line, cursor movements before it included; `None` when it is not a whole one.
+pub fn thread_line(line: &str) -> Option<ThreadLine> {
+    let line = line.rsplit('\u{1b}').next()?;
+    let line = line.get(line.find("T:")?..)?;
+    // Whatever a cursor movement leaves before it is short: `[2A`.
+    let (thread, rest) = line.strip_prefix("T:")?.split_once('(')?;
+    let (_, rest) = rest.split_once(')')?;
+    let field = |name: &str| {
+        let after = &rest[rest.find(name)? + name.len()..];
+        after.split_whitespace().next()?.parse::<i128>().ok()
+    };
+    Some(ThreadLine {
+        thread: thread.trim().parse().ok()?,
+        priority: field("P:").and_then(|value| i64::try_from(value).ok()),
+        interval_us: field("I:").and_then(|value| i64::try_from(value).ok()),
+        cycles: field("C:").and_then(|value| u64::try_from(value).ok())?,
+        min: field("Min:")?,
+        mean: field("Avg:")?,
+        max: field("Max:")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quiet_and_live_lines_are_read() {
+        let quiet =
+            thread_line("T: 1 (17643) P:80 I:1500 C:   2000 Min:      4 Act:   11 Avg:   11 Max:     846").unwrap();
+        let expected = ThreadLine {
+            thread: 1,
+            priority: Some(80),
+            interval_us: Some(1500),
+            cycles: 2000,
+            min: 4,
+            mean: 11,
+            max: 846,
+        };
+        assert_eq!(quiet, expected);
+        let live = "\u{1b}[4AT: 1 (17643) P:80 I:1500 C:   2000 Min:      4 Act:   11 Avg:   11 Max:     846  ";
+        assert_eq!(thread_line(live), Some(quiet));
+    }
+
+    #[test]
+    fn a_line_cut_short_is_none() {
+        let line = "T: 1 (17643) P:80 I:1500 C:   2000 Min:      4 Act:   11 Avg:   11 Max:     846";
+        for cut in 0..line.len() - 3 {
+            assert_eq!(thread_line(&line[..cut]), None, "{}", &line[..cut]);
+        }
+        assert_eq!(thread_line("A: T: is the unit (of temperature)"), None);
+    }
+}

@@ -1,0 +1,231 @@
+//! What cyclictest prints: the histogram block of -h, -H and --histfile, in both of its layouts, or `T:` lines alone.
+//!
+//! Up to 2.6 every bucket has a row and a `# Total:` line follows; from 2.7 on rows without counts are left out. -H adds a
+//! column with the sum of all threads. Neither the version nor the unit is in the text.
+
+use super::cyclictest_lines::{ThreadLine, thread_line};
+use super::source::{Mean, Source, SourceThread, Unit};
+use super::{Format, Hints, histogram_columns};
+use archive::message::Severity;
+use std::collections::BTreeMap;
+
+/// Overflow cycles named in a loss; the rest is counted.
+const CYCLES_NAMED: usize = 10;
+
+/// Reads the text.
+///
+/// # Errors
+/// What the text lacks.
+pub fn read(text: &str, hints: &Hints) -> Result<Source, String> {
+    let mut source = Source::new(Format::CyclictestText, "cyclictest", Unit::Us);
+    source.assume_unit(hints.unit);
+    let block = Block::of(text);
+    if block.headed || !block.rows.is_empty() || block.statistics.contains_key(MIN) {
+        source.threads = block.threads(&mut source.stated)?;
+        source.histogram_end = block.end();
+        source.stated.push(block.layout().into());
+    } else {
+        source.threads = threads_of_lines(text, &mut source.stated)?;
+        source.lost("the distribution between minimum and maximum");
+    }
+    source.lost("the version and the command line of the tool, the machine, and when the run took place");
+    source.lost("on which CPU each thread ran; the CPUs shown are the numbers of the threads");
+    remarks(text, &mut source);
+    Ok(source)
+}
+
+const MIN: &str = "Min Latencies";
+const AVG: &str = "Avg Latencies";
+const MAX: &str = "Max Latencies";
+const OVERFLOWS: &str = "Histogram Overflows";
+
+/// The histogram block, line by line.
+#[derive(Default)]
+struct Block<'a> {
+    headed: bool,
+    rows: Vec<Vec<u64>>,
+    total: Option<Vec<i128>>,
+    /// Numbers of each `# name:` line.
+    statistics: BTreeMap<&'a str, Vec<i128>>,
+    /// A statistics line that comes twice: two blocks in one file.
+    repeated: bool,
+    overflow_cycles: BTreeMap<usize, &'a str>,
+}
+
+impl<'a> Block<'a> {
+    fn of(text: &'a str) -> Self {
+        let mut block = Self::default();
+        for line in text.lines().map(str::trim_end) {
+            let Some(comment) = line.strip_prefix('#') else {
+                block.rows.extend(histogram_columns::row(line));
+                continue;
+            };
+            let comment = comment.trim_start();
+            block.headed |= comment == "Histogram";
+            let Some((name, values)) = comment.split_once(':') else { continue };
+            let numbers = || values.split_whitespace().map(|word| word.parse().ok()).collect::<Option<Vec<i128>>>();
+            if let Some(name) = [MIN, AVG, MAX, OVERFLOWS].into_iter().find(|known| *known == name) {
+                let Some(numbers) = numbers() else { continue };
+                block.repeated |= block.statistics.insert(name, numbers).is_some();
+            } else if name == "Total" {
+                block.total = numbers();
+            } else if let Some(thread) = name.strip_prefix("Thread ").and_then(|number| number.parse().ok()) {
+                block.overflow_cycles.insert(thread, values);
+            }
+        }
+        block
+    }
+
+    fn threads(&self, stated: &mut Vec<String>) -> Result<Vec<SourceThread>, String> {
+        if self.repeated {
+            return Err("it holds more than one histogram: split it, one run a file".into());
+        }
+        let line = |name: &str| {
+            let missing = || format!("the line `# {name}:` is missing or damaged: the end of the file is lost");
+            self.statistics.get(name).filter(|values| !values.is_empty()).ok_or_else(missing)
+        };
+        let (min, mean, max, beyond) = (line(MIN)?, line(AVG)?, line(MAX)?, line(OVERFLOWS)?);
+        let count = min.len();
+        // With -H and several threads a further column holds the maximum and the sum of all.
+        let short = [mean, max, beyond].into_iter().any(|values| values.len() < count || values.len() > count + 1);
+        if short {
+            return Err(
+                "its lines `# Min`, `# Avg`, `# Max` and `# Histogram Overflows` differ in their columns".into()
+            );
+        }
+        self.check_rows(count)?;
+        let mut threads = Vec::new();
+        for thread in 0..count {
+            let column = |row: &Vec<u64>| (row[1 + thread] > 0).then_some((row[0], row[1 + thread]));
+            let beyond = u64::try_from(beyond[thread]).map_err(|_| "a count of overflows is negative")?;
+            let buckets: BTreeMap<u64, u64> = self.rows.iter().filter_map(column).collect();
+            let cycles = buckets.values().fold(beyond, |sum, count| sum.saturating_add(*count));
+            threads.push(SourceThread {
+                buckets,
+                cycles: Some(cycles),
+                beyond: Some(beyond),
+                beyond_detail: self.overflow_cycles.get(&thread).map_or(String::new(), |list| cycles_named(list)),
+                min: Some(min[thread]),
+                max: Some(max[thread]),
+                mean: Some(Mean { value: mean[thread] as f64, decimals: Some(0) }),
+                ..SourceThread::default()
+            });
+        }
+        stated.push(format!("{} rows in the histogram", self.rows.len()));
+        Ok(threads)
+    }
+
+    /// Every row must have a column for each thread, and no row may be missing where a total tells.
+    fn check_rows(&self, count: usize) -> Result<(), String> {
+        for row in &self.rows {
+            let columns = row.len() - 1;
+            let sum = || row[1..=count].iter().fold(0u64, |sum, value| sum.saturating_add(*value));
+            if columns < count || columns > count + 1 || (columns == count + 1 && row[columns] != sum()) {
+                return Err(format!("row {:06} of its histogram does not fit {count} threads", row[0]));
+            }
+        }
+        if !self.rows.windows(2).all(|pair| pair[0][0] < pair[1][0]) {
+            return Err("the rows of its histogram are not in order".into());
+        }
+        let Some(total) = &self.total else { return Ok(()) };
+        for thread in 0..count {
+            let sum = self.rows.iter().fold(0i128, |sum, row| sum + i128::from(row[1 + thread]));
+            if total.get(thread).is_none_or(|total| *total != sum) {
+                return Err(format!("the rows of thread {thread} do not add up to its `# Total:`: rows are missing"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where every bucket has a row, the histogram ends behind the last.
+    fn end(&self) -> Option<u64> {
+        self.total.as_ref()?;
+        self.rows.last().map(|row| row[0].saturating_add(1))
+    }
+
+    fn layout(&self) -> &'static str {
+        if self.total.is_some() { "laid out as by rt-tests up to 2.6" } else { "laid out as by rt-tests from 2.7 on" }
+    }
+}
+
+/// ` 00616 00643 # 00024 others` for people.
+fn cycles_named(list: &str) -> String {
+    let (numbers, others) = list.split_once('#').unwrap_or((list, ""));
+    let numbers: Vec<u64> = numbers.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let others: u64 = others.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    if numbers.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = numbers.iter().take(CYCLES_NAMED).map(u64::to_string).collect();
+    let more = others.saturating_add(numbers.len().saturating_sub(CYCLES_NAMED) as u64);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("in cycles {}{more}", named.join(", "))
+}
+
+/// The last line of each thread: live output repeats them.
+fn threads_of_lines(text: &str, stated: &mut Vec<String>) -> Result<Vec<SourceThread>, String> {
+    let lines: BTreeMap<u32, ThreadLine> =
+        text.lines().filter_map(thread_line).map(|line| (line.thread, line)).collect();
+    if lines.is_empty() {
+        return Err("it has neither a histogram block nor whole `T:` lines: the results are missing".into());
+    }
+    if lines.keys().copied().ne(0..lines.len() as u32) {
+        return Err(format!("it has `T:` lines of {} threads, but not from 0 on: some are missing", lines.len()));
+    }
+    for line in lines.values() {
+        let priority = line.priority.map_or(String::new(), |priority| format!(", priority {priority}"));
+        let interval = line.interval_us.map_or(String::new(), |interval| format!(", interval {interval} µs"));
+        stated.push(format!("thread {}{priority}{interval}", line.thread));
+    }
+    let thread = |line: &ThreadLine| SourceThread {
+        cycles: Some(line.cycles),
+        min: Some(line.min),
+        max: Some(line.max),
+        mean: Some(Mean { value: line.mean as f64, decimals: Some(0) }),
+        ..SourceThread::default()
+    };
+    Ok(lines.values().map(thread).collect())
+}
+
+fn remarks(text: &str, source: &mut Source) {
+    for line in text.lines() {
+        let Some(comment) = line.trim().strip_prefix("# ") else { continue };
+        if comment.starts_with("Break value:") {
+            source.stated(format!("ended by -b: {comment}"));
+        } else if ["/dev/cpu_dma_latency", "SMIs:"].iter().any(|start| comment.starts_with(start)) {
+            source.stated(comment.to_owned());
+        }
+    }
+    if source.threads.iter().any(|thread| thread.cycles == Some(0)) {
+        source.problem(Severity::Notice, "a thread made no cycles", "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = "# /dev/cpu_dma_latency set to 0us\n# Histogram\n000000 000000\t000000\t000000\n000001 000002\t000003\t000005\n\
+        # Total: 000000002 000000003 000000005\n# Min Latencies: 00001 00001\n# Avg Latencies: 00001 00002\n\
+        # Max Latencies: 00001 00009 00009\n# Histogram Overflows: 00000 00002 00002\n\
+        # Histogram Overflow at cycle number:\n# Thread 0:\n# Thread 1: 00003 # 00001 others\n";
+
+    #[test]
+    fn the_sum_column_of_capital_h_is_no_thread() {
+        let source = read(OLD, &Hints::default()).unwrap();
+        assert_eq!(source.threads.len(), 2);
+        assert_eq!(source.threads[1].cycles, Some(5));
+        assert_eq!(source.threads[1].beyond_detail, "in cycles 3 and 1 more");
+        assert_eq!(source.histogram_end, Some(2));
+    }
+
+    #[test]
+    fn a_block_without_its_end_or_with_holes_is_refused() {
+        let lacks = |text: &str| read(text, &Hints::default()).unwrap_err();
+        assert!(lacks(&OLD[..OLD.find("# Min").unwrap()]).contains("`# Min Latencies:` is missing"));
+        assert!(lacks(&OLD.replace("000001 000002\t000003\t000005\n", "")).contains("rows are missing"));
+        assert!(lacks(&OLD.replace("000003\t000005", "000003\t000006")).contains("does not fit 2 threads"));
+        assert!(lacks(&format!("{OLD}{OLD}")).contains("more than one histogram"));
+        assert!(lacks("# /dev/cpu_dma_latency set to 0us\n").contains("neither a histogram"));
+    }
+}

@@ -1,0 +1,97 @@
+//! Rows of a latency and the count of each CPU: the data that latency plots are drawn from, as OSADL's recipe cuts it out of
+//! cyclictest's output. Everything but the histogram was cut away, the overflows included.
+
+use super::source::{Source, SourceThread, Unit};
+use super::{Format, Hints};
+use archive::message::Severity;
+
+/// Numbers of a row, `None` when it is not one: a latency and at least one count.
+pub fn row(line: &str) -> Option<Vec<u64>> {
+    let numbers: Vec<u64> = line.split_whitespace().map(|word| digits(word)?.parse().ok()).collect::<Option<_>>()?;
+    (numbers.len() >= 2).then_some(numbers)
+}
+
+/// Digits only: `parse` would take a sign.
+fn digits(word: &str) -> Option<&str> {
+    word.bytes().all(|byte| byte.is_ascii_digit()).then_some(word)
+}
+
+/// Reads the text.
+///
+/// # Errors
+/// What the text lacks.
+pub fn read(text: &str, hints: &Hints) -> Result<Source, String> {
+    let mut rows: Vec<Vec<u64>> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let row = row(line).ok_or_else(|| format!("line {} is not a latency and its counts", index + 1))?;
+        if rows.last().is_some_and(|last| last.len() != row.len()) {
+            return Err(format!("line {} has another number of columns than the one before", index + 1));
+        }
+        if rows.last().is_some_and(|last| last[0] >= row[0]) {
+            return Err(format!("line {} is not above the one before: latencies must ascend", index + 1));
+        }
+        rows.push(row);
+    }
+    let Some(first) = rows.first() else { return Err("it has no rows".into()) };
+    let mut source = Source::new(Format::HistogramColumns, "an unnamed tool", Unit::Us);
+    source.assume_unit(hints.unit);
+    let mut columns = first.len() - 1;
+    if sum_column(&rows) {
+        columns -= 1;
+        source.stated("the last column is the sum of the others, as -H prints it, and was left out");
+    }
+    source.threads = (1..=columns).map(|column| thread(&rows, column)).collect();
+    source.lost("how many values lay beyond the last row, and how large they were");
+    source.lost("the tool, its command line, the machine, and when the run took place");
+    source.lost("which CPU each column is; the CPUs shown are the numbers of the columns, from 0");
+    source.problem(
+        Severity::Degraded,
+        "the maximum is the last row with a count: larger values, had there been any, are not in the file",
+        "import the whole output of the tool instead",
+    );
+    Ok(source)
+}
+
+fn sum_column(rows: &[Vec<u64>]) -> bool {
+    let sums = |row: &Vec<u64>| {
+        let (last, counts) = row[1..].split_last().unwrap_or((&0, &[]));
+        counts.iter().fold(0u64, |sum, count| sum.saturating_add(*count)) == *last
+    };
+    rows[0].len() > 2 && rows.iter().all(sums) && rows.iter().any(|row| row[1..].iter().any(|count| *count > 0))
+}
+
+fn thread(rows: &[Vec<u64>], column: usize) -> SourceThread {
+    let counted = || rows.iter().filter(|row| row[column] > 0);
+    SourceThread {
+        buckets: counted().map(|row| (row[0], row[column])).collect(),
+        min: counted().next().map(|row| i128::from(row[0])),
+        max: counted().next_back().map(|row| i128::from(row[0])),
+        ..SourceThread::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_become_threads_and_a_sum_none() {
+        let source = read("000001 2\t3\n000004 0\t1\n", &Hints::default()).unwrap();
+        assert_eq!(source.threads.len(), 2);
+        assert_eq!((source.threads[0].max, source.threads[1].max), (Some(1), Some(4)));
+        assert_eq!(read("1 2 3 5\n4 0 1 1\n", &Hints::default()).unwrap().threads.len(), 2);
+    }
+
+    #[test]
+    fn other_tables_are_refused() {
+        let lacks = |text: &str| read(text, &Hints::default()).unwrap_err();
+        assert!(lacks("1 2\n2 3 4\n").contains("number of columns"));
+        assert!(lacks("2 2\n1 3\n").contains("ascend"));
+        assert!(lacks("1 2\n2 x\n").contains("line 2 is not"));
+        assert!(lacks("# nothing\n").contains("no rows"));
+    }
+}

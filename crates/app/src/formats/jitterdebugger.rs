@@ -1,0 +1,100 @@
+//! `results.json` of jitterdebugger. Its histogram ends at 999 and drops what lies beyond without counting it; `samples.raw`,
+//! where it was kept, has every value ([`super::samples_raw`]).
+
+use super::Format;
+use super::source::{Mean, Source, SourceThread, Unit};
+use archive::environment::Environment;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Latencies from here on are in no bucket.
+const HISTOGRAM_END: u64 = 1000;
+
+/// Reads the file's text.
+///
+/// # Errors
+/// What the file lacks.
+pub fn read(text: &str) -> Result<Source, String> {
+    let document: Value = serde_json::from_str(text).map_err(|error| {
+        if error.is_eof() {
+            format!("it breaks off in line {}: the rest is missing", error.line())
+        } else {
+            format!("it is not valid JSON: {error}")
+        }
+    })?;
+    let file = document.as_object().ok_or("it is no JSON object")?;
+    let cpus = file.get("cpu").and_then(Value::as_object).ok_or("`cpu` is missing: it holds no latencies")?;
+    let in_ns = file.get("resolution_in_ns").and_then(Value::as_u64) == Some(1);
+    let mut source = Source::new(Format::Jitterdebugger, "jitterdebugger", if in_ns { Unit::Ns } else { Unit::Us });
+    source.histogram_end = Some(HISTOGRAM_END);
+    source.environment = file.get("sysinfo").and_then(Value::as_object).map(environment);
+    if let Some(version) = file.get("version") {
+        source.stated(format!("version {version} of its file format"));
+    }
+    for key in ["start", "end"] {
+        if let Some(time) = file.get("time").and_then(|time| time.get(key)).and_then(Value::as_str) {
+            source.stated(format!("{key}: {time}"));
+        }
+    }
+    let mut numbered = BTreeMap::new();
+    for (name, thread) in cpus {
+        let number: u32 = name.parse().map_err(|_| format!("`{name}` is no number of a thread"))?;
+        numbered.insert(number, read_thread(thread).map_err(|lacks| format!("thread {number}: {lacks}"))?);
+    }
+    if numbered.is_empty() || numbered.keys().copied().ne(0..numbered.len() as u32) {
+        return Err("its threads are not numbered from 0 on: some are missing".into());
+    }
+    source.threads = numbered.into_values().collect();
+    source.lost("the command line of the tool and when the run took place");
+    source.lost("on which CPU each thread ran; the CPUs shown are the numbers of the threads");
+    Ok(source)
+}
+
+fn environment(info: &Map<String, Value>) -> Environment {
+    let text = |key: &str| info.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    Environment {
+        hostname: text("nodename"),
+        architecture: text("machine"),
+        kernel_release: text("release"),
+        kernel_version: text("version"),
+        ..Environment::default()
+    }
+}
+
+fn read_thread(thread: &Value) -> Result<SourceThread, String> {
+    let whole = |key: &str| thread.get(key).and_then(Value::as_u64).ok_or_else(|| format!("`{key}` is missing"));
+    let histogram = thread.get("histogram").and_then(Value::as_object).ok_or("`histogram` is missing")?;
+    let mut buckets = BTreeMap::new();
+    for (low, count) in histogram {
+        let low: u64 = low.parse().map_err(|_| format!("histogram bucket `{low}` is no whole number"))?;
+        let count = count.as_u64().ok_or_else(|| format!("the count of histogram bucket {low} is no whole number"))?;
+        if count > 0 {
+            buckets.insert(low, count);
+        }
+    }
+    let mean = thread.get("avg").and_then(Value::as_f64).ok_or("`avg` is missing")?;
+    Ok(SourceThread {
+        buckets,
+        cycles: Some(whole("count")?),
+        min: Some(i128::from(whole("min")?)),
+        max: Some(i128::from(whole("max")?)),
+        mean: Some(Mean { value: mean, decimals: Some(2) }),
+        ..SourceThread::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        assert!(read("{\"cpu\": {\"0\": {\"histogram\": {\"3\"").unwrap_err().contains("breaks off"));
+        assert!(
+            read("{\"cpu\": {\"1\": {\"histogram\": {}, \"count\": 0, \"min\": 0, \"max\": 0, \"avg\": 0}}}")
+                .unwrap_err()
+                .contains("numbered from 0")
+        );
+        assert!(read("{\"cpu\": {\"0\": {\"histogram\": {}}}}").unwrap_err().contains("`avg` is missing"));
+    }
+}

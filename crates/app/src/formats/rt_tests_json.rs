@@ -1,0 +1,292 @@
+//! `--json` of cyclictest, signaltest, ptsematest, oslat and their relatives, and rtla results converted to the same form.
+//!
+//! Files of rt-tests 2.4 always have a `histogram`, later ones only with -h. They hold neither how many wake-ups lie beyond
+//! the histogram nor what they were; the number is the difference between `cycles` and the buckets. Two known defects
+//! make them invalid JSON, a quote in the command line and a mean of no samples; both are read nevertheless.
+
+use super::source::{Mean, Series, Source, SourceThread, Unit};
+use super::wall_clock::unix_ns_of_rfc2822;
+use super::{Format, Hints};
+use archive::environment::Environment;
+use archive::message::Severity;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Reads the file's text.
+///
+/// # Errors
+/// What the file lacks.
+pub fn read(text: &str, hints: &Hints) -> Result<Source, String> {
+    let (document, mended) = parse(text)?;
+    let file = document.as_object().ok_or("it is no JSON object")?;
+    let command = string(file, "cmdline:").or_else(|| string(file, "cmdline"));
+    let tool = tool_of(file, command.as_deref());
+    let in_ns = file.get("resolution_in_ns").and_then(Value::as_u64) == Some(1);
+    let mut source = Source::new(Format::RtTestsJson, &tool, if in_ns { Unit::Ns } else { Unit::Us });
+    source.version = string(file, "rt_test_version:").or_else(|| string(file, "rt_test_version"));
+    source.histogram_end = command.as_deref().and_then(histogram_end);
+    source.started_unix_ns = string(file, "start_time").and_then(|text| unix_ns_of_rfc2822(&text));
+    source.ended_unix_ns = string(file, "end_time").and_then(|text| unix_ns_of_rfc2822(&text));
+    source.environment = file.get("sysinfo").and_then(Value::as_object).map(environment);
+    source.command = command;
+    if mended {
+        source.problem(
+            Severity::Notice,
+            "the file is not valid JSON, by a known defect of its tool; it was read nevertheless",
+            "",
+        );
+    }
+    read_threads(file, &mut source, hints)?;
+    remark(file, &mut source);
+    Ok(source)
+}
+
+fn parse(text: &str) -> Result<(Value, bool), String> {
+    let error = match serde_json::from_str(text) {
+        Ok(document) => return Ok((document, false)),
+        Err(error) => error,
+    };
+    match serde_json::from_str(&mended(text)) {
+        Ok(document) => Ok((document, true)),
+        Err(end) if end.is_eof() => Err(format!("it breaks off in line {}: the rest is missing", end.line())),
+        Err(_) => Err(format!("it is not valid JSON: {error}")),
+    }
+}
+
+/// The text with the two defects of rt-tests put right: unescaped quotes in the command line, and `nan`.
+fn mended(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let quoted = line.trim_end().strip_suffix("\",").and_then(|line| line.split_once("\"cmdline:\": \""));
+        lines.push(match quoted {
+            Some((indent, command)) => {
+                let command = command.replace("\\\"", "\"").replace('\\', "\\\\").replace('"', "\\\"");
+                format!("{indent}\"cmdline:\": \"{command}\",")
+            }
+            None => line.replace(": -nan", ": null").replace(": nan", ": null"),
+        });
+    }
+    lines.join("\n")
+}
+
+fn string(map: &Map<String, Value>, key: &str) -> Option<String> {
+    map.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+fn tool_of(file: &Map<String, Value>, command: Option<&str>) -> String {
+    let program = command.and_then(|command| command.split_whitespace().next());
+    match program.and_then(|program| program.rsplit('/').next()) {
+        Some(name) if !name.is_empty() => name.into(),
+        _ if file.contains_key("irq") => "rtla timerlat".into(),
+        _ if first_thread(file).is_some_and(|thread| thread.contains_key("over")) => "rtla osnoise".into(),
+        _ => "a tool of rt-tests".into(),
+    }
+}
+
+fn first_thread(file: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    file.get("thread")?.as_object()?.values().next()?.as_object()
+}
+
+/// The argument of -h or -H: latencies from there on are in no bucket.
+fn histogram_end(command: &str) -> Option<u64> {
+    let mut words = command.split_whitespace();
+    let mut end = None;
+    while let Some(word) = words.next() {
+        for option in ["--histogram", "--histofall", "-h", "-H"] {
+            let Some(rest) = word.strip_prefix(option) else { continue };
+            let argument = if rest.is_empty() { words.next() } else { Some(rest.trim_start_matches('=')) };
+            end = argument.and_then(|argument| argument.parse().ok()).or(end);
+            break;
+        }
+    }
+    end
+}
+
+fn environment(info: &Map<String, Value>) -> Environment {
+    let text = |key| string(info, key).unwrap_or_default();
+    Environment {
+        hostname: text("nodename"),
+        architecture: text("machine"),
+        kernel_release: text("release"),
+        kernel_version: text("version"),
+        preempt_rt: info.get("realtime").and_then(Value::as_i64).map(|realtime| realtime == 1),
+        ..Environment::default()
+    }
+}
+
+fn read_threads(file: &Map<String, Value>, source: &mut Source, hints: &Hints) -> Result<(), String> {
+    let (key, other) = match hints.series {
+        Series::Thread => ("thread", "irq"),
+        Series::Irq => ("irq", "thread"),
+    };
+    let Some(threads) = file.get(key).and_then(Value::as_object) else {
+        return Err(match (key, file.contains_key("inversion")) {
+            ("irq", _) => "it holds no interrupt latencies; import it without --series irq".into(),
+            (_, true) => "it is of pi_stress, which counts inversions and measures no latencies".into(),
+            _ => "`thread` is missing: it holds no latencies".into(),
+        });
+    };
+    let mut numbered = BTreeMap::new();
+    for (name, thread) in threads {
+        let number: u32 = name.parse().map_err(|_| format!("`{name}` is no number of a thread"))?;
+        let thread = thread.as_object().ok_or_else(|| format!("thread {number} is no JSON object"))?;
+        numbered.insert(number, read_thread(thread).map_err(|lacks| format!("thread {number}: {lacks}"))?);
+    }
+    if numbered.is_empty() {
+        return Err("it holds no threads".into());
+    }
+    let announced = file.get(if key == "irq" { "num_irqs" } else { "num_threads" }).and_then(Value::as_f64);
+    if announced.is_some_and(|announced| announced != numbered.len() as f64) {
+        let text = format!("the file announces {} threads and holds {}", announced.unwrap_or_default(), numbered.len());
+        source.problem(Severity::Degraded, text, "");
+    }
+    source.threads = numbered.into_values().collect();
+    if file.contains_key(other) {
+        let (which, option) = if other == "irq" { ("interrupt", "irq") } else { ("thread", "thread") };
+        source.stated(format!("the file also holds {which} latencies; --series {option} imports those"));
+    }
+    if key == "irq" {
+        source.problem(Severity::Degraded, "these are latencies of the timer interrupt, not of wake-ups", "");
+    }
+    Ok(())
+}
+
+fn read_thread(thread: &Map<String, Value>) -> Result<SourceThread, String> {
+    // The pair tests keep the count with the sender and the latencies with the receiver.
+    let figures = thread.get("receiver").and_then(Value::as_object).unwrap_or(thread);
+    let sender = thread.get("sender").and_then(Value::as_object);
+    let buckets = match figures.get("histogram").or_else(|| thread.get("histogram")) {
+        Some(histogram) => buckets(histogram)?,
+        None => BTreeMap::new(),
+    };
+    let count = |map: &Map<String, Value>, key| map.get(key).and_then(Value::as_u64);
+    let cycles = count(figures, "cycles")
+        .or_else(|| count(figures, "count"))
+        .or_else(|| count(figures, "samples"))
+        .or_else(|| sender.and_then(|sender| count(sender, "samples")));
+    if cycles.is_none() && buckets.is_empty() {
+        return Err("neither `cycles` nor a histogram says how many wake-ups there were".into());
+    }
+    let whole = |key: &str| figures.get(key).and_then(integer).ok_or_else(|| format!("`{key}` is missing"));
+    let mean = match figures.get("avg") {
+        Some(Value::Number(number)) => Some(mean_of(number)),
+        Some(Value::Null) if cycles == Some(0) => None,
+        _ => return Err("`avg` is missing".into()),
+    };
+    let mut read = SourceThread {
+        cpu: count(figures, "cpu").and_then(|cpu| u32::try_from(cpu).ok()),
+        buckets,
+        cycles,
+        beyond: count(figures, "over"),
+        min: Some(whole("min")?),
+        max: Some(whole("max")?),
+        mean,
+        ..SourceThread::default()
+    };
+    if figures.contains_key("freq") {
+        part_overflow_of_oslat(&mut read);
+    }
+    Ok(read)
+}
+
+/// The last bucket of oslat also counts everything beyond it.
+fn part_overflow_of_oslat(thread: &mut SourceThread) {
+    let Some((last, count)) = thread.buckets.last_key_value().map(|(last, count)| (*last, *count)) else { return };
+    if thread.max.is_some_and(|max| max > i128::from(last)) {
+        thread.buckets.remove(&last);
+        thread.beyond = Some(count);
+    }
+}
+
+fn buckets(histogram: &Value) -> Result<BTreeMap<u64, u64>, String> {
+    let map = histogram.as_object().ok_or("`histogram` is no JSON object")?;
+    let mut buckets = BTreeMap::new();
+    for (low, count) in map {
+        let low: u64 = low.parse().map_err(|_| format!("histogram bucket `{low}` is no whole number"))?;
+        let count = count.as_u64().ok_or_else(|| format!("the count of histogram bucket {low} is no whole number"))?;
+        if count > 0 {
+            buckets.insert(low, count);
+        }
+    }
+    Ok(buckets)
+}
+
+fn integer(value: &Value) -> Option<i128> {
+    value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
+}
+
+fn mean_of(number: &serde_json::Number) -> Mean {
+    let decimals = number.to_string().split_once('.').map_or(0, |(_, digits)| digits.len() as u32);
+    // Trailing zeros are gone by now; every tool of rt-tests prints at least two decimals.
+    let decimals = if number.is_f64() { decimals.max(2) } else { 0 };
+    Mean { value: number.as_f64().unwrap_or(f64::NAN), decimals: Some(decimals) }
+}
+
+fn remark(file: &Map<String, Value>, source: &mut Source) {
+    if let Some(code) = file.get("return_code").and_then(Value::as_i64).filter(|code| *code != 0) {
+        source.problem(Severity::Invalid, format!("the source says that it failed: return_code {code}"), "");
+    }
+    if source.tool.starts_with("rtla") {
+        source.problem(Severity::Notice, "the file does not say rtla's bucket width; it was taken as 1 µs", "");
+        source.lost("the command line and the time of the run");
+    }
+    let tool = source.tool.clone();
+    let gaps = ["oslat", "rtla osnoise"].contains(&tool.as_str());
+    let relay = ["signaltest", "ptsematest", "svsematest", "pmqtest", "sigwaittest"].contains(&tool.as_str());
+    if gaps {
+        let text =
+            format!("{tool} measures how long a busy loop was interrupted; where it says wake-up, read interruption");
+        source.problem(Severity::Degraded, text, "");
+    }
+    if relay {
+        let text = format!("{tool} measures the way from one task to another; where it says wake-up, read that way");
+        source.problem(Severity::Degraded, text, "");
+    }
+    if source.threads.iter().all(|thread| thread.buckets.is_empty()) {
+        source.lost("the distribution between minimum and maximum");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"{
+  "file_version": 1,
+  "cmdline:": "cyclictest -h 30 -D "quoted" --json=x",
+  "rt_test_version:": "2.40",
+  "return_code": 0,
+  "num_threads": 2,
+  "resolution_in_ns": 0,
+  "thread": {
+    "0": { "histogram": {      }, "cycles": 0, "min": 1000000, "max": 0, "avg": -nan, "cpu": 0 },
+    "1": { "histogram": {"3": 7, "29": 1}, "cycles": 10, "min": 3, "max": 31, "avg": 8.60, "cpu": 1 }
+  }
+}"#;
+
+    #[test]
+    fn the_two_defects_of_the_tool_are_mended_and_told() {
+        let source = read(FILE, &Hints::default()).unwrap();
+        assert_eq!(source.command.as_deref(), Some("cyclictest -h 30 -D \"quoted\" --json=x"));
+        assert_eq!((source.threads[0].cycles, source.threads[0].mean), (Some(0), None));
+        assert!(source.problems[0].text.contains("not valid JSON"), "{:?}", source.problems);
+        assert_eq!(source.histogram_end, Some(30));
+    }
+
+    #[test]
+    fn the_end_of_the_histogram_is_read_from_every_spelling() {
+        let ends = ["-h 100", "-h100", "--histogram=100", "--histofall 100", "-H100 -q", "-h 5 -h 100"];
+        assert_eq!(ends.map(|words| histogram_end(&format!("cyclictest -i 200 {words}"))), [Some(100); 6]);
+        assert_eq!(histogram_end("cyclictest --help -q"), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let lacks = |text: &str| read(text, &Hints::default()).unwrap_err();
+        assert!(lacks(&FILE[..FILE.len() / 2]).contains("breaks off in line"));
+        assert!(lacks("{\"inversion\": 3}").contains("pi_stress"));
+        assert!(lacks("{\"thread\": {}}").contains("no threads"));
+        assert!(lacks("{\"thread\": {\"0\": {\"cycles\": 1, \"min\": 1, \"avg\": 1}}}").contains("`max` is missing"));
+        assert!(lacks("{\"thread\": {\"0\": {\"min\": 1}}}").contains("how many wake-ups"));
+    }
+}
