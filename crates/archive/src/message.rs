@@ -100,7 +100,7 @@ pub enum Ending {
 pub enum FileKind {
     /// `spikes/<number>/trace.dat`
     SpikeTrace { spike: u32 },
-    /// `samples/<thread>.i64`: every latency of a thread, little-endian.
+    /// `samples/<thread>.bin`: due instant and latency of every sample of a thread, two little-endian `i64` in ns.
     Samples { thread: u32 },
 }
 
