@@ -1,0 +1,9 @@
+//! The structure of the repository, as its documents promise it. Each test is named after what it holds.
+
+mod arrows;
+mod commands;
+mod dependencies;
+mod documents;
+mod purity;
+mod repository;
+mod sources;

@@ -1,0 +1,100 @@
+//! What parts of the code keep away from: the disk, the clock, each other's job.
+
+use crate::repository::{assert_none, files_ending, root, text};
+use std::fs;
+
+/// Ways out of a computation.
+const IMPURE: [&str; 9] = [
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::env",
+    "std::thread",
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "Instant::now",
+    "std::os::",
+];
+
+fn sources(folder: &str) -> Vec<&'static str> {
+    let found: Vec<&str> = files_ending(&[".rs"]).filter(|name| name.starts_with(folder)).collect();
+    assert!(!found.is_empty(), "there is no source in {folder}");
+    found
+}
+
+fn lines_with(names: &[&str], words: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in names {
+        for (number, line) in text(name).lines().enumerate() {
+            if words.iter().any(|word| line.contains(word)) && !line.trim_start().starts_with("//") {
+                found.push(format!("{name}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    found
+}
+
+fn is_tracefs(name: &&str) -> bool {
+    name.starts_with("crates/ftrace/src/tracefs")
+}
+
+#[test]
+fn explain_and_the_parsers_do_no_io_and_read_no_clock() {
+    let parsers = sources("crates/ftrace/src/").into_iter().filter(|name| !is_tracefs(name));
+    let pure: Vec<&str> = sources("crates/explain/src/").into_iter().chain(parsers).collect();
+    assert_none("these reach out of a pure computation", lines_with(&pure, &IMPURE));
+}
+
+#[test]
+fn clippy_watches_over_the_pure_crates() {
+    for library in ["crates/explain/src/lib.rs", "crates/ftrace/src/lib.rs"] {
+        assert!(text(library).contains("#![deny(clippy::disallowed_methods)]"), "{library} allows everything");
+    }
+    let both = [sources("crates/explain/src/"), sources("crates/ftrace/src/")].concat();
+    let outside: Vec<&str> = both.into_iter().filter(|name| !is_tracefs(name)).collect();
+    assert_none("these allow themselves I/O", lines_with(&outside, &["allow(clippy::disallowed_methods"]));
+}
+
+#[test]
+fn libraries_print_nothing() {
+    let folders = ["archive", "explain", "ftrace", "runner"].map(|name| sources(&format!("crates/{name}/src/")));
+    assert_none("these print", lines_with(&folders.concat(), &["println!(", "eprintln!(", "print!(", "eprint!("]));
+}
+
+#[test]
+fn causes_come_from_explain_alone() {
+    let presenters: Vec<&str> =
+        sources("crates/app/src/").into_iter().filter(|name| *name != "crates/app/src/explaining.rs").collect();
+    let makers = ["use explain::", "::explain::", "Explanation {", "Finding {", "Claim {"];
+    let found = lines_with(&presenters, &makers).into_iter().filter(|line| !line.contains("&Explanation"));
+    assert_none("these make up causes of their own", found.collect());
+}
+
+#[test]
+fn the_archive_starts_no_process() {
+    assert_none("these do", lines_with(&sources("crates/archive/src/"), &["std::process", "std::net", "Command::new"]));
+}
+
+#[test]
+fn nothing_brings_an_async_runtime() {
+    let lock = text("Cargo.lock");
+    for name in ["tokio", "async-std", "smol", "mio", "async-executor", "futures-executor"] {
+        assert!(!lock.contains(&format!("\nname = \"{name}\"\n")), "{name} is in Cargo.lock");
+    }
+}
+
+/// An ELF file that needs no loader has no program header of type PT_INTERP.
+#[test]
+fn the_meter_links_statically() {
+    const PT_INTERP: u32 = 3;
+    let path = root().join("dist/bin/tardy-meter");
+    let elf = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; run `make build` first", path.display()));
+    assert_eq!(elf[..6], [0x7f, b'E', b'L', b'F', 2, 1], "not a 64-bit little-endian ELF file");
+    let number =
+        |at: usize, size: usize| elf[at..at + size].iter().rev().fold(0, |sum, &byte| sum << 8 | byte as usize);
+    let (table, size, count) = (number(32, 8), number(54, 2), number(56, 2));
+    assert!(count > 0);
+    for header in 0..count {
+        assert_ne!(number(table + header * size, 4) as u32, PT_INTERP, "the meter asks for a dynamic loader");
+    }
+}

@@ -1,0 +1,69 @@
+//! The files of the repository and what cargo says about it.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+/// Root of the repository.
+pub fn root() -> &'static Path {
+    static ROOT: LazyLock<PathBuf> =
+        LazyLock::new(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap());
+    &ROOT
+}
+
+/// Every file that git keeps or would be asked to keep, relative to the root.
+pub fn files() -> &'static [String] {
+    static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let listed = Command::new("git")
+            .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .current_dir(root())
+            .output()
+            .expect("git lists the files");
+        assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+        let listed = String::from_utf8(listed.stdout).expect("file names are UTF-8");
+        let names = listed.split('\0').filter(|name| root().join(name).is_file()).map(str::to_owned);
+        let names: Vec<String> = names.collect();
+        assert!(names.iter().any(|name| name == "Cargo.toml"), "{names:?}");
+        names
+    });
+    &FILES
+}
+
+/// Files whose names end in one of `endings`.
+pub fn files_ending(endings: &[&str]) -> impl Iterator<Item = &'static str> {
+    files().iter().map(String::as_str).filter(move |name| endings.iter().any(|ending| name.ends_with(ending)))
+}
+
+/// Text of a file, relative to the root.
+pub fn text(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Lines inside the first code block of a document that is marked with `language`.
+pub fn code_block(document: &str, language: &str) -> Vec<String> {
+    let mark = format!("```{language}");
+    let inside = document.lines().skip_while(|line| *line != mark).skip(1).take_while(|line| *line != "```");
+    let lines: Vec<String> = inside.map(str::to_owned).collect();
+    assert!(!lines.is_empty(), "there is no block {mark}");
+    lines
+}
+
+/// The packages a manifest stands for: itself, or the members of its workspace.
+pub fn packages(manifest: &str) -> Vec<Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path", manifest])
+        .current_dir(root())
+        .output()
+        .expect("cargo describes the packages");
+    assert!(output.status.success(), "{manifest}: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+/// Fails with a list unless it is empty.
+#[track_caller]
+pub fn assert_none(what: &str, offenders: Vec<String>) {
+    assert!(offenders.is_empty(), "{what}:\n  {}", offenders.join("\n  "));
+}
