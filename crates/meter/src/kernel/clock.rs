@@ -14,6 +14,12 @@ pub fn realtime_ns() -> i64 {
     nanoseconds(rustix::time::clock_gettime(ClockId::Realtime))
 }
 
+/// A clock in ns, read without a system call where the machine can.
+#[inline]
+pub fn now_ns(clock: ClockId) -> i64 {
+    nanoseconds(rustix::time::clock_gettime(clock))
+}
+
 /// CLOCK_BOOTTIME in ns: runs on while the machine is suspended.
 pub fn boottime_ns() -> i64 {
     nanoseconds(rustix::time::clock_gettime(ClockId::Boottime))
@@ -22,16 +28,26 @@ pub fn boottime_ns() -> i64 {
 /// Sleeps until an instant of CLOCK_MONOTONIC: one system call unless a signal interrupts it.
 #[inline]
 pub fn sleep_until_ns(instant_ns: i64) {
-    let until = Timespec { tv_sec: instant_ns / 1_000_000_000, tv_nsec: instant_ns % 1_000_000_000 };
-    while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(rustix::io::Errno::INTR) {}
+    while clock_nanosleep_absolute(ClockId::Monotonic, &timespec(instant_ns)) == Err(rustix::io::Errno::INTR) {}
+}
+
+/// A span or an instant as the kernel wants it.
+#[inline]
+pub fn timespec(ns: i64) -> Timespec {
+    Timespec { tv_sec: ns.div_euclid(1_000_000_000), tv_nsec: ns.rem_euclid(1_000_000_000) }
 }
 
 /// Smallest step between two reads of CLOCK_MONOTONIC, in ns; 0 is counted as no step.
 pub fn step_ns() -> u64 {
+    step_of_ns(ClockId::Monotonic)
+}
+
+/// The same of any clock.
+pub fn step_of_ns(clock: ClockId) -> u64 {
     let mut smallest = u64::MAX;
-    let mut last = monotonic_ns();
+    let mut last = now_ns(clock);
     for _ in 0..10_000 {
-        let now = monotonic_ns();
+        let now = now_ns(clock);
         if now > last {
             smallest = smallest.min((now - last) as u64);
         }

@@ -66,6 +66,14 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
     })
 }
 
+/// SCHED_BATCH or SCHED_IDLE, by the number of the policy.
+///
+/// # Errors
+/// EPERM when the thread is bound to a lower policy already.
+pub fn set_background(policy: i32) -> io::Result<()> {
+    set(&SchedAttr { size: size_of::<SchedAttr>() as u32, sched_policy: policy as u32, ..SchedAttr::default() })
+}
+
 /// Policy and priority of a thread as the kernel has them; tid 0 is the calling thread.
 ///
 /// # Errors

@@ -10,12 +10,22 @@ use std::os::fd::{FromRawFd, OwnedFd};
 /// # Errors
 /// Those of signalfd(2).
 pub fn block_and_watch() -> io::Result<OwnedFd> {
+    block_and_watch_also(&[], &[])
+}
+
+/// Like [`block_and_watch`], with further signals to watch and further ones that are only blocked.
+///
+/// # Errors
+/// Those of signalfd(2).
+pub fn block_and_watch_also(also: &[i32], blocked_only: &[i32]) -> io::Result<OwnedFd> {
     let mut blocked = empty_set();
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-        add(&mut blocked, signal);
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT].iter().chain(also) {
+        add(&mut blocked, *signal);
     }
     let watched = blocked;
-    add(&mut blocked, libc::SIGPIPE);
+    for signal in [libc::SIGPIPE].iter().chain(blocked_only) {
+        add(&mut blocked, *signal);
+    }
     // SAFETY: `blocked` is an initialised set; a null third argument asks for no old mask.
     let answer = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &blocked, std::ptr::null_mut()) };
     if answer != 0 {
@@ -28,6 +38,31 @@ pub fn block_and_watch() -> io::Result<OwnedFd> {
     }
     // SAFETY: the kernel has just made this descriptor for us, nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// The next signal that arrived at a descriptor of this module; `None` when none is waiting.
+pub fn taken(watched: &OwnedFd) -> Option<i32> {
+    let mut record = [0; size_of::<libc::signalfd_siginfo>()];
+    let length = rustix::io::read(watched, &mut record).ok()?;
+    let number = record.get(..4).filter(|_| length == record.len())?;
+    Some(u32::from_ne_bytes(number.try_into().ok()?) as i32)
+}
+
+/// Waits for one blocked signal of the calling thread. Answers how many further times its timer had run out by then.
+///
+/// # Errors
+/// EINTR, when another signal came.
+pub fn wait_for(signal: i32) -> io::Result<u32> {
+    let mut set = empty_set();
+    add(&mut set, signal);
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: `set` is initialised and `info` is room for one siginfo_t, which zeroes already make a valid value.
+    let (answer, info) = unsafe { (libc::sigwaitinfo(&set, info.as_mut_ptr()), info.assume_init()) };
+    if answer < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the signal of a timer carries its overrun.
+    Ok(unsafe { info.si_overrun() }.max(0) as u32)
 }
 
 fn empty_set() -> libc::sigset_t {

@@ -67,22 +67,50 @@ impl<'a> Cycles<'a> {
     /// Books the wake-up that was due and was seen at `seen_ns`. Answers whether a snapshot is wanted.
     #[inline]
     pub fn seen(&mut self, seen_ns: i64) -> bool {
+        let spike = self.note(seen_ns);
+        let missed = if self.due_ns <= seen_ns { (seen_ns - self.due_ns) / self.schedule.interval_ns + 1 } else { 0 };
+        self.skip(missed);
+        spike
+    }
+
+    /// Like [`Cycles::seen`] for a timer that goes on by itself and tells how many of its expirations nobody waited for.
+    #[inline]
+    pub fn seen_with_overrun(&mut self, seen_ns: i64, overrun: u32) -> bool {
+        let spike = self.note(seen_ns);
+        self.skip(i64::from(overrun));
+        spike
+    }
+
+    /// Like [`Cycles::seen`] for a sleep that began anew after the wake-up before: there is no schedule to fall behind.
+    #[inline]
+    pub fn seen_unscheduled(&mut self, due_ns: i64, seen_ns: i64) -> bool {
+        self.due_ns = due_ns;
+        let spike = self.note(seen_ns);
+        self.due_ns = seen_ns.saturating_add(self.schedule.interval_ns);
+        spike
+    }
+
+    #[inline]
+    fn note(&mut self, seen_ns: i64) -> bool {
         let due_ns = self.due_ns;
-        let counted = due_ns >= self.schedule.count_from_ns;
-        let spike =
-            counted && self.book(Sample { cpu: self.cpu, cycle: self.cycle, due_ns, latency_ns: seen_ns - due_ns });
+        let spike = due_ns >= self.schedule.count_from_ns
+            && self.book(Sample { cpu: self.cpu, cycle: self.cycle, due_ns, latency_ns: seen_ns - due_ns });
         self.previous_seen_ns = Some(seen_ns);
         self.due_ns = due_ns.saturating_add(self.schedule.interval_ns);
-        if self.due_ns <= seen_ns {
-            let late_ns = seen_ns - self.due_ns;
-            let missed = late_ns / self.schedule.interval_ns + 1;
+        spike
+    }
+
+    /// Gives up periods that passed before a timer could be armed for them.
+    #[inline]
+    fn skip(&mut self, missed: i64) {
+        if missed > 0 {
+            let counted = self.due_ns - self.schedule.interval_ns >= self.schedule.count_from_ns;
             self.due_ns += missed * self.schedule.interval_ns;
             if counted {
                 self.books.count_missed(missed as u64);
                 self.second.missed_periods = self.second.missed_periods.saturating_add(missed as u32);
             }
         }
-        spike
     }
 
     #[inline]
@@ -190,6 +218,37 @@ mod tests {
         cycles.seen(1_000_000);
         assert_eq!(cycles.next_due_ns(), Some(2_000_000));
         assert_eq!(books.totals().missed_periods, 1);
+    }
+
+    #[test]
+    fn a_clock_set_back_is_an_anomaly_and_leaves_the_maximum_alone() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        cycles.seen(70_000);
+        cycles.seen(1_000_000 - 4_982_000);
+        cycles.seen(2_000_000 + 90_000);
+        let totals = books.totals();
+        assert_eq!((totals.cycles, totals.clock_anomalies, totals.missed_periods), (3, 1, 0));
+        assert_eq!((totals.latency_ns_min, totals.latency_ns_max), (Some(-4_982_000), Some(90_000)));
+    }
+
+    #[test]
+    fn a_timer_that_goes_on_misses_what_it_says() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        cycles.seen_with_overrun(49_900_000, 49);
+        assert_eq!(cycles.next_due_ns(), Some(50_000_000));
+        assert_eq!(books.totals().missed_periods, 49);
+    }
+
+    #[test]
+    fn a_sleep_without_a_schedule_misses_nothing() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        cycles.seen_unscheduled(1_000_000, 51_000_000);
+        assert_eq!(cycles.next_due_ns(), Some(52_000_000));
+        let totals = books.totals();
+        assert_eq!((totals.latency_ns_max, totals.missed_periods), (Some(50_000_000), 0));
     }
 
     #[test]

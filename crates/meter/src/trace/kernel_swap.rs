@@ -19,9 +19,6 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 const TRIGGER: &str = "snapshot if buf ~ \"tardy-spike*\"";
-/// Beginnings of the two triggers of mode `onmax`; enough to name them when they are removed.
-const DEADLINE: &str = "hist:keys=common_pid";
-const MAXIMUM: &str = "hist:keys=next_pid";
 /// How often the queue is looked at where the kernel does not tell.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -47,7 +44,7 @@ impl KernelSwapRecorder {
         // A thread's context also restarts the scheduler tick, whose deadline is not the thread's.
         let deadline = |function: &str| {
             format!(
-                "{DEADLINE}:due=expires:clock=mono if {function} && comm ~ \"tardy-cpu*\" && expires >= {count_from_ns}"
+                "hist:keys=common_pid:due=expires:clock=mono if {function} && comm ~ \"tardy-cpu*\" && expires >= {count_from_ns}"
             )
         };
         if self.instance.add_trigger("timer", "hrtimer_start", &deadline("function.function==hrtimer_wakeup")).is_err()
@@ -55,11 +52,9 @@ impl KernelSwapRecorder {
             let by_address = deadline(&format!("function==0x{}", hrtimer_wakeup_address()?));
             self.instance.add_trigger("timer", "hrtimer_start", &by_address).map_err(failed)?;
         }
-        let maximum = format!(
-            "{MAXIMUM}:late=common_timestamp-$due:onmax($late).snapshot():clock=mono \
-             if next_comm ~ \"tardy-cpu*\" && next_prio < 100"
-        );
-        self.instance.add_trigger("sched", "sched_switch", &maximum).map_err(failed)
+        let maximum = "hist:keys=next_pid:late=common_timestamp-$due:onmax($late).snapshot():clock=mono \
+             if next_comm ~ \"tardy-cpu*\" && next_prio < 100";
+        self.instance.add_trigger("sched", "sched_switch", maximum).map_err(failed)
     }
 
     fn watch(&self) -> Option<File> {
@@ -161,8 +156,15 @@ fn hrtimer_wakeup_address() -> Result<String, String> {
 pub fn release(instance: &Instance) {
     let _ = instance.set_tracing_on(false);
     // The maximum reads a variable of the deadline, so it goes first.
-    let _ = instance.remove_trigger("sched", "sched_switch", MAXIMUM);
-    let _ = instance.remove_trigger("timer", "hrtimer_start", DEADLINE);
+    for (system, event) in [("sched", "sched_switch"), ("timer", "hrtimer_start")] {
+        let path = instance.path().join("events").join(system).join(event).join("trigger");
+        let listed = std::fs::read_to_string(path).unwrap_or_default();
+        for line in listed.lines().filter(|line| !line.starts_with('#')) {
+            // The kernel lists a trigger in full and its state behind it, and wants it in full to remove it.
+            let trigger = line.rsplit_once(" [").map_or(line, |(trigger, _state)| trigger);
+            let _ = instance.remove_trigger(system, event, trigger);
+        }
+    }
 }
 
 impl Drop for KernelSwapRecorder {
