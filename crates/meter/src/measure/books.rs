@@ -43,6 +43,8 @@ pub struct Books {
     pub control_ceiling_ns: AtomicI64,
     /// No snapshot of a sample that is only over the limit before this instant.
     pub recorder_rests_until_ns: AtomicI64,
+    /// A snapshot is being copied: a spike is announced but must not be marked, since a marker may swap buffers.
+    pub recorder_busy: AtomicBool,
 }
 
 #[inline]
@@ -73,6 +75,7 @@ impl Books {
             control_wanted: AtomicBool::new(false),
             control_ceiling_ns: AtomicI64::new(i64::MAX),
             recorder_rests_until_ns: AtomicI64::new(i64::MIN),
+            recorder_busy: AtomicBool::new(false),
         }
     }
 

@@ -4,7 +4,8 @@ use super::books::{Books, SpikeSignal};
 use super::worst::WorstSamples;
 use archive::sample::{Sample, Second};
 use archive::spike::SpikeReason;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::fence;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -64,7 +65,7 @@ impl<'a> Cycles<'a> {
         self.cpu = cpu;
     }
 
-    /// Books the wake-up that was due and was seen at `seen_ns`. Answers whether a snapshot is wanted.
+    /// Books the wake-up that was due and was seen at `seen_ns`. Answers whether a spike is to be marked.
     #[inline]
     pub fn seen(&mut self, seen_ns: i64) -> bool {
         let spike = self.note(seen_ns);
@@ -133,7 +134,9 @@ impl<'a> Cycles<'a> {
             None => false,
             Some(reason) => {
                 self.books.publish_spike(&SpikeSignal { sample, reason, previous_seen_ns: self.previous_seen_ns });
-                true
+                // Pairs with the recorder, which becomes idle first and looks for announced spikes then.
+                fence(SeqCst);
+                !self.books.recorder_busy.load(Relaxed)
             }
         }
     }
@@ -293,10 +296,18 @@ mod tests {
         assert!(!cycles.seen(5_000_000 + 46_000));
         assert!(cycles.seen(6_000_000 + 44_000));
         assert!(!cycles.seen(7_000_000 + 44_000));
+        books.recorder_busy.store(true, Relaxed);
+        assert!(!cycles.seen(8_000_000 + 300_000), "announced, not marked");
         let reasons: Vec<SpikeReason> = std::iter::from_fn(|| books.take_spike()).map(|spike| spike.reason).collect();
         assert_eq!(
             reasons,
-            [SpikeReason::NewMaximum, SpikeReason::NewMaximum, SpikeReason::OverLimit, SpikeReason::Control]
+            [
+                SpikeReason::NewMaximum,
+                SpikeReason::NewMaximum,
+                SpikeReason::OverLimit,
+                SpikeReason::Control,
+                SpikeReason::NewMaximum
+            ]
         );
     }
 }

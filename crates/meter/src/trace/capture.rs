@@ -8,13 +8,16 @@ use super::retention::Retention;
 use crate::kernel::{clock, scheduling};
 use crate::measure::books::{Books, SpikeSignal};
 use crate::measure::cycle::Schedule;
-use archive::settings::{Policy, TraceSettings};
+use archive::settings::{Policy, SnapshotMode, TraceSettings};
 use archive::spike::{Coverage, Snapshot, Spike, SpikeReason};
 use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
 use ftrace::page::{PageItem, PageItems};
 use ftrace::trace_dat::cut_pages;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -104,11 +107,21 @@ pub fn received(input: &Receiver<Captured>) -> impl Iterator<Item = Captured> + 
     input.try_iter()
 }
 
+/// A spike that has no snapshot yet.
+#[derive(Debug, Clone)]
+struct Pending {
+    watched: Watched,
+    signal: SpikeSignal,
+    /// No marker was written for it, or the one that was has not brought it into a snapshot.
+    unmarked: bool,
+}
+
 struct Capture {
     job: CaptureJob,
     copies: Vec<CpuCopy>,
     retention: Retention,
-    pending: Vec<(Watched, SpikeSignal)>,
+    pending: Vec<Pending>,
+    busy: bool,
     next_number: u32,
     steal_ns: Option<u64>,
 }
@@ -123,7 +136,7 @@ impl Capture {
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
         job.recorder.start()?;
         let retention = Retention::new(job.settings.snapshots_max as usize, job.settings.budget_bytes);
-        Ok(Self { job, copies, retention, pending: Vec::new(), next_number: 1, steal_ns: steal_ns() })
+        Ok(Self { job, copies, retention, pending: Vec::new(), busy: false, next_number: 1, steal_ns: steal_ns() })
     }
 
     fn run(&mut self) {
@@ -161,7 +174,7 @@ impl Capture {
             while let Some(signal) = watched.books.take_spike() {
                 let control = signal.reason == SpikeReason::Control;
                 if control || self.retention.worth(signal.sample.latency_ns) {
-                    self.pending.push((watched.clone(), signal));
+                    self.pending.push(Pending { watched: watched.clone(), signal, unmarked: self.busy });
                 } else {
                     self.job.counters.not_worth.fetch_add(1, Relaxed);
                 }
@@ -169,34 +182,44 @@ impl Capture {
         }
     }
 
+    fn set_busy(&mut self, busy: bool) {
+        self.busy = busy;
+        self.job.watched.iter().for_each(|watched| watched.books.recorder_busy.store(busy, SeqCst));
+    }
+
     fn capture_pending(&mut self) {
-        self.pending.sort_by_key(|(_, signal)| std::cmp::Reverse(signal.sample.latency_ns));
-        let latest_ns = self.pending.iter().map(|(_, signal)| signal.sample.seen_ns()).max().unwrap_or(0);
+        self.set_busy(true);
+        self.pending.sort_by_key(|pending| std::cmp::Reverse(pending.signal.sample.latency_ns));
+        let latest_ns = self.pending.iter().map(|pending| pending.signal.sample.seen_ns()).max().unwrap_or(0);
         clock::sleep_until_ns(latest_ns.saturating_add(self.job.settings.margin_after_ns.min(1_000_000_000) as i64));
-        let note = self.note();
-        let frozen = match self.job.recorder.freeze(&note) {
-            Ok(frozen) => frozen,
-            Err(why) => return self.give_up(&why),
-        };
+        let unmarked = self.pending.iter().all(|pending| pending.unmarked);
+        match self.job.recorder.freeze(&self.note(), unmarked) {
+            Ok(frozen) => self.copy_and_keep(&frozen),
+            Err(why) => self.give_up(&why),
+        }
+        self.set_busy(false);
+        while self.job.counters.waiting_bytes.load(Relaxed) > WAITING_BYTES_MAX && !self.job.stop.load(Relaxed) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn copy_and_keep(&mut self, frozen: &Frozen) {
         let _ = scheduling::set_nice(-10).or_else(|_| scheduling::set_nice(0));
         let copied = self.job.recorder.copy(&mut self.copies);
         self.collect();
         let in_time: Vec<_> =
-            self.pending.extract_if(.., |(_, signal)| signal.sample.seen_ns() <= frozen.frozen_ns).collect();
+            self.pending.extract_if(.., |pending| pending.signal.sample.seen_ns() <= frozen.frozen_ns).collect();
         let steal_before = std::mem::replace(&mut self.steal_ns, steal_ns());
         let stolen_ns = self.steal_ns.zip(steal_before).map(|(now, before)| now.saturating_sub(before));
-        for (watched, signal) in in_time {
-            self.keep(&watched, &signal, &frozen, copied.as_ref().err(), stolen_ns);
-        }
-        while self.job.counters.waiting_bytes.load(Relaxed) > WAITING_BYTES_MAX && !self.job.stop.load(Relaxed) {
-            std::thread::sleep(Duration::from_millis(20));
+        for pending in in_time {
+            self.keep(pending, frozen, copied.as_ref().err(), stolen_ns);
         }
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
     }
 
     /// The last line of the trace: what the largest pending spike was.
     fn note(&self) -> String {
-        let Some((watched, signal)) = self.pending.first() else { return String::new() };
+        let Some(Pending { watched, signal, .. }) = self.pending.first() else { return String::new() };
         let sample = &signal.sample;
         format!(
             "tardy spike={} tid={} cpu={} cycle={} due={} latency={}\n",
@@ -205,20 +228,14 @@ impl Capture {
     }
 
     fn give_up(&mut self, why: &str) {
-        for (watched, signal) in std::mem::take(&mut self.pending) {
+        for Pending { watched, signal, .. } in std::mem::take(&mut self.pending) {
             let spike = self.spike(&watched, &signal, None, Some(why.to_owned()));
             let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new() });
         }
     }
 
-    fn keep(
-        &mut self,
-        watched: &Watched,
-        signal: &SpikeSignal,
-        frozen: &Frozen,
-        broken: Option<&String>,
-        stolen_ns: Option<u64>,
-    ) {
+    fn keep(&mut self, pending: Pending, frozen: &Frozen, broken: Option<&String>, stolen_ns: Option<u64>) {
+        let Pending { watched, signal, unmarked } = &pending;
         let sample = &signal.sample;
         let control = signal.reason == SpikeReason::Control;
         if !control && !self.retention.worth(sample.latency_ns) {
@@ -226,12 +243,17 @@ impl Capture {
             return;
         }
         let coverage: Vec<Coverage> = self.copies.iter().map(|copy| coverage(copy, &self.job.layout)).collect();
+        let window_covered = covered(&coverage, sample.cpu, frozen.recording_since_ns, sample.due_ns, sample.seen_ns());
+        // Two markers close together swap twice; what the second took away comes back with a swap of our own.
+        if !window_covered && !unmarked && self.job.recorder.mode() == SnapshotMode::Trigger {
+            self.pending.push(Pending { unmarked: true, ..pending });
+            return;
+        }
         let from_ns = sample.due_ns - self.job.settings.margin_before_ns as i64;
         let to_ns = sample.seen_ns() + self.job.settings.margin_after_ns as i64;
         let parts = self.parts(from_ns.max(0) as u64, to_ns.max(0) as u64);
         let page_bytes = bytes_of(&parts);
         let trace_bytes = page_bytes + self.job.bytes_without_pages;
-        let window_covered = covered(&coverage, sample.cpu, frozen.recording_since_ns, sample.due_ns, sample.seen_ns());
         let snapshot = Snapshot {
             mode: self.job.recorder.mode(),
             frozen_ns: frozen.frozen_ns,

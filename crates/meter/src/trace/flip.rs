@@ -95,7 +95,7 @@ impl Recorder for FlipRecorder {
         }
     }
 
-    fn freeze(&mut self, note: &str) -> Result<Frozen, String> {
+    fn freeze(&mut self, note: &str, _unmarked: bool) -> Result<Frozen, String> {
         let [first, second] = &mut self.sides;
         let (active, spare) = if self.active == 0 { (first, second) } else { (second, first) };
         let _ = active.marker.write(note.as_bytes());

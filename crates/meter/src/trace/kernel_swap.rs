@@ -14,7 +14,7 @@ use archive::settings::SnapshotMode;
 use ftrace::tracefs::{Instance, RawPages};
 use rustix::fs::inotify;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -105,10 +105,16 @@ impl Recorder for KernelSwapRecorder {
         }
     }
 
-    fn freeze(&mut self, _note: &str) -> Result<Frozen, String> {
-        // The measuring thread's marker has swapped already; swapping again here would bring the past back to life.
+    fn freeze(&mut self, _note: &str, unmarked: bool) -> Result<Frozen, String> {
+        let began_ns = monotonic_ns();
+        // A marker of a measuring thread has swapped already; swapping again would bring the past back to life.
+        if unmarked && self.mode == SnapshotMode::Trigger {
+            let mut marker = self.instance.open_marker().map_err(failed)?;
+            marker.write_all(MARKER).map_err(|error| format!("failed to write the marker: {error}"))?;
+        }
         let frozen_ns = monotonic_ns();
-        Ok(Frozen { frozen_ns, swap_ns: 0, blind_ns: 0, recording_since_ns: self.since_ns })
+        let swap_ns = (frozen_ns - began_ns) as u64;
+        Ok(Frozen { frozen_ns, swap_ns, blind_ns: 0, recording_since_ns: self.since_ns })
     }
 
     fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String> {
@@ -125,8 +131,11 @@ impl Recorder for KernelSwapRecorder {
             let room = copy.pages.capacity();
             raw.drain_into(&mut copy.pages, room.max(1 << 20)).map_err(failed)?;
         }
-        self.instance.clear_snapshot().map_err(failed)?;
-        Ok(())
+        // While the kernel watches for maxima it lets nobody clear; what was read is gone from the buffer all the same.
+        match self.mode {
+            SnapshotMode::Onmax => Ok(()),
+            _ => self.instance.clear_snapshot().map_err(failed),
+        }
     }
 
     fn instance(&self) -> &Instance {

@@ -62,10 +62,11 @@ pub trait Recorder: Send {
     /// Waits until a spike may have been marked, at most so long.
     fn wait(&mut self, timeout: Duration);
     /// Puts the past aside; recording goes on. `note` goes into the trace as its last line where that is possible.
+    /// `unmarked`: no marker was written for any of the spikes this is for.
     ///
     /// # Errors
     /// A sentence; the recording goes on as before.
-    fn freeze(&mut self, note: &str) -> Result<Frozen, String>;
+    fn freeze(&mut self, note: &str, unmarked: bool) -> Result<Frozen, String>;
     /// Copies what was put aside into the prepared buffers, in the order of their CPUs, and makes room for the next.
     ///
     /// # Errors
