@@ -249,6 +249,12 @@ impl Capture {
             self.pending.push(Pending { unmarked: true, ..pending });
             return;
         }
+        if !window_covered && self.job.recorder.mode() == SnapshotMode::Onmax {
+            let why = "the kernel keeps new maxima of the whole run only, and this was none".to_owned();
+            let spike = self.spike(watched, signal, None, Some(why));
+            let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new() });
+            return;
+        }
         let from_ns = sample.due_ns - self.job.settings.margin_before_ns as i64;
         let to_ns = sample.seen_ns() + self.job.settings.margin_after_ns as i64;
         let parts = self.parts(from_ns.max(0) as u64, to_ns.max(0) as u64);
