@@ -16,7 +16,7 @@ pub mod source;
 mod wall_clock;
 
 use clap::ValueEnum;
-use source::{Series, Source, Unit};
+use source::{Series, Source, SourceThread, Unit};
 use thiserror::Error;
 
 /// A file larger than this is not a result of these tools.
@@ -99,5 +99,9 @@ pub fn read(bytes: &[u8], hints: &Hints) -> Result<Source, FormatError> {
         Format::Rteval => rteval::read(text),
         Format::HistogramColumns => histogram_columns::read(text, hints),
     };
-    read.map_err(|lacks| FormatError::Unusable { format, lacks })
+    let source = read.map_err(|lacks| FormatError::Unusable { format, lacks })?;
+    if source.threads.iter().all(SourceThread::is_empty) {
+        return Err(FormatError::Unusable { format, lacks: "no thread made any cycle: nothing was measured".into() });
+    }
+    Ok(source)
 }

@@ -39,7 +39,7 @@ pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) ->
 
 /// The run in one sentence or two.
 fn verdict(summary: &RunSummary) -> String {
-    let cycles: u64 = summary.cpus.iter().map(|cpu| cpu.cycles).sum();
+    let cycles = summary.cpus.iter().map(|cpu| cpu.cycles).fold(0, u64::saturating_add);
     let mut text = match summary.state {
         RunState::Failed => "The run failed. ".to_owned(),
         RunState::Interrupted => "Stopped early. ".to_owned(),

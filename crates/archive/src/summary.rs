@@ -37,12 +37,20 @@ pub struct LatencyFigures {
 }
 
 impl LatencyFigures {
-    /// `beyond`: samples above all those in the histogram whose values are lost.
-    fn of(histogram: &Histogram, beyond: u64, min: Option<i64>, mean: Option<f64>, max: Option<i64>) -> Self {
+    /// `beyond`: samples above all those in the histogram whose values are lost. `step_ns`: values are multiples of it.
+    fn of(
+        histogram: &Histogram,
+        beyond: u64,
+        step_ns: i64,
+        min: Option<i64>,
+        mean: Option<f64>,
+        max: Option<i64>,
+    ) -> Self {
         let total = histogram.total().saturating_add(beyond);
         let quantile = |q| {
             let rank = rank(q, total)?;
-            let known = histogram.value_of_rank_ns(rank).map(|ns| max.map_or(ns, |max| ns.min(max)));
+            let known = histogram.value_of_rank_ns(rank).map(|ns| ns - ns % step_ns);
+            let known = known.map(|ns| max.map_or(ns, |max| ns.min(max)));
             known.or(max.filter(|_| rank == total))
         };
         Self {
@@ -160,13 +168,14 @@ impl RunSummary {
         let manifest = run.manifest.as_ref();
         let state = manifest.map_or(RunState::Failed, |manifest| manifest.state);
         let imported = manifest.and_then(|manifest| manifest.imported.as_ref());
+        let step_ns = step_ns(run);
         let invalid_because = invalidities(run, state);
         let mut all = Histogram::default();
         for thread in run.threads.values() {
             all.merge(&thread.histogram);
         }
         let totals = || run.threads.values().map(|thread| &thread.totals);
-        let cycles: u64 = totals().map(|t| t.cycles).sum();
+        let cycles = totals().map(|t| t.cycles).fold(0, u64::saturating_add);
         let sum: f64 = totals().map(|t| t.latency_ns_sum as f64).sum();
         let start = phase_start(run, RunPhase::Measure);
         let end = phase_start(run, RunPhase::Collect).or(run.ending.map(|(_, at)| at));
@@ -191,10 +200,15 @@ impl RunSummary {
             settings: manifest.and_then(|manifest| manifest.settings.clone()),
             effective: run.effective.clone(),
             environment: run.environment.clone(),
-            cpus: run.threads.values().map(|thread| cpu_summary(thread, imported.is_some())).collect(),
+            cpus: run.threads.values().map(|thread| cpu_summary(thread, imported.is_some(), step_ns)).collect(),
             all_cpus: LatencyFigures::of(
                 &all,
-                if imported.is_some() { run.threads.values().map(samples_beyond).sum() } else { 0 },
+                if imported.is_some() {
+                    run.threads.values().map(samples_beyond).fold(0, u64::saturating_add)
+                } else {
+                    0
+                },
+                step_ns,
                 totals().filter_map(|t| t.latency_ns_min).min(),
                 (cycles > 0).then(|| sum / cycles as f64),
                 totals().filter_map(|t| t.latency_ns_max).max(),
@@ -213,7 +227,7 @@ impl ReportData {
     pub fn of(run: &Run, explanations: &[Explanation]) -> Self {
         Self {
             summary: RunSummary::of(run, explanations),
-            histograms: run.threads.values().map(|thread| cpu_histogram(thread, 400)).collect(),
+            histograms: run.threads.values().map(|thread| cpu_histogram(thread, 400, step_ns(run))).collect(),
             seconds: run.threads.values().flat_map(|thread| thread.seconds.iter().copied()).collect(),
         }
     }
@@ -248,12 +262,18 @@ fn invalidities(run: &Run, state: RunState) -> Vec<String> {
     reasons
 }
 
+/// Every latency is a multiple of this: 1, or what the source of an imported run rounded to.
+fn step_ns(run: &Run) -> i64 {
+    let imported = run.manifest.as_ref().and_then(|manifest| manifest.imported.as_ref());
+    imported.and_then(|imported| i64::try_from(imported.resolution_ns).ok()).unwrap_or(1).max(1)
+}
+
 /// Samples of an imported run that are counted and in no bucket.
 fn samples_beyond(thread: &ThreadRun) -> u64 {
     thread.totals.cycles.saturating_sub(thread.histogram.total())
 }
 
-fn cpu_summary(thread: &ThreadRun, imported: bool) -> CpuSummary {
+fn cpu_summary(thread: &ThreadRun, imported: bool, step_ns: i64) -> CpuSummary {
     let totals = &thread.totals;
     CpuSummary {
         thread: thread.thread,
@@ -266,6 +286,7 @@ fn cpu_summary(thread: &ThreadRun, imported: bool) -> CpuSummary {
         latency_ns: LatencyFigures::of(
             &thread.histogram,
             if imported { samples_beyond(thread) } else { 0 },
+            step_ns,
             totals.latency_ns_min,
             totals.latency_ns_mean(),
             totals.latency_ns_max,
@@ -292,10 +313,10 @@ fn spike_summaries(run: &Run, explanations: &[Explanation]) -> Vec<SpikeSummary>
 }
 
 /// Joins neighbouring buckets until at most `bars_max` bars are left; equal steps on a logarithmic axis.
-fn cpu_histogram(thread: &ThreadRun, bars_max: usize) -> CpuHistogram {
+fn cpu_histogram(thread: &ThreadRun, bars_max: usize, step_ns: i64) -> CpuHistogram {
     let mut group = 1u32;
     let bars = loop {
-        let bars = grouped(&thread.histogram, group);
+        let bars = grouped(&thread.histogram, group, step_ns);
         if bars.len() <= bars_max || group > 1 << 20 {
             break bars;
         }
@@ -304,23 +325,29 @@ fn cpu_histogram(thread: &ThreadRun, bars_max: usize) -> CpuHistogram {
     CpuHistogram { thread: thread.thread, cpu: thread.cpu, bars }
 }
 
-fn grouped(histogram: &Histogram, group: u32) -> Vec<HistogramBar> {
+fn grouped(histogram: &Histogram, group: u32, step_ns: i64) -> Vec<HistogramBar> {
     let mut bars: Vec<(u32, HistogramBar)> = Vec::new();
     for (bucket, count) in &histogram.buckets {
         let slot = bucket / group;
+        let (low_ns, high_ns) = match step_ns {
+            1 => (bucket_low_ns((slot * group) as usize), bucket_high_ns((slot * group + group - 1) as usize)),
+            _ => rounded_from(*bucket, step_ns),
+        };
         match bars.last_mut() {
-            Some((last, bar)) if *last == slot => bar.count += count,
-            _ => bars.push((
-                slot,
-                HistogramBar {
-                    low_ns: bucket_low_ns((slot * group) as usize),
-                    high_ns: bucket_high_ns((slot * group + group - 1) as usize),
-                    count: *count,
-                },
-            )),
+            Some((last, bar)) if *last == slot => {
+                (bar.count, bar.high_ns) = (bar.count.saturating_add(*count), high_ns)
+            }
+            _ => bars.push((slot, HistogramBar { low_ns, high_ns, count: *count })),
         }
     }
     bars.into_iter().map(|(_, bar)| bar).collect()
+}
+
+/// The latencies that a bucket stands for when its values were rounded down to a multiple of `step_ns`.
+fn rounded_from(bucket: u32, step_ns: i64) -> (i64, i64) {
+    let (low, high) = (bucket_low_ns(bucket as usize), bucket_high_ns(bucket as usize));
+    let value = high - high % step_ns;
+    if value >= low && high - low < step_ns { (value, value.saturating_add(step_ns - 1)) } else { (low, high) }
 }
 
 #[cfg(test)]
@@ -333,10 +360,20 @@ mod tests {
         counts[10] = 900;
         counts[20] = 90;
         let histogram = Histogram::from_counts(counts);
-        let figures = LatencyFigures::of(&histogram, 10, Some(10), None, Some(5000));
+        let figures = LatencyFigures::of(&histogram, 10, 1, Some(10), None, Some(5000));
         assert_eq!((figures.p50, figures.p90, figures.p99), (Some(10), Some(10), Some(20)));
         assert_eq!((figures.p99_9, figures.p99_99), (None, Some(5000)), "rank 999 is lost, rank 1000 is the maximum");
-        let none = LatencyFigures::of(&Histogram::default(), 100, Some(1), Some(2.0), Some(9));
+        let none = LatencyFigures::of(&Histogram::default(), 100, 1, Some(1), Some(2.0), Some(9));
         assert_eq!((none.p50, none.p99, none.p99_9, none.max), (None, None, Some(9), Some(9)));
+    }
+
+    #[test]
+    fn values_rounded_by_a_source_are_shown_as_the_stretch_they_came_from() {
+        let bucket = |ns| crate::histogram::bucket_of(ns).unwrap() as u32;
+        let histogram = Histogram { buckets: vec![(bucket(5_000), 3), (bucket(6_000), 2), (bucket(2_904_000), 1)] };
+        let bars = grouped(&histogram, 1, 1000);
+        assert_eq!((bars[0].low_ns, bars[0].high_ns, bars[1].low_ns), (5_000, 5_999, 6_000));
+        assert!(bars[2].low_ns <= 2_904_000 && bars[2].high_ns >= 2_904_000);
+        assert_eq!(LatencyFigures::of(&histogram, 0, 1000, None, None, Some(2_904_000)).p50, Some(5_000));
     }
 }

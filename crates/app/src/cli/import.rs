@@ -109,7 +109,7 @@ fn show(arguments: &ImportArguments, imported: &[(&PathBuf, RunSummary)]) -> any
         return Ok(());
     }
     for (file, summary) in imported {
-        let cycles: u64 = summary.cpus.iter().map(|cpu| cpu.cycles).sum();
+        let cycles = summary.cpus.iter().map(|cpu| cpu.cycles).fold(0, u64::saturating_add);
         let max = summary.all_cpus.max.map_or("unknown".into(), latency);
         page.line(&format!("{}: {} wake-ups, max {max}, in {}", file.display(), count(cycles), summary.archive));
     }

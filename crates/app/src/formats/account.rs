@@ -47,7 +47,7 @@ impl Account<'_> {
         let cycles = self.cycles(held, &mut problems);
         let (min, max) = if cycles == 0 { (None, None) } else { (self.thread.min, self.thread.max) };
         let max = self.plausible_max(max, &mut problems);
-        let min = min.filter(|min| (*min * self.ns()).abs() < ABSURD_NS);
+        let min = min.filter(|min| min.saturating_mul(self.ns()).saturating_abs() < ABSURD_NS);
         if min.is_some_and(|min| min < 0) {
             problems.push(
                 self.problem(Severity::Degraded, "its minimum is negative: the clock of the source went backwards"),

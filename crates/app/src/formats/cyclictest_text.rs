@@ -6,7 +6,6 @@
 use super::cyclictest_lines::{ThreadLine, thread_line};
 use super::source::{Mean, Source, SourceThread, Unit};
 use super::{Format, Hints, histogram_columns};
-use archive::message::Severity;
 use std::collections::BTreeMap;
 
 /// Overflow cycles named in a loss; the rest is counted.
@@ -195,9 +194,6 @@ fn remarks(text: &str, source: &mut Source) {
         } else if ["/dev/cpu_dma_latency", "SMIs:"].iter().any(|start| comment.starts_with(start)) {
             source.stated(comment.to_owned());
         }
-    }
-    if source.threads.iter().any(|thread| thread.cycles == Some(0)) {
-        source.problem(Severity::Notice, "a thread made no cycles", "");
     }
 }
 

@@ -122,7 +122,7 @@ fn sample(record: &[u8; RECORD_BYTES]) -> Option<(u32, i64, i64)> {
     let (second, nanosecond, value) = (word(4), word(12), word(20));
     // A day late, or a century of running, is a record of another layout.
     let sound = second < 3_200_000_000 && nanosecond < 1_000_000_000 && value < 86_400_000_000;
-    sound.then_some((thread, (second * 1_000_000_000 + nanosecond) as i64, value as i64))
+    sound.then(|| (thread, (second * 1_000_000_000 + nanosecond) as i64, value as i64))
 }
 
 impl Tally {

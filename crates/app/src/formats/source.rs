@@ -70,6 +70,13 @@ pub struct SourceThread {
     pub worst: Vec<Sample>,
 }
 
+impl SourceThread {
+    /// Whether there is not one sample.
+    pub fn is_empty(&self) -> bool {
+        self.cycles.unwrap_or(0) == 0 && self.beyond.unwrap_or(0) == 0 && self.buckets.values().all(|count| *count == 0)
+    }
+}
+
 /// Everything a file says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {

@@ -8,9 +8,9 @@ pub fn unix_ns_of_rfc2822(text: &str) -> Option<i64> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let [day, month, year, time, zone] = words[..] else { return None };
     let month = MONTHS.iter().position(|name| *name == month)? as i64 + 1;
-    let clock: Vec<i64> = time.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let clock: Vec<i64> = time.split(':').map(|part| number(part, 0..=60)).collect::<Option<_>>()?;
     let [hour, minute, second] = clock[..] else { return None };
-    let in_range = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
+    let in_range = hour < 24 && minute < 60;
     let days = days_since_1970(number(year, 1970..=2261)?, month, number(day, 1..=31)?);
     let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - zone_s(zone)?;
     in_range.then(|| seconds.checked_mul(1_000_000_000)).flatten()

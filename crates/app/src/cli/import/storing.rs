@@ -100,6 +100,7 @@ fn beside(directory: &Path) -> anyhow::Result<PathBuf> {
 fn imported_from(source: &Source, file: &Path, imported_unix_ns: i64) -> ImportedFrom {
     let mut lost = source.lost.clone();
     lost.push("how many periods were missed because a wake-up came late by more than an interval".into());
+    lost.push("how many samples had a negative latency because a clock misbehaved".into());
     if source.measured.is_none() {
         lost.push("when each wake-up happened".into());
     }
@@ -161,7 +162,7 @@ fn rounding(source: &Source) -> Vec<Problem> {
         notices.push(notice("the mean was computed from the rounded values".into()));
     }
     match means().flatten().filter_map(|mean| mean.decimals).min() {
-        Some(0) => notices.push(notice(format!("the mean comes from the source, in whole {symbol}"))),
+        Some(0) => notices.push(notice(format!("the mean comes from the source, rounded down to whole {symbol}"))),
         Some(decimals) => {
             notices.push(notice(format!("the mean comes from the source, with {decimals} decimals of a {symbol}")))
         }

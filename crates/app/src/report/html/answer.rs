@@ -39,7 +39,7 @@ fn validity(summary: &RunSummary) -> Markup {
                 ul { @for reason in &summary.invalid_because { li { (said(reason)) } } }
             }
         } @else if let Some(imported) = &summary.imported {
-            p.validity.valid {
+            p.validity {
                 strong { "Imported" }
                 " from " (said(&imported.file_name)) ", measured by " (said(measured_by(imported)))
                 ". Nothing in the file speaks against the numbers, but "

@@ -19,6 +19,7 @@ pub fn section(summary: &RunSummary) -> Markup {
             h3 { "Asked" }
             @match &summary.settings {
                 Some(settings) => (asked(settings)),
+                None if summary.imported.is_some() => p.empty { "The source does not say." },
                 None => p.empty { "The archive does not say what was asked." },
             }
             h3 { "Granted, as read back from the kernel" }
