@@ -6,7 +6,7 @@ use ftrace::format::EventFormats;
 use ftrace::header::PageLayout;
 use ftrace::kernel_addresses::kernel_addresses;
 use ftrace::metadata::MetadataText;
-use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat};
+use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat, TraceItem};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -44,7 +44,8 @@ impl Assembler {
 
     /// The whole file.
     pub fn trace_dat(&mut self, parts: &[CpuPart]) -> Vec<u8> {
-        self.metadata.saved_cmdlines = std::fs::read_to_string(&self.saved_cmdlines).unwrap_or_default();
+        let names = std::fs::read_to_string(&self.saved_cmdlines).unwrap_or_default();
+        self.metadata.saved_cmdlines = lines_of(&names, &self.threads(parts));
         self.name_functions(parts);
         self.file(parts)
     }
@@ -64,10 +65,22 @@ impl Assembler {
         .to_vec()
     }
 
+    fn records<'a>(&self, parts: &'a [CpuPart]) -> Merged<'a> {
+        Merged::new(parts.iter().map(|part| CpuRecords::new(part.cpu, &part.pages, &self.layout)))
+    }
+
+    /// Threads that recorded something.
+    fn threads(&self, parts: &[CpuPart]) -> BTreeSet<i32> {
+        let tid = |item| match item {
+            TraceItem::Record(record) => Some(record.common_pid),
+            TraceItem::Gap(_) => None,
+        };
+        self.records(parts).filter_map(tid).collect()
+    }
+
     /// The kernel's symbol table is large and slow to read, so it is read only for addresses not met before.
     fn name_functions(&mut self, parts: &[CpuPart]) {
-        let records = parts.iter().map(|part| CpuRecords::new(part.cpu, &part.pages, &self.layout));
-        let addresses = kernel_addresses(&self.formats, Merged::new(records));
+        let addresses = kernel_addresses(&self.formats, self.records(parts));
         let unnamed: Vec<u64> = addresses.into_iter().filter(|address| !self.named.contains(address)).collect();
         if unnamed.is_empty() {
             return;
@@ -75,5 +88,25 @@ impl Assembler {
         let table = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
         self.metadata.kallsyms.push_str(&MetadataText::kallsyms_excerpt(&table, &unnamed));
         self.named.extend(unnamed);
+    }
+}
+
+/// The lines `TID NAME` of these threads: the kernel remembers the names of thousands.
+fn lines_of(names: &str, threads: &BTreeSet<i32>) -> String {
+    let wanted = |line: &&str| {
+        let tid = line.split_whitespace().next().and_then(|tid| tid.parse().ok());
+        tid.is_some_and(|tid| threads.contains(&tid))
+    };
+    names.lines().filter(wanted).map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_threads_in_the_trace_are_kept() {
+        let names = "1 init\n22 two words\nx\n33 other\n";
+        assert_eq!(lines_of(names, &BTreeSet::from([22, 44])), "22 two words\n");
     }
 }
