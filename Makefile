@@ -50,6 +50,7 @@ test-rust: $(UI) $(METER)
 
 test-ui: $(UI)
 	cd ui && npm test --silent
+	cd ui && npm run --silent test:browser
 
 fuzz: ## give every fuzz target a minute (needs cargo-fuzz and a nightly toolchain)
 	for target in $$(cd crates/ftrace && cargo +nightly fuzz list); do \
