@@ -33,6 +33,8 @@ struct Listed {
     measured_ns: Option<i64>,
     latency_ns_max: Option<i64>,
     spikes: usize,
+    /// The tool that measured, when it was another one.
+    imported: Option<String>,
 }
 
 pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
@@ -58,7 +60,7 @@ pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
             run.measured_ns.map_or("-".into(), duration),
             run.latency_ns_max.map_or("-".into(), latency),
             run.spikes.to_string(),
-            state_words(run).into(),
+            state_words(run),
         ]);
     }
     let lines = table.lines();
@@ -79,6 +81,7 @@ fn listed(run: Run) -> Listed {
         measured_ns: summary.measured_ns,
         latency_ns_max: summary.all_cpus.max,
         spikes: run.spikes.len(),
+        imported: summary.imported.map(|imported| imported.tool),
     }
 }
 
@@ -87,12 +90,17 @@ fn when(unix_ns: i64) -> String {
     format!("{day} {time}")
 }
 
-fn state_words(run: &Listed) -> &'static str {
-    match (run.state, run.valid) {
+fn state_words(run: &Listed) -> String {
+    let words = match (run.state, run.valid) {
         (RunState::Running, _) => "running or cut off",
         (RunState::Failed, _) => "failed",
         (_, false) => "invalid",
         (RunState::Complete, true) => "complete",
         (RunState::Interrupted, true) => "stopped early",
+    };
+    match &run.imported {
+        Some(tool) if run.valid => format!("imported from {tool}"),
+        Some(tool) => format!("{words}, imported from {tool}"),
+        None => words.into(),
     }
 }

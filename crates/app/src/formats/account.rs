@@ -62,6 +62,14 @@ impl Account<'_> {
             histogram.merge(&single((max * self.ns()) as i64));
             outside = 0;
         }
+        let last = self.thread.buckets.keys().next_back();
+        if let (0, Some(max), Some(last)) = (cycles - held, max, last)
+            && max > i128::from(*last)
+        {
+            let text =
+                format!("its maximum {max} is in no bucket although every wake-up is: the source contradicts itself");
+            problems.push(self.problem(Severity::Degraded, &text));
+        }
         let totals = Totals {
             cycles,
             latency_ns_min: min.map(|min| (min * self.ns()) as i64),
@@ -147,12 +155,13 @@ impl Account<'_> {
         let inside = |bound: u64| max.is_some_and(|max| max < i128::from(bound));
         let (what, detail) = match self.bound {
             None => ("values", format!("thread {number}: the source kept only their minimum, mean and maximum")),
-            Some(bound) if inside(bound) => (
-                "values",
-                format!(
-                    "thread {number}: the source counted them in no bucket, and its maximum says that none is beyond"
-                ),
-            ),
+            Some(bound) if inside(bound) => {
+                let why = match self.thread.beyond_detail.as_str() {
+                    "" => "counted in no bucket, and the maximum says that none is beyond",
+                    detail => detail,
+                };
+                ("values", format!("thread {number}: {why}"))
+            }
             Some(bound) => {
                 let largest = max.map_or(String::new(), |max| format!(", the largest {max} {symbol}"));
                 let detail = &self.thread.beyond_detail;

@@ -59,7 +59,6 @@ pub fn read(text: &str) -> Result<Source, String> {
         source.problem(Severity::Degraded, text, "measure with `rtla timerlat hist` itself");
         source.lost("which latency is of the interrupt, of the thread, and of its return to user space");
     }
-    source.lost("how many values lay beyond the histogram; rteval writes no figures when its tool found one");
     source.lost("the time zone of the dates");
     Ok(source)
 }

@@ -153,6 +153,8 @@ fn take(number: usize, thread: &mut SourceThread, tally: Tally) -> Option<Loss> 
     thread.seconds = tally.seconds.into_iter().map(second).collect();
     thread.worst = tally.worst;
     thread.buckets = tally.buckets;
+    thread.beyond_detail =
+        "counted in results.json but not in samples.raw: the tool loses its last samples as it stops".into();
     (tally.count > counted).then(|| Loss {
         what: "counted wake-ups".into(),
         count: tally.count - counted,

@@ -15,6 +15,8 @@ fn several_files_become_several_archives_that_are_listed() {
     assert_eq!(runs.len(), 4);
     assert!(runs.iter().all(|run| run["state"] == "complete" && run["valid"] == true && run["measured_ns"].is_null()));
     assert_eq!(runs.iter().filter(|run| run["started_unix_ns"].is_null()).count(), 1, "rteval's dates have no zone");
+    assert!(runs.iter().filter(|run| run["imported"] == "cyclictest").count() == 3, "{listed}");
+    assert!(bench.run(&["list"]).stdout.contains("imported from rteval (cyclictest)"));
     let hidden = fs::read_dir(bench.path("runs")).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(hidden.filter(|name| name.to_string_lossy().starts_with('.')).count() == 0);
 }
