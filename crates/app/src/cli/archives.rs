@@ -35,6 +35,8 @@ pub fn below(directory: &Path) -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
+        // A hidden one is being written by an import, or was when that was killed.
+        .filter(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')))
         .filter(|path| path.join("manifest.json").exists() || path.join("stream.tardy").exists())
         .map(|path| (started_unix_ns(&path), path))
         .collect();

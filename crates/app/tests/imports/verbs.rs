@@ -21,6 +21,18 @@ fn several_files_become_several_archives_that_are_listed() {
     assert!(hidden.filter(|name| name.to_string_lossy().starts_with('.')).count() == 0);
 }
 
+/// What a killed import leaves is hidden, and neither listed nor the latest run.
+#[test]
+fn an_unfinished_import_is_no_run() {
+    let bench = Bench::new();
+    assert_eq!(
+        bench.run(&["import", &fixture("cyclictest-2.4/plain.txt"), "--out", "runs/.run.1.partial"]).code,
+        Some(0)
+    );
+    assert_eq!(bench.run(&["list", "--json"]).json()["runs"], serde_json::json!([]));
+    assert_eq!(bench.run(&["report", "latest"]).code, Some(2));
+}
+
 #[test]
 fn the_summary_says_where_it_comes_from_and_what_is_unknown() {
     let bench = Bench::new();
@@ -52,6 +64,8 @@ fn the_report_reads_well_without_times() {
         "The source did not keep when each wake-up happened.",
         "Not in the source, so unknown here",
         "Values rounded down to",
+        "wake-ups are not drawn:",
+        "A dash: the source does not tell. The source rounded every latency down to a multiple of 1",
     ] {
         assert!(body.contains(words), "{words:?} is not in the report");
     }

@@ -39,7 +39,7 @@ pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<Path
     let imported_unix_ns = unix_ns();
     let started_unix_ns = source.started_unix_ns.unwrap_or(imported_unix_ns);
     let host = source.environment.as_ref().map_or("", |environment| &environment.hostname);
-    let host = if host.is_empty() { "imported" } else { host };
+    let (host, target) = if host.is_empty() { ("imported", "an unknown machine") } else { (host, host) };
     let started_unix_s = u64::try_from(started_unix_ns / 1_000_000_000).unwrap_or(0);
     let mut unfinished = Unfinished(Vec::new());
     let (directory, id) = match place {
@@ -62,7 +62,7 @@ pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<Path
         id,
         tool_version: env!("CARGO_PKG_VERSION").into(),
         command: source.command.iter().cloned().collect(),
-        target: host.into(),
+        target: target.into(),
         started_unix_ns,
         ended_unix_ns: None,
         state: RunState::Running,

@@ -62,6 +62,13 @@ pub fn table(summary: &RunSummary) -> Markup {
             "Missed: periods without a wake-up, because the thread was late by more than an interval. p99.9: all but one in \
              a thousand wake-ups were no later than this, rounded up by at most 0.1" (number::THIN) "%. A quantile in "
             span.few { "grey italics" } " asks for more wake-ups than there were; it is the maximum."
+            @if let Some(imported) = &summary.imported {
+                " A dash: the source does not tell."
+                @if imported.resolution_ns > 1 {
+                    " The source rounded every latency down to a multiple of "
+                    (number::axis_time(imported.resolution_ns as f64)) "."
+                }
+            }
         }
     }
 }

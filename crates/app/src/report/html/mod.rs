@@ -60,6 +60,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                 "Each line counts the wake-ups of one CPU by how late they were. The counts are on a logarithmic axis, so \
                  that a single late wake-up stays visible beside millions of ordinary ones: look at how far right a line \
                  reaches, and whether it ends in a smooth tail or in an island of its own."
+                (not_drawn(summary))
             }))
             (picture("time", "When", &plots.latency, absent(summary, "The source did not keep when each wake-up happened."), html! {
                 "The latest wake-up of each second on each CPU. A mark shows a wake-up whose trace was kept; it leads to its \
@@ -80,6 +81,17 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
         }
     }
     .into_string()
+}
+
+/// Values that the source of an imported run did not keep are in no picture.
+fn not_drawn(summary: &RunSummary) -> Markup {
+    let lost = |what| summary.losses.iter().filter(move |loss| loss.what == what).map(|loss| loss.count);
+    let beyond = lost("overflow values").chain(lost("values")).fold(0, u64::saturating_add);
+    html! {
+        @if summary.imported.is_some() && beyond > 0 {
+            " " strong { (number::grouped(beyond)) " wake-ups are not drawn:" } " the source did not keep how late they were."
+        }
+    }
 }
 
 /// Why there is nothing to draw: an imported run may lack what its source did not keep.
