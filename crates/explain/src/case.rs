@@ -70,7 +70,7 @@ impl<'c> Case<'c> {
         piece.answer.kind(self.household, self.names())
     }
 
-    /// `84.1 us, 71 % of the latency`.
+    /// `84.1 µs, 71 % of the latency`.
     pub fn share(&self, pieces: &[usize]) -> String {
         let ns = self.ns(pieces);
         let percent = if self.latency_ns() > 0 { ns * 100 / self.latency_ns() } else { 0 };
@@ -234,11 +234,11 @@ pub fn held(piece: &Piece) -> Option<Holder> {
     }
 }
 
-/// `850 ns`, `84.1 us`, `12.3 ms`.
+/// `850 ns`, `84.1 µs`, `12.3 ms`.
 pub fn duration(ns: i64) -> String {
     match ns {
         ..=999 => format!("{ns} ns"),
-        1_000..=999_999 => format!("{:.1} us", ns as f64 / 1e3),
+        1_000..=999_999 => format!("{:.1} µs", ns as f64 / 1e3),
         1_000_000..=999_999_999 => format!("{:.2} ms", ns as f64 / 1e6),
         _ => format!("{:.3} s", ns as f64 / 1e9),
     }

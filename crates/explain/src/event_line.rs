@@ -3,12 +3,12 @@
 use crate::event::{Event, IDLE_EXIT, What, flag, state};
 use crate::names::{Names, softirq};
 
-/// `+12.345 us`, relative to the due instant.
+/// `+12.345 µs`, relative to the due instant.
 pub fn relative(ts_ns: i64, due_ns: i64) -> String {
-    format!("{:+.3} us", ts_ns.saturating_sub(due_ns) as f64 / 1000.0)
+    format!("{:+.3} µs", ts_ns.saturating_sub(due_ns) as f64 / 1000.0)
 }
 
-/// `    +12.345 us cpu1 d..h1 hackbench-4711: irq 24 virtio0 entered`.
+/// `    +12.345 µs cpu1 d..h1 hackbench-4711: irq 24 virtio0 entered`.
 pub fn line(event: &Event, due_ns: i64, names: &Names) -> String {
     format!(
         "{:>14} cpu{} {} {}: {}",

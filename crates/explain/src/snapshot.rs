@@ -139,7 +139,7 @@ impl<'a> Opened<'a> {
         match own.and_then(|story| story.intervals.first()) {
             None => scene.caveats.push(format!("the trace has nothing of CPU {} in the window", spike.sample.cpu)),
             Some(first) if first.start_ns > window.due_ns => scene.caveats.push(format!(
-                "the trace of CPU {} begins {:.1} us after the wake-up was due",
+                "the trace of CPU {} begins {:.1} µs after the wake-up was due",
                 spike.sample.cpu,
                 (first.start_ns - window.due_ns) as f64 / 1000.0
             )),
