@@ -5,7 +5,7 @@ use super::team::Team;
 use super::watch::{Stopped, Watch};
 use crate::kernel::clock;
 use crate::link::Link;
-use archive::message::{Ending, Message, Severity};
+use archive::message::{Ending, Message, Problem, Severity};
 use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -32,27 +32,25 @@ impl Clocks {
         }
     }
 
-    fn report_changes<W: Write>(self, link: &mut Link<W>) {
-        let now = Self::now();
-        let stepped_ns = now.realtime_offset_ns - self.realtime_offset_ns;
-        if stepped_ns.abs() > STEP_NS {
-            link.problem(
-                Severity::Notice,
-                format!(
-                    "the wall clock was set by {:+.3} s during the run; latencies are taken on CLOCK_MONOTONIC and stand",
-                    stepped_ns as f64 / 1e9
-                ),
-                "",
-            );
-        }
-        let suspended_ns = now.boottime_offset_ns - self.boottime_offset_ns;
-        if suspended_ns > SUSPEND_NS {
-            link.problem(
-                Severity::Invalid,
-                format!("the machine was suspended for {:.3} s during the run", suspended_ns as f64 / 1e9),
-                "inhibit suspend (systemd-inhibit) and run again",
-            );
-        }
+    /// What happened to the clocks between two looks at them.
+    fn changes_until(self, later: Self) -> Vec<Problem> {
+        let seconds = |ns: i64| ns as f64 / 1e9;
+        let stepped_ns = later.realtime_offset_ns - self.realtime_offset_ns;
+        let suspended_ns = later.boottime_offset_ns - self.boottime_offset_ns;
+        let stepped = (stepped_ns.abs() > STEP_NS).then(|| Problem {
+            severity: Severity::Notice,
+            text: format!(
+                "the wall clock was set by {:+.3} s during the run; latencies are taken on CLOCK_MONOTONIC and stand",
+                seconds(stepped_ns)
+            ),
+            mend: String::new(),
+        });
+        let suspended = (suspended_ns > SUSPEND_NS).then(|| Problem {
+            severity: Severity::Invalid,
+            text: format!("the machine was suspended for {:.3} s during the run", seconds(suspended_ns)),
+            mend: "inhibit suspend (systemd-inhibit) and run again".into(),
+        });
+        stepped.into_iter().chain(suspended).collect()
     }
 }
 
@@ -93,7 +91,9 @@ pub fn collect<W: Write>(
     watch.drain(&mut team, link);
     watch.close_samples(link);
     report_losses(&team, link);
-    clocks.report_changes(link);
+    for problem in clocks.changes_until(Clocks::now()) {
+        link.send(&Message::Problem(problem));
+    }
     send_final(team, link);
     Ok(match stopped {
         Stopped::AsPlanned | Stopped::Overdue => Ending::Complete,
@@ -131,5 +131,30 @@ fn send_final<W: Write>(team: Team, link: &mut Link<W>) {
             histogram: member.books.histogram(),
             worst,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: Clocks = Clocks { realtime_offset_ns: 1_000_000_000_000, boottime_offset_ns: 5_000_000_000 };
+
+    #[test]
+    fn a_set_wall_clock_is_told_and_harms_nothing() {
+        let after = Clocks { realtime_offset_ns: BEFORE.realtime_offset_ns - 3_600_000_000_000, ..BEFORE };
+        let told = BEFORE.changes_until(after);
+        assert!(
+            matches!(&told[..], [Problem { severity: Severity::Notice, text, .. }] if text.contains("-3600.000 s")),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn a_slewed_clock_is_no_news_and_a_suspend_invalidates() {
+        let slewed = Clocks { realtime_offset_ns: BEFORE.realtime_offset_ns + 5_000_000, ..BEFORE };
+        assert_eq!(BEFORE.changes_until(slewed), []);
+        let suspended = Clocks { boottime_offset_ns: BEFORE.boottime_offset_ns + 2_000_000_000, ..BEFORE };
+        assert!(matches!(&BEFORE.changes_until(suspended)[..], [Problem { severity: Severity::Invalid, .. }]));
     }
 }

@@ -154,7 +154,7 @@ fn stages<W: Write>(
     let mut team = team::Team::assemble(settings, &plan, recorder, &mut lines.link)?;
     team.announce(settings, machine, &mut lines.link);
     lines.phase(RunPhase::Settle);
-    let mut watch = watch::Watch::new(settings, &plan, loads);
+    let mut watch = watch::Watch::new(settings, loads);
     let stopped = watch.until_done(&mut team, lines);
 
     // A loaded machine may notice the end late; the measurement ended when it was due to.

@@ -1,7 +1,6 @@
 //! The main thread while the others measure: drains their books, sends what is new, listens for the host and signals.
 
 use super::Lines;
-use super::plan::Plan;
 use super::team::Team;
 use crate::kernel::{clock, scheduling};
 use crate::link::{Control, Link, read_control};
@@ -62,7 +61,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn new(settings: &RunSettings, _plan: &Plan, loads: RunningLoads) -> Self {
+    pub fn new(settings: &RunSettings, loads: RunningLoads) -> Self {
         Self {
             loads,
             interval_ns: settings.interval_ns as i64,
