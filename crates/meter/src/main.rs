@@ -1,5 +1,6 @@
 //! The meter's command line: what the host, or a person on the target, can ask of it.
 
+use meter::cyclictest;
 use meter::journal::{restore, state_directory};
 use std::process::exit;
 
@@ -8,16 +9,23 @@ const USAGE: &str = "tardy-meter: the measuring half of tardy
 usage:
   tardy-meter measure        read one line of JSON settings, send the framed stream of a run (`tardy run` does this)
   tardy-meter restore        put back what a killed run left changed on this machine
+  tardy-meter cyclictest ... measure as cyclictest does (so does a link of that name); --help lists its options
   tardy-meter load [NAME]    run a built-in load alone; without a name, list them
   tardy-meter --version
 ";
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let program = arguments.next().unwrap_or_default();
+    let arguments: Vec<String> = arguments.collect();
+    if cyclictest::is_name(&program) {
+        exit(cyclictest::run(&program, &arguments));
+    }
     let (word, rest) = arguments.split_first().map_or(("", &[][..]), |(word, rest)| (word.as_str(), rest));
     exit(match word {
         "measure" if rest.is_empty() => meter::run::measure(),
         "restore" if rest.is_empty() => restore_machine(),
+        "cyclictest" => cyclictest::run("cyclictest", rest),
         "load" => meter::load::run_child(rest),
         "--version" | "-V" => {
             println!("tardy-meter {}", env!("CARGO_PKG_VERSION"));

@@ -53,6 +53,12 @@ impl<'a> Cycles<'a> {
         }
     }
 
+    /// Keeps no account of single seconds: for clocks that may be set, whose seconds do not follow each other.
+    pub fn without_seconds(mut self) -> Self {
+        self.second_end_ns = i64::MAX;
+        self
+    }
+
     /// The next instant to wake up at, or `None` when the thread is done.
     #[inline]
     pub fn next_due_ns(&self) -> Option<i64> {

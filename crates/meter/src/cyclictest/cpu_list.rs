@@ -1,0 +1,71 @@
+//! CPU lists as numactl and cyclictest write them: `0-3,5`, `!0`, `+1-2` (counted among the allowed ones), `all`.
+
+/// The CPUs of a list, ascending. All of them are among `allowed`.
+///
+/// # Errors
+/// A sentence that says what to write instead.
+pub fn parse(text: &str, allowed: &[u32]) -> Result<Vec<u32>, String> {
+    let (inverted, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+    let (counted, rest) = rest.strip_prefix('+').map_or((false, rest), |rest| (true, rest));
+    let mut named = Vec::new();
+    for part in rest.split(',') {
+        if part == "all" {
+            named.extend_from_slice(allowed);
+            continue;
+        }
+        let wrong = || format!("{text:?} is no CPU list; write it like 0-3,5 or !0 or all");
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |digits: &str| digits.parse::<u16>().map(u32::from).map_err(|_| wrong());
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(wrong());
+        }
+        for cpu in first..=last {
+            let cpu = if counted { allowed.get(cpu as usize).copied() } else { Some(cpu) };
+            let cpu = cpu.filter(|cpu| allowed.contains(cpu));
+            named.push(cpu.ok_or_else(|| absent(part, allowed))?);
+        }
+    }
+    let chosen: Vec<u32> = allowed.iter().copied().filter(|cpu| named.contains(cpu) != inverted).collect();
+    if chosen.is_empty() {
+        Err(format!("{text:?} leaves no CPU; choose among {}", listed(allowed)))
+    } else {
+        Ok(chosen)
+    }
+}
+
+fn absent(part: &str, allowed: &[u32]) -> String {
+    format!(
+        "CPU {part} is not there or not allowed; choose among {} (offline CPUs, taskset and cpusets limit them)",
+        listed(allowed)
+    )
+}
+
+fn listed(cpus: &[u32]) -> String {
+    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read() {
+        let allowed = [0, 1, 4, 5];
+        assert_eq!(parse("5,0-1", &allowed).unwrap(), [0, 1, 5]);
+        assert_eq!(parse("!0", &allowed).unwrap(), [1, 4, 5]);
+        assert_eq!(parse("+2-3", &allowed).unwrap(), [4, 5]);
+        assert_eq!(parse("all", &allowed).unwrap(), allowed);
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_with_the_mend() {
+        let allowed = [0, 1];
+        assert!(parse("x", &allowed).unwrap_err().contains("0-3,5"));
+        assert!(parse("", &allowed).is_err());
+        assert!(parse("1-0", &allowed).is_err());
+        assert!(parse("0,7", &allowed).unwrap_err().contains("choose among 0,1"));
+        assert!(parse("0-4294967295", &allowed).is_err());
+        assert!(parse("!all", &allowed).unwrap_err().contains("leaves no CPU"));
+    }
+}

@@ -1,0 +1,31 @@
+//! `--deepest-idle-state`: forbids deeper idle states of the measured CPUs for the run, journalled.
+
+use super::refusal::Refusal;
+use crate::journal::Journal;
+use std::path::Path;
+
+/// Forbids every state of the CPUs deeper than `deepest`; -1 forbids all.
+///
+/// # Errors
+/// No idle states, or no right to change them.
+pub fn limit(cpus: &[u32], deepest: i32, journal: &mut Journal) -> Result<(), Refusal> {
+    for cpu in cpus {
+        let directory = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+        if !Path::new(&directory).is_dir() {
+            return Err(Refusal::unable(format!(
+                "CPU {cpu} has no idle states to forbid ({directory} is missing: a virtual machine, idle=poll or no \
+                 CONFIG_CPU_IDLE); leave out --deepest-idle-state"
+            )));
+        }
+        for state in (deepest + 1).max(0).. {
+            let path = format!("{directory}/state{state}/disable");
+            if !Path::new(&path).exists() {
+                break;
+            }
+            journal
+                .change_setting(Path::new(&path), "1")
+                .map_err(|error| Refusal::unable(format!("{error}; run as root")))?;
+        }
+    }
+    Ok(())
+}

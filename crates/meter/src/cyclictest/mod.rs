@@ -1,0 +1,36 @@
+//! The front that rt-tests' cyclictest has: its options, its output, without its silent errors.
+//!
+//! [`options`] is the one table of options; [`request`] what a command line asks for; [`plan`] what that means here;
+//! [`thread`] measures with the cycles and books of [`crate::measure`]; [`watch`] prints meanwhile; [`run`] is the whole.
+
+mod cpu_list;
+mod date;
+mod figures;
+mod getopt;
+mod help;
+mod histogram_text;
+mod idle_state;
+mod json;
+pub mod options;
+mod output_file;
+mod plan;
+mod refusal;
+mod request;
+mod run;
+#[cfg(test)]
+mod sample_figures;
+mod smi;
+mod status_fifo;
+mod status_file;
+mod tally;
+mod text;
+mod thread;
+mod tracing;
+mod watch;
+
+pub use run::run;
+
+/// Whether a program that is called so shall behave as cyclictest.
+pub fn is_name(program: &str) -> bool {
+    program.rsplit('/').next() == Some("cyclictest")
+}

@@ -1,0 +1,96 @@
+//! A result file that is either whole or not there: written beside its place, then moved into it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that is not in its place yet.
+#[derive(Debug)]
+pub struct OutputFile {
+    place: PathBuf,
+    beside: PathBuf,
+    file: File,
+    direct: bool,
+}
+
+impl OutputFile {
+    /// Makes the file beside its place, so that a place that cannot be written is known before anything is measured.
+    ///
+    /// # Errors
+    /// A sentence that names the place and the mend.
+    pub fn prepare(place: &str) -> Result<Self, String> {
+        let place = PathBuf::from(place);
+        let fail = |error: io::Error| {
+            format!(
+                "{} cannot be written: {error}; name a file in a directory that exists and may be written",
+                place.display()
+            )
+        };
+        // A device or a pipe cannot be replaced, only written to.
+        let kind = fs::metadata(&place).ok();
+        if kind.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(fail(io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        let direct = kind.is_some_and(|kind| !kind.is_file());
+        let beside = if direct { place.clone() } else { beside(&place) };
+        let file = OpenOptions::new().write(true).create(!direct).truncate(!direct).open(&beside).map_err(fail)?;
+        Ok(Self { place, beside, file, direct })
+    }
+
+    /// Writes the whole content and moves the file into its place.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn finish(mut self, content: &[u8]) -> Result<(), String> {
+        let written = self
+            .file
+            .write_all(content)
+            .and_then(|()| if self.direct { Ok(()) } else { fs::rename(&self.beside, &self.place) });
+        let answer = written.map_err(|error| {
+            format!("{} could not be written: {error}; free some space and measure again", self.place.display())
+        });
+        if answer.is_ok() {
+            self.direct = true;
+        }
+        answer
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        if !self.direct {
+            let _ = fs::remove_file(&self.beside);
+        }
+    }
+}
+
+fn beside(place: &Path) -> PathBuf {
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    place.with_file_name(format!(".{name}.{}.part", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("result.json");
+        fs::write(&place, "old").unwrap();
+        drop(OutputFile::prepare(place.to_str().unwrap()).unwrap());
+        assert_eq!(fs::read_to_string(&place).unwrap(), "old");
+        OutputFile::prepare(place.to_str().unwrap()).unwrap().finish(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&place).unwrap(), "new");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_known_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(OutputFile::prepare("/nonexistent/x").unwrap_err().contains("/nonexistent/x"));
+        assert!(OutputFile::prepare(directory.path().to_str().unwrap()).is_err());
+        OutputFile::prepare("/dev/null").unwrap().finish(b"x").unwrap();
+        assert!(Path::new("/dev/null").exists());
+    }
+}

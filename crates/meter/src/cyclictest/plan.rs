@@ -1,0 +1,100 @@
+//! What the request means on this machine: how many threads, where, how often, how urgent.
+
+use super::cpu_list;
+use super::refusal::Refusal;
+use super::request::{Affinity, Mode, PolicyName, Request, Threads};
+use super::thread::Job;
+use rustix::thread::ClockId;
+
+const THREADS_MAX: u32 = 10_000;
+
+/// The threads, in order. `allowed` are the CPUs this process may use; `traced` whether a recorder needs to know them.
+///
+/// # Errors
+/// CPUs that are not there, priorities and intervals that run out.
+pub fn jobs(request: &Request, allowed: &[u32], traced: bool) -> Result<Vec<Job>, Refusal> {
+    let chosen = match &request.affinity {
+        Affinity::List(text) => cpu_list::parse(text, allowed).map_err(|why| Refusal::usage(format!("-a: {why}")))?,
+        _ => allowed.to_vec(),
+    };
+    let count = match request.threads {
+        Threads::OnePerCpu => (chosen.len() as u32).min(THREADS_MAX),
+        Threads::Count(count) => count,
+    };
+    let mut priority = request.priority;
+    if priority == 0 && matches!(request.policy, PolicyName::Fifo | PolicyName::Rr) {
+        priority = i64::from(count) + 1;
+    }
+    let lowest = if request.priospread { priority - i64::from(count) + 1 } else { priority };
+    if priority > 99 || (priority > 0 && lowest < 1) {
+        return Err(Refusal::usage(format!(
+            "{count} threads need priorities from {priority} to {lowest}, which do not all exist; choose -p from {count} to 99"
+        )));
+    }
+    let job = |thread: u32| Job {
+        thread,
+        cpu: (request.affinity != Affinity::Free).then(|| chosen[thread as usize % chosen.len()]),
+        interval_us: request.interval_us + request.distance_us * i64::from(thread),
+        policy: request.policy,
+        priority: if request.priospread { priority - i64::from(thread) } else { priority } as u8,
+        mode: request.mode,
+        clock: if request.realtime_clock && request.mode != Mode::System {
+            ClockId::Realtime
+        } else {
+            ClockId::Monotonic
+        },
+        smi: request.smi,
+        break_over: request.breaktrace,
+        traced,
+    };
+    Ok((0..count).map(job).collect())
+}
+
+/// The smallest latency in ns that is over a limit in the unit of the output.
+pub fn over_ns(limit: i64, nanoseconds: bool) -> i64 {
+    if nanoseconds { limit + 1 } else { (limit + 1) * 1000 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(change: impl FnOnce(&mut Request)) -> Result<Vec<Job>, Refusal> {
+        let mut request = Request::default();
+        change(&mut request);
+        jobs(&request, &[0, 2, 3], false)
+    }
+
+    #[test]
+    fn threads_are_pinned_only_when_asked() {
+        let free = of(|request| request.threads = Threads::OnePerCpu).unwrap();
+        assert_eq!(free.iter().map(|job| job.cpu).collect::<Vec<_>>(), [None, None, None]);
+        let pinned = of(|request| {
+            request.threads = Threads::Count(4);
+            request.affinity = Affinity::Each;
+        })
+        .unwrap();
+        assert_eq!(pinned.iter().map(|job| job.cpu.unwrap()).collect::<Vec<_>>(), [0, 2, 3, 0]);
+        assert_eq!(pinned.iter().map(|job| job.interval_us).collect::<Vec<_>>(), [1000, 1500, 2000, 2500]);
+        assert!(of(|request| request.affinity = Affinity::List("1".into())).unwrap_err().text.contains("0,2,3"));
+    }
+
+    #[test]
+    fn priorities_spread_downwards_and_stay_real() {
+        let spread = |priority| {
+            of(|request| {
+                request.threads = Threads::Count(3);
+                (request.policy, request.priority, request.priospread) = (PolicyName::Fifo, priority, true);
+            })
+        };
+        assert_eq!(spread(80).unwrap().iter().map(|job| job.priority).collect::<Vec<_>>(), [80, 79, 78]);
+        assert!(spread(2).unwrap_err().text.contains("from 3 to 99"));
+        let default = of(|request| request.policy = PolicyName::Rr).unwrap();
+        assert_eq!(default[0].priority, 2);
+    }
+
+    #[test]
+    fn over_means_over_in_whole_units() {
+        assert_eq!((over_ns(100, false), over_ns(100, true)), (101_000, 101));
+    }
+}

@@ -1,0 +1,64 @@
+//! The counter of system management interrupts of one Intel CPU, read through /dev/cpu/N/msr.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// MSR_SMI_COUNT, Intel SDM volume 4.
+const SMI_COUNT: u64 = 0x34;
+
+/// The counter of one CPU.
+#[derive(Debug)]
+pub struct SmiCounter {
+    register: File,
+    last: u32,
+}
+
+impl SmiCounter {
+    /// # Errors
+    /// A part of a sentence that names the mend.
+    pub fn open(cpu: u32) -> Result<Self, String> {
+        let path = format!("/dev/cpu/{cpu}/msr");
+        let register =
+            File::open(&path).map_err(|error| format!("cannot count SMIs, {path}: {error}; as root: modprobe msr"))?;
+        let mut counter = Self { register, last: 0 };
+        counter.last = counter.read().ok_or_else(|| format!("cannot count SMIs, {path} has no such counter"))?;
+        Ok(counter)
+    }
+
+    fn read(&self) -> Option<u32> {
+        let mut value = [0; 8];
+        self.register.read_exact_at(&mut value, SMI_COUNT).ok()?;
+        Some(u64::from_ne_bytes(value) as u32)
+    }
+
+    /// Interrupts since it was last asked: one system call.
+    #[inline]
+    pub fn new_ones(&mut self) -> u64 {
+        let now = self.read().unwrap_or(self.last);
+        u64::from(now.wrapping_sub(std::mem::replace(&mut self.last, now)))
+    }
+}
+
+/// Whether this kind of processor has the counter, judged by the text of /proc/cpuinfo.
+pub fn supported(cpuinfo: &str) -> bool {
+    let value = |key: &str| {
+        cpuinfo.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            (name.trim() == key).then(|| value.trim())
+        })
+    };
+    cfg!(target_arch = "x86_64") && value("vendor_id") == Some("GenuineIntel") && value("cpu family") == Some("6")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn only_one_family_counts() {
+        assert!(supported("processor : 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\n"));
+        assert!(!supported("vendor_id\t: AuthenticAMD\ncpu family\t: 25\n"));
+        assert!(!supported(""));
+    }
+}

@@ -1,0 +1,43 @@
+//! The file in /dev/shm that SIGUSR2 fills and get_cyclictest_snapshot(8) reads.
+
+use super::output_file::OutputFile;
+use std::path::Path;
+
+const DIRECTORY: &str = "/dev/shm";
+const PREFIX: &str = "cyclictest";
+
+/// The file, as long as the value lives. A machine without /dev/shm does without.
+#[derive(Debug)]
+pub struct StatusFile {
+    path: String,
+}
+
+impl StatusFile {
+    /// Makes it, empty.
+    pub fn make() -> Self {
+        let path = format!("{DIRECTORY}/{PREFIX}{}", std::process::id());
+        let _ = std::fs::write(&path, "");
+        Self { path }
+    }
+
+    /// Replaces its content.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn fill(&self, text: &str) -> Result<(), String> {
+        OutputFile::prepare(&self.path)?.finish(text.as_bytes())
+    }
+}
+
+impl Drop for StatusFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Processes that have such a file and live: further cyclictests, this one's or that of rt-tests.
+pub fn others() -> Vec<u32> {
+    let names = std::fs::read_dir(DIRECTORY).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let pids = names.filter_map(|name| name.to_str()?.strip_prefix(PREFIX)?.parse::<u32>().ok());
+    pids.filter(|pid| *pid != std::process::id() && Path::new(&format!("/proc/{pid}")).exists()).collect()
+}

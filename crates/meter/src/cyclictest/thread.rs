@@ -1,0 +1,252 @@
+//! One measuring thread of cyclictest: set up, then nothing but cycles.
+
+use super::request::{Mode, PolicyName};
+use super::smi::SmiCounter;
+use super::tally::Tally;
+use crate::kernel::{clock, memory, scheduling};
+use crate::measure::books::Books;
+use crate::measure::cycle::{Cycles, Schedule};
+use crate::measure::thread::MARKER;
+use crate::source::posix_timer::PosixTimer;
+use crate::source::{clock_sleep, relative_sleep};
+use archive::settings::Policy;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::thread::ClockId;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+const STACK_BYTES: usize = 128 << 10;
+
+/// What one thread shall be and do.
+#[derive(Debug, Clone)]
+pub struct Job {
+    pub thread: u32,
+    pub cpu: Option<u32>,
+    pub interval_us: i64,
+    pub policy: PolicyName,
+    pub priority: u8,
+    pub mode: Mode,
+    pub clock: ClockId,
+    pub smi: bool,
+    /// A value over this ends the test.
+    pub break_over: Option<i64>,
+    pub traced: bool,
+}
+
+/// Where the thread counts.
+#[derive(Debug, Clone)]
+pub struct Pages {
+    pub books: Arc<Books>,
+    pub tally: Arc<Tally>,
+}
+
+/// What all threads share.
+#[derive(Debug)]
+pub struct Shared {
+    /// Set by whoever ends the test.
+    pub stop: AtomicBool,
+    /// Becomes readable when a thread ends.
+    pub ended: OwnedFd,
+    pub schedules: Arc<OnceLock<Vec<Schedule>>>,
+    /// Thread number + 1 of the one that broke the limit, and its value.
+    pub broke_by: AtomicI64,
+    pub broke_value: AtomicI64,
+    /// Marker and switch of a trace that the user has set up.
+    pub tracemark: Option<(File, File)>,
+}
+
+impl Shared {
+    /// # Errors
+    /// Those of eventfd(2).
+    pub fn new(tracemark: Option<(File, File)>) -> std::io::Result<Self> {
+        Ok(Self {
+            stop: AtomicBool::new(false),
+            ended: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            schedules: Arc::default(),
+            broke_by: AtomicI64::new(0),
+            broke_value: AtomicI64::new(0),
+            tracemark,
+        })
+    }
+
+    fn broken(&self, job: &Job, value: i64) {
+        if self.broke_by.compare_exchange(0, i64::from(job.thread) + 1, Relaxed, Relaxed).is_err() {
+            return;
+        }
+        self.broke_value.store(value, Relaxed);
+        if let Some((marker, switch)) = &self.tracemark {
+            // The test is over: there is time to format and to write.
+            let limit = job.break_over.unwrap_or(0);
+            let _ = (&*marker).write_all(format!("hit latency threshold ({value} > {limit})").as_bytes());
+            let _ = (&*switch).write_all(b"0");
+        }
+    }
+}
+
+/// What a thread really runs with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    pub tid: i32,
+    pub cpus: Vec<u32>,
+    pub policy: Policy,
+    pub priority: u8,
+    pub timer_slack_ns: u64,
+}
+
+/// Number of the thread and its standing, or why it cannot measure.
+pub type Readiness = (u32, Result<Standing, String>);
+
+/// Rings when the thread ends, however it ends.
+struct Bell<'a>(&'a Shared);
+
+impl Drop for Bell<'_> {
+    fn drop(&mut self) {
+        self.0.stop.store(true, Relaxed);
+        let _ = rustix::io::write(&self.0.ended, &1u64.to_ne_bytes());
+    }
+}
+
+/// Starts the thread. It reports on `ready`, waits for its schedule and measures until it is done, or all shall stop;
+/// then it answers why it could not go on, if so.
+///
+/// # Errors
+/// When the system has no thread left.
+pub fn spawn(
+    job: Job,
+    pages: Pages,
+    shared: Arc<Shared>,
+    marker: Option<File>,
+    ready: Sender<Readiness>,
+) -> std::io::Result<JoinHandle<Result<(), String>>> {
+    let mut builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+    if job.traced {
+        // The recorder knows measuring threads by this beginning; otherwise they are named as the process is.
+        builder = builder.name(format!("tardy-cpu{}", job.cpu.unwrap_or(job.thread)));
+    }
+    builder.spawn(move || {
+        let _bell = Bell(&shared);
+        let mut equipment = match set_up(&job) {
+            Ok((equipment, standing)) => {
+                let _ = ready.send((job.thread, Ok(standing)));
+                equipment
+            }
+            Err(why) => {
+                let _ = ready.send((job.thread, Err(why)));
+                return Ok(());
+            }
+        };
+        drop(ready);
+        let schedule = shared.schedules.wait()[job.thread as usize];
+        measure(&job, &pages, &shared, marker, &mut equipment, schedule)
+    })
+}
+
+/// What a thread holds while it measures.
+struct Equipment {
+    timer: Option<PosixTimer>,
+    smi: Option<SmiCounter>,
+}
+
+fn set_up(job: &Job) -> Result<(Equipment, Standing), String> {
+    if let Some(cpu) = job.cpu {
+        scheduling::bind(&[cpu]).map_err(|error| format!("could not be pinned to CPU {cpu}: {error}"))?;
+    }
+    let timer = match job.mode {
+        Mode::PosixTimer => Some(PosixTimer::new(job.clock).map_err(|error| format!("got no POSIX timer: {error}"))?),
+        _ => None,
+    };
+    let set = match job.policy {
+        PolicyName::Fifo => scheduling::set_policy(Policy::Fifo, job.priority, 0),
+        PolicyName::Rr => scheduling::set_policy(Policy::Rr, job.priority, 0),
+        PolicyName::Batch => scheduling::set_background(libc::SCHED_BATCH),
+        PolicyName::Idle => scheduling::set_background(libc::SCHED_IDLE),
+        // Left as it is inherited: `nice` and `chrt` before the command keep their meaning.
+        PolicyName::Other => Ok(()),
+    };
+    set.map_err(|error| format!("could not get its priority {}: {error}", job.priority))?;
+    let smi = match (job.smi, job.cpu) {
+        (true, Some(cpu)) => Some(SmiCounter::open(cpu)?),
+        _ => None,
+    };
+    memory::prefault_stack();
+    let standing = standing().map_err(|error| format!("could not read its settings back: {error}"))?;
+    Ok((Equipment { timer, smi }, standing))
+}
+
+fn standing() -> std::io::Result<Standing> {
+    let (policy, priority) = scheduling::policy_of(0)?;
+    Ok(Standing {
+        tid: scheduling::thread_id(),
+        cpus: scheduling::allowed_cpus(0)?,
+        policy,
+        priority,
+        timer_slack_ns: scheduling::timer_slack_ns(),
+    })
+}
+
+fn measure(
+    job: &Job,
+    pages: &Pages,
+    shared: &Shared,
+    mut marker: Option<File>,
+    equipment: &mut Equipment,
+    schedule: Schedule,
+) -> Result<(), String> {
+    let interval_ns = schedule.interval_ns;
+    let failed = |error: std::io::Error| format!("could not go on sleeping: {error}");
+    if let Some(timer) = &equipment.timer {
+        timer.start(schedule.first_due_ns, interval_ns).map_err(failed)?;
+    }
+    let mut cycles = Cycles::new(schedule, &pages.books, job.cpu.unwrap_or(0), 0).without_seconds();
+    let mut cycle = 0;
+    if let Some(smi) = &mut equipment.smi {
+        smi.new_ones();
+    }
+    while let Some(due_ns) = cycles.next_due_ns() {
+        if job.cpu.is_none() {
+            cycles.moved_to(rustix::thread::sched_getcpu() as u32);
+        }
+        let (seen_ns, wanted) = match job.mode {
+            Mode::Absolute => {
+                let seen_ns = clock_sleep::wake_at(job.clock, due_ns).map_err(|error| failed(error.into()))?;
+                (seen_ns, cycles.seen(seen_ns))
+            }
+            Mode::Relative | Mode::System => {
+                let (due_ns, seen_ns) =
+                    relative_sleep::wake_after(job.clock, interval_ns).map_err(|error| failed(error.into()))?;
+                (seen_ns, cycles.seen_unscheduled(due_ns, seen_ns))
+            }
+            Mode::PosixTimer => {
+                let timer = equipment.timer.as_ref().ok_or("lost its timer")?;
+                let expiry = timer.wake().map_err(failed)?;
+                (expiry.seen_ns, cycles.seen_with_overrun(expiry.seen_ns, expiry.overrun))
+            }
+        };
+        let smi = equipment.smi.as_mut().map_or(0, SmiCounter::new_ones);
+        let value = pages.tally.count(cycle, seen_ns, pages.books.latency_ns_last(), smi);
+        cycle += 1;
+        if wanted && let Some(marker) = &mut marker {
+            // A marker that cannot be written costs the snapshot, which its absence shows.
+            let _ = marker.write(MARKER);
+        }
+        if job.break_over.is_some_and(|limit| value > limit) {
+            shared.broken(job, value);
+            break;
+        }
+        if shared.stop.load(Relaxed) {
+            break;
+        }
+    }
+    drop(cycles.finish());
+    Ok(())
+}
+
+/// The instant at which the first of several threads may begin, a little ahead of now.
+pub fn soon_ns(clock: ClockId) -> i64 {
+    clock::now_ns(clock) + 2_000_000
+}

@@ -1,0 +1,293 @@
+//! The trace behind `--snapshot` and `--breaktrace`: armed before the first sample, kept in numbered files.
+
+use super::output_file::OutputFile;
+use super::refusal::Refusal;
+use super::request::Request;
+use crate::journal::Journal;
+use crate::measure::cycle::Schedule;
+use crate::trace::assemble::Assembler;
+use crate::trace::capture::{self, CaptureCounters, CaptureJob, Captured, Watched, bytes_of, received};
+use crate::trace::mount;
+use crate::trace::recorder::{self, Armed, INSTANCE_PREFIX, failed};
+use archive::settings::{SnapshotMode, TraceSettings};
+use archive::spike::{Spike, SpikeReason};
+use ftrace::tracefs::Tracefs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+/// A trace that lies in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptTrace {
+    pub file: String,
+    /// Kept for `--snapshot`; otherwise for `--breaktrace`.
+    pub snapshot: bool,
+    pub tid: i32,
+    pub cycle: u64,
+    pub latency_ns: i64,
+    number: u32,
+}
+
+/// Whether the command line asks for a trace, and whether it can do without.
+pub fn wanted(request: &Request) -> Option<bool> {
+    let required = request.snapshot.is_some() || request.tracer.is_some();
+    let helpful = request.breaktrace.is_some() && !request.tracemark;
+    (required || helpful).then_some(required)
+}
+
+/// Makes and arms a recorder. What is made is in the journal.
+///
+/// # Errors
+/// What the kernel or the machine lacks, with the mend.
+pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result<Armed, Refusal> {
+    if request.realtime_clock {
+        return Err(Refusal::usage("traces are kept on CLOCK_MONOTONIC; leave out -c 1"));
+    }
+    let probe = Path::new(&request.snapshot_dir).join(file_name(true, 1));
+    OutputFile::prepare(&probe.to_string_lossy()).map_err(|why| Refusal::unable(format!("{why} (--snapshot-dir)")))?;
+    let tracefs = mount::find_or_mount().map_err(|error| {
+        Refusal::unable(format!("no tracing: {}; run as root on a kernel with CONFIG_FTRACE", failed(error)))
+    })?;
+    if let Some(other) = tracefs.foreign_tracing(INSTANCE_PREFIX).first() {
+        let place = other.instance.as_deref().unwrap_or("the top-level buffer");
+        return Err(Refusal::unable(format!(
+            "another tool is tracing: {} in {place}; stop it (trace-cmd reset), or use it with -b and --tracemark",
+            other.what
+        )));
+    }
+    let able = tracefs.capabilities();
+    if let Some(tracer) = &request.tracer {
+        tracer_is_there(tracer, &able.tracers)?;
+    }
+    let settings = settings();
+    let armed = recorder::choose_mode(SnapshotMode::Auto, &able)
+        .and_then(|mode| recorder::arm(&tracefs, mode, &settings, cpu_count, journal))
+        .map_err(|why| Refusal::unable(format!("no tracing: {why}")))?;
+    if let Some(tracer) = request.tracer.as_deref().filter(|tracer| *tracer != "nop") {
+        choose_tracer(&tracefs, tracer)?;
+    }
+    Ok(armed)
+}
+
+fn settings() -> TraceSettings {
+    TraceSettings { snapshots_max: 10_000, budget_bytes: u64::MAX, controls: 0, ..TraceSettings::default() }
+}
+
+/// The option of the kernel configuration that a tracer needs.
+fn config_of(tracer: &str) -> Option<&'static str> {
+    Some(match tracer {
+        "function" => "CONFIG_FUNCTION_TRACER",
+        "function_graph" => "CONFIG_FUNCTION_GRAPH_TRACER",
+        "irqsoff" => "CONFIG_IRQSOFF_TRACER",
+        "preemptoff" => "CONFIG_PREEMPT_TRACER",
+        "preemptirqsoff" => "CONFIG_IRQSOFF_TRACER and CONFIG_PREEMPT_TRACER",
+        "wakeup" | "wakeup_rt" | "wakeup_dl" => "CONFIG_SCHED_TRACER",
+        "hwlat" => "CONFIG_HWLAT_TRACER",
+        "osnoise" => "CONFIG_OSNOISE_TRACER",
+        "timerlat" => "CONFIG_TIMERLAT_TRACER",
+        "blk" => "CONFIG_BLK_DEV_IO_TRACE",
+        "mmiotrace" => "CONFIG_MMIOTRACE",
+        _ => return None,
+    })
+}
+
+fn tracer_is_there(tracer: &str, tracers: &[String]) -> Result<(), Refusal> {
+    if tracers.iter().any(|there| there == tracer) {
+        return Ok(());
+    }
+    Err(match config_of(tracer) {
+        Some(config) => Refusal::unable(format!(
+            "this kernel has no tracer {tracer}: {config} is not set; leave the tracer out, the events are traced anyway"
+        )),
+        None => Refusal::usage(format!("there is no tracer {tracer:?}; this kernel has {}", tracers.join(", "))),
+    })
+}
+
+/// Sets the tracer in every instance of this process that records.
+fn choose_tracer(tracefs: &Tracefs, tracer: &str) -> Result<(), Refusal> {
+    let own = format!("{INSTANCE_PREFIX}{}-", std::process::id());
+    for name in tracefs.instances() {
+        if name.strip_prefix(&own).is_some_and(|suffix| suffix != "bell") {
+            let set = tracefs.open_instance(&name).and_then(|instance| instance.set_tracer(tracer));
+            set.map_err(|error| {
+                Refusal::unable(format!("{}; leave the tracer out, the events are traced anyway", failed(error)))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn file_name(snapshot: bool, number: u32) -> String {
+    let pid = std::process::id();
+    if snapshot { format!("snapshot-{pid}-{number}.dat") } else { format!("breaktrace-{pid}.dat") }
+}
+
+/// A recorder at work.
+pub struct Tracing {
+    assembler: Assembler,
+    captured: Receiver<Captured>,
+    counters: Arc<CaptureCounters>,
+    stop: Arc<AtomicBool>,
+    handle: Option<JoinHandle<()>>,
+    directory: String,
+    snapshots: u32,
+    largest_ns: i64,
+    kept: Vec<KeptTrace>,
+    /// What went wrong with single traces.
+    pub complaints: Vec<String>,
+}
+
+impl Tracing {
+    /// Starts recording and the thread that waits for spikes.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn start(
+        armed: Armed,
+        request: &Request,
+        watched: Vec<Watched>,
+        cpus: Vec<u32>,
+        schedule: Arc<OnceLock<Vec<Schedule>>>,
+    ) -> Result<Self, String> {
+        let instance = armed.recorder.instance().clone();
+        let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
+        let metadata = instance.metadata(&pairs).map_err(failed)?;
+        let layout = instance.page_layout().map_err(failed)?;
+        let assembler = Assembler::new(metadata, layout, instance.root().to_owned());
+        let (output, captured) = channel();
+        let (ready, answer) = channel();
+        let counters = Arc::new(CaptureCounters::default());
+        let stop = Arc::new(AtomicBool::new(false));
+        let job = CaptureJob {
+            recorder: armed.recorder,
+            settings: settings(),
+            buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
+            watched,
+            cpus,
+            layout,
+            bytes_without_pages: assembler.bytes_without_pages(),
+            counters: counters.clone(),
+            stop: stop.clone(),
+            schedule,
+            output,
+        };
+        let handle = Some(capture::spawn(job, ready).map_err(|error| error.to_string())?);
+        answer.recv().map_err(|_| "the recorder died".to_owned())??;
+        Ok(Self {
+            assembler,
+            captured,
+            counters,
+            stop,
+            handle,
+            directory: request.snapshot_dir.clone(),
+            snapshots: 0,
+            largest_ns: i64::MIN,
+            kept: Vec::new(),
+            complaints: Vec::new(),
+        })
+    }
+
+    /// Writes what was captured since the last call.
+    pub fn keep_captured(&mut self) {
+        let captured: Vec<Captured> = received(&self.captured).collect();
+        for captured in captured {
+            match captured {
+                Captured::Spike { spike, parts } if spike.snapshot.is_some() => {
+                    // Each thread announces its own maxima; only those of the whole test get a file.
+                    if spike.reason == SpikeReason::OverLimit || spike.sample.latency_ns > self.largest_ns {
+                        let trace = self.assembler.trace_dat(&parts);
+                        self.write(&spike, &trace);
+                    }
+                    self.counters.waiting_bytes.fetch_sub(bytes_of(&parts), Relaxed);
+                }
+                Captured::Spike { spike, .. } => {
+                    let why = spike.snapshot_missing.unwrap_or_default();
+                    self.complaints.push(format!("a trace is missing: {why}"));
+                }
+                Captured::Broken { why } => self.complaints.push(why),
+                Captured::Dropped { number } => {
+                    if let Some(at) = self.kept.iter().position(|kept| kept.number == number) {
+                        let _ = std::fs::remove_file(self.kept.remove(at).file);
+                    }
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, spike: &Spike, trace: &[u8]) {
+        let snapshot = spike.reason != SpikeReason::OverLimit;
+        self.snapshots += u32::from(snapshot);
+        self.largest_ns = self.largest_ns.max(spike.sample.latency_ns);
+        let file = Path::new(&self.directory).join(file_name(snapshot, self.snapshots)).to_string_lossy().into_owned();
+        match OutputFile::prepare(&file).and_then(|output| output.finish(trace)) {
+            Ok(()) => self.kept.push(KeptTrace {
+                file,
+                snapshot,
+                tid: spike.tid,
+                cycle: spike.sample.cycle,
+                latency_ns: spike.sample.latency_ns,
+                number: spike.number,
+            }),
+            Err(why) => self.complaints.push(why),
+        }
+    }
+
+    /// Ends the recording; answers the traces that were kept, in the order they were taken.
+    pub fn finish(mut self) -> (Vec<KeptTrace>, Vec<String>) {
+        self.stop.store(true, Relaxed);
+        if self.handle.take().is_some_and(|handle| handle.join().is_err()) {
+            self.complaints.push("the capturing thread died; later traces are missing".into());
+        }
+        self.keep_captured();
+        (self.kept, self.complaints)
+    }
+}
+
+/// The lines at the end that tell of snapshots.
+pub fn snapshot_lines(out: &mut String, traces: &[KeptTrace], nanoseconds: bool) {
+    use std::fmt::Write;
+    let snapshots: Vec<&KeptTrace> = traces.iter().filter(|trace| trace.snapshot).collect();
+    let _ = writeln!(out, "# Snapshot taking time: {}", snapshots.len());
+    if let Some(last) = snapshots.last() {
+        let value = super::tally::in_unit(last.latency_ns, nanoseconds);
+        let _ = write!(out, "# Snapshot thread: {}\n# Snapshot value: {value}\n", last.tid);
+    }
+    for trace in snapshots {
+        let value = super::tally::in_unit(trace.latency_ns, nanoseconds);
+        let _ =
+            writeln!(out, "# Snapshot file: {} thread {} cycle {} value {value}", trace.file, trace.tid, trace.cycle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_tracer_is_named_with_its_option() {
+        let there = ["nop".to_owned(), "function".to_owned()];
+        assert!(tracer_is_there("function", &there).is_ok());
+        let missing = tracer_is_there("wakeup_rt", &there).unwrap_err();
+        assert!(missing.text.contains("CONFIG_SCHED_TRACER") && missing.exit_status == 3, "{missing:?}");
+        let unknown = tracer_is_there("magic", &there).unwrap_err();
+        assert!(unknown.text.contains("nop, function") && unknown.exit_status == 2, "{unknown:?}");
+    }
+
+    #[test]
+    fn snapshots_are_listed_with_the_last_one_first() {
+        let trace = |number, latency_ns| KeptTrace {
+            file: format!("s{number}"),
+            snapshot: true,
+            tid: 7,
+            cycle: 3,
+            latency_ns,
+            number,
+        };
+        let mut out = String::new();
+        snapshot_lines(&mut out, &[trace(1, 5_100), trace(2, 9_900)], false);
+        assert!(out.starts_with("# Snapshot taking time: 2\n# Snapshot thread: 7\n# Snapshot value: 9\n"), "{out}");
+        assert!(out.ends_with("# Snapshot file: s2 thread 7 cycle 3 value 9\n"), "{out}");
+    }
+}

@@ -1,0 +1,218 @@
+//! The printing thread while the others measure: the live screen, the stream of samples, signals and readers.
+
+use super::figures::{Line, Member};
+use super::request::Request;
+use super::status_fifo::StatusFifo;
+use super::status_file::StatusFile;
+use super::text;
+use super::thread::Shared;
+use super::tracing::Tracing;
+use crate::kernel::{clock, signals};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::Relaxed;
+
+const LIVE_NS: i64 = 10_000_000;
+const TRACE_NS: i64 = 50_000_000;
+const FIFO_NS: i64 = 500_000_000;
+const LOAD_AVERAGE_NS: i64 = 1_000_000_000;
+
+/// How the measurement ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Over,
+    Signalled,
+    /// Nobody reads standard output any more.
+    Unread,
+}
+
+/// Everything the printing thread looks after.
+pub struct Watch<'a> {
+    pub request: &'a Request,
+    pub members: &'a [Member],
+    pub shared: &'a Shared,
+    pub signals: &'a OwnedFd,
+    pub fifo: Option<StatusFifo>,
+    pub status_file: StatusFile,
+    pub tracing: Option<&'a mut Tracing>,
+    pub state: ScreenState,
+}
+
+/// What was printed last.
+#[derive(Debug, Default)]
+pub struct ScreenState {
+    frames: u64,
+    cycles: u64,
+    max: i64,
+    load_average: String,
+    load_average_due_ns: i64,
+    fifo_due_ns: i64,
+    /// Largest sample and number of samples since the last line of `-o`, by thread.
+    reduced: Vec<Option<(super::tally::Streamed, u64)>>,
+}
+
+impl Watch<'_> {
+    fn live(&self) -> bool {
+        !self.request.quiet && !self.request.verbose
+    }
+
+    /// Watches until the test is over; all threads have been told to stop then.
+    pub fn until_done(&mut self) -> Ended {
+        loop {
+            self.wait();
+            let mut signalled = false;
+            while let Some(signal) = signals::taken(self.signals) {
+                match signal {
+                    libc::SIGUSR1 => eprint!("{}", self.status()),
+                    libc::SIGUSR2 => {
+                        if let Err(why) = self.status_file.fill(&self.status()) {
+                            eprintln!("WARN: {why}");
+                        }
+                    }
+                    _ => signalled = true,
+                }
+            }
+            let mut out = String::new();
+            let over = self.shared.stop.load(Relaxed);
+            self.stream(&mut out);
+            if !over && !signalled {
+                self.frame(&mut out, false);
+            }
+            let unread = print(&out).is_err();
+            self.look_after_others();
+            if over || signalled || unread {
+                self.shared.stop.store(true, Relaxed);
+                return match (signalled, unread) {
+                    (_, true) => Ended::Unread,
+                    (true, _) => Ended::Signalled,
+                    _ => Ended::Over,
+                };
+            }
+        }
+    }
+
+    fn wait(&self) {
+        let mut timeout_ns = i64::MAX;
+        if !self.request.quiet || self.request.verbose {
+            timeout_ns = LIVE_NS;
+        } else if self.tracing.is_some() {
+            timeout_ns = TRACE_NS;
+        } else if self.fifo.is_some() {
+            timeout_ns = FIFO_NS;
+        }
+        // The first frame comes at once.
+        if self.live() && self.state.frames == 0 {
+            timeout_ns = 0;
+        }
+        let mut watched = [PollFd::new(self.signals, PollFlags::IN), PollFd::new(&self.shared.ended, PollFlags::IN)];
+        let time = Timespec { tv_sec: timeout_ns / 1_000_000_000, tv_nsec: timeout_ns % 1_000_000_000 };
+        let _ = poll(&mut watched, (timeout_ns != i64::MAX).then_some(&time));
+    }
+
+    fn look_after_others(&mut self) {
+        if let Some(tracing) = &mut self.tracing {
+            tracing.keep_captured();
+        }
+        if let Some(fifo) = &self.fifo
+            && clock::monotonic_ns() >= self.state.fifo_due_ns
+        {
+            self.state.fifo_due_ns = clock::monotonic_ns() + FIFO_NS;
+            fifo.serve(|| self.lines_text());
+        }
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        self.members.iter().map(|member| Line::of(member, self.request.nanoseconds)).collect()
+    }
+
+    fn lines_text(&self) -> String {
+        let mut out = String::new();
+        for line in self.lines() {
+            text::thread_line(&mut out, &line, self.request.nanoseconds);
+        }
+        out
+    }
+
+    fn status(&self) -> String {
+        text::status(&self.lines(), self.request.nanoseconds)
+    }
+
+    /// One picture of the live screen, when there is something new to see. The last one stays.
+    fn frame(&mut self, out: &mut String, last: bool) {
+        if !self.live() {
+            return;
+        }
+        let rows = self.members.len() + 2;
+        let lines = self.lines();
+        let cycles = lines.iter().map(|line| line.cycles).sum();
+        let max = lines.iter().map(|line| line.max).max().unwrap_or(0);
+        if self.request.refresh_on_max && last {
+            let _ = write!(out, "\x1b[{rows}B");
+            return;
+        }
+        let news = if self.request.refresh_on_max { max > self.state.max } else { cycles != self.state.cycles };
+        if self.state.frames > 0 && !news && !last {
+            return;
+        }
+        if self.state.frames > 0 && !self.request.refresh_on_max {
+            let _ = write!(out, "\x1b[{rows}A");
+        }
+        let now_ns = clock::monotonic_ns();
+        if now_ns >= self.state.load_average_due_ns {
+            self.state.load_average_due_ns = now_ns + LOAD_AVERAGE_NS;
+            let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+            text.trim_end().clone_into(&mut self.state.load_average);
+        }
+        text::screen_head(out, self.request.policy, &self.state.load_average);
+        for line in &lines {
+            text::thread_line(out, line, self.request.nanoseconds);
+        }
+        if self.request.refresh_on_max {
+            let _ = write!(out, "\x1b[{rows}A");
+        }
+        (self.state.frames, self.state.cycles, self.state.max) = (self.state.frames + 1, cycles, max);
+    }
+
+    /// Samples of `-v` that have not been printed yet.
+    fn stream(&mut self, out: &mut String) {
+        if !self.request.verbose {
+            return;
+        }
+        self.state.reduced.resize(self.members.len(), None);
+        for (member, reduced) in self.members.iter().zip(&mut self.state.reduced) {
+            while let Some(sample) = member.pages.tally.take() {
+                let (largest, count) = match reduced.take() {
+                    Some((largest, count)) if largest.value >= sample.value => (largest, count + 1),
+                    Some((_, count)) => (sample, count + 1),
+                    None => (sample, 1),
+                };
+                if count >= self.request.oscope {
+                    text::sample_line(out, member.job.thread, largest, member.job.smi);
+                } else {
+                    *reduced = Some((largest, count));
+                }
+            }
+        }
+    }
+
+    /// Prints what is left when every thread has stopped.
+    pub fn finish(&mut self, out: &mut String) {
+        self.stream(out);
+        self.frame(out, true);
+    }
+}
+
+/// Writes to standard output at once.
+///
+/// # Errors
+/// Nobody reads it, or there is no room.
+pub fn print(text: &str) -> std::io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut output = std::io::stdout().lock();
+    output.write_all(text.as_bytes())?;
+    output.flush()
+}
