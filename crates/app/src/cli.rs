@@ -2,6 +2,7 @@
 
 mod archives;
 mod completions;
+mod cyclictest;
 mod exit;
 mod explain;
 mod import;
@@ -36,6 +37,7 @@ enum Verb {
     Explain(explain::ExplainArguments),
     Report(report::ReportArguments),
     Import(import::ImportArguments),
+    Cyclictest(cyclictest::CyclictestArguments),
     List(list::ListArguments),
     Restore(restore::RestoreArguments),
     Completions(completions::CompletionsArguments),
@@ -64,6 +66,7 @@ pub fn main() -> ExitCode {
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
+        Verb::Cyclictest(arguments) => cyclictest::run(&arguments),
         Verb::List(arguments) => list::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),

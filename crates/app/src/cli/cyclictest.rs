@@ -1,0 +1,25 @@
+//! `tardy cyclictest`: becomes the meter, which understands cyclictest's command line.
+
+use super::exit::Exit;
+use anyhow::Context;
+use clap::Args;
+use runner::meter::MeterPlaces;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Measure with the options and the output of rt-tests' cyclictest
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct CyclictestArguments {
+    /// Options of cyclictest; `tardy cyclictest --help` lists them
+    #[arg(value_name = "OPTIONS", allow_hyphen_values = true, trailing_var_arg = true)]
+    words: Vec<OsString>,
+}
+
+/// Answers only when the meter could not be started.
+pub fn run(arguments: &CyclictestArguments) -> anyhow::Result<Exit> {
+    let meter = MeterPlaces::of_process().find()?;
+    let error = Command::new(&meter).arg("cyclictest").args(&arguments.words).exec();
+    Err(error).with_context(|| format!("failed to start {}", meter.display()))
+}
