@@ -231,7 +231,7 @@ fn measure(request: &Request, command: &str) -> Result<i32, Refusal> {
     if nothing && failures.is_empty() {
         eprintln!("cyclictest: nothing was measured: it was stopped before the first interval had passed");
     }
-    tell_losses(request, &figures, broke.is_some() || ended != Ended::Over);
+    tell_losses(request, &figures);
     traces.iter().filter(|trace| !trace.snapshot).for_each(|trace| {
         eprintln!("cyclictest: the trace that the test stopped for is in {}", trace.file);
     });
@@ -439,8 +439,9 @@ fn results(
     }
 }
 
-/// What cyclictest would not say. `cut` is whether the test ended before it was over.
-fn tell_losses(request: &Request, figures: &[Figures], cut: bool) {
+/// What cyclictest would not say.
+fn tell_losses(request: &Request, figures: &[Figures]) {
+    let ended_by_loops = request.loops.is_some_and(|loops| figures.iter().any(|figures| figures.line.cycles >= loops));
     for figures in figures {
         let thread = figures.line.thread;
         let complain = |count: u64, text: &str| {
@@ -454,11 +455,13 @@ fn tell_losses(request: &Request, figures: &[Figures], cut: bool) {
         );
         complain(figures.totals.clock_anomalies, "wake-ups before they were due: the clock was set back");
         complain(figures.samples_dropped, "samples not printed: the reader of standard output was too slow");
-        let loops = request.loops.unwrap_or(0);
-        if !cut && figures.line.cycles + figures.totals.missed_periods + 2 < loops && request.distance_us > 0 {
-            let made = figures.line.cycles;
+        let loops = request.loops.unwrap_or(u64::MAX);
+        let made = figures.line.cycles;
+        // The others end within a cycle of the first, give or take the one they were sleeping for.
+        if ended_by_loops && made + figures.totals.missed_periods + 2 < loops {
             eprintln!(
-                "cyclictest: thread {thread}: {made} of {loops} loops, the test ends with the first thread (-d 0 makes them equal)"
+                "cyclictest: thread {thread}: {made} of {loops} loops, the first thread to finish ends the test \
+                 (-d 0 makes them equal)"
             );
         }
     }
