@@ -5,6 +5,7 @@
 
 use archive::reader::Run;
 use ftrace::format::{EventFormat, Field, Storage};
+use ftrace::kernel_symbols;
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, TraceDat, TraceFile, TraceItem, cut_pages};
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,7 +87,7 @@ fn cut(trace: &[u8], from_ns: u64, to_ns: u64) -> Vec<u8> {
         event_formats: formats.values().map(|format| (format.system.clone(), format_text(format))).collect(),
         saved_cmdlines: threads.iter().filter(|tid| **tid != 0).filter_map(name).collect(),
         printk_formats: String::new(),
-        kallsyms: MetadataText::kallsyms_excerpt(&kallsyms, &addresses),
+        kallsyms: kernel_symbols::excerpt(&kallsyms, &addresses),
     };
     let stats = |cpu| file.metadata.cpu_stats.iter().find(|(known, _)| *known == cpu).map(|(_, stats)| *stats);
     TraceDat {

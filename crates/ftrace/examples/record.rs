@@ -9,7 +9,7 @@ use std::process::Command;
 
 use ftrace::byte_order::ByteOrder;
 use ftrace::kernel_addresses::kernel_addresses;
-use ftrace::metadata::MetadataText;
+use ftrace::kernel_symbols;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, TraceDat};
 use ftrace::tracefs::{Instance, Tracefs};
 
@@ -74,7 +74,7 @@ fn record(
     let formats = metadata.parse(ByteOrder::NATIVE).formats;
     let items = pages.iter().flat_map(|(cpu, _, bytes)| CpuRecords::new(*cpu, bytes, &layout));
     let addresses = kernel_addresses(&formats, items);
-    metadata.kallsyms = MetadataText::kallsyms_excerpt(&std::fs::read_to_string("/proc/kallsyms")?, &addresses);
+    metadata.kallsyms = kernel_symbols::excerpt(&std::fs::read_to_string("/proc/kallsyms")?, &addresses);
     let cpus = pages.iter().map(|(cpu, stats, bytes)| CpuBytes { cpu: *cpu, pages: bytes, stats: Some(*stats) });
     let trace = TraceDat {
         metadata: &metadata,

@@ -6,7 +6,7 @@ use crate::format::{EventFormat, EventFormats, Field, Storage};
 use crate::trace_dat::TraceItem;
 
 /// The distinct kernel addresses in the fields of these records, sorted: pointers, and the `unsigned long` the kernel
-/// keeps places in code in. Made for [`MetadataText::kallsyms_excerpt`](crate::metadata::MetadataText::kallsyms_excerpt).
+/// keeps places in code in. Made for [`kernel_symbols::excerpt`](crate::kernel_symbols::excerpt).
 pub fn kernel_addresses<'a>(formats: &EventFormats, items: impl IntoIterator<Item = TraceItem<'a>>) -> Vec<u64> {
     let mut addresses = BTreeSet::new();
     let mut fields_by_id: HashMap<u16, Vec<&Field>> = HashMap::new();

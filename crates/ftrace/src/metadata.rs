@@ -1,7 +1,5 @@
 //! What must travel with the raw pages so that they can be decoded elsewhere.
 
-use std::collections::HashSet;
-
 use crate::byte_order::ByteOrder;
 use crate::cmdlines::CommandLines;
 use crate::cpu_stats::CpuStats;
@@ -74,35 +72,5 @@ impl MetadataText {
         metadata.printk_formats = PrintkFormats::parse(&self.printk_formats);
         metadata.symbols = KernelSymbols::parse(&self.kallsyms);
         metadata
-    }
-
-    /// Keeps only the lines of `kallsyms` that name one of `addresses` or the symbol right below it.
-    /// A full kernel table is 10 MB; the functions of one trace are a few hundred lines.
-    pub fn kallsyms_excerpt(kallsyms: &str, addresses: &[u64]) -> String {
-        let symbols = KernelSymbols::parse(kallsyms);
-        let wanted: HashSet<u64> = addresses
-            .iter()
-            .filter_map(|&address| symbols.find(address).map(|(_, distance)| address - distance))
-            .collect();
-        let mut excerpt = String::new();
-        for line in kallsyms.lines() {
-            let address = line.split_whitespace().next().and_then(|word| u64::from_str_radix(word, 16).ok());
-            if address.is_some_and(|address| wanted.contains(&address)) {
-                excerpt.push_str(line);
-                excerpt.push('\n');
-            }
-        }
-        excerpt
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn excerpt_keeps_the_functions_asked_for() {
-        let kallsyms = "1000 T a\n2000 t b [mod]\n3000 T c\n";
-        assert_eq!(MetadataText::kallsyms_excerpt(kallsyms, &[0x1004, 0x3000, 1]), "1000 T a\n3000 T c\n");
     }
 }
