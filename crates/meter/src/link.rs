@@ -4,6 +4,9 @@ use archive::frame::{CHUNK_BYTES, Encoder};
 use archive::message::{FileKind, Loss, Message, Problem, Severity};
 use std::io::{self, Read, Write};
 
+/// Bytes handed to the kernel at once: without preemption it holds the CPU for as long as it copies.
+const WRITE_BYTES: usize = 8 << 10;
+
 /// Sends messages to the host. A broken link is remembered, not reported again and again.
 #[derive(Debug)]
 pub struct Link<W: Write> {
@@ -62,7 +65,9 @@ impl<W: Write> Link<W> {
     }
 
     fn write(&mut self, frame: &[u8]) {
-        if !self.broken && self.output.write_all(frame).and_then(|()| self.output.flush()).is_err() {
+        let mut pieces = frame.chunks(WRITE_BYTES);
+        if !self.broken && pieces.any(|piece| self.output.write_all(piece).and_then(|()| self.output.flush()).is_err())
+        {
             self.broken = true;
         }
     }

@@ -110,9 +110,13 @@ fn choose_tracer(tracefs: &Tracefs, tracer: &str) -> Result<(), Refusal> {
     let own = format!("{INSTANCE_PREFIX}{}-", std::process::id());
     for name in tracefs.instances() {
         if name.strip_prefix(&own).is_some_and(|suffix| suffix != "bell") {
-            let set = tracefs.open_instance(&name).and_then(|instance| instance.set_tracer(tracer));
-            set.map_err(|error| {
-                Refusal::unable(format!("{}; leave the tracer out, the events are traced anyway", failed(error)))
+            let path = tracefs.root().join("instances").join(&name).join("current_tracer");
+            std::fs::write(&path, tracer).map_err(|error| {
+                let config = config_of(tracer).unwrap_or("its configuration option");
+                Refusal::unable(format!(
+                    "this kernel does not run the tracer {tracer} in an instance ({error}): it needs {config} and \
+                     CONFIG_DYNAMIC_FTRACE; leave the tracer out, the events are traced anyway"
+                ))
             })?;
         }
     }
@@ -155,7 +159,7 @@ impl Tracing {
         let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
         let metadata = instance.metadata(&pairs).map_err(failed)?;
         let layout = instance.page_layout().map_err(failed)?;
-        let assembler = Assembler::new(metadata, layout, instance.root().to_owned());
+        let assembler = Assembler::new(metadata, layout);
         let (output, captured) = channel();
         let (ready, answer) = channel();
         let counters = Arc::new(CaptureCounters::default());

@@ -11,6 +11,14 @@ pub fn lock_all() -> io::Result<()> {
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
 }
 
+/// From here on new memory is locked page by page as it is touched. What is mapped already stays locked whole.
+///
+/// A large mapping that is locked at once is filled in one stretch within the kernel, which does not let go of the CPU
+/// meanwhile if it has no preemption. Kernels before 4.4 cannot do this and go on locking at once.
+pub fn lock_new_memory_when_touched() {
+    let _ = mlockall(MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT);
+}
+
 /// Touches the stack below the caller, so that the loop finds it mapped.
 #[inline(never)]
 pub fn prefault_stack() {

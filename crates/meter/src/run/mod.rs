@@ -11,7 +11,7 @@ mod team;
 mod watch;
 
 use crate::journal::{Header, Journal, restore, state_directory};
-use crate::kernel::{clock, scheduling, signals};
+use crate::kernel::{clock, memory, scheduling, signals};
 use crate::link::Link;
 use crate::load::RunningLoads;
 use archive::message::{Ending, Message, RunPhase, Severity};
@@ -153,6 +153,9 @@ fn stages<W: Write>(
 
     let mut team = team::Team::assemble(settings, &plan, recorder, &mut lines.link)?;
     team.announce(settings, machine, &mut lines.link);
+    if settings.lock_memory {
+        memory::lock_new_memory_when_touched();
+    }
     lines.phase(RunPhase::Settle);
     let mut watch = watch::Watch::new(settings, loads);
     let stopped = watch.until_done(&mut team, lines);

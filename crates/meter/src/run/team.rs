@@ -140,7 +140,7 @@ impl Team {
         let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
         let metadata = instance.metadata(&pairs).map_err(|error| broken(failed(error)))?;
         let layout = instance.page_layout().map_err(|error| broken(failed(error)))?;
-        let assembler = Assembler::new(metadata, layout, instance.root().to_owned());
+        let assembler = Assembler::new(metadata, layout);
         let mode = armed.recorder.mode();
         let (output, captured) = channel();
         let (ready, answer) = channel();

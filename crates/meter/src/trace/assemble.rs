@@ -1,14 +1,17 @@
 //! Copied pages become a trace.dat that explains itself: formats, names of tasks, names of the kernel functions in it.
+//!
+//! This runs while others are measured, and a kernel without preemption does not let go of a CPU within a long read. So
+//! the symbol table is read once, beforehand, and the names of tasks come from the trace itself and from short reads.
 
 use super::capture::CpuPart;
 use ftrace::byte_order::ByteOrder;
 use ftrace::format::EventFormats;
 use ftrace::header::PageLayout;
 use ftrace::kernel_addresses::kernel_addresses;
+use ftrace::kernel_symbols;
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat, TraceItem};
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What every trace of a run has in common.
 #[derive(Debug)]
@@ -17,13 +20,14 @@ pub struct Assembler {
     formats: EventFormats,
     layout: PageLayout,
     uname: String,
-    saved_cmdlines: PathBuf,
+    /// Text of /proc/kallsyms; empty where it may not be read.
+    symbols: String,
     named: BTreeSet<u64>,
 }
 
 impl Assembler {
-    /// `tracefs_root` is where the names of tasks are read anew for each trace.
-    pub fn new(metadata: MetadataText, layout: PageLayout, tracefs_root: PathBuf) -> Self {
+    /// Reads the kernel's symbol table, which takes a while: make it before the measurement.
+    pub fn new(metadata: MetadataText, layout: PageLayout) -> Self {
         let uname = rustix::system::uname();
         let words = [uname.sysname(), uname.nodename(), uname.release(), uname.version(), uname.machine()];
         let formats = metadata.parse(ByteOrder::NATIVE).formats;
@@ -32,7 +36,7 @@ impl Assembler {
             formats,
             layout,
             uname: words.map(|word| word.to_string_lossy()).join(" "),
-            saved_cmdlines: tracefs_root.join("saved_cmdlines"),
+            symbols: std::fs::read_to_string("/proc/kallsyms").unwrap_or_default(),
             named: BTreeSet::new(),
         }
     }
@@ -44,8 +48,7 @@ impl Assembler {
 
     /// The whole file.
     pub fn trace_dat(&mut self, parts: &[CpuPart]) -> Vec<u8> {
-        let names = std::fs::read_to_string(&self.saved_cmdlines).unwrap_or_default();
-        self.metadata.saved_cmdlines = lines_of(&names, &self.threads(parts));
+        self.metadata.saved_cmdlines = self.thread_names(parts);
         self.name_functions(parts);
         self.file(parts)
     }
@@ -69,44 +72,37 @@ impl Assembler {
         Merged::new(parts.iter().map(|part| CpuRecords::new(part.cpu, &part.pages, &self.layout)))
     }
 
-    /// Threads that recorded something.
-    fn threads(&self, parts: &[CpuPart]) -> BTreeSet<i32> {
-        let tid = |item| match item {
-            TraceItem::Record(record) => Some(record.common_pid),
-            TraceItem::Gap(_) => None,
+    /// Lines `TID NAME` for every thread that was switched to or recorded something.
+    fn thread_names(&self, parts: &[CpuPart]) -> String {
+        let mut names: BTreeMap<i64, Option<String>> = BTreeMap::new();
+        let switch = self.formats.find("sched", "sched_switch");
+        let sides = [("prev_pid", "prev_comm"), ("next_pid", "next_comm")];
+        for item in self.records(parts) {
+            let TraceItem::Record(record) = item else { continue };
+            names.entry(i64::from(record.common_pid)).or_default();
+            let Some(switch) = switch.filter(|switch| switch.id == record.id) else { continue };
+            for (tid, name) in sides {
+                let tid = switch.field(tid).and_then(|field| field.int(record.payload));
+                let name = switch.field(name).and_then(|field| field.text(record.payload));
+                if let Some((tid, name)) = tid.zip(name) {
+                    names.insert(tid, Some(name.into_owned()));
+                }
+            }
+        }
+        let living = |tid: i64| std::fs::read_to_string(format!("/proc/{tid}/comm")).ok();
+        let line = |(tid, name): (i64, Option<String>)| {
+            let name = name.or_else(|| living(tid))?;
+            Some(format!("{tid} {}\n", name.trim_end()))
         };
-        self.records(parts).filter_map(tid).collect()
+        names.into_iter().filter(|(tid, _)| *tid > 0).filter_map(line).collect()
     }
 
-    /// The kernel's symbol table is large and slow to read, so it is read only for addresses not met before.
     fn name_functions(&mut self, parts: &[CpuPart]) {
         let addresses = kernel_addresses(&self.formats, self.records(parts));
         let unnamed: Vec<u64> = addresses.into_iter().filter(|address| !self.named.contains(address)).collect();
-        if unnamed.is_empty() {
-            return;
+        if !unnamed.is_empty() {
+            self.metadata.kallsyms.push_str(&kernel_symbols::excerpt(&self.symbols, &unnamed));
+            self.named.extend(unnamed);
         }
-        let table = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
-        self.metadata.kallsyms.push_str(&MetadataText::kallsyms_excerpt(&table, &unnamed));
-        self.named.extend(unnamed);
-    }
-}
-
-/// The lines `TID NAME` of these threads: the kernel remembers the names of thousands.
-fn lines_of(names: &str, threads: &BTreeSet<i32>) -> String {
-    let wanted = |line: &&str| {
-        let tid = line.split_whitespace().next().and_then(|tid| tid.parse().ok());
-        tid.is_some_and(|tid| threads.contains(&tid))
-    };
-    names.lines().filter(wanted).map(|line| format!("{line}\n")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_of_threads_in_the_trace_are_kept() {
-        let names = "1 init\n22 two words\nx\n33 other\n";
-        assert_eq!(lines_of(names, &BTreeSet::from([22, 44])), "22 two words\n");
     }
 }
