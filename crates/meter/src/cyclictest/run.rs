@@ -97,6 +97,9 @@ impl Drop for Changes {
 
 fn measure(request: &Request, command: &str) -> Result<i32, Refusal> {
     let _ = rustix::thread::set_name(c"cyclictest");
+    if request.smi && !smi::supported(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default()) {
+        return Err(Refusal::unable("SMI counter is not supported on this processor; leave out --smi"));
+    }
     request.notes.iter().for_each(|note| warn(note));
     let allowed = scheduling::allowed_cpus(0)
         .map_err(|error| Refusal::unable(format!("the allowed CPUs cannot be read: {error}")))?;
@@ -109,9 +112,6 @@ fn measure(request: &Request, command: &str) -> Result<i32, Refusal> {
         .as_deref()
         .map(|text| cpu_list::parse(text, &allowed).map_err(|why| Refusal::usage(format!("--mainaffinity: {why}"))));
     let main_cpus = main_cpus.transpose()?;
-    if request.smi && !smi::supported(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default()) {
-        return Err(Refusal::unable("SMI counter is not supported on this processor; leave out --smi"));
-    }
     let prepare = |path: &Option<String>| {
         path.as_deref().filter(|path| *path != "-").map(OutputFile::prepare).transpose().map_err(Refusal::unable)
     };
@@ -120,8 +120,9 @@ fn measure(request: &Request, command: &str) -> Result<i32, Refusal> {
     for other in status_file::others() {
         warn(&format!("another cyclictest (process {other}) is running; the two disturb each other"));
     }
-    let signals = signals::block_and_watch_also(&[libc::SIGUSR1, libc::SIGUSR2], &[posix_timer::signal()])
-        .map_err(|error| Refusal::unable(format!("signals cannot be watched: {error}")))?;
+    let signals =
+        signals::block_and_watch_also(&[libc::SIGUSR1, libc::SIGUSR2], &[posix_timer::signal(), libc::SIGALRM])
+            .map_err(|error| Refusal::unable(format!("signals cannot be watched: {error}")))?;
     let status_file = StatusFile::make();
     let mut changes = Changes::default();
     let cpus: Vec<u32> = jobs.iter().filter_map(|job| job.cpu).collect();
@@ -421,15 +422,14 @@ fn results(
     if request.json.as_deref() == Some("-") {
         tail.push_str(json.unwrap_or_default());
     }
-    if request.histogram > 0 {
-        if request.histfile.is_none() {
-            tail.push_str(&histogram_text::block(figures, request.compat, request.histogram_sum));
-        }
-    } else if request.quiet {
+    if request.quiet && request.histogram == 0 {
         figures.iter().for_each(|figures| text::thread_line(tail, &figures.line, request.nanoseconds));
     }
     if request.spike.is_some() {
         text::spikes(tail, figures, request.spike_nodes);
+    }
+    if request.histogram > 0 && request.histfile.is_none() {
+        tail.push_str(&histogram_text::block(figures, request.compat, request.histogram_sum));
     }
     if request.breaktrace.is_some() {
         text::break_lines(tail, figures, broke);

@@ -44,8 +44,12 @@ pub fn sample_line(out: &mut String, thread: u32, sample: Streamed, smi: bool) {
     out.push('\n');
 }
 
-/// The list of spikes: the first `nodes` of all threads together, then their number.
+/// The list of spikes: the first `nodes` of all threads together, then their number. Nothing when there were none.
 pub fn spikes(out: &mut String, figures: &[Figures], nodes: usize) {
+    let count: u64 = figures.iter().map(|figures| figures.spike_count).sum();
+    if count == 0 {
+        return;
+    }
     let mut all: Vec<(i64, i64, u32)> = figures
         .iter()
         .flat_map(|figures| figures.spikes.iter().map(|(at_us, value)| (*at_us, *value, figures.line.thread)))
@@ -55,7 +59,6 @@ pub fn spikes(out: &mut String, figures: &[Figures], nodes: usize) {
     for (at_us, value, thread) in all.iter().take(nodes) {
         let _ = writeln!(out, "T:{thread:2} Spike:{value:8}: TS: {at_us:12}");
     }
-    let count: u64 = figures.iter().map(|figures| figures.spike_count).sum();
     let _ = write!(out, "spikes = {count}\n\n");
 }
 
@@ -63,7 +66,7 @@ pub fn spikes(out: &mut String, figures: &[Figures], nodes: usize) {
 pub fn break_lines(out: &mut String, figures: &[Figures], broke: Option<(i32, i64)>) {
     out.push_str("# Thread Ids:");
     for figures in figures {
-        let _ = write!(out, " {}", figures.line.tid);
+        let _ = write!(out, " {:05}", figures.line.tid);
     }
     out.push('\n');
     if let Some((tid, value)) = broke {

@@ -1,0 +1,62 @@
+//! The two programs under comparison, run in a directory of their own.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// What a program left behind.
+#[derive(Debug)]
+pub struct Ran {
+    pub stdout: String,
+    pub stderr: String,
+    pub status: i32,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            status: output.status.code().unwrap_or(-1),
+        }
+    }
+}
+
+/// Our program, as it is called under its own name.
+pub fn ours() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tardy-meter"));
+    command.arg("cyclictest").stdin(Stdio::null());
+    command
+}
+
+/// Runs ours with the words of a line.
+pub fn run_ours(line: &str, directory: &Path) -> Ran {
+    ours().args(line.split_whitespace()).current_dir(directory).output().unwrap().into()
+}
+
+/// Runs the one of rt-tests.
+pub fn run_theirs(line: &str, directory: &Path) -> Ran {
+    let mut command = Command::new("cyclictest");
+    command.args(line.split_whitespace()).current_dir(directory).stdin(Stdio::null()).output().unwrap().into()
+}
+
+/// Whether rt-tests 2.4 is installed. Its absence is an error where the tests are meant to be complete.
+pub fn theirs_is_there() -> bool {
+    let help = Command::new("cyclictest").arg("--help").output();
+    let there = help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).starts_with("cyclictest V 2.40"));
+    if !there {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "cyclictest 2.4 is not installed (Debian 12: apt-get install rt-tests)"
+        );
+        println!("skipped: cyclictest 2.4 is not installed (Debian 12: apt-get install rt-tests)");
+    }
+    there
+}
+
+pub fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        println!("skipped: not root");
+    }
+    root
+}

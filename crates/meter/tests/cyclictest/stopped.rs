@@ -1,0 +1,177 @@
+//! What happens to a test whose threads do not get to run, or get signals.
+
+use crate::programs::{Ran, is_root, ours};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+fn start(line: &str) -> Child {
+    ours().args(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn finish(child: Child) -> Ran {
+    child.wait_with_output().unwrap().into()
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+/// Periods that each thread missed while the process was stopped for 50 ms; `None` when more was missed around it.
+fn missed_in_a_stop(json: &std::path::Path) -> Vec<u64> {
+    let child = start(&format!("-Sp80 -d 0 -m -q -D 2 --json={}", json.display()));
+    std::thread::sleep(Duration::from_millis(700));
+    signal(&child, Signal::STOP);
+    std::thread::sleep(Duration::from_millis(50));
+    signal(&child, Signal::CONT);
+    let ran = finish(child);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let result: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let threads = result["tardy"]["threads"].as_object().unwrap();
+    for (name, thread) in threads {
+        let (missed, cycles) =
+            (thread["missed_periods"].as_u64().unwrap(), result["thread"][name]["cycles"].as_u64().unwrap());
+        // Nothing is lost: what was not measured was missed.
+        assert!((1_998..=2_001).contains(&(missed + cycles)), "{missed} missed, {cycles} measured");
+        assert!(ran.stderr.contains(&format!("thread {name}: {missed} periods missed")), "{}", ran.stderr);
+        assert!(result["thread"][name]["max"].as_u64().unwrap() >= 49_000, "{result}");
+    }
+    threads.values().map(|thread| thread["missed_periods"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_stop_of_50_ms_is_50_missed_periods_of_every_thread() {
+    if !is_root() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    // The machine may miss periods of its own, and a busy one stops longer than it is asked to; it never misses fewer.
+    let mut seen = Vec::new();
+    for _ in 0..8 {
+        let missed = missed_in_a_stop(&directory.path().join("result.json"));
+        assert!(missed.iter().all(|missed| *missed >= 49), "{missed:?}");
+        if missed.iter().all(|missed| (49..=50).contains(missed)) {
+            return;
+        }
+        seen.push(missed);
+    }
+    let least = seen.iter().flatten().min();
+    println!("the machine was never quiet enough to see a stop alone: {seen:?}, least {least:?}");
+}
+
+#[test]
+fn status_is_told_on_request_and_the_test_goes_on() {
+    let child = start("-t 2 -q -D 2 -i 2000");
+    std::thread::sleep(Duration::from_millis(600));
+    signal(&child, Signal::USR1);
+    signal(&child, Signal::USR2);
+    std::thread::sleep(Duration::from_millis(400));
+    let shared = std::fs::read_to_string(format!("/dev/shm/cyclictest{}", child.id())).unwrap();
+    let name = format!("/dev/shm/cyclictest{}", child.id());
+    let ran = finish(child);
+    for text in [&shared, &ran.stderr] {
+        let mut lines = text.lines().skip_while(|line| !line.starts_with("#---"));
+        assert_eq!(lines.next(), Some("#---------------------------"), "{text}");
+        assert_eq!(lines.next(), Some("# cyclictest current status:"));
+        assert!(lines.next().unwrap().starts_with("T: 0 (") && lines.next().unwrap().starts_with("T: 1 ("));
+        assert_eq!(lines.next(), Some("#---------------------------"));
+    }
+    assert_eq!(ran.status, 0);
+    assert!(ran.stdout.contains("T: 1"), "{}", ran.stdout);
+    assert!(!std::path::Path::new(&name).exists(), "the file goes with the process");
+}
+
+#[test]
+fn a_signal_to_one_thread_harms_none() {
+    let child = start("-t 2 -q -D 2 -i 2000 -d 0");
+    std::thread::sleep(Duration::from_millis(600));
+    let threads = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+    let process = child.id() as i32;
+    for thread in threads.map(|entry| entry.unwrap().file_name().to_string_lossy().parse::<i32>().unwrap()) {
+        if thread != process {
+            for signal in [Signal::USR1, Signal::USR2, Signal::INT, Signal::ALARM] {
+                // SAFETY: tgkill takes three integers and touches no memory of ours.
+                unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal.as_raw()) };
+            }
+        }
+    }
+    let ran = finish(child);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let cycles =
+        ran.stdout.lines().filter(|line| line.starts_with("T:")).map(|line| {
+            line.split_once("C:").unwrap().1.trim_start().split(' ').next().unwrap().parse::<u64>().unwrap()
+        });
+    let cycles: Vec<u64> = cycles.collect();
+    assert!(cycles.len() == 2 && cycles.iter().all(|cycles| *cycles > 300), "{cycles:?}");
+}
+
+#[test]
+fn an_interrupted_test_tells_what_it_measured() {
+    let child = start("-q -i 1000");
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&child, Signal::INT);
+    let ran = finish(child);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("T: 0"), "{}", ran.stdout);
+    // Interrupted before the first interval was over, nothing was measured, and that is no success.
+    let child = start("-q -i 3000000000");
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&child, Signal::INT);
+    let ran = finish(child);
+    assert_eq!(ran.status, 3);
+    assert!(ran.stderr.contains("nothing was measured"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_slow_reader_of_samples_costs_samples_that_are_counted() {
+    if !is_root() {
+        return;
+    }
+    let mut child = start("-v -i 100 -p 70 -D 4");
+    let mut output = child.stdout.take().unwrap();
+    std::thread::sleep(Duration::from_millis(3_500));
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut output, &mut text).unwrap();
+    let ran = finish(child);
+    let cycles: Vec<u64> = text
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split(':').map(str::trim);
+            fields.next()?.parse::<u64>().ok()?;
+            fields.next()?.parse().ok()
+        })
+        .collect();
+    assert!(cycles.windows(2).all(|pair| pair[0] < pair[1]), "no sample is printed twice or out of order");
+    let dropped = ran
+        .stderr
+        .lines()
+        .find(|line| line.contains("samples not printed"))
+        .unwrap_or_else(|| panic!("{}", ran.stderr));
+    let dropped: u64 = dropped.split_whitespace().nth(3).unwrap().parse().unwrap();
+    let last = cycles.last().unwrap() + 1;
+    assert!(
+        dropped > 0 && cycles.len() as u64 + dropped >= last,
+        "{dropped} dropped, {} printed of {last}",
+        cycles.len()
+    );
+}
+
+#[test]
+fn a_fifo_serves_every_reader_and_waits_for_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("status");
+    let child = start(&format!("-q -t 2 -D 3 -F {}", path.display()));
+    std::thread::sleep(Duration::from_millis(400));
+    for _ in 0..2 {
+        let read = Command::new("timeout").arg("2").arg("cat").arg(&path).output().unwrap();
+        let text = String::from_utf8(read.stdout).unwrap();
+        assert!(text.starts_with("T: 0 (") && text.lines().count() >= 2, "{text:?}");
+    }
+    // A reader that never reads does not hold the test up.
+    let stalled = std::fs::OpenOptions::new().read(true).open(&path);
+    let ran = finish(child);
+    drop(stalled);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(!path.exists());
+}
