@@ -102,11 +102,12 @@ impl Recorder for FlipRecorder {
         let began_ns = monotonic_ns();
         spare.record(true)?;
         spare.since_ns = monotonic_ns();
-        active.record(false)?;
+        // What happens while it is being switched off is certain to be in the spare one only.
         let frozen_ns = monotonic_ns();
+        active.record(false)?;
         let recording_since_ns = active.since_ns;
         self.active = 1 - self.active;
-        Ok(Frozen { frozen_ns, swap_ns: (frozen_ns - began_ns) as u64, blind_ns: 0, recording_since_ns })
+        Ok(Frozen { frozen_ns, swap_ns: (monotonic_ns() - began_ns) as u64, blind_ns: 0, recording_since_ns })
     }
 
     fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String> {
