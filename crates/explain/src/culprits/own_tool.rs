@@ -1,10 +1,13 @@
-//! Another thread of this tool had the CPU.
+//! Another thread of this tool had the CPU while the measuring thread could have run.
+//!
+//! A timer interrupt that comes late on top of such a thread is judged like one on top of any task: the thread may have
+//! masked it, or the hypervisor may have held it back.
 
 use crate::case::{Case, Claim};
-use archive::explanation::{Confidence, OwnerKind};
+use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    let pieces = case.claim(|piece| case.kind(piece) == OwnerKind::Tool)?;
+    let pieces = case.claim(|piece| case.kind(piece) == OwnerKind::Tool && piece.phase != PhaseName::TimerDelay)?;
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!("this tool disturbed its own measurement: {} ran ({})", case.culprits(&pieces), case.share(&pieces)),
