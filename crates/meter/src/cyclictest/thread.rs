@@ -120,7 +120,7 @@ pub fn spawn(
     job: Job,
     pages: Pages,
     shared: Arc<Shared>,
-    marker: Option<File>,
+    marker: Option<Arc<File>>,
     ready: Sender<Readiness>,
 ) -> std::io::Result<JoinHandle<Result<(), String>>> {
     let mut builder = std::thread::Builder::new().stack_size(STACK_BYTES);
@@ -141,7 +141,8 @@ pub fn spawn(
             }
         };
         drop(ready);
-        let schedule = shared.schedules.wait()[job.thread as usize];
+        // There is none when the test is given up before it begins.
+        let Some(schedule) = shared.schedules.wait().get(job.thread as usize).copied() else { return Ok(()) };
         measure(&job, &pages, &shared, marker, &mut equipment, schedule)
     })
 }
@@ -193,7 +194,7 @@ fn measure(
     job: &Job,
     pages: &Pages,
     shared: &Shared,
-    mut marker: Option<File>,
+    marker: Option<Arc<File>>,
     equipment: &mut Equipment,
     schedule: Schedule,
 ) -> Result<(), String> {
@@ -230,9 +231,9 @@ fn measure(
         let smi = equipment.smi.as_mut().map_or(0, SmiCounter::new_ones);
         let value = pages.tally.count(cycle, seen_ns, pages.books.latency_ns_last(), smi);
         cycle += 1;
-        if wanted && let Some(marker) = &mut marker {
+        if wanted && let Some(marker) = &marker {
             // A marker that cannot be written costs the snapshot, which its absence shows.
-            let _ = marker.write(MARKER);
+            let _ = (&**marker).write(MARKER);
         }
         if job.break_over.is_some_and(|limit| value > limit) {
             shared.broken(job, value);

@@ -1,8 +1,10 @@
 //! The trace behind `--snapshot` and `--breaktrace`: armed before the first sample, kept in numbered files.
 
+use super::figures::Member;
 use super::output_file::OutputFile;
 use super::refusal::Refusal;
 use super::request::Request;
+use super::thread::Shared;
 use crate::journal::Journal;
 use crate::measure::cycle::Schedule;
 use crate::trace::assemble::Assembler;
@@ -148,7 +150,7 @@ impl Tracing {
     ///
     /// # Errors
     /// A sentence.
-    pub fn start(
+    fn start(
         armed: Armed,
         request: &Request,
         watched: Vec<Watched>,
@@ -247,6 +249,29 @@ impl Tracing {
         self.keep_captured();
         (self.kept, self.complaints)
     }
+}
+
+/// Starts the recorder beside the threads it watches.
+///
+/// # Errors
+/// A line for the person at the terminal.
+pub fn start_beside(
+    armed: Armed,
+    request: &Request,
+    members: &[Member],
+    allowed: &[u32],
+    shared: &Shared,
+) -> Result<Tracing, Refusal> {
+    let watched = members
+        .iter()
+        .map(|member| Watched {
+            thread: member.job.thread,
+            tid: member.standing.tid,
+            books: member.pages.books.clone(),
+        })
+        .collect();
+    Tracing::start(armed, request, watched, allowed.to_vec(), shared.schedules.clone())
+        .map_err(|why| Refusal::unable(format!("the recorder did not start: {why}")))
 }
 
 /// The lines at the end that tell of snapshots.

@@ -135,3 +135,21 @@ fn snapshots_are_numbered_files_and_the_test_goes_on() {
     });
     assert_eq!(own.count(), 0, "the instances are gone");
 }
+
+#[test]
+fn a_thread_that_sleeps_on_keeps_nothing_open() {
+    if !is_root() || !std::path::Path::new("/sys/kernel/tracing/instances").exists() {
+        println!("skipped: not root or no tracefs");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let begun = std::time::Instant::now();
+    let ran = run_ours("-a -t 2 -d 60000000 -p 50 -l 20 -q --snapshot", directory.path());
+    if ran.stderr.contains("another tool is tracing") {
+        println!("skipped: {}", ran.stderr);
+        return;
+    }
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("not put back"), "{}", ran.stderr);
+    assert!(begun.elapsed().as_secs() < 50, "the sleep of a minute was not waited for");
+}

@@ -1,0 +1,125 @@
+//! What is changed on the machine for the test, and put back after it, and what is asked of it beforehand.
+
+use super::refusal::Refusal;
+use super::request::{Affinity, Request};
+use super::run::warn;
+use super::thread::Job;
+use super::{cpu_list, tracing};
+use crate::journal::{Header, Journal, restore, state_directory};
+use crate::kernel::clock;
+use crate::kernel::dma_latency::DmaLatencyRequest;
+use crate::trace::recorder::Armed;
+use std::fmt::Write;
+
+/// What is put back when the test is over, however it ends.
+#[derive(Default)]
+pub struct Changes {
+    journal: Option<Journal>,
+    pub power: Option<(i32, DmaLatencyRequest)>,
+}
+
+impl Changes {
+    /// The journal of this process, begun when it is first needed.
+    ///
+    /// # Errors
+    /// No directory for it can be written.
+    pub fn journal(&mut self) -> Result<&mut Journal, Refusal> {
+        if self.journal.is_none() {
+            let directory = state_directory().join("journal");
+            // What an earlier process that was killed left behind would be in the way of this one.
+            drop(restore::restore_all(&directory));
+            let journal = Journal::begin(&directory, &Header::of_this_process());
+            self.journal = Some(journal.map_err(|error| Refusal::unable(error.to_string()))?);
+        }
+        self.journal.as_mut().ok_or_else(|| Refusal::unable("no journal"))
+    }
+}
+
+impl Drop for Changes {
+    fn drop(&mut self) {
+        for left in self.journal.take().map(Journal::undo).unwrap_or_default() {
+            warn(&format!("not put back: {left}; run `tardy-meter restore`"));
+        }
+    }
+}
+
+/// A recorder when one is wanted; when it is only helpful, the test goes on without.
+///
+/// # Errors
+/// A trace that was asked for cannot be had.
+pub fn arm(request: &Request, allowed: &[u32], changes: &mut Changes) -> Result<Option<Armed>, Refusal> {
+    let Some(required) = tracing::wanted(request) else { return Ok(None) };
+    let cpus = cpu_count("possible").max(allowed.len());
+    match changes.journal().and_then(|journal| tracing::arm(request, cpus, journal)) {
+        Ok(armed) => Ok(Some(armed)),
+        Err(refusal) if required => Err(refusal),
+        Err(refusal) => {
+            warn(&format!("no trace of the break will be kept: {}", refusal.text));
+            Ok(None)
+        }
+    }
+}
+
+/// Holds /dev/cpu_dma_latency and says so in the head of the output, or says why not.
+pub fn hold_power(request: &Request, changes: &mut Changes, head: &mut String) {
+    if let Some(why) = request.keep_power {
+        return warn(why);
+    }
+    let latency_us = request.dma_latency_us;
+    match DmaLatencyRequest::hold(latency_us) {
+        Ok(held) => {
+            let _ = writeln!(head, "# /dev/cpu_dma_latency set to {latency_us}us");
+            changes.power = Some((latency_us, held));
+        }
+        Err(error) => warn(&format!(
+            "/dev/cpu_dma_latency could not be set to {latency_us}us: {error}; deep idle states may be in the latencies"
+        )),
+    }
+}
+
+/// Prints what `-R` asks for.
+pub fn tell_resolution(job: &Job) {
+    let reported = rustix::time::clock_getres(job.clock);
+    warn(&format!("reported clock resolution: {} nsec", reported.tv_sec * 1_000_000_000 + reported.tv_nsec));
+    warn(&format!("measured clock resolution approximately: {} nsec", clock::step_of_ns(job.clock)));
+}
+
+/// Marker and switch of the user's own trace, for `--tracemark`.
+///
+/// # Errors
+/// They cannot be opened.
+pub fn open_tracemark(request: &Request) -> Result<Option<(std::fs::File, std::fs::File)>, Refusal> {
+    if !request.tracemark || request.breaktrace.is_none() {
+        return Ok(None);
+    }
+    let tracefs = crate::trace::mount::find_or_mount()
+        .map_err(|error| Refusal::unable(format!("--tracemark: failed to {error}; run as root")))?;
+    let open = |name: &str| {
+        let path = tracefs.root().join(name);
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .map_err(|error| Refusal::unable(format!("--tracemark: {}: {error}; run as root", path.display())))
+    };
+    Ok(Some((open("trace_marker")?, open("tracing_on")?)))
+}
+
+/// What `-v` says of the CPUs.
+pub fn tell_cpus(request: &Request, allowed: &[u32], head: &mut String) {
+    if request.verbose {
+        let _ = write!(head, "Max CPUs = {}\nOnline CPUs = {}\n", cpu_count("possible"), cpu_count("online"));
+        if let Affinity::List(list) = &request.affinity {
+            let _ = writeln!(head, "Using {} cpus.", cpu_list::parse(list, allowed).map_or(0, |cpus| cpus.len()));
+        }
+    }
+}
+
+/// CPUs of a list in /sys/devices/system/cpu.
+fn cpu_count(list: &str) -> usize {
+    let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{list}")).unwrap_or_default();
+    let count = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some((last.parse::<usize>().ok()? + 1).saturating_sub(first.parse().ok()?))
+    };
+    text.trim().split(',').filter_map(count).sum()
+}

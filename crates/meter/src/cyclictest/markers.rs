@@ -1,0 +1,49 @@
+//! The open trace markers of the measuring threads. A trace instance cannot be removed while one is open, and a thread
+//! that sleeps for minutes cannot close its own.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+/// The markers that were handed out.
+#[derive(Debug, Default)]
+pub struct Markers(Vec<Arc<File>>);
+
+impl Markers {
+    /// Remembers a marker and gives it to a thread.
+    pub fn keep(&mut self, marker: File) -> Arc<File> {
+        let marker = Arc::new(marker);
+        self.0.push(marker.clone());
+        marker
+    }
+}
+
+impl Drop for Markers {
+    /// Lets every marker lead to /dev/null, whoever still holds it.
+    fn drop(&mut self) {
+        let Ok(null) = File::options().write(true).open("/dev/null") else { return };
+        for marker in &self.0 {
+            // SAFETY: both descriptors are open, held by `null` and `marker`; the number of the marker stays the same and
+            // stays its own, only what it leads to changes.
+            unsafe { libc::dup3(null.as_raw_fd(), marker.as_raw_fd(), libc::O_CLOEXEC) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_is_written_after_letting_go_goes_nowhere() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("marker");
+        let mut markers = Markers::default();
+        let marker = markers.keep(File::create(&path).unwrap());
+        (&*marker).write_all(b"before").unwrap();
+        drop(markers);
+        (&*marker).write_all(b"after").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"before");
+    }
+}

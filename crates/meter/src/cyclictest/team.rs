@@ -1,0 +1,151 @@
+//! The measuring threads: started together, given one schedule, waited for at the end.
+
+use super::figures::Member;
+use super::markers::Markers;
+use super::plan::over_ns;
+use super::refusal::Refusal;
+use super::request::Request;
+use super::tally::{Tally, TallyRequest};
+use super::thread::{self, Job, Pages, Shared, Standing};
+use crate::kernel::clock;
+use crate::measure::books::Books;
+use crate::measure::cycle::Schedule;
+use crate::trace::recorder::Armed;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A measuring thread that sleeps longer than this after the end is not waited for.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What is left to join, by number of the thread.
+pub type Handles = Vec<(u32, JoinHandle<Result<(), String>>)>;
+
+/// Starts every thread and sees that each is what was asked for.
+///
+/// # Errors
+/// A thread that could not be started or set up, with the mend.
+pub fn assemble(
+    request: &Request,
+    jobs: Vec<Job>,
+    shared: &Arc<Shared>,
+    armed: Option<&Armed>,
+    markers: &mut Markers,
+) -> Result<(Vec<Member>, Handles), Refusal> {
+    let tally = TallyRequest {
+        nanoseconds: request.nanoseconds,
+        histogram: request.histogram,
+        spike: request.spike,
+        spike_nodes: request.spike_nodes,
+        stream: request.verbose,
+    };
+    let (ready, answers) = channel();
+    let (mut handles, mut pages) = (Vec::new(), Vec::new());
+    for job in &jobs {
+        let own = Pages { books: Arc::new(Books::new(0)), tally: Arc::new(Tally::new(&tally)) };
+        let marker = match armed {
+            Some(armed) if armed.recorder.needs_marker() => {
+                Some(markers.keep(armed.recorder.marker().map_err(Refusal::unable)?))
+            }
+            _ => None,
+        };
+        let handle =
+            thread::spawn(job.clone(), own.clone(), shared.clone(), marker, ready.clone()).map_err(|error| {
+                Refusal::unable(format!("a measuring thread cannot be started: {error}; choose a smaller -t"))
+            })?;
+        handles.push((job.thread, handle));
+        pages.push(own);
+    }
+    drop(ready);
+    let mut standings: Vec<Option<Standing>> = vec![None; jobs.len()];
+    for (thread, answer) in answers.iter().take(jobs.len()) {
+        let standing = answer.map_err(|why| {
+            Refusal::unable(format!(
+                "thread {thread} {why}; run as root, raise `ulimit -r`, or setcap cap_sys_nice,cap_ipc_lock+ep on it"
+            ))
+        })?;
+        standings[thread as usize] = Some(standing);
+    }
+    let members = jobs.into_iter().zip(pages).zip(standings).map(|((job, pages), standing)| {
+        let standing = standing.ok_or_else(|| Refusal::unable("a measuring thread died while it was set up"))?;
+        Ok(Member { job, standing, pages })
+    });
+    Ok((members.collect::<Result<_, Refusal>>()?, handles))
+}
+
+/// When each thread begins, how often it wakes and when it ends.
+pub fn schedules(request: &Request, members: &[Member], traced: bool) -> Vec<Schedule> {
+    let count = members.len() as i64;
+    let clock = members[0].job.clock;
+    let mut start_ns = thread::soon_ns(clock);
+    if let Some(offset_us) = request.secaligned_us {
+        let fraction_ns = start_ns.rem_euclid(1_000_000_000);
+        // Less than a tenth of a second would be too short to be ready on a slow machine.
+        let seconds = if fraction_ns > 900_000_000 { 2 } else { 1 };
+        start_ns += seconds * 1_000_000_000 - fraction_ns + offset_us * 1000;
+    }
+    let duration_ns = request.duration_s.map_or(i64::MAX, |seconds| seconds * 1_000_000_000 + 1);
+    let over = |limit: Option<i64>| limit.map_or(i64::MAX, |limit| over_ns(limit, request.nanoseconds));
+    let schedule = |member: &Member| {
+        let interval_ns = member.job.interval_us * 1000;
+        let thread = i64::from(member.job.thread);
+        let offset_ns = match (request.aligned_us, request.secaligned_us) {
+            (Some(offset_us), _) => offset_us * 1000 * thread,
+            (None, Some(_)) => 0,
+            // Threads that nobody aligned do not all wake in the same instant.
+            (None, None) => interval_ns * thread / count,
+        };
+        Schedule {
+            interval_ns,
+            first_due_ns: start_ns + offset_ns + interval_ns,
+            // The recorder begins then; without one every wake-up counts, whatever is done to the clock.
+            count_from_ns: if traced { start_ns } else { i64::MIN },
+            end_ns: start_ns.saturating_add(duration_ns),
+            cycles_max: request.loops.unwrap_or(u64::MAX),
+            limit_ns: over(request.breaktrace).saturating_sub(1),
+            spike_threshold_ns: over(request.snapshot),
+            traced,
+        }
+    };
+    members.iter().map(schedule).collect()
+}
+
+/// Waits a moment for every thread; answers why some could not go on. Those that still sleep are left asleep.
+pub fn join(handles: Handles) -> Vec<String> {
+    let until_ns = clock::monotonic_ns() + PATIENCE.as_nanos() as i64;
+    while handles.iter().any(|(_, handle)| !handle.is_finished()) && clock::monotonic_ns() < until_ns {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let finished = handles.into_iter().filter(|(_, handle)| handle.is_finished());
+    finished
+        .filter_map(|(thread, handle)| match handle.join() {
+            Ok(Ok(())) => None,
+            Ok(Err(why)) => Some(format!("the measuring thread {thread} {why}")),
+            Err(_) => Some(format!("the measuring thread {thread} died; the numbers are not to be used")),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_died_is_told_and_one_that_sleeps_is_left_asleep() {
+        let dead = std::thread::spawn(|| -> Result<(), String> { std::panic::resume_unwind(Box::new("dead")) });
+        let failed = std::thread::spawn(|| Err("could not go on sleeping: EINVAL".to_owned()));
+        let asleep = std::thread::spawn(|| {
+            std::thread::sleep(Duration::from_secs(3600));
+            Ok(())
+        });
+        let failures = join(vec![(0, dead), (1, failed), (2, asleep)]);
+        assert_eq!(
+            failures,
+            [
+                "the measuring thread 0 died; the numbers are not to be used",
+                "the measuring thread 1 could not go on sleeping: EINVAL"
+            ]
+        );
+    }
+}
