@@ -10,6 +10,7 @@
 pub mod environment;
 pub mod explanation;
 pub mod frame;
+pub mod guest;
 pub mod histogram;
 pub mod manifest;
 pub mod message;

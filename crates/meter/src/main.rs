@@ -15,6 +15,9 @@ usage:
 ";
 
 fn main() {
+    if meter::guest::is_first_process() {
+        meter::guest::run();
+    }
     let mut arguments = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let program = arguments.next().unwrap_or_default();
     let arguments: Vec<String> = arguments.collect();

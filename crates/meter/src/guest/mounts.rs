@@ -1,0 +1,44 @@
+//! The file systems a measurement needs, in a machine that has none yet.
+
+use rustix::fs::{Mode, mkdir};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, mount};
+
+struct Mount {
+    at: &'static str,
+    kind: &'static str,
+    /// The measurement is possible without it.
+    optional: bool,
+}
+
+const MOUNTS: &[Mount] = &[
+    Mount { at: "/dev", kind: "devtmpfs", optional: false },
+    Mount { at: "/proc", kind: "proc", optional: false },
+    Mount { at: "/sys", kind: "sysfs", optional: false },
+    Mount { at: "/sys/kernel/tracing", kind: "tracefs", optional: true },
+    Mount { at: "/sys/kernel/debug", kind: "debugfs", optional: true },
+    Mount { at: "/run", kind: "tmpfs", optional: false },
+    Mount { at: "/tmp", kind: "tmpfs", optional: false },
+    Mount { at: "/dev/shm", kind: "tmpfs", optional: false },
+];
+
+/// Mounts everything.
+///
+/// # Errors
+/// A sentence that names what could not be mounted.
+pub fn mount_all() -> Result<(), String> {
+    for place in MOUNTS {
+        match mkdir(place.at, Mode::from(0o755)) {
+            Ok(()) | Err(Errno::EXIST | Errno::PERM | Errno::NOENT) => {}
+            Err(error) => return Err(format!("failed to make {}: {error}", place.at)),
+        }
+        match mount(place.kind, place.at, place.kind, MountFlags::empty(), None) {
+            // A kernel with CONFIG_DEVTMPFS_MOUNT has mounted one already.
+            Ok(()) | Err(Errno::BUSY) => {}
+            Err(_) if place.optional => {}
+            Err(error) => return Err(format!("failed to mount {} at {}: {error}", place.kind, place.at)),
+        }
+    }
+    // Without a name the fingerprint would say `(none)`.
+    std::fs::write("/proc/sys/kernel/hostname", "guest").map_err(|error| format!("failed to name the machine: {error}"))
+}
