@@ -13,6 +13,9 @@ const SPIKES_SHOWN: usize = 5;
 
 /// Lays the summary out on a page. `told` is what broke; it is said elsewhere and left out here.
 pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) -> Page {
+    if summary.emulated {
+        page.alarm("EMULATED MACHINE: these latencies mean nothing as real-time figures.");
+    }
     page.wrapped("", &verdict(summary));
     let said_below = |reason: &str| summary.problems.iter().any(|problem| problem.text == reason);
     let untold = |reason: &&String| Some(reason.as_str()) != told && !said_below(reason);

@@ -52,6 +52,9 @@ pub struct Manifest {
     /// The command line, as typed; of an imported run the one its source states, else empty.
     pub command: Vec<String>,
     pub target: String,
+    /// A program imitated the machine: its latencies mean nothing as real-time figures.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub emulated: bool,
     /// Wall clock of the host in ns since 1970; the time of the import where an imported file gives none.
     pub started_unix_ns: i64,
     pub ended_unix_ns: Option<i64>,

@@ -109,6 +109,9 @@ pub struct RunSummary {
     /// Why not, a sentence each.
     pub invalid_because: Vec<String>,
     pub target: String,
+    /// A program imitated the machine: its latencies mean nothing as real-time figures.
+    #[serde(default)]
+    pub emulated: bool,
     pub command: Vec<String>,
     pub tool_version: String,
     pub meter_version: Option<String>,
@@ -187,6 +190,7 @@ impl RunSummary {
             valid: invalid_because.is_empty(),
             invalid_because,
             target: manifest.map_or_else(String::new, |manifest| manifest.target.clone()),
+            emulated: manifest.is_some_and(|manifest| manifest.emulated),
             command: manifest.map_or_else(Vec::new, |manifest| manifest.command.clone()),
             tool_version: manifest.map_or_else(String::new, |manifest| manifest.tool_version.clone()),
             meter_version: run.meter_version.clone(),

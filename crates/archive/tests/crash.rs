@@ -19,6 +19,7 @@ fn manifest() -> Manifest {
         tool_version: "0".into(),
         command: vec!["tardy".into(), "run".into()],
         target: "local".into(),
+        emulated: false,
         started_unix_ns: 1,
         ended_unix_ns: None,
         state: RunState::Running,

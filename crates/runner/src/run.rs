@@ -140,3 +140,4 @@ fn unix_ns() -> i64 {
 
 #[cfg(test)]
 mod tests;
+        emulated: false,

@@ -363,7 +363,11 @@ valid: boolean,
 /**
  * Why not, a sentence each.
  */
-invalid_because: Array<string>, target: string, command: Array<string>, tool_version: string, meter_version: string | null, started_unix_ns: number | null, 
+invalid_because: Array<string>, target: string, 
+/**
+ * A program imitated the machine: its latencies mean nothing as real-time figures.
+ */
+emulated: boolean, command: Array<string>, tool_version: string, meter_version: string | null, started_unix_ns: number | null, 
 /**
  * Set when another tool measured: `valid` then only means that nothing speaks against the numbers.
  */

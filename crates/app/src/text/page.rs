@@ -44,6 +44,16 @@ impl Page {
         }
     }
 
+    /// A line that must not be overlooked.
+    pub fn alarm(&mut self, text: &str) {
+        let safe = printable(text);
+        if self.colour {
+            self.text.push_str(&format!("\x1b[1;31m{safe}\x1b[0m\n"));
+        } else {
+            self.line(text);
+        }
+    }
+
     pub fn blank(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');

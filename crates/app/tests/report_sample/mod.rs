@@ -223,6 +223,7 @@ fn manifest(shape: &Shape) -> Manifest {
         tool_version: said("0.1.0"),
         command: ["tardy", "run", "--duration", "60s", "--load", "messaging"].map(said).to_vec(),
         target: said("local"),
+        emulated: false,
         started_unix_ns: 1_767_323_045_000_000_000,
         ended_unix_ns: None,
         state: if shape.valid { RunState::Complete } else { RunState::Failed },

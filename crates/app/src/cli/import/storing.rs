@@ -63,6 +63,7 @@ pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<Path
         tool_version: env!("CARGO_PKG_VERSION").into(),
         command: source.command.iter().cloned().collect(),
         target: target.into(),
+        emulated: false,
         started_unix_ns,
         ended_unix_ns: None,
         state: RunState::Running,

@@ -33,6 +33,13 @@ pub fn answer(data: &ReportData) -> Markup {
 fn validity(summary: &RunSummary) -> Markup {
     let degraded = summary.problems.iter().filter(|problem| problem.severity == Severity::Degraded).count();
     html! {
+        @if summary.emulated {
+            p.validity.invalid role="note" {
+                strong { "This machine was emulated. " }
+                "Its latencies mean nothing as real-time figures, and no limit is judged by them. What ran, in which "
+                "order and why is real; how long it took is not."
+            }
+        }
         @if !summary.valid {
             div.validity.invalid role="note" {
                 p { strong { "This run is not valid. " } "Its numbers must not be used for what was asked, because:" }
@@ -46,7 +53,7 @@ fn validity(summary: &RunSummary) -> Markup {
                 a href="#losses" { "what the source did not keep" }
                 " is unknown here, too."
             }
-        } @else {
+        } @else if !summary.emulated {
             p.validity.valid {
                 strong { "The run is valid" }
                 " (" (words::state(summary.state)) ")"
