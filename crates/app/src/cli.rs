@@ -12,6 +12,7 @@ mod quantity;
 mod report;
 mod restore;
 mod run;
+mod target;
 
 use crate::text::printable::printable;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -40,6 +41,7 @@ enum Verb {
     Cyclictest(cyclictest::CyclictestArguments),
     List(list::ListArguments),
     Restore(restore::RestoreArguments),
+    Target(target::TargetArguments),
     Completions(completions::CompletionsArguments),
     Man(man::ManArguments),
 }
@@ -69,6 +71,7 @@ pub fn main() -> ExitCode {
         Verb::Cyclictest(arguments) => cyclictest::run(&arguments),
         Verb::List(arguments) => list::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
+        Verb::Target(arguments) => target::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
         Verb::Man(arguments) => man::run(&arguments),
     };

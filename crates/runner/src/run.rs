@@ -9,17 +9,20 @@ pub use limits::{TimeLimits, phase_title};
 use crate::event::Event;
 use crate::restore::{RestoreError, restore};
 use crate::stop::StopRequests;
-use crate::target::{Command, Target, TargetError};
+use crate::target::{Caveat, Command, Target, TargetError};
 use archive::ARCHIVE_VERSION;
 use archive::manifest::{Manifest, RunState};
-use archive::message::RunPhase;
+use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::settings::RunSettings;
-use archive::writer::{RunWriter, WriteError};
+use archive::writer::{RunWriter, WriteError, write_atomically};
 use ending::Facts;
 use session::Session;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
+
+/// File of the archive with what the target's console said.
+const CONSOLE_FILE: &str = "console.log";
 
 /// What to run and where to put it.
 #[derive(Debug, Clone)]
@@ -67,14 +70,24 @@ pub fn run(
 ) -> Result<RunOutcome, RunError> {
     watch(Event::Phase(RunPhase::Check));
     target.prepare()?;
-    let mut writer = RunWriter::create(&request.directory, manifest(target.name(), request))?;
+    let caveat = target.caveat();
+    let emulated = caveat.as_ref().is_some_and(|caveat| caveat.emulated);
+    let manifest = Manifest { emulated, ..manifest(target.name(), request) };
+    let mut writer = RunWriter::create(&request.directory, manifest)?;
     watch(Event::Begun { directory: request.directory.clone() });
+    if let Some(caveat) = caveat {
+        tell(problem_of(caveat, &request.settings), &mut writer, watch)?;
+    }
     let facts = match measure(target, request, stop, &mut writer, watch) {
         Ok(facts) => facts,
         Err(error) => Facts { start_failure: Some(error.to_string()), ..Facts::default() },
     };
-    if facts.left_unrestored() {
+    if facts.left_unrestored() && !target.forgets() {
         put_back(target, request, watch);
+    }
+    let console = target.console();
+    if !console.is_empty() {
+        write_atomically(&request.directory.join(CONSOLE_FILE), &console)?;
     }
     let (state, problem) = ending::state_of(&facts);
     let directory = writer.finish(state, problem.clone(), unix_ns())?;
@@ -82,6 +95,22 @@ pub fn run(
     // The archive is complete; a target that cannot be given back is a matter of its own.
     let _ = target.close();
     Ok(RunOutcome { directory, state, problem })
+}
+
+/// Stores a problem that the host knows of, and tells it.
+fn tell(problem: Problem, writer: &mut RunWriter, watch: &mut dyn FnMut(Event)) -> Result<(), WriteError> {
+    writer.append(&Message::Problem(problem.clone()))?;
+    watch(Event::Problem(problem));
+    Ok(())
+}
+
+/// What a caveat of the target means for this run: one that asks for a limit to be judged where none can be is invalid.
+fn problem_of(caveat: Caveat, settings: &RunSettings) -> Problem {
+    if caveat.emulated && settings.limit_ns.is_some() {
+        let text = format!("{}; so the limit is not judged", caveat.text);
+        return Problem { severity: Severity::Invalid, text, mend: format!("{}, or leave out --limit", caveat.mend) };
+    }
+    Problem { severity: Severity::Degraded, text: caveat.text, mend: caveat.mend }
 }
 
 fn measure(
@@ -110,8 +139,8 @@ fn put_back(target: &mut dyn Target, request: &RunRequest, watch: &mut dyn FnMut
         }
         Err(error) => error.to_string(),
     };
-    watch(Event::Problem(archive::message::Problem {
-        severity: archive::message::Severity::Degraded,
+    watch(Event::Problem(Problem {
+        severity: Severity::Degraded,
         text: problem,
         mend: "run `tardy restore` as root".into(),
     }));
@@ -124,6 +153,7 @@ fn manifest(target: &str, request: &RunRequest) -> Manifest {
         tool_version: request.tool_version.clone(),
         command: request.command.clone(),
         target: target.into(),
+        emulated: false,
         started_unix_ns: unix_ns(),
         ended_unix_ns: None,
         state: RunState::Running,
@@ -140,4 +170,3 @@ fn unix_ns() -> i64 {
 
 #[cfg(test)]
 mod tests;
-        emulated: false,

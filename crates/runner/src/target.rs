@@ -4,6 +4,7 @@
 
 pub mod fake;
 pub mod local;
+pub mod qemu;
 
 use std::fmt;
 use std::io;
@@ -18,6 +19,8 @@ pub enum TargetError {
     Prepare { target: String, why: String },
     #[error("failed to start {program} on target {target}: {source}")]
     Start { target: String, program: PathBuf, source: io::Error },
+    #[error("failed to boot target {target}: {why}")]
+    Boot { target: String, why: String },
     #[error("failed to copy {from} to {to} (target {target}): {source}")]
     Copy { target: String, from: PathBuf, to: PathBuf, source: io::Error },
 }
@@ -44,6 +47,8 @@ pub enum Output {
 pub enum Exit {
     Code(i32),
     Signal(i32),
+    /// The machine it ran on went down before it had ended.
+    MachineDown,
 }
 
 impl fmt::Display for Exit {
@@ -51,8 +56,19 @@ impl fmt::Display for Exit {
         match self {
             Self::Code(code) => write!(out, "exit status {code}"),
             Self::Signal(signal) => write!(out, "killed by signal {signal}"),
+            Self::MachineDown => out.write_str("the machine went down"),
         }
     }
+}
+
+/// What must be said beside every number that is taken on a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caveat {
+    pub text: String,
+    /// What to do about it.
+    pub mend: String,
+    /// Whether a program imitates the machine, so that no real-time limit can be judged there.
+    pub emulated: bool,
 }
 
 /// A machine under test.
@@ -83,6 +99,21 @@ pub trait Target {
     /// # Errors
     /// [`TargetError::Copy`].
     fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError>;
+
+    /// What the machine's console said so far, where it is listened to; bounded.
+    fn console(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Whether nothing that a command changes there outlives it.
+    fn forgets(&self) -> bool {
+        false
+    }
+
+    /// What holds for every number of this target, known once it is prepared.
+    fn caveat(&self) -> Option<Caveat> {
+        None
+    }
 
     /// Gives the target back.
     ///

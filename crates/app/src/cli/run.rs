@@ -7,6 +7,7 @@ pub use arguments::RunArguments;
 
 use super::archives::make_new;
 use super::exit::Exit;
+use super::target;
 use crate::explaining::explain_run;
 use crate::progress::Progress;
 use crate::summary_text::{problems, summary_page};
@@ -17,7 +18,8 @@ use archive::reader::Run;
 use archive::summary::RunSummary;
 use runner::meter::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
-use runner::target::local::LocalTarget;
+use runner::target::Target;
+use runner::target::local::{self, LocalTarget};
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -25,15 +27,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exit> {
     let settings = arguments.settings()?;
     let meter = MeterPlaces::of_process().find()?;
+    let signals = signals::Signals::watch()?;
+    let mut target: Box<dyn Target> = match arguments.target.as_str() {
+        local::NAME => Box::new(LocalTarget),
+        name => Box::new(target::open(name, &meter, signals.requests().clone())?),
+    };
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (directory, id) = make_new(arguments.out.as_deref(), started.as_secs(), &hostname())?;
+    let (directory, id) = make_new(arguments.out.as_deref(), started.as_secs(), &host(&arguments.target))?;
     let limits = TimeLimits::of(&settings, arguments.silence());
     let duration_ns = settings.duration_ns;
     let request =
         RunRequest { id, directory, command, tool_version: env!("CARGO_PKG_VERSION").into(), meter, settings, limits };
-    let signals = signals::Signals::watch()?;
     let mut progress = Progress::new(arguments.quiet, arguments.json, duration_ns);
-    let outcome = runner::run::run(&mut LocalTarget, &request, signals.requests(), &mut |event| progress.event(&event));
+    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| progress.event(&event));
     signals.measuring_is_over();
     let outcome = outcome.inspect_err(|_| progress.clear())?;
     let run = Run::open(&outcome.directory)?;
@@ -84,7 +90,11 @@ fn exit_of(summary: &RunSummary) -> Exit {
     }
 }
 
-fn hostname() -> String {
+/// The machine under test, for the name of the archive.
+fn host(target: &str) -> String {
+    if target != local::NAME {
+        return target.to_owned();
+    }
     let read = fs::read_to_string("/proc/sys/kernel/hostname");
     read.map_or_else(|_| "unknown".into(), |name| name.trim().to_owned())
 }

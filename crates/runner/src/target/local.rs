@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const NAME: &str = "local";
+/// Name of this machine as a target.
+pub const NAME: &str = "local";
 const READ_BYTES: usize = 64 << 10;
 /// Pieces read ahead. When the disk is slower than this, the meter's pipe fills and the meter counts what it drops.
 const PIECES_AHEAD: usize = 64;

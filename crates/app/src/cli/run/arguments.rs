@@ -20,6 +20,9 @@ Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RunArguments {
+    /// Machine to measure on: `local`, or one that `tardy target add` made
+    #[arg(long, value_name = "NAME", default_value = "local", help_heading = "Measurement")]
+    pub target: String,
     /// How long to measure [default: 60s, or until --cycles are done]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns, help_heading = "Measurement")]
     duration: Option<u64>,

@@ -1,0 +1,248 @@
+//! `tardy target`: virtual machines to run on, as files.
+
+use super::exit::{Exit, UsageError};
+use crate::text::page::{Page, write_stdout};
+use crate::text::printable::printable;
+use crate::text::table::{Align, Table};
+use anyhow::anyhow;
+use clap::{Args, Subcommand, ValueEnum};
+use runner::meter::MeterPlaces;
+use runner::stop::StopRequests;
+use runner::target::qemu::file::{AcceleratorChoice, TargetFiles, VirtualMachine};
+use runner::target::qemu::{QemuTarget, kernel};
+use runner::target::{Command, Exit as CommandExit, Output, Target};
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy target add vm --kernel debian:6.1-rt
+  tardy target add mine --kernel ./bzImage --modules ./lib/modules/6.14.0 --cpus 4
+  tardy target verify vm
+  tardy run --target vm --duration 10s --load dentry";
+
+/// Virtual machines to run on: add, list, show, remove, verify
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TargetArguments {
+    #[command(subcommand)]
+    verb: TargetVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum TargetVerb {
+    Add(Box<AddArguments>),
+    /// List the targets
+    List(JsonArgument),
+    /// Show the file of a target
+    Show(NamedArgument),
+    /// Remove the file of a target; its kernel stays in the cache
+    Remove(NameArgument),
+    /// Boot a target and say what came up
+    Verify(NamedArgument),
+}
+
+#[derive(Debug, Args)]
+struct JsonArgument {
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct NameArgument {
+    /// Name of the target
+    name: String,
+}
+
+#[derive(Debug, Args)]
+struct NamedArgument {
+    /// Name of the target
+    name: String,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Make a virtual machine a target; downloads its kernel if it is one of Debian's
+#[derive(Debug, Args)]
+struct AddArguments {
+    /// Name of the target
+    name: String,
+    /// debian:6.1, debian:6.1-rt, debian:6.12, debian:6.12-rt, or the path of a bzImage or vmlinux
+    #[arg(long, value_name = "KERNEL")]
+    kernel: String,
+    /// The kernel's modules, a directory like /lib/modules/RELEASE; only for a kernel given by its path
+    #[arg(long, value_name = "DIR")]
+    modules: Option<PathBuf>,
+    /// Processors of the machine
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    cpus: u32,
+    /// Memory of the machine, in MB
+    #[arg(long, value_name = "MB", default_value_t = 1024)]
+    memory: u32,
+    /// What executes the guest
+    #[arg(long, value_enum, default_value = "auto")]
+    accel: AcceleratorName,
+    /// Add this to the kernel's command line
+    #[arg(long, value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
+    append: String,
+    /// Add a word to QEMU's command line
+    #[arg(long = "qemu-arg", value_name = "WORD", allow_hyphen_values = true)]
+    qemu_arguments: Vec<String>,
+    /// Write the file to ./targets instead of the configuration directory
+    #[arg(long)]
+    here: bool,
+    /// Replace a target of this name
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum AcceleratorName {
+    /// KVM if a guest boots with it in a short time, otherwise emulation
+    Auto,
+    /// Emulation
+    Tcg,
+    /// The processor itself
+    Kvm,
+}
+
+pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
+    let files = TargetFiles::of_process();
+    match &arguments.verb {
+        TargetVerb::Add(add) => add_target(add, &files),
+        TargetVerb::List(list) => list_targets(list, &files),
+        TargetVerb::Show(show) => show_target(show, &files),
+        TargetVerb::Remove(remove) => {
+            let path = files.find(&remove.name).map_err(usage)?;
+            fs::remove_file(&path).map_err(|error| anyhow!("failed to remove {}: {error}", path.display()))?;
+            say(&format!("removed {}", path.display()))
+        }
+        TargetVerb::Verify(verify) => verify_target(verify, &files),
+    }
+}
+
+/// The machine a target file describes, ready to be used with this meter.
+pub fn open(name: &str, meter: &std::path::Path, stop: StopRequests) -> anyhow::Result<QemuTarget> {
+    let machine = TargetFiles::of_process().read(name).map_err(usage)?;
+    let cache = kernel::cache().map_err(anyhow::Error::msg)?;
+    Ok(QemuTarget::new(name, machine, meter, &cache, stop))
+}
+
+fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
+    if !add.force && files.list().iter().any(|(name, _)| *name == add.name) {
+        return Err(UsageError(format!("target {} exists; --force replaces it", add.name)).into());
+    }
+    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let named = add.kernel.starts_with("debian:");
+    let kernel = if named { add.kernel.clone() } else { absolute(&add.kernel.clone().into()).display().to_string() };
+    let mut machine = VirtualMachine {
+        modules: add.modules.as_ref().map(absolute),
+        accel: match add.accel {
+            AcceleratorName::Auto => AcceleratorChoice::Auto,
+            AcceleratorName::Tcg => AcceleratorChoice::Tcg,
+            AcceleratorName::Kvm => AcceleratorChoice::Kvm,
+        },
+        cpus: add.cpus,
+        memory_mb: add.memory,
+        kernel_arguments: add.append.clone(),
+        qemu_arguments: add.qemu_arguments.clone(),
+        ..VirtualMachine::new(&kernel)
+    };
+    machine.check().map_err(UsageError)?;
+    let cache = kernel::cache().map_err(anyhow::Error::msg)?;
+    kernel::obtain(&mut machine, &cache, &mut |what| eprintln!("tardy: {}", printable(what)))
+        .map_err(|why| anyhow!("failed to get a kernel for target {}: {why}", add.name))?;
+    let path = files.write(&add.name, &machine, add.here)?;
+    say(&format!("target {} is {}; try `tardy target verify {}`", add.name, path.display(), add.name))
+}
+
+fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
+    let targets = files.list();
+    let kernel_of = |name: &str| files.read(name).map(|machine| machine.package.unwrap_or(machine.kernel));
+    if arguments.json {
+        let entry = |(name, path): &(String, PathBuf)| {
+            let kernel = kernel_of(name);
+            serde_json::json!({ "name": name, "file": path, "kernel": kernel.as_ref().ok(),
+                "problem": kernel.err().map(|error| error.to_string()) })
+        };
+        let document = serde_json::Value::from(targets.iter().map(entry).collect::<Vec<_>>());
+        write_stdout(format!("{document}\n").as_bytes())?;
+        return Ok(Exit::Measured);
+    }
+    let mut table = Table::new(&[Align::Left; 3]);
+    table.row(["target", "kernel", "file"]);
+    table.row(["local", "this machine's", "-"]);
+    for (name, path) in &targets {
+        let kernel = kernel_of(name).unwrap_or_else(|_| "(the file cannot be understood)".into());
+        table.row([name.as_str(), kernel.as_str(), &path.display().to_string()]);
+    }
+    let mut page = Page::for_stdout();
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+fn show_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
+    let path = files.find(&arguments.name).map_err(usage)?;
+    let machine = files.read(&arguments.name).map_err(usage)?;
+    if arguments.json {
+        let document = serde_json::to_string(&machine)?;
+        write_stdout(format!("{document}\n").as_bytes())?;
+        return Ok(Exit::Measured);
+    }
+    let mut page = Page::for_stdout();
+    page.line(&format!("# {}", path.display()));
+    machine.to_text().lines().for_each(|line| page.line(line));
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+fn verify_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
+    files.find(&arguments.name).map_err(usage)?;
+    let meter = MeterPlaces::of_process().find()?;
+    let mut target = open(&arguments.name, &meter, StopRequests::default())?;
+    target.prepare()?;
+    let mut running = target.start(&Command { program: meter, arguments: vec!["--version".into()] })?;
+    let mut said = Vec::new();
+    while let Output::Bytes(bytes) = running.read(Duration::from_secs(10)) {
+        said.extend(bytes);
+    }
+    let exit = running.wait(Duration::from_secs(10));
+    if exit != Some(CommandExit::Code(0)) {
+        let words = running.diagnostics().join(" | ");
+        return Err(anyhow!("failed to run the meter on target {}: {words}", arguments.name));
+    }
+    let said = String::from_utf8_lossy(&said).trim().to_owned();
+    let booted = target.booted().ok_or_else(|| anyhow!("failed to learn how target {} booted", arguments.name))?;
+    if arguments.json {
+        let document = serde_json::json!({
+            "target": target.name(), "kernel_release": booted.kernel_release, "meter": said,
+            "boot_ms": u64::try_from(booted.boot_time.as_millis()).unwrap_or(u64::MAX),
+        });
+        write_stdout(format!("{document}\n").as_bytes())?;
+        return Ok(Exit::Measured);
+    }
+    say(&format!(
+        "{} booted {} in {:.2} s and runs {said}",
+        target.name(),
+        booted.kernel_release,
+        booted.boot_time.as_secs_f64()
+    ))
+}
+
+fn say(line: &str) -> anyhow::Result<Exit> {
+    let mut page = Page::for_stdout();
+    page.line(line);
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+/// A target that is not there or not understood is mended on the command line or in its file.
+fn usage(error: runner::target::qemu::file::TargetFileError) -> UsageError {
+    UsageError(error.to_string())
+}

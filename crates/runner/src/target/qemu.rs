@@ -1,0 +1,277 @@
+//! A virtual machine as a target: it boots for one command and is gone with it.
+//!
+//! The guest has the meter as its first and only program; see `guest` in the meter for the other half, and
+//! docs/virtual-machines.md for what the target file may say.
+
+mod arguments;
+mod command;
+mod console;
+mod cpio;
+mod debian;
+mod elf;
+pub mod file;
+mod initramfs;
+pub mod kernel;
+mod lifeline;
+mod machine;
+mod modules;
+mod unpack;
+mod vmlinux;
+
+#[cfg(test)]
+mod tests;
+
+use super::{Caveat, Command, RunningCommand, Target, TargetError};
+use crate::stop::StopRequests;
+use archive::guest::GuestCommand;
+use arguments::Accelerator;
+use command::GuestRun;
+use console::Console;
+use file::{AcceleratorChoice, VirtualMachine};
+use initramfs::SentFile;
+use kernel::Kernel;
+use machine::{Boot, Machine};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A guest boots with KVM in about a second, or something is wrong with it.
+const KVM_LIMIT: Duration = Duration::from_secs(10);
+const SETTLE_STEP: Duration = Duration::from_millis(50);
+
+/// A virtual machine.
+pub struct QemuTarget {
+    /// As archives name it: with what executes it once that is known.
+    name: String,
+    plain_name: String,
+    machine: VirtualMachine,
+    meter: PathBuf,
+    cache: PathBuf,
+    stop: StopRequests,
+    scratch: Option<Scratch>,
+    ready: Option<Ready>,
+    sent: Vec<SentFile>,
+    console: Arc<Mutex<Console>>,
+    booted: Option<Booted>,
+}
+
+/// What `prepare` found.
+struct Ready {
+    program: PathBuf,
+    kernel: Kernel,
+    meter: Vec<u8>,
+    accelerator: Accelerator,
+}
+
+/// The last boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Booted {
+    pub kernel_release: String,
+    /// From starting QEMU to the guest's first word.
+    pub boot_time: Duration,
+}
+
+impl QemuTarget {
+    /// A target that is to run `meter`, with kernels from `cache`. Requests to stop are heeded while it boots.
+    pub fn new(name: &str, machine: VirtualMachine, meter: &Path, cache: &Path, stop: StopRequests) -> Self {
+        Self {
+            name: name.into(),
+            plain_name: name.into(),
+            machine,
+            meter: meter.into(),
+            cache: cache.into(),
+            stop,
+            scratch: None,
+            ready: None,
+            sent: Vec::new(),
+            console: Arc::default(),
+            booted: None,
+        }
+    }
+
+    /// What the last boot told.
+    pub fn booted(&self) -> Option<&Booted> {
+        self.booted.as_ref()
+    }
+
+    fn prepared(&mut self) -> Result<(), String> {
+        let program = find_program(&self.machine.qemu)?;
+        let kernel = kernel::find(&self.machine, &self.cache)?;
+        let meter =
+            fs::read(&self.meter).map_err(|error| format!("failed to read {}: {error}", self.meter.display()))?;
+        if elf::needs_loader(&meter) {
+            return Err(format!(
+                "{} needs libraries, and the guest has none; `make build` makes a static one",
+                self.meter.display()
+            ));
+        }
+        self.scratch =
+            Some(Scratch::make().map_err(|error| format!("failed to make a directory for sockets: {error}"))?);
+        self.ready = Some(Ready { program, kernel, meter, accelerator: Accelerator::Tcg });
+        let accelerator = match self.machine.accel {
+            AcceleratorChoice::Tcg => Accelerator::Tcg,
+            AcceleratorChoice::Kvm => Accelerator::Kvm,
+            AcceleratorChoice::Auto => {
+                if self.boots_with_kvm() {
+                    Accelerator::Kvm
+                } else {
+                    Accelerator::Tcg
+                }
+            }
+        };
+        if let Some(ready) = &mut self.ready {
+            ready.accelerator = accelerator;
+        }
+        self.name = match accelerator {
+            Accelerator::Tcg => format!("{} (emulated)", self.plain_name),
+            Accelerator::Kvm => format!("{} (virtual)", self.plain_name),
+        };
+        Ok(())
+    }
+
+    /// A /dev/kvm that is there and hangs, or is refused inside another virtual machine, shows only when it is used.
+    fn boots_with_kvm(&mut self) -> bool {
+        let usable = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm").is_ok();
+        let limit = KVM_LIMIT.min(Duration::from_secs(u64::from(self.machine.boot_seconds)));
+        usable && self.boot(Accelerator::Kvm, limit).is_ok()
+    }
+
+    fn boot(&mut self, accelerator: Accelerator, limit: Duration) -> Result<Machine, String> {
+        let (Some(ready), Some(scratch)) = (&self.ready, &self.scratch) else {
+            return Err("it has not been prepared".into());
+        };
+        let initramfs = scratch.0.join("initramfs");
+        fs::write(&initramfs, initramfs::build(&ready.meter, &ready.kernel, &self.sent)?)
+            .map_err(|error| format!("failed to write {}: {error}", initramfs.display()))?;
+        let boot = Boot {
+            program: ready.program.clone(),
+            arguments: arguments::arguments(&self.machine, accelerator, &ready.kernel.image, &initramfs, &scratch.0),
+            scratch: scratch.0.clone(),
+            limit,
+        };
+        // A console for each boot: the archive gets that of the last one.
+        self.console = Arc::default();
+        Machine::boot(&boot, &self.console, &self.stop)
+    }
+
+    fn begin(&mut self, command: &Command) -> Result<Machine, String> {
+        let accelerator = self.ready.as_ref().map_or(Accelerator::Tcg, |ready| ready.accelerator);
+        let mut machine = self.boot(accelerator, Duration::from_secs(u64::from(self.machine.boot_seconds)))?;
+        self.booted = Some(Booted { kernel_release: machine.kernel_release.clone(), boot_time: machine.boot_time });
+        let (begun, pause) = (Instant::now(), Duration::from_secs(u64::from(self.machine.settle_seconds)));
+        while begun.elapsed() < pause && self.stop.count() == 0 {
+            thread::sleep(SETTLE_STEP);
+        }
+        machine
+            .run(&GuestCommand { arguments: command.arguments.clone() })
+            .map_err(|error| format!("it went away after booting: {error}"))?;
+        Ok(machine)
+    }
+}
+
+impl Target for QemuTarget {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn prepare(&mut self) -> Result<(), TargetError> {
+        self.prepared().map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why })
+    }
+
+    fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        let read = fs::read(from).and_then(|data| Ok((data, fs::metadata(from)?.permissions().mode() & 0o111 != 0)));
+        let (data, executable) = read.map_err(|source| self.copy_failed(from, to, source))?;
+        self.sent.push(SentFile { path: to.to_owned(), executable, data });
+        Ok(())
+    }
+
+    /// Boots and has the guest run the meter, whatever name the command gives it.
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
+        match self.begin(command) {
+            Ok(machine) => Ok(Box::new(GuestRun::new(machine))),
+            Err(why) => Err(TargetError::Boot { target: self.plain_name.clone(), why }),
+        }
+    }
+
+    fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        let gone =
+            io::Error::new(io::ErrorKind::Unsupported, "the files of a virtual machine are gone with its command");
+        Err(self.copy_failed(from, to, gone))
+    }
+
+    fn close(&mut self) -> Result<(), TargetError> {
+        self.scratch = None;
+        Ok(())
+    }
+
+    fn console(&self) -> Vec<u8> {
+        self.console.lock().unwrap_or_else(PoisonError::into_inner).text()
+    }
+
+    fn forgets(&self) -> bool {
+        true
+    }
+
+    fn caveat(&self) -> Option<Caveat> {
+        Some(match self.ready.as_ref()?.accelerator {
+            Accelerator::Tcg => Caveat {
+                text: "THIS MACHINE IS EMULATED: its latencies mean nothing as real-time figures. What ran, in which \
+                       order, and why is real; how long it took is not"
+                    .into(),
+                mend: "measure on the hardware in question".into(),
+                emulated: true,
+            },
+            Accelerator::Kvm => Caveat {
+                text: "this is a virtual machine: its latencies contain what the host did meanwhile".into(),
+                mend: "measure on the hardware in question, or say only what holds for this guest on this host".into(),
+                emulated: false,
+            },
+        })
+    }
+}
+
+impl QemuTarget {
+    fn copy_failed(&self, from: &Path, to: &Path, source: io::Error) -> TargetError {
+        TargetError::Copy { target: self.plain_name.clone(), from: from.to_owned(), to: to.to_owned(), source }
+    }
+}
+
+fn find_program(program: &Path) -> Result<PathBuf, String> {
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let mut candidates = std::env::split_paths(&places).map(|folder| folder.join(program));
+    let found = if program.components().count() > 1 {
+        program.is_file().then(|| program.to_owned())
+    } else {
+        candidates.find(|path| path.is_file())
+    };
+    found.ok_or_else(|| {
+        format!("{} is not installed; on Debian it comes with `apt-get install qemu-system-x86`", program.display())
+    })
+}
+
+/// A directory of ours alone that goes with the target.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn make() -> io::Result<Self> {
+        for number in 0..1000 {
+            let path = std::env::temp_dir().join(format!("tardy-vm-{}-{number}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,284 @@
+//! Debian's kernel packages: which one a name stands for, and how it gets into the cache. Needs apt and no root.
+
+use super::vmlinux;
+use std::cmp::Ordering;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Architecture of packages, as Debian calls that of x86_64.
+const ARCHITECTURE: &str = "amd64";
+const PREFIX: &str = "linux-image-";
+
+/// A kernel series, like `6.1` or `6.12-rt`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Series {
+    version: String,
+    real_time: bool,
+}
+
+impl Series {
+    /// Reads what comes after `debian:`.
+    ///
+    /// # Errors
+    /// A sentence that says what to write.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (version, real_time) = text.strip_suffix("-rt").map_or((text, false), |version| (version, true));
+        let parts: Vec<&str> = version.split('.').collect();
+        let number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if parts.len() != 2 || !parts.iter().all(number) {
+            return Err(format!("`{text}` is no kernel series; write debian:6.1 or debian:6.12-rt"));
+        }
+        Ok(Self { version: version.into(), real_time })
+    }
+
+    /// The newest package of the series in the answer of `apt-cache search`.
+    fn newest(&self, answer: &str) -> Option<String> {
+        let names = answer.lines().filter_map(|line| line.split(' ').next());
+        let matching = names.filter_map(|name| Some((self.revision(name)?, name)));
+        matching.max_by(|(left, _), (right, _)| by_numbers(left, right)).map(|(_, name)| name.to_owned())
+    }
+
+    /// What comes between series and flavour in the name of a signed package: `0-56` of linux-image-6.1.0-56-rt-amd64.
+    fn revision<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let rest = name.strip_prefix(PREFIX)?.strip_prefix(&self.version)?.strip_prefix('.')?;
+        let rest = rest.strip_suffix(ARCHITECTURE)?.strip_suffix('-')?;
+        let revision = if self.real_time { rest.strip_suffix("-rt")? } else { rest };
+        // `0-56`, `117+deb12`; another flavour, like cloud, is a part that has no digit.
+        revision.split(['-', '+']).all(|part| part.bytes().any(|byte| byte.is_ascii_digit())).then_some(revision)
+    }
+}
+
+/// Compares texts by the numbers in them.
+fn by_numbers(left: &str, right: &str) -> Ordering {
+    let numbers = |text: &str| -> Vec<u64> {
+        text.split(|letter: char| !letter.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+    };
+    numbers(left).cmp(&numbers(right))
+}
+
+/// One version of one package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Package {
+    pub name: String,
+    pub version: String,
+    /// Hexadecimal, as apt's lists give it; the lists are signed.
+    pub sha256: String,
+    pub bytes: u64,
+}
+
+impl Package {
+    /// `name=version`, as apt takes it and target files keep it.
+    pub fn pin(&self) -> String {
+        format!("{}={}", self.name, self.version)
+    }
+
+    /// The first version that `apt-cache show` lists, which is the one apt would take.
+    fn of_description(answer: &str) -> Option<Self> {
+        let first = answer.split("\n\n").next()?;
+        let field =
+            |name: &str| first.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned());
+        Some(Self {
+            name: field("Package:")?,
+            version: field("Version:")?,
+            sha256: field("SHA256:")?,
+            bytes: field("Size:")?.parse().ok()?,
+        })
+    }
+}
+
+/// The package a series stands for today.
+///
+/// # Errors
+/// A sentence that says what is missing.
+pub fn resolve(series: &Series) -> Result<Package, String> {
+    let pattern = format!("^{PREFIX}{}", series.version.replace('.', "\\."));
+    let answer = output(Command::new("apt-cache").args(["search", "--names-only", &pattern]))?;
+    let name = series.newest(&answer).ok_or_else(|| {
+        let flavour = if series.real_time { " with PREEMPT_RT" } else { "" };
+        format!(
+            "apt knows no kernel {}{flavour} for {ARCHITECTURE}; run `apt-get update`, add the backports that have it, \
+             or name a kernel by its path",
+            series.version
+        )
+    })?;
+    describe(&name)
+}
+
+/// Looks a package up, `name` or `name=version`.
+///
+/// # Errors
+/// A sentence that says what is missing.
+pub fn describe(pin: &str) -> Result<Package, String> {
+    let answer = output(Command::new("apt-cache").args(["show", pin]))?;
+    Package::of_description(&answer).ok_or_else(|| format!("apt's description of {pin} has no checksum"))
+}
+
+/// Directory of a package in the cache; `pin` is [`Package::pin`].
+pub fn directory(cache: &Path, pin: &str) -> PathBuf {
+    cache.join(pin.replace('=', "_").replace(['/', ':'], "-"))
+}
+
+/// Downloads, verifies and unpacks a package unless the cache has it. Answers its directory, with `vmlinuz`, `config`,
+/// `modules`, and `vmlinux` when that could be taken out.
+///
+/// # Errors
+/// A sentence that names the step; the cache then holds nothing of it.
+pub fn fetch(package: &Package, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, String> {
+    let directory = directory(cache, &package.pin());
+    if directory.is_dir() {
+        return Ok(directory);
+    }
+    let partial = cache.join(format!("partial-{}", std::process::id()));
+    let result = (|| {
+        fs::create_dir_all(&partial).map_err(|error| format!("failed to make {}: {error}", partial.display()))?;
+        tell(&format!("downloading {} ({} MB)", package.pin(), package.bytes / 1_000_000));
+        let archive = download(package, &partial)?;
+        verify(package, &archive)?;
+        tell("unpacking it");
+        unpack_package(&archive, &partial)?;
+        fs::rename(partial.join("kernel"), &directory)
+            .map_err(|error| format!("failed to move the kernel to {}: {error}", directory.display()))
+    })();
+    let _ = fs::remove_dir_all(&partial);
+    result.map(|()| directory)
+}
+
+fn download(package: &Package, into: &Path) -> Result<PathBuf, String> {
+    output(Command::new("apt-get").args(["-q", "download", &package.pin()]).current_dir(into))?;
+    let files = fs::read_dir(into).map_err(|error| error.to_string())?;
+    let found =
+        files.filter_map(|entry| Some(entry.ok()?.path())).find(|path| path.extension().is_some_and(|is| is == "deb"));
+    found.ok_or_else(|| format!("apt-get download left no package of {}", package.pin()))
+}
+
+fn verify(package: &Package, archive: &Path) -> Result<(), String> {
+    let answer = output(Command::new("sha256sum").arg("--").arg(archive))?;
+    let found = answer.split_whitespace().next().unwrap_or_default();
+    // sha256sum marks unusual file names with a backslash in front of the sum.
+    if found.trim_start_matches('\\').eq_ignore_ascii_case(&package.sha256) {
+        return Ok(());
+    }
+    Err(format!("{} has the checksum {found} and should have {}; nothing of it is used", package.pin(), package.sha256))
+}
+
+/// Takes out the kernel, its configuration and the modules that a virtual machine may need: `kernel/` below `into`.
+fn unpack_package(archive: &Path, into: &Path) -> Result<(), String> {
+    let tree = into.join("tree");
+    let fail = |what: &str, error: std::io::Error| format!("failed to {what}: {error}");
+    fs::create_dir_all(&tree).map_err(|error| fail("unpack", error))?;
+    let mut reader = Command::new("dpkg-deb")
+        .arg("--fsys-tarfile")
+        .arg(archive)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| fail("start dpkg-deb", error))?;
+    let tar = reader.stdout.take().map_or(Stdio::null(), Stdio::from);
+    let wanted =
+        ["./boot/*", "./lib/modules/*/modules.*", "*/kernel/drivers/virtio/*", "*/kernel/drivers/char/virtio*"];
+    let mut writer = Command::new("tar");
+    writer.arg("-x").arg("-C").arg(&tree).arg("--no-same-owner").arg("--wildcards").args(wanted).stdin(tar);
+    // A kernel with all of these built in has no such directories; what is really missing shows when it is used.
+    writer.stderr(Stdio::null());
+    writer.status().map_err(|error| fail("start tar", error))?;
+    let status = reader.wait().map_err(|error| fail("wait for dpkg-deb", error))?;
+    if !status.success() {
+        return Err(format!("failed to unpack {}: dpkg-deb ended with {status}", archive.display()));
+    }
+    arrange(&tree, &into.join("kernel"))
+}
+
+/// Puts the parts of an unpacked package where [`fetch`] says they are.
+fn arrange(tree: &Path, kernel: &Path) -> Result<(), String> {
+    let fail = |error: std::io::Error| format!("failed to arrange the kernel: {error}");
+    let begins = |directory: &Path, prefix: &str| -> Option<PathBuf> {
+        let mut entries = fs::read_dir(directory).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+        entries.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)))
+    };
+    fs::create_dir_all(kernel).map_err(fail)?;
+    let image = begins(&tree.join("boot"), "vmlinuz-").ok_or("the package has no kernel in it")?;
+    let bytes = fs::read(&image).map_err(fail)?;
+    // Without the kernel proper the image boots just as well, only slower.
+    if let Ok(kernel_proper) = vmlinux::extract(&bytes) {
+        fs::write(kernel.join("vmlinux"), kernel_proper).map_err(fail)?;
+    }
+    fs::rename(image, kernel.join("vmlinuz")).map_err(fail)?;
+    if let Some(config) = begins(&tree.join("boot"), "config-") {
+        fs::rename(config, kernel.join("config")).map_err(fail)?;
+    }
+    let modules = begins(&tree.join("lib/modules"), "").ok_or("the package has no modules in it")?;
+    fs::rename(modules, kernel.join("modules")).map_err(fail)
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("failed to start {program}: {error}; kernels of Debian need apt and dpkg"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(format!("{program} failed ({}): {said}", output.status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEARCH: &str = "\
+linux-image-6.1.0-9-rt-amd64 - Linux 6.1 for 64-bit PCs, PREEMPT_RT (signed)
+linux-image-6.1.0-56-amd64 - Linux 6.1 for 64-bit PCs (signed)
+linux-image-6.1.0-56-cloud-amd64 - Linux 6.1 for x86-64 cloud (signed)
+linux-image-6.1.0-56-rt-amd64 - Linux 6.1 for 64-bit PCs, PREEMPT_RT (signed)
+linux-image-6.1.0-57-rt-amd64-dbg - Debug symbols for linux-image-6.1.0-57-rt-amd64
+linux-image-6.1.0-57-rt-amd64-unsigned - Linux 6.1 for 64-bit PCs, PREEMPT_RT
+linux-image-6.12-rt-amd64 - Linux for 64-bit PCs (meta-package)
+linux-image-6.12.100+deb12-amd64 - Linux 6.12 for 64-bit PCs (signed)
+linux-image-6.12.117+deb12-amd64 - Linux 6.12 for 64-bit PCs (signed)
+linux-image-6.12.99+deb12-rt-amd64 - Linux 6.12 for 64-bit PCs (signed), PREEMPT_RT
+linux-image-6.12.117+deb12-rt-amd64 - Linux 6.12 for 64-bit PCs (signed), PREEMPT_RT
+";
+
+    fn newest(series: &str) -> Option<String> {
+        Series::parse(series).unwrap().newest(SEARCH)
+    }
+
+    #[test]
+    fn a_series_stands_for_its_newest_signed_package_of_the_flavour() {
+        assert_eq!(newest("6.1-rt").as_deref(), Some("linux-image-6.1.0-56-rt-amd64"));
+        assert_eq!(newest("6.1").as_deref(), Some("linux-image-6.1.0-56-amd64"));
+        assert_eq!(newest("6.12").as_deref(), Some("linux-image-6.12.117+deb12-amd64"));
+        assert_eq!(newest("6.12-rt").as_deref(), Some("linux-image-6.12.117+deb12-rt-amd64"));
+        assert_eq!(newest("6.6"), None);
+        for nonsense in ["", "6", "6.1.2", "6.x", "rt", "6.1-lowlatency"] {
+            assert!(Series::parse(nonsense).unwrap_err().contains("debian:6.1"), "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn the_first_version_that_apt_shows_is_taken() {
+        let answer = "Package: linux-image-6.1.0-56-rt-amd64\nVersion: 6.1.192-2\nDepends: kmod\nSize: 70533964\n\
+                      SHA256: e97e7f\n\nPackage: linux-image-6.1.0-56-rt-amd64\nVersion: 6.1.1-1\nSize: 1\nSHA256: 00\n";
+        let package = Package::of_description(answer).unwrap();
+        assert_eq!(package.pin(), "linux-image-6.1.0-56-rt-amd64=6.1.192-2");
+        assert_eq!((package.sha256.as_str(), package.bytes), ("e97e7f", 70_533_964));
+        assert_eq!(Package::of_description("Package: x\nVersion: 1\n"), None);
+        let inside = directory(Path::new("/cache"), "a/../b=1:2");
+        assert_eq!(inside, Path::new("/cache/a-..-b_1-2"));
+    }
+
+    #[test]
+    fn a_package_with_another_checksum_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = folder.path().join("x.deb");
+        fs::write(&archive, b"hello").unwrap();
+        let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+        let mut package = Package { name: "x".into(), version: "1".into(), sha256: sha256.into(), bytes: 5 };
+        verify(&package, &archive).unwrap();
+        package.sha256.replace_range(0..1, "3");
+        assert!(verify(&package, &archive).unwrap_err().contains("nothing of it is used"));
+    }
+}

@@ -1,0 +1,275 @@
+//! Target files: what a virtual machine is made of, as TOML.
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a target is not to be had.
+#[derive(Debug, Error)]
+pub enum TargetFileError {
+    #[error("failed to find target {name}: there is no {}; `tardy target add {name}` makes one", wanted.display())]
+    Missing { name: String, wanted: PathBuf },
+    #[error("failed to understand {}: {why}", path.display())]
+    Invalid { path: PathBuf, why: String },
+    #[error("failed to write {}: {why}", path.display())]
+    Write { path: PathBuf, why: String },
+    #[error("failed to name a target {0:?}: use letters, digits, - and _, and not `local`, which is this machine")]
+    Name(String),
+}
+
+/// Who executes the guest's instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AcceleratorChoice {
+    /// KVM if a guest boots with it in a short time, otherwise emulation.
+    #[default]
+    Auto,
+    /// Emulation, anywhere.
+    Tcg,
+    /// The processor itself.
+    Kvm,
+}
+
+/// A virtual machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VirtualMachine {
+    /// `qemu`; names the kind of target the rest of the file describes.
+    pub backend: Backend,
+    /// `debian:SERIES`, or the path of a bzImage or vmlinux.
+    pub kernel: String,
+    /// The package that `debian:SERIES` stands for here, `name=version`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
+    /// A directory like /lib/modules/RELEASE, for a kernel given by its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modules: Option<PathBuf>,
+    #[serde(default)]
+    pub accel: AcceleratorChoice,
+    #[serde(default = "cpus")]
+    pub cpus: u32,
+    #[serde(default = "memory_mb")]
+    pub memory_mb: u32,
+    /// Added to the kernel's command line.
+    #[serde(default)]
+    pub kernel_arguments: String,
+    /// Added to QEMU's command line, a word each.
+    #[serde(default)]
+    pub qemu_arguments: Vec<String>,
+    /// QEMU, as a name in PATH or as a path.
+    #[serde(default = "qemu")]
+    pub qemu: PathBuf,
+    /// The machine must have booted by then.
+    #[serde(default = "boot_seconds")]
+    pub boot_seconds: u32,
+    /// Pause between the end of booting and the first command.
+    #[serde(default = "settle_seconds")]
+    pub settle_seconds: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    Qemu,
+}
+
+fn cpus() -> u32 {
+    2
+}
+
+fn memory_mb() -> u32 {
+    1024
+}
+
+fn qemu() -> PathBuf {
+    "qemu-system-x86_64".into()
+}
+
+fn boot_seconds() -> u32 {
+    90
+}
+
+fn settle_seconds() -> u32 {
+    1
+}
+
+impl VirtualMachine {
+    /// A machine with this kernel and the defaults of everything else.
+    pub fn new(kernel: &str) -> Self {
+        Self {
+            backend: Backend::Qemu,
+            kernel: kernel.into(),
+            package: None,
+            modules: None,
+            accel: AcceleratorChoice::Auto,
+            cpus: cpus(),
+            memory_mb: memory_mb(),
+            kernel_arguments: String::new(),
+            qemu_arguments: Vec::new(),
+            qemu: qemu(),
+            boot_seconds: boot_seconds(),
+            settle_seconds: settle_seconds(),
+        }
+    }
+
+    /// Reads the text of a target file.
+    ///
+    /// # Errors
+    /// What is wrong with it, with line and column where that is known.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let machine: Self = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
+        machine.check().map(|()| machine)
+    }
+
+    /// Whether the values make sense together.
+    ///
+    /// # Errors
+    /// A sentence for the first that does not.
+    pub fn check(&self) -> Result<(), String> {
+        if !(1..=255).contains(&self.cpus) {
+            return Err("cpus is a number from 1 to 255".into());
+        }
+        if !(64..=1 << 20).contains(&self.memory_mb) {
+            return Err("memory_mb is a number from 64 to 1048576".into());
+        }
+        if self.boot_seconds == 0 {
+            return Err("boot_seconds is at least 1".into());
+        }
+        if self.kernel.starts_with("debian:") && self.modules.is_some() {
+            return Err("modules goes with a kernel given by its path; a Debian kernel brings its own".into());
+        }
+        Ok(())
+    }
+
+    /// The text of a target file.
+    pub fn to_text(&self) -> String {
+        toml::to_string(self).expect("a machine has only plain values")
+    }
+}
+
+/// The directories with target files. The first one is that of the current directory.
+#[derive(Debug, Clone)]
+pub struct TargetFiles {
+    /// `targets` of the current directory.
+    pub here: PathBuf,
+    /// That of the person; `None` without a home directory.
+    pub own: Option<PathBuf>,
+}
+
+impl TargetFiles {
+    /// The directories of this process.
+    pub fn of_process() -> Self {
+        let configuration = std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = || {
+            std::env::var_os("HOME").filter(|value| !value.is_empty()).map(|home| PathBuf::from(home).join(".config"))
+        };
+        Self { here: "targets".into(), own: configuration.or_else(home).map(|path| path.join("tardy/targets")) }
+    }
+
+    /// The file of a target, the nearest one.
+    ///
+    /// # Errors
+    /// [`TargetFileError::Missing`] and [`TargetFileError::Name`].
+    pub fn find(&self, name: &str) -> Result<PathBuf, TargetFileError> {
+        let file = file_name(name)?;
+        let places = [Some(self.here.join(&file)), self.own.as_ref().map(|own| own.join(&file))];
+        let found = places.into_iter().flatten().find(|path| path.is_file());
+        found.ok_or_else(|| TargetFileError::Missing { name: name.into(), wanted: self.home(false).join(file) })
+    }
+
+    /// Reads a target.
+    ///
+    /// # Errors
+    /// [`TargetFileError`].
+    pub fn read(&self, name: &str) -> Result<VirtualMachine, TargetFileError> {
+        let path = self.find(name)?;
+        let text = fs::read_to_string(&path)
+            .map_err(|error| TargetFileError::Invalid { path: path.clone(), why: error.to_string() })?;
+        VirtualMachine::parse(&text).map_err(|why| TargetFileError::Invalid { path, why })
+    }
+
+    /// Writes a target, `here` or to the person's own; answers where.
+    ///
+    /// # Errors
+    /// [`TargetFileError::Write`] and [`TargetFileError::Name`].
+    pub fn write(&self, name: &str, machine: &VirtualMachine, here: bool) -> Result<PathBuf, TargetFileError> {
+        let path = self.home(here).join(file_name(name)?);
+        let fail = |error: std::io::Error| TargetFileError::Write { path: path.clone(), why: error.to_string() };
+        fs::create_dir_all(self.home(here)).map_err(fail)?;
+        fs::write(&path, machine.to_text()).map_err(fail)?;
+        Ok(path)
+    }
+
+    /// Names and files of all targets, by name; a nearer file hides a farther one of the same name.
+    pub fn list(&self) -> Vec<(String, PathBuf)> {
+        let mut found = std::collections::BTreeMap::new();
+        for directory in self.own.iter().chain([&self.here]) {
+            let entries = fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+            for path in entries.filter(|path| path.extension().is_some_and(|ending| ending == "toml")) {
+                if let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) {
+                    found.insert(name.to_owned(), path.clone());
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    fn home(&self, here: bool) -> &Path {
+        self.own.as_deref().filter(|_| !here).unwrap_or(&self.here)
+    }
+}
+
+fn file_name(name: &str) -> Result<String, TargetFileError> {
+    let sound = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+    if !sound || name == super::super::local::NAME {
+        return Err(TargetFileError::Name(name.into()));
+    }
+    Ok(format!("{name}.toml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_file_has_the_defaults_and_a_written_one_comes_back() {
+        let machine = VirtualMachine::parse("backend = \"qemu\"\nkernel = \"debian:6.1-rt\"\n").unwrap();
+        assert_eq!(machine, VirtualMachine::new("debian:6.1-rt"));
+        let whole = VirtualMachine {
+            package: Some("linux-image-6.1.0-56-rt-amd64=6.1.192-2".into()),
+            accel: AcceleratorChoice::Tcg,
+            qemu_arguments: vec!["-seed".into(), "1".into()],
+            kernel_arguments: "isolcpus=1 \"quoted\"".into(),
+            ..machine
+        };
+        assert_eq!(VirtualMachine::parse(&whole.to_text()).unwrap(), whole);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_named() {
+        let wrong =
+            |line: &str| VirtualMachine::parse(&format!("backend = \"qemu\"\nkernel = \"/k\"\n{line}")).unwrap_err();
+        assert!(wrong("cpu = 2").contains("cpu"));
+        assert!(wrong("cpus = 0").contains("255"));
+        assert!(wrong("memory_mb = 1").contains("64"));
+        assert!(wrong("accel = \"hax\"").contains("tcg"));
+        assert!(VirtualMachine::parse("backend = \"ssh\"\nkernel = \"/k\"").unwrap_err().contains("qemu"));
+        assert!(VirtualMachine::parse("backend = \"qemu\"\nkernel = \"debian:6.1\"\nmodules = \"/m\"").is_err());
+    }
+
+    #[test]
+    fn the_nearer_file_wins_and_names_lead_nowhere_else() {
+        let (here, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let files = TargetFiles { here: here.path().join("targets"), own: Some(own.path().join("targets")) };
+        assert!(files.read("vm").unwrap_err().to_string().contains("tardy target add vm"));
+        files.write("vm", &VirtualMachine::new("/far"), false).unwrap();
+        assert_eq!(files.read("vm").unwrap().kernel, "/far");
+        files.write("vm", &VirtualMachine::new("/near"), true).unwrap();
+        assert_eq!(files.read("vm").unwrap().kernel, "/near");
+        assert_eq!(files.list(), [("vm".to_owned(), here.path().join("targets/vm.toml"))]);
+        for name in ["", "local", "../vm", "a/b", "a b"] {
+            assert!(matches!(files.find(name), Err(TargetFileError::Name(_))), "{name}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The guest's only file system: the meter as `/init`, the modules it loads, and what was sent before booting.
+
+use super::cpio::Cpio;
+use super::kernel::Kernel;
+use archive::guest::{METER, MODULES_DIRECTORY};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+/// A file for the guest.
+#[derive(Debug, Clone)]
+pub struct SentFile {
+    /// Absolute path in the guest.
+    pub path: PathBuf,
+    pub executable: bool,
+    pub data: Vec<u8>,
+}
+
+/// The archive the kernel unpacks at its start.
+///
+/// # Errors
+/// A sentence, when a path is not one inside the guest.
+pub fn build(meter: &[u8], kernel: &Kernel, sent: &[SentFile]) -> Result<Vec<u8>, String> {
+    let mut tree = Tree::default();
+    // Without these the kernel could not give the first process its standard streams.
+    tree.directories("dev/console");
+    tree.cpio.character_device("dev/console", 5, 1);
+    tree.cpio.file(METER, true, meter);
+    tree.cpio.link("init", METER);
+    for (number, (name, data)) in kernel.modules.iter().enumerate() {
+        tree.file(&format!("{MODULES_DIRECTORY}/{number:03}-{name}.ko"), false, data);
+    }
+    if let Some((name, data)) = &kernel.configuration {
+        tree.file(&format!("boot/{name}"), false, data);
+    }
+    for file in sent {
+        tree.file(&inside(&file.path)?, file.executable, &file.data);
+    }
+    Ok(tree.cpio.finish())
+}
+
+#[derive(Default)]
+struct Tree {
+    cpio: Cpio,
+    made: BTreeSet<String>,
+}
+
+impl Tree {
+    fn file(&mut self, name: &str, executable: bool, data: &[u8]) {
+        self.directories(name);
+        self.cpio.file(name, executable, data);
+    }
+
+    /// Everything above `name` that is not there yet.
+    fn directories(&mut self, name: &str) {
+        for (at, _) in name.match_indices('/') {
+            if self.made.insert(name[..at].to_owned()) {
+                self.cpio.directory(&name[..at]);
+            }
+        }
+    }
+}
+
+/// An absolute path of the guest as the archive names it.
+fn inside(path: &Path) -> Result<String, String> {
+    let refused = || format!("{} is no absolute path without dots", path.display());
+    let straight = path.components().skip(1).all(|part| matches!(part, Component::Normal(_)));
+    let name = path.strip_prefix("/").ok().filter(|_| straight).and_then(Path::to_str).ok_or_else(refused)?;
+    if name.is_empty() || name == "init" || name == METER { Err(refused()) } else { Ok(name.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel() -> Kernel {
+        let module = |name: &str| (name.to_owned(), b"module".to_vec());
+        Kernel {
+            image: "/k".into(),
+            modules: vec![module("virtio"), module("virtio_ring")],
+            configuration: Some(("config-6.1".into(), b"CONFIG_X=y".to_vec())),
+        }
+    }
+
+    fn names(archive: &[u8]) -> Vec<String> {
+        let text = String::from_utf8_lossy(archive).into_owned();
+        let name = |entry: &str| entry.get(104..).map(|rest| rest.split('\0').next().unwrap().to_owned());
+        text.split("070701").skip(1).filter_map(|entry| name(entry).or(None)).collect()
+    }
+
+    #[test]
+    fn parents_come_first_and_once_and_the_bytes_repeat() {
+        let sent = [SentFile { path: "/opt/a/b".into(), executable: true, data: b"x".to_vec() }];
+        let archive = build(b"meter", &kernel(), &sent).unwrap();
+        let expected = [
+            "dev",
+            "dev/console",
+            "tardy-meter",
+            "init",
+            "modules",
+            "modules/000-virtio.ko",
+            "modules/001-virtio_ring.ko",
+            "boot",
+            "boot/config-6.1",
+            "opt",
+            "opt/a",
+            "opt/a/b",
+            "TRAILER!!!",
+        ];
+        assert_eq!(names(&archive), expected);
+        assert_eq!(archive, build(b"meter", &kernel(), &sent).unwrap());
+    }
+
+    #[test]
+    fn a_path_that_leads_elsewhere_is_refused() {
+        for path in ["relative", "/../x", "/init", "/"] {
+            let sent = [SentFile { path: path.into(), executable: false, data: Vec::new() }];
+            assert!(build(b"", &kernel(), &sent).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The backend against a QEMU that is this test program again, speaking as a guest does.
+
+use super::*;
+use crate::event::Event;
+use crate::run::{RunRequest, TimeLimits, run};
+use crate::target::{Exit, Output};
+use archive::guest::{FAREWELL, GuestWord};
+use archive::manifest::RunState;
+use archive::message::{Message, Severity};
+use archive::reader::Run;
+use archive::settings::RunSettings;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use tempfile::TempDir;
+
+/// Tells the fake what to do; without it the fake does nothing.
+const PART: &str = "TARDY_FAKE_MACHINE";
+const ARGUMENTS: &str = "TARDY_FAKE_ARGUMENTS";
+
+struct Stage {
+    folder: TempDir,
+    stop: StopRequests,
+}
+
+impl Stage {
+    fn new(part: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let this = std::env::current_exe().unwrap();
+        let script = format!(
+            "#!/bin/sh\necho $$ > {}\n{PART}={part} {ARGUMENTS}=\"$*\" exec {} --exact target::qemu::tests::the_fake_machine --ignored \
+             --nocapture\n",
+            folder.path().join("pid").display(),
+            this.display()
+        );
+        fs::write(folder.path().join("qemu"), script).unwrap();
+        fs::set_permissions(folder.path().join("qemu"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(folder.path().join("kernel"), elf::tests::module("")).unwrap();
+        fs::write(folder.path().join("meter"), "not looked at").unwrap();
+        Self { folder, stop: StopRequests::default() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn machine(&self) -> VirtualMachine {
+        VirtualMachine {
+            qemu: self.path("qemu"),
+            accel: AcceleratorChoice::Tcg,
+            settle_seconds: 0,
+            boot_seconds: 60,
+            ..VirtualMachine::new(self.path("kernel").to_str().unwrap())
+        }
+    }
+
+    fn target(&self, machine: VirtualMachine) -> QemuTarget {
+        QemuTarget::new("vm", machine, &self.path("meter"), self.folder.path(), self.stop.clone())
+    }
+
+    fn started(&self) -> (QemuTarget, Box<dyn RunningCommand>) {
+        let mut target = self.target(self.machine());
+        target.prepare().unwrap();
+        let running = target.start(&measure()).unwrap();
+        (target, running)
+    }
+
+    fn refused(&self, machine: VirtualMachine) -> String {
+        let mut target = self.target(machine);
+        target.prepare().unwrap();
+        target.start(&measure()).err().expect("it did not boot").to_string()
+    }
+
+    fn assert_nobody_is_left(&self) {
+        // One that was stopped before it began has left no number.
+        let Ok(pid) = fs::read_to_string(self.path("pid")) else { return };
+        assert!(!Path::new("/proc").join(pid.trim()).exists(), "process {pid} is left");
+    }
+
+    /// A whole run on this machine, and what was told during it.
+    fn run(&self, settings: RunSettings) -> (Run, Vec<Event>) {
+        let mut target = self.target(self.machine());
+        let request = RunRequest {
+            id: "test".into(),
+            directory: self.path("run"),
+            command: Vec::new(),
+            tool_version: "0".into(),
+            meter: self.path("meter"),
+            limits: TimeLimits::of(&settings, Duration::from_secs(60)),
+            settings,
+        };
+        let mut events = Vec::new();
+        run(&mut target, &request, &self.stop, &mut |event| events.push(event)).unwrap();
+        drop(target);
+        self.assert_nobody_is_left();
+        (Run::open(self.path("run")).unwrap(), events)
+    }
+}
+
+fn measure() -> Command {
+    Command { program: "/meter".into(), arguments: vec!["measure".into()] }
+}
+
+fn everything(running: &mut dyn RunningCommand) -> Vec<u8> {
+    let mut all = Vec::new();
+    loop {
+        match running.read(Duration::from_secs(60)) {
+            Output::Bytes(bytes) => all.extend(bytes),
+            Output::Quiet => panic!("nothing for a minute"),
+            Output::Closed => return all,
+        }
+    }
+}
+
+#[test]
+fn a_command_gets_its_input_and_gives_output_code_and_complaints() {
+    let stage = Stage::new("serves");
+    let (mut target, mut running) = stage.started();
+    running.write(b"settings\n").unwrap();
+    assert_eq!(everything(running.as_mut()), b"measure got settings\n".repeat(10_000));
+    assert_eq!(running.wait(Duration::from_secs(60)), Some(Exit::Code(7)));
+    assert_eq!(running.diagnostics(), ["a complaint"]);
+    assert_eq!(target.booted().unwrap().kernel_release, "6.1-fake");
+    assert_eq!(target.name(), "vm (emulated)");
+    assert!(String::from_utf8(target.console()).unwrap().contains("hello from the console"));
+    drop(running);
+    stage.assert_nobody_is_left();
+    let scratch = target.scratch.as_ref().unwrap().0.clone();
+    target.close().unwrap();
+    assert!(!scratch.exists());
+}
+
+#[test]
+fn a_machine_that_hangs_while_booting_is_killed_and_quoted() {
+    let stage = Stage::new("hangs");
+    let why = stage.refused(VirtualMachine { boot_seconds: 2, ..stage.machine() });
+    assert!(why.contains("did not boot within 2 s") && why.contains("hello from the console"), "{why}");
+    stage.assert_nobody_is_left();
+}
+
+#[test]
+fn a_qemu_that_refuses_is_quoted() {
+    let stage = Stage::new("refuses");
+    let why = stage.refused(stage.machine());
+    assert!(why.contains("QEMU ended") && why.contains("invalid accelerator"), "{why}");
+}
+
+#[test]
+fn a_guest_that_cannot_go_on_says_why() {
+    let stage = Stage::new("fails");
+    assert!(stage.refused(stage.machine()).contains("no virtio_console"));
+    stage.assert_nobody_is_left();
+}
+
+#[test]
+fn a_request_to_stop_ends_a_boot() {
+    let stage = Stage::new("hangs");
+    stage.stop.request();
+    assert!(stage.refused(stage.machine()).contains("stopped on request"));
+    stage.assert_nobody_is_left();
+}
+
+#[test]
+fn a_missing_qemu_names_its_package() {
+    let stage = Stage::new("serves");
+    let machine = VirtualMachine { qemu: "qemu-system-absent".into(), ..stage.machine() };
+    let why = stage.target(machine).prepare().unwrap_err().to_string();
+    assert!(why.contains("qemu-system-x86"), "{why}");
+}
+
+#[test]
+fn a_meter_that_needs_libraries_is_refused() {
+    let stage = Stage::new("serves");
+    fs::copy("/bin/sh", stage.path("meter")).unwrap();
+    assert!(stage.target(stage.machine()).prepare().unwrap_err().to_string().contains("make build"));
+}
+
+#[test]
+fn a_panic_of_the_guest_fails_the_run_and_is_the_reason() {
+    let stage = Stage::new("panics");
+    let (archived, _) = stage.run(RunSettings::default());
+    let manifest = archived.manifest.unwrap();
+    assert_eq!(manifest.state, RunState::Failed);
+    let problem = manifest.problem.unwrap();
+    assert!(problem.contains("the machine went down") && problem.contains("Kernel panic"), "{problem}");
+    let console = fs::read_to_string(archived.directory.join("console.log")).unwrap();
+    assert!(console.contains("hello from the console") && console.contains("Kernel panic"));
+}
+
+#[test]
+fn a_line_that_is_cut_fails_the_run_and_ends_the_machine() {
+    let (archived, _) = Stage::new("cut").run(RunSettings::default());
+    let manifest = archived.manifest.unwrap();
+    assert_eq!(manifest.state, RunState::Failed);
+    assert_eq!(archived.meter_version, Some("fake".into()), "what came before the cut is kept");
+}
+
+#[test]
+fn an_emulated_machine_is_marked_and_judges_no_limit() {
+    let (archived, events) = Stage::new("panics").run(RunSettings::default());
+    let manifest = archived.manifest.as_ref().unwrap();
+    assert!(manifest.emulated);
+    assert_eq!(manifest.target, "vm (emulated)");
+    assert_eq!(archived.problems[0].severity, Severity::Degraded);
+    assert!(events.iter().any(|event| matches!(event, Event::Problem(problem) if problem.text.contains("EMULATED"))));
+    let (archived, _) = Stage::new("panics").run(RunSettings { limit_ns: Some(1), ..RunSettings::default() });
+    assert_eq!(archived.problems[0].severity, Severity::Invalid);
+}
+
+/// Not a test: the other side of the tests above.
+#[test]
+#[ignore = "the tests above start it"]
+fn the_fake_machine() {
+    let Ok(part) = std::env::var(PART) else { return };
+    if part == "refuses" {
+        io::stderr().write_all(b"qemu: invalid accelerator\n").unwrap();
+        std::process::exit(1);
+    }
+    let arguments = std::env::var(ARGUMENTS).unwrap();
+    let line = |name: &str| {
+        let (_, rest) = arguments.split_once(&format!("socket,id={name},path=")).unwrap();
+        UnixStream::connect(rest.split(' ').next().unwrap()).unwrap()
+    };
+    let (mut console, mut data, words) = (line("console"), line("data"), line("words"));
+    console.write_all(b"[    0.1] hello from the console\r\n").unwrap();
+    let say = |word: &GuestWord| {
+        let line = serde_json::to_string(word).unwrap() + "\n";
+        (&words).write_all(line.as_bytes()).unwrap();
+    };
+    let mut heard = BufReader::new(words.try_clone().unwrap()).lines().map(|line| line.unwrap());
+    if part == "fails" {
+        say(&GuestWord::Failed { why: "no virtio_console".into() });
+    }
+    if part == "fails" || part == "hangs" {
+        // The end of the host is the end of this.
+        while heard.next().is_some() {}
+        return;
+    }
+    say(&GuestWord::Booted { kernel_release: "6.1-fake".into(), uptime_ns: 1 });
+    let command: GuestCommand = serde_json::from_str(&heard.next().unwrap()).unwrap();
+    match part.as_str() {
+        "panics" => console.write_all(b"[    0.2] Kernel panic - not syncing: fake\r\n").unwrap(),
+        "cut" => {
+            let hello = Message::Hello {
+                stream_version: archive::STREAM_VERSION,
+                meter_version: "fake".into(),
+                pid: 1,
+                boot_id: String::new(),
+                realtime_ns: 0,
+                monotonic_ns: 0,
+            };
+            data.write_all(&archive::frame::Encoder::default().message(&hello)).unwrap();
+            data.shutdown(std::net::Shutdown::Both).unwrap();
+            while heard.next().is_some() {}
+        }
+        _ => {
+            let mut input = String::new();
+            BufReader::new(&data).read_line(&mut input).unwrap();
+            let output = format!("{} got {input}", command.arguments.join(" ")).repeat(10_000);
+            say(&GuestWord::Said { line: "a complaint".into() });
+            say(&GuestWord::Ended { code: Some(7), signal: None, bytes: output.len() as u64 });
+            // Late, as behind a full queue: the host must wait for what it was promised.
+            thread::sleep(Duration::from_millis(300));
+            data.write_all(output.as_bytes()).unwrap();
+            assert_eq!(heard.next().as_deref(), Some(FAREWELL));
+            let mut rest = Vec::new();
+            let _ = data.set_nonblocking(true).and_then(|()| data.read_to_end(&mut rest));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Compressed modules and kernels, unpacked by the system's own programs.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+/// The program that unpacks bytes with this beginning; `None` when they are not compressed in a way known here.
+fn program(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+        [0x1f, 0x8b, ..] => Some("gzip"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
+        _ => None,
+    }
+}
+
+/// Contents of a file, unpacked when it is compressed.
+///
+/// # Errors
+/// A sentence that names the file and, when it is missing, the program.
+pub fn file(path: &Path) -> Result<Vec<u8>, String> {
+    let bytes = fs::read(path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+    if program(&bytes).is_none() {
+        return Ok(bytes);
+    }
+    stream(bytes).map_err(|error| format!("failed to unpack {}: {error}", path.display()))
+}
+
+/// Unpacks one compressed stream.
+///
+/// # Errors
+/// A sentence, naming the program when it is missing.
+pub fn stream(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    let program = program(&bytes).ok_or("its compression is none of xz, gzip and zstd")?;
+    let mut child = Command::new(program)
+        .args(["-d", "-c"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("{program} cannot be started ({error}); install it"))?;
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    // A writer of its own: both pipes are shorter than a kernel. One that is not read to its end tells nothing new.
+    let writer = thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&bytes)));
+    let mut unpacked = Vec::new();
+    let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut unpacked));
+    let status = child.wait().map_err(|error| error.to_string())?;
+    let _ = writer.join();
+    read.map_err(|error| error.to_string())?;
+    if status.success() { Ok(unpacked) } else { Err(format!("{program} refused it ({status})")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_comes_back_and_a_plain_file_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let plain = folder.path().join("plain");
+        fs::write(&plain, "some text\n".repeat(100_000)).unwrap();
+        assert!(Command::new("gzip").arg("-k").arg(&plain).status().unwrap().success());
+        assert_eq!(file(&folder.path().join("plain.gz")).unwrap(), fs::read(&plain).unwrap());
+        assert_eq!(file(&plain).unwrap().len(), 1_000_000);
+    }
+
+    #[test]
+    fn a_damaged_stream_is_an_error() {
+        assert!(stream(vec![0x1f, 0x8b, 1, 2, 3]).is_err());
+        assert!(stream(vec![1, 2, 3]).unwrap_err().contains("zstd"));
+    }
+}
