@@ -12,7 +12,7 @@ UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -pru
 RUST_SOURCES := $(shell find crates -name target -prune -o -type f -print) Cargo.toml Cargo.lock
 DEMO_SECONDS ?= 30
 
-.PHONY: help demo build test bench deps fmt lint ui test-rust test-ui fuzz clean
+.PHONY: help demo build test e2e bench deps fmt lint ui test-rust test-ui fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -28,6 +28,10 @@ demo: deps build ## install what is missing, build, measure 30 s under load, say
 build: $(TARDY) $(METER) ## leave dist/bin/tardy and the static dist/bin/tardy-meter
 
 test: lint build test-ui test-rust ## everything that continuous integration runs
+
+e2e: build ## boot Debian's real-time kernel in QEMU and measure in it (downloads 70 MB once)
+	packaging/install-dependencies --e2e
+	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e -- --ignored --test-threads=1
 
 bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserted
 	bench/run
