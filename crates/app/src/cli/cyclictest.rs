@@ -23,3 +23,17 @@ pub fn run(arguments: &CyclictestArguments) -> anyhow::Result<Exit> {
     let error = Command::new(&meter).arg("cyclictest").args(&arguments.words).exec();
     Err(error).with_context(|| format!("failed to start {}", meter.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Arguments, Verb};
+    use clap::Parser;
+
+    #[test]
+    fn every_word_behind_the_verb_is_handed_over() {
+        let words = ["-l", "100000", "-m", "-Sp90", "-i200", "-h400", "-q", "--json=f", "--help", "extra"];
+        let parsed = Arguments::try_parse_from(["tardy", "cyclictest"].iter().chain(&words)).unwrap();
+        let Verb::Cyclictest(arguments) = parsed.verb else { panic!("another verb") };
+        assert_eq!(arguments.words, words);
+    }
+}
