@@ -1,7 +1,6 @@
 //! The file in /dev/shm that SIGUSR2 fills and get_cyclictest_snapshot(8) reads.
 
 use super::output_file::OutputFile;
-use std::path::Path;
 
 const DIRECTORY: &str = "/dev/shm";
 const PREFIX: &str = "cyclictest";
@@ -39,5 +38,8 @@ impl Drop for StatusFile {
 pub fn others() -> Vec<u32> {
     let names = std::fs::read_dir(DIRECTORY).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let pids = names.filter_map(|name| name.to_str()?.strip_prefix(PREFIX)?.parse::<u32>().ok());
-    pids.filter(|pid| *pid != std::process::id() && Path::new(&format!("/proc/{pid}")).exists()).collect()
+    // A file that was left behind may bear the number of a process of another kind.
+    let lives =
+        |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == PREFIX);
+    pids.filter(|pid| *pid != std::process::id()).filter(lives).collect()
 }
