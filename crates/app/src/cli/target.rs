@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
 use runner::meter::MeterPlaces;
 use runner::stop::StopRequests;
-use runner::target::qemu::file::{AcceleratorChoice, TargetFiles, VirtualMachine};
+use runner::target::qemu::file::{AcceleratorChoice, TargetFileError, TargetFiles, VirtualMachine};
 use runner::target::qemu::{QemuTarget, kernel};
 use runner::target::{Command, Exit as CommandExit, Output, Target};
 use std::fs;
@@ -132,8 +132,13 @@ pub fn open(name: &str, meter: &std::path::Path, stop: StopRequests) -> anyhow::
 }
 
 fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
-    if !add.force && files.list().iter().any(|(name, _)| *name == add.name) {
-        return Err(UsageError(format!("target {} exists; --force replaces it", add.name)).into());
+    match files.find(&add.name) {
+        Err(TargetFileError::Missing { .. }) => {}
+        Err(error) => return Err(usage(error).into()),
+        Ok(_) if add.force => {}
+        Ok(path) => {
+            return Err(UsageError(format!("{} exists; --force replaces the target", path.display())).into());
+        }
     }
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let named = add.kernel.starts_with("debian:");
@@ -243,6 +248,6 @@ fn say(line: &str) -> anyhow::Result<Exit> {
 }
 
 /// A target that is not there or not understood is mended on the command line or in its file.
-fn usage(error: runner::target::qemu::file::TargetFileError) -> UsageError {
+fn usage(error: TargetFileError) -> UsageError {
     UsageError(error.to_string())
 }
