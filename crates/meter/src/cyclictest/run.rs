@@ -12,11 +12,12 @@ use super::status_fifo::StatusFifo;
 use super::status_file::{self, StatusFile};
 use super::thread::{Job, Shared};
 use super::tracing::{self, KeptTrace, Tracing};
-use super::watch::{Ended, ScreenState, Watch, print};
+use super::watch::{Ended, ScreenState, Watch, print_all};
 use super::{cpu_list, getopt, help, histogram_text, idle_state, plan, results, smi, team};
 use crate::kernel::{clock, memory, scheduling, signals};
 use crate::source::posix_timer;
 use std::fmt::Write;
+use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -46,7 +47,9 @@ fn understand(words: &[String]) -> Result<Option<Request>, Refusal> {
         _ => None,
     });
     if let Some(text) = text {
-        print(&text).map_err(|error| Refusal::unable(format!("standard output: {error}")))?;
+        std::io::stdout()
+            .write_all(text.as_bytes())
+            .map_err(|error| Refusal::unable(format!("standard output: {error}")))?;
         return Ok(None);
     }
     Request::of(&parsed).map(Some).map_err(Refusal::usage)
@@ -124,7 +127,7 @@ fn test(request: &Request, command: &str) -> Result<i32, Refusal> {
         signals::block_and_watch_also(&[libc::SIGUSR1, libc::SIGUSR2], &[posix_timer::signal(), libc::SIGALRM])
             .map_err(|error| Refusal::unable(format!("signals cannot be watched: {error}")))?;
     let outcome = measure(request, jobs, &allowed, &signals, places.fifo.take())?;
-    Ok(tell(request, command, places, outcome))
+    Ok(tell(request, command, places, outcome, &signals))
 }
 
 fn measure(
@@ -169,7 +172,7 @@ fn measure(
         }
         let _ = writeln!(head, "Thread {} Interval: {}", member.job.thread, member.job.interval_us);
     }
-    print(&head).map_err(|error| Refusal::unable(format!("standard output: {error}")))?;
+    print_all(&mut head, signals).map_err(|error| Refusal::unable(format!("standard output: {error}")))?;
     if request.debug {
         members.iter().for_each(|member| eprintln!("DEBUG: thread {}: {:?}", member.job.thread, member.standing));
     }
@@ -214,7 +217,7 @@ fn measure(
 }
 
 /// Prints and writes everything; answers the exit status.
-fn tell(request: &Request, command: &str, places: Places, mut outcome: Outcome) -> i32 {
+fn tell(request: &Request, command: &str, places: Places, mut outcome: Outcome, signals: &OwnedFd) -> i32 {
     let exit_status = outcome.exit_status();
     let document = Document {
         request,
@@ -233,7 +236,7 @@ fn tell(request: &Request, command: &str, places: Places, mut outcome: Outcome) 
     let mut tail = std::mem::take(&mut outcome.tail);
     results::standard_output(request, &mut tail, &outcome.figures, outcome.broke, &outcome.traces, json.as_deref());
     let mut unwritten = Vec::new();
-    if print(&tail).is_err() && outcome.ended != Ended::Unread {
+    if print_all(&mut tail, signals).is_err() && outcome.ended != Ended::Unread {
         unwritten.push("standard output could not be written to the end".to_owned());
     }
     unwritten.extend(places.json.zip(json).and_then(|(file, text)| file.finish(text.as_bytes()).err()));

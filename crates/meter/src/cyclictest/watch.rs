@@ -9,8 +9,7 @@ use super::thread::Shared;
 use super::tracing::Tracing;
 use crate::kernel::{clock, signals};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fmt::Write as _;
-use std::io::Write as _;
+use std::fmt::Write;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -47,6 +46,8 @@ pub struct ScreenState {
     cycles: u64,
     max: i64,
     load_average: String,
+    /// What a slow reader has not taken yet.
+    unprinted: String,
     load_average_due_ns: i64,
     fifo_due_ns: i64,
     /// Largest sample and number of samples since the last line of `-o`, by thread.
@@ -74,13 +75,18 @@ impl Watch<'_> {
                     _ => signalled = true,
                 }
             }
-            let mut out = String::new();
             let over = self.shared.stop.load(Relaxed);
-            self.stream(&mut out);
-            if !over && !signalled {
-                self.frame(&mut out, false);
+            let mut out = std::mem::take(&mut self.state.unprinted);
+            // While a reader is slow, samples wait in their queue, where those that find no room are counted.
+            if out.is_empty() {
+                self.stream(&mut out);
+                if !over && !signalled {
+                    self.frame(&mut out, false);
+                }
             }
-            let unread = print(&out).is_err();
+            let printed = print(&mut out, self.signals);
+            self.state.unprinted = out;
+            let unread = printed.is_err_and(|error| error.kind() != std::io::ErrorKind::Interrupted);
             self.look_after_others();
             if over || signalled || unread {
                 self.shared.stop.store(true, Relaxed);
@@ -199,20 +205,52 @@ impl Watch<'_> {
 
     /// Prints what is left when every thread has stopped.
     pub fn finish(&mut self, out: &mut String) {
+        out.push_str(&std::mem::take(&mut self.state.unprinted));
         self.stream(out);
         self.frame(out, true);
     }
 }
 
-/// Writes to standard output at once.
+/// Most that a pipe takes without blocking once it is said to be writable.
+const CHUNK_BYTES: usize = 4096;
+
+/// Writes to standard output and removes what was written from the text. A signal interrupts it, so that a reader that
+/// stalls cannot hold a test that was told to stop.
 ///
 /// # Errors
-/// Nobody reads it, or there is no room.
-pub fn print(text: &str) -> std::io::Result<()> {
-    if text.is_empty() {
-        return Ok(());
+/// `Interrupted` while a signal waits; anything else when nobody reads or there is no room.
+pub fn print(text: &mut String, signals: &OwnedFd) -> std::io::Result<()> {
+    let output = std::io::stdout();
+    let (mut done, mut answer) = (0, Ok(()));
+    while done < text.len() && answer.is_ok() {
+        let mut watched = [PollFd::new(&output, PollFlags::OUT), PollFd::new(signals, PollFlags::IN)];
+        answer = poll(&mut watched, None).map_err(std::io::Error::from).and_then(|_| {
+            if watched[0].revents().is_empty() {
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
+            let end = text.len().min(done + CHUNK_BYTES);
+            done += rustix::io::write(&output, &text.as_bytes()[done..end])?;
+            Ok(())
+        });
     }
-    let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes())?;
-    output.flush()
+    // A character that an interruption cut in two is written again whole.
+    text.drain(..text.floor_char_boundary(done));
+    answer
+}
+
+/// The same for the last words: further signals to stop give it up, others are passed over.
+///
+/// # Errors
+/// Not everything could be written.
+pub fn print_all(text: &mut String, signals: &OwnedFd) -> std::io::Result<()> {
+    loop {
+        match print(text, signals) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {
+                if signals::taken(signals).is_some_and(|signal| signal != libc::SIGUSR1 && signal != libc::SIGUSR2) {
+                    return Err(error);
+                }
+            }
+            answer => return answer,
+        }
+    }
 }

@@ -175,3 +175,20 @@ fn a_fifo_serves_every_reader_and_waits_for_none() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(!path.exists());
 }
+
+#[test]
+fn a_reader_that_stalls_cannot_hold_a_test_that_shall_stop() {
+    let mut child = start("-v -i 50");
+    let output = child.stdout.take();
+    // By then the pipe is full.
+    std::thread::sleep(Duration::from_millis(1_500));
+    for _ in 0..200 {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        signal(&child, Signal::TERM);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(child.try_wait().unwrap().and_then(|status| status.code()), Some(3), "its results were not read");
+    drop(output);
+}
