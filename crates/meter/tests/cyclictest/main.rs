@@ -3,6 +3,7 @@
 mod differential;
 mod documented;
 mod faults;
+mod plot;
 mod programs;
 mod readers;
 mod shape;
