@@ -363,6 +363,7 @@ fn policy(text: &str) -> Result<PolicyName, String> {
 mod tests {
     use super::*;
     use crate::cyclictest::getopt::parse;
+    use crate::cyclictest::options::{OPTIONS, Takes};
 
     fn request(line: &str) -> Result<Request, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -388,6 +389,26 @@ mod tests {
         assert_eq!((traced.tracer.as_deref(), traced.breaktrace), (Some("function"), Some(100)));
         let wiki = request("--mlockall --smp --priority=80 --interval=200 --distance=0").unwrap();
         assert_eq!((wiki.distance_us, wiki.notes.len()), (0, 0));
+    }
+
+    #[test]
+    fn every_option_of_the_table_is_understood() {
+        for row in OPTIONS {
+            let value = match row.id {
+                Id::Policy => "rr",
+                Id::Compat => "2.4",
+                Id::Oscope => "1",
+                Id::Tracer => "nop",
+                _ if row.argument == "PATH" || row.argument == "DIR" => "place",
+                _ => "1",
+            };
+            for spelling in [row.short.map(|letter| format!("-{}", letter as char)), Some(format!("--{}", row.long))] {
+                let Some(spelling) = spelling.filter(|spelling| spelling != "--") else { continue };
+                let value = if row.takes == Takes::Nothing { String::new() } else { format!(" {value}") };
+                let answer = request(&format!("{spelling}{value} -b 100"));
+                assert_eq!(answer.is_err(), matches!(row.id, Id::Refused(_)), "{spelling}: {answer:?}");
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::documented::{Difference, differences, fits};
 use crate::programs::{Ran, is_root, run_ours, run_theirs, theirs_is_there};
 use crate::shape::{alike, settled};
+use meter::cyclictest::options::{OPTIONS, Origin};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -145,6 +146,24 @@ fn the_output_is_that_of_rt_tests_but_for_what_is_documented() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     println!("{} command lines compared; differences met: {used:?}", LINES.len());
+}
+
+#[test]
+fn every_option_of_rt_tests_is_compared() {
+    // What stops the machine's own tracing is not for a test, and help is a text of its own.
+    let left_out = ["tracemark", "help"];
+    let rows = OPTIONS.iter().filter(|row| row.origin == Origin::RtTests && !left_out.contains(&row.long));
+    let words: Vec<&str> = LINES.iter().flat_map(|line| line.split_whitespace()).collect();
+    for row in rows {
+        let long = format!("--{}", row.long);
+        let letter = row.short.map(char::from);
+        let met = words.iter().any(|word| {
+            let bundled = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+            word.split('=').next() == Some(&long)
+                || bundled.zip(letter).is_some_and(|(letters, letter)| letters.contains(letter))
+        });
+        assert!(met, "no command line has {long}");
+    }
 }
 
 struct Comparison<'a> {
