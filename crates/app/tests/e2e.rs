@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Kernels the whole way is gone with; `make e2e KERNELS="debian:6.1 debian:6.12-rt"` names others.
+/// Kernels the whole way is gone with; `TARDY_E2E_KERNELS="debian:6.1 debian:6.12-rt" make e2e` names others.
 const KERNELS: &str = "TARDY_E2E_KERNELS";
 const KERNELS_DEFAULT: &str = "debian:6.1-rt";
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -175,6 +175,17 @@ fn a_panic_in_the_guest_ends_the_run_and_is_quoted() {
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(3));
     lab.assert_broken(qemu, "Kernel panic");
     assert!(text(&lab.0.path().join("run/console.log")).contains("Kernel panic"));
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_guest_whose_memory_is_full_says_so() {
+    let lab = Lab::with(KERNELS_DEFAULT, &["--memory", "96"]);
+    let ended = lab.run(&["--duration", "4s", "--load", "fault:8"]);
+    assert_eq!(ended.status.code(), Some(3), "{}", String::from_utf8_lossy(&ended.stdout));
+    assert!(text(&lab.0.path().join("run/console.log")).contains("Out of memory"));
+    let told: Vec<String> = lab.archive().problems.into_iter().map(|problem| problem.text).collect();
+    assert!(told.iter().any(|text| text.contains("the load fault stopped working")), "{told:?}");
 }
 
 #[test]

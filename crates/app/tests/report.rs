@@ -81,6 +81,17 @@ fn an_invalid_run_says_so_before_any_figure() {
 }
 
 #[test]
+fn an_emulated_machine_says_so_before_any_figure() {
+    let mut data = report_data(&Shape::default());
+    assert!(!markup(&render_html(&data)).contains("emulated"));
+    data.summary.emulated = true;
+    let html = markup(&render_html(&data));
+    let warning = html.find("This machine was emulated").expect("the report says that the machine was emulated");
+    assert!(warning < html.find("The latest of").unwrap() && warning < html.find("<table").unwrap());
+    assert!(!html.contains("The run is valid"));
+}
+
+#[test]
 fn a_run_without_anything_still_makes_a_page() {
     let html = markup(&render_html(&report_data(&named("empty").unwrap())));
     assert!(html.contains("Nothing was measured."));

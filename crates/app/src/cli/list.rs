@@ -29,6 +29,7 @@ struct Listed {
     archive: String,
     state: RunState,
     valid: bool,
+    emulated: bool,
     started_unix_ns: Option<i64>,
     measured_ns: Option<i64>,
     latency_ns_max: Option<i64>,
@@ -77,6 +78,7 @@ fn listed(run: Run) -> Listed {
         archive: summary.archive,
         state: summary.state,
         valid: summary.valid,
+        emulated: summary.emulated,
         started_unix_ns: summary.started_unix_ns,
         measured_ns: summary.measured_ns,
         latency_ns_max: summary.all_cpus.max,
@@ -98,9 +100,10 @@ fn state_words(run: &Listed) -> String {
         (RunState::Complete, true) => "complete",
         (RunState::Interrupted, true) => "stopped early",
     };
+    let words = if run.emulated { format!("{words}, emulated") } else { words.to_owned() };
     match &run.imported {
         Some(tool) if run.valid => format!("imported from {tool}"),
         Some(tool) => format!("{words}, imported from {tool}"),
-        None => words.into(),
+        None => words,
     }
 }

@@ -3,3 +3,4 @@
 mod fake_meter;
 mod run;
 mod saved;
+mod target;

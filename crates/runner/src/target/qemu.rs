@@ -41,6 +41,7 @@ use std::time::{Duration, Instant};
 
 /// A guest boots with KVM in about a second, or something is wrong with it.
 const KVM_LIMIT: Duration = Duration::from_secs(10);
+const KVM_DEVICE: &str = "/dev/kvm";
 const SETTLE_STEP: Duration = Duration::from_millis(50);
 
 /// A virtual machine.
@@ -51,6 +52,7 @@ pub struct QemuTarget {
     machine: VirtualMachine,
     meter: PathBuf,
     cache: PathBuf,
+    kvm: PathBuf,
     stop: StopRequests,
     scratch: Option<Scratch>,
     ready: Option<Ready>,
@@ -84,6 +86,7 @@ impl QemuTarget {
             machine,
             meter: meter.into(),
             cache: cache.into(),
+            kvm: KVM_DEVICE.into(),
             stop,
             scratch: None,
             ready: None,
@@ -135,7 +138,7 @@ impl QemuTarget {
 
     /// A /dev/kvm that is there and hangs, or is refused inside another virtual machine, shows only when it is used.
     fn boots_with_kvm(&mut self) -> bool {
-        let usable = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm").is_ok();
+        let usable = fs::OpenOptions::new().read(true).write(true).open(&self.kvm).is_ok();
         let limit = KVM_LIMIT.min(Duration::from_secs(u64::from(self.machine.boot_seconds)));
         usable && self.boot(Accelerator::Kvm, limit).is_ok()
     }

@@ -30,6 +30,9 @@ const LAST_BYTES: Duration = Duration::from_secs(30);
 /// How long a machine that went down may take to bring its last words.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
+/// How long a killed QEMU is waited for.
+const LAST_BREATH: Duration = Duration::from_secs(5);
+
 /// What to start and how long it may take.
 #[derive(Debug, Clone)]
 pub struct Boot {
@@ -287,7 +290,11 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
-        let _ = self.child.wait();
+        // A broken /dev/kvm can hold a killed process in the kernel. It must not hold us as well.
+        let begun = Instant::now();
+        while self.exit().is_none() && begun.elapsed() < LAST_BREATH {
+            thread::sleep(Duration::from_millis(2));
+        }
     }
 }
 

@@ -130,6 +130,30 @@ fn a_command_gets_its_input_and_gives_output_code_and_complaints() {
 }
 
 #[test]
+fn a_kvm_that_is_there_and_hangs_costs_only_time() {
+    let stage = Stage::new("hangs-with-kvm");
+    fs::write(stage.path("kvm"), "").unwrap();
+    let machine = VirtualMachine { accel: AcceleratorChoice::Auto, boot_seconds: 3, ..stage.machine() };
+    let mut target = stage.target(machine);
+    target.kvm = stage.path("kvm");
+    target.prepare().unwrap();
+    assert_eq!(target.name(), "vm (emulated)");
+    stage.assert_nobody_is_left();
+}
+
+#[test]
+fn a_kvm_that_works_is_used_and_said_to_be_no_hardware() {
+    let stage = Stage::new("serves");
+    fs::write(stage.path("kvm"), "").unwrap();
+    let mut target = stage.target(VirtualMachine { accel: AcceleratorChoice::Auto, ..stage.machine() });
+    target.kvm = stage.path("kvm");
+    target.prepare().unwrap();
+    assert_eq!(target.name(), "vm (virtual)");
+    assert!(!target.caveat().unwrap().emulated);
+    stage.assert_nobody_is_left();
+}
+
+#[test]
 fn a_machine_that_hangs_while_booting_is_killed_and_quoted() {
     let stage = Stage::new("hangs");
     let why = stage.refused(VirtualMachine { boot_seconds: 2, ..stage.machine() });
@@ -230,13 +254,16 @@ fn the_fake_machine() {
     if part == "fails" {
         say(&GuestWord::Failed { why: "no virtio_console".into() });
     }
-    if part == "fails" || part == "hangs" {
+    let hangs = part == "hangs" || part == "hangs-with-kvm" && arguments.contains("-accel kvm");
+    if part == "fails" || hangs {
         // The end of the host is the end of this.
         while heard.next().is_some() {}
         return;
     }
     say(&GuestWord::Booted { kernel_release: "6.1-fake".into(), uptime_ns: 1 });
-    let command: GuestCommand = serde_json::from_str(&heard.next().unwrap()).unwrap();
+    // A machine that was only booted to see whether it does gets no command.
+    let Some(line) = heard.next() else { return };
+    let command: GuestCommand = serde_json::from_str(&line).unwrap();
     match part.as_str() {
         "panics" => console.write_all(b"[    0.2] Kernel panic - not syncing: fake\r\n").unwrap(),
         "cut" => {
