@@ -131,6 +131,7 @@ fn whole_way(kernel: &str) {
     let series = kernel.trim_start_matches("debian:");
     assert!(environment.kernel_release.starts_with(series.trim_end_matches("-rt")), "{kernel}: {environment:?}");
     assert_eq!(environment.preempt_rt, Some(series.ends_with("-rt")), "{kernel}");
+    assert_eq!(environment.hostname, "vm", "{kernel}");
     assert_eq!(environment.virtualisation.as_deref(), Some("qemu"), "{kernel}");
     assert_eq!(run.effective.as_ref().unwrap().snapshot_mode, SnapshotMode::Trigger, "{kernel}");
     assert!(run.loads.iter().all(|load| load.alive && load.progress > 0), "{kernel}: {:?}", run.loads);

@@ -20,6 +20,8 @@ pub const MODULES_DIRECTORY: &str = "modules";
 /// What the guest is to run: the meter with these arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestCommand {
+    /// What the guest is to call itself.
+    pub hostname: String,
     pub arguments: Vec<String>,
 }
 

@@ -38,7 +38,7 @@ enum TargetVerb {
     /// Show the file of a target
     Show(NamedArgument),
     /// Remove the file of a target; its kernel stays in the cache
-    Remove(NameArgument),
+    Remove(NamedArgument),
     /// Boot a target and say what came up
     Verify(NamedArgument),
 }
@@ -48,12 +48,6 @@ struct JsonArgument {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Debug, Args)]
-struct NameArgument {
-    /// Name of the target
-    name: String,
 }
 
 #[derive(Debug, Args)]
@@ -97,6 +91,9 @@ struct AddArguments {
     /// Replace a target of this name
     #[arg(long)]
     force: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -118,7 +115,8 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
         TargetVerb::Remove(remove) => {
             let path = files.find(&remove.name).map_err(usage)?;
             fs::remove_file(&path).map_err(|error| anyhow!("failed to remove {}: {error}", path.display()))?;
-            say(&format!("removed {}", path.display()))
+            let line = format!("removed {}", path.display());
+            tell(remove.json, serde_json::json!({ "target": remove.name, "removed": path }), &line)
         }
         TargetVerb::Verify(verify) => verify_target(verify, &files),
     }
@@ -161,7 +159,8 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     kernel::obtain(&mut machine, &cache, &mut |what| eprintln!("tardy: {}", printable(what)))
         .map_err(|why| anyhow!("failed to get a kernel for target {}: {why}", add.name))?;
     let path = files.write(&add.name, &machine, add.here)?;
-    say(&format!("target {} is {}; try `tardy target verify {}`", add.name, path.display(), add.name))
+    let line = format!("target {} is {}; try `tardy target verify {}`", add.name, path.display(), add.name);
+    tell(add.json, serde_json::json!({ "target": add.name, "file": path, "package": machine.package }), &line)
 }
 
 fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
@@ -196,8 +195,7 @@ fn show_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result
     let path = files.find(&arguments.name).map_err(usage)?;
     let machine = files.read(&arguments.name).map_err(usage)?;
     if arguments.json {
-        let document = serde_json::to_string(&machine)?;
-        write_stdout(format!("{document}\n").as_bytes())?;
+        write_stdout(format!("{}\n", serde_json::to_string(&machine)?).as_bytes())?;
         return Ok(Exit::Measured);
     }
     let mut page = Page::for_stdout();
@@ -224,26 +222,24 @@ fn verify_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Resu
     }
     let said = String::from_utf8_lossy(&said).trim().to_owned();
     let booted = target.booted().ok_or_else(|| anyhow!("failed to learn how target {} booted", arguments.name))?;
-    if arguments.json {
-        let document = serde_json::json!({
-            "target": target.name(), "kernel_release": booted.kernel_release, "meter": said,
-            "boot_ms": u64::try_from(booted.boot_time.as_millis()).unwrap_or(u64::MAX),
-        });
-        write_stdout(format!("{document}\n").as_bytes())?;
-        return Ok(Exit::Measured);
-    }
-    say(&format!(
-        "{} booted {} in {:.2} s and runs {said}",
-        target.name(),
-        booted.kernel_release,
-        booted.boot_time.as_secs_f64()
-    ))
+    let document = serde_json::json!({
+        "target": target.name(), "kernel_release": booted.kernel_release, "meter": said,
+        "boot_ms": u64::try_from(booted.boot_time.as_millis()).unwrap_or(u64::MAX),
+    });
+    let seconds = booted.boot_time.as_secs_f64();
+    let line = format!("{} booted {} in {seconds:.2} s and runs {said}", target.name(), booted.kernel_release);
+    tell(arguments.json, document, &line)
 }
 
-fn say(line: &str) -> anyhow::Result<Exit> {
-    let mut page = Page::for_stdout();
-    page.line(line);
-    page.print()?;
+/// Prints the one or the other.
+fn tell(json: bool, document: serde_json::Value, line: &str) -> anyhow::Result<Exit> {
+    if json {
+        write_stdout(format!("{document}\n").as_bytes())?;
+    } else {
+        let mut page = Page::for_stdout();
+        page.line(line);
+        page.print()?;
+    }
     Ok(Exit::Measured)
 }
 

@@ -52,7 +52,8 @@ fn a_target_is_added_listed_shown_and_removed() {
     let (_, listed, _) = desk.tardy(&["target", "list"]);
     assert!(listed.contains("local") && listed.contains(file.to_str().unwrap()), "{listed}");
 
-    assert_eq!(desk.tardy(&["target", "remove", "vm"]).0, 0);
+    let (code, removed, _) = desk.tardy(&["target", "remove", "vm", "--json"]);
+    assert_eq!((code, &serde_json::from_str::<Value>(&removed).unwrap()["target"]), (0, &"vm".into()));
     assert!(!file.exists());
     assert_eq!(desk.tardy(&["target", "show", "vm"]).0, 2);
 }

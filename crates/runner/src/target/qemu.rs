@@ -170,7 +170,7 @@ impl QemuTarget {
             thread::sleep(SETTLE_STEP);
         }
         machine
-            .run(&GuestCommand { arguments: command.arguments.clone() })
+            .run(&GuestCommand { hostname: self.plain_name.clone(), arguments: command.arguments.clone() })
             .map_err(|error| format!("it went away after booting: {error}"))?;
         Ok(machine)
     }
