@@ -154,7 +154,7 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
         qemu_arguments: add.qemu_arguments.clone(),
         ..VirtualMachine::new(&kernel)
     };
-    machine.check().map_err(UsageError)?;
+    machine.check().and_then(|()| kernel::check_name(&machine.kernel)).map_err(UsageError)?;
     let cache = kernel::cache().map_err(anyhow::Error::msg)?;
     kernel::obtain(&mut machine, &cache, &mut |what| eprintln!("tardy: {}", printable(what)))
         .map_err(|why| anyhow!("failed to get a kernel for target {}: {why}", add.name))?;

@@ -33,6 +33,14 @@ pub fn cache() -> Result<PathBuf, String> {
     Ok(cache.join("tardy/kernels"))
 }
 
+/// Whether a kernel's name can stand for one, before anything is looked up.
+///
+/// # Errors
+/// A sentence that says what to write.
+pub fn check_name(kernel: &str) -> Result<(), String> {
+    kernel.strip_prefix(DEBIAN).map_or(Ok(()), |series| Series::parse(series).map(drop))
+}
+
 /// Gets a machine's kernel here: resolves and downloads what has a Debian name and notes the package in `machine`. A
 /// package that is noted already stays.
 ///
