@@ -256,13 +256,28 @@ fn find_program(program: &Path) -> Result<PathBuf, String> {
     })
 }
 
+const SCRATCH_PREFIX: &str = "tardy-vm-";
+
+/// Removes the directories of hosts that were killed.
+fn remove_abandoned(below: &Path) {
+    for entry in fs::read_dir(below).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(SCRATCH_PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            // Somebody else's stays where it is: it cannot be removed.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// A directory of ours alone that goes with the target.
 struct Scratch(PathBuf);
 
 impl Scratch {
     fn make() -> io::Result<Self> {
+        remove_abandoned(&std::env::temp_dir());
         for number in 0..1000 {
-            let path = std::env::temp_dir().join(format!("tardy-vm-{}-{number}", std::process::id()));
+            let path = std::env::temp_dir().join(format!("{SCRATCH_PREFIX}{}-{number}", std::process::id()));
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Self(path)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

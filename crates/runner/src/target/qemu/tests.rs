@@ -230,6 +230,20 @@ fn an_emulated_machine_is_marked_and_judges_no_limit() {
     assert_eq!(archived.problems[0].severity, Severity::Invalid);
 }
 
+#[test]
+fn directories_of_killed_hosts_are_removed_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let ours = format!("tardy-vm-{}-0", std::process::id());
+    // Linux gives no process a number beyond 2^22.
+    for name in ["tardy-vm-4194305-0", &ours, "tardy-vm-x", "other-4194305-0"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("initramfs"), "").unwrap();
+    }
+    remove_abandoned(folder.path());
+    let left = |name: &str| folder.path().join(name).exists();
+    assert!(!left("tardy-vm-4194305-0") && left(&ours) && left("tardy-vm-x") && left("other-4194305-0"));
+}
+
 /// Not a test: the other side of the tests above.
 #[test]
 #[ignore = "the tests above start it"]
