@@ -7,18 +7,15 @@ use super::request::Request;
 use super::thread::Shared;
 use crate::journal::Journal;
 use crate::measure::cycle::Schedule;
-use crate::trace::assemble::Assembler;
-use crate::trace::capture::{self, CaptureCounters, CaptureJob, Captured, Watched, bytes_of, received};
+use crate::trace::capture::{Captured, Watched};
+use crate::trace::capturing::Capturing;
 use crate::trace::mount;
 use crate::trace::recorder::{self, Armed, INSTANCE_PREFIX, failed};
 use archive::settings::{SnapshotMode, TraceSettings};
 use archive::spike::{Spike, SpikeReason};
 use ftrace::tracefs::Tracefs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
 
 /// A trace that lies in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,11 +129,7 @@ fn file_name(snapshot: bool, number: u32) -> String {
 
 /// A recorder at work.
 pub struct Tracing {
-    assembler: Assembler,
-    captured: Receiver<Captured>,
-    counters: Arc<CaptureCounters>,
-    stop: Arc<AtomicBool>,
-    handle: Option<JoinHandle<()>>,
+    capturing: Capturing,
     directory: String,
     snapshots: u32,
     largest_ns: i64,
@@ -157,36 +150,9 @@ impl Tracing {
         cpus: Vec<u32>,
         schedule: Arc<OnceLock<Vec<Schedule>>>,
     ) -> Result<Self, String> {
-        let instance = armed.recorder.instance().clone();
-        let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
-        let metadata = instance.metadata(&pairs).map_err(failed)?;
-        let layout = instance.page_layout().map_err(failed)?;
-        let assembler = Assembler::new(metadata, layout);
-        let (output, captured) = channel();
-        let (ready, answer) = channel();
-        let counters = Arc::new(CaptureCounters::default());
-        let stop = Arc::new(AtomicBool::new(false));
-        let job = CaptureJob {
-            recorder: armed.recorder,
-            settings: settings(),
-            buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
-            watched,
-            cpus,
-            layout,
-            bytes_without_pages: assembler.bytes_without_pages(),
-            counters: counters.clone(),
-            stop: stop.clone(),
-            schedule,
-            output,
-        };
-        let handle = Some(capture::spawn(job, ready).map_err(|error| error.to_string())?);
-        answer.recv().map_err(|_| "the recorder died".to_owned())??;
+        let capturing = Capturing::start(armed, settings(), watched, cpus, schedule)?;
         Ok(Self {
-            assembler,
-            captured,
-            counters,
-            stop,
-            handle,
+            capturing,
             directory: request.snapshot_dir.clone(),
             snapshots: 0,
             largest_ns: i64::MIN,
@@ -197,16 +163,15 @@ impl Tracing {
 
     /// Writes what was captured since the last call.
     pub fn keep_captured(&mut self) {
-        let captured: Vec<Captured> = received(&self.captured).collect();
-        for captured in captured {
+        for captured in self.capturing.received() {
             match captured {
                 Captured::Spike { spike, parts } if spike.snapshot.is_some() => {
                     // Each thread announces its own maxima; only those of the whole test get a file.
                     if spike.reason == SpikeReason::OverLimit || spike.sample.latency_ns > self.largest_ns {
-                        let trace = self.assembler.trace_dat(&parts);
+                        let trace = self.capturing.trace_dat(&parts);
                         self.write(&spike, &trace);
                     }
-                    self.counters.waiting_bytes.fetch_sub(bytes_of(&parts), Relaxed);
+                    self.capturing.done_with(&parts);
                 }
                 Captured::Spike { spike, .. } => {
                     let why = spike.snapshot_missing.unwrap_or_default();
@@ -242,8 +207,7 @@ impl Tracing {
 
     /// Ends the recording; answers the traces that were kept, in the order they were taken.
     pub fn finish(mut self) -> (Vec<KeptTrace>, Vec<String>) {
-        self.stop.store(true, Relaxed);
-        if self.handle.take().is_some_and(|handle| handle.join().is_err()) {
+        if !self.capturing.stop() {
             self.complaints.push("the capturing thread died; later traces are missing".into());
         }
         self.keep_captured();

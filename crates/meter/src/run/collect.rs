@@ -77,16 +77,8 @@ pub fn collect<W: Write>(
         link.send(&Message::Loads(reports));
     }
     watch.drain(&mut team, link);
-    if let Some(capturing) = &mut team.capturing {
-        capturing.stop.store(true, Relaxed);
-        let panicked = capturing.handle.take().is_some_and(|handle| handle.join().is_err());
-        if panicked {
-            link.problem(
-                Severity::Degraded,
-                "the capturing thread died; later spikes have no trace",
-                "please report this",
-            );
-        }
+    if team.capturing.as_mut().is_some_and(|capturing| !capturing.stop()) {
+        link.problem(Severity::Degraded, "the capturing thread died; later spikes have no trace", "please report this");
     }
     watch.drain(&mut team, link);
     watch.close_samples(link);

@@ -9,16 +9,16 @@ use crate::link::Link;
 use crate::measure::books::Books;
 use crate::measure::cycle::Schedule;
 use crate::measure::thread::{self, ThreadContext, ThreadRequest, policy_words};
-use crate::trace::assemble::Assembler;
-use crate::trace::capture::{self, CaptureCounters, CaptureJob, Captured, Watched};
-use crate::trace::recorder::{Armed, failed};
+use crate::trace::capture::Watched;
+use crate::trace::capturing::Capturing;
+use crate::trace::recorder::Armed;
 use archive::message::Message;
 use archive::sample::Sample;
 use archive::settings::{EffectiveSettings, EffectiveThread, Policy, RunSettings, SnapshotMode};
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -33,21 +33,6 @@ pub struct Member {
     pub books: Arc<Books>,
     pub effective: EffectiveThread,
     pub handle: JoinHandle<Vec<Sample>>,
-}
-
-/// The capturing thread as the main thread sees it.
-pub struct Capturing {
-    pub tid: i32,
-    pub mode: SnapshotMode,
-    pub events: Vec<String>,
-    pub events_absent: Vec<String>,
-    pub buffer_kb_per_cpu: u32,
-    pub counters: Arc<CaptureCounters>,
-    pub stop: Arc<AtomicBool>,
-    pub captured: Receiver<Captured>,
-    pub assembler: Assembler,
-    /// Taken when it is joined.
-    pub handle: Option<JoinHandle<()>>,
 }
 
 /// All threads of a run.
@@ -132,53 +117,15 @@ impl Team {
     }
 
     fn start_capturing(&self, settings: &RunSettings, plan: &Plan, armed: Armed) -> Result<Capturing, Failure> {
-        let broken = |why: String| {
+        let watched = self
+            .members
+            .iter()
+            .map(|member| Watched { thread: member.thread, tid: member.effective.tid, books: member.books.clone() })
+            .collect();
+        let cpus = plan.housekeeping.clone();
+        Capturing::start(armed, settings.trace.clone(), watched, cpus, self.schedule.clone()).map_err(|why| {
             self.stop.store(true, Relaxed);
             Failure::new(format!("the recorder did not start: {why}"), "use --trace off to measure without it")
-        };
-        let instance = armed.recorder.instance().clone();
-        let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
-        let metadata = instance.metadata(&pairs).map_err(|error| broken(failed(error)))?;
-        let layout = instance.page_layout().map_err(|error| broken(failed(error)))?;
-        let assembler = Assembler::new(metadata, layout);
-        let mode = armed.recorder.mode();
-        let (output, captured) = channel();
-        let (ready, answer) = channel();
-        let counters = Arc::new(CaptureCounters::default());
-        let stop = Arc::new(AtomicBool::new(false));
-        let job = CaptureJob {
-            recorder: armed.recorder,
-            settings: settings.trace.clone(),
-            buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
-            watched: self
-                .members
-                .iter()
-                .map(|member| Watched { thread: member.thread, tid: member.effective.tid, books: member.books.clone() })
-                .collect(),
-            cpus: plan.housekeeping.clone(),
-            layout,
-            bytes_without_pages: assembler.bytes_without_pages(),
-            counters: counters.clone(),
-            stop: stop.clone(),
-            schedule: self.schedule.clone(),
-            output,
-        };
-        let handle = capture::spawn(job, ready).map_err(|error| broken(error.to_string()))?;
-        let tid = match answer.recv() {
-            Ok(answer) => answer.map_err(broken)?,
-            Err(_) => return Err(broken("its thread died".into())),
-        };
-        Ok(Capturing {
-            tid,
-            mode,
-            events: armed.events,
-            events_absent: armed.events_absent,
-            buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
-            counters,
-            stop,
-            captured,
-            assembler,
-            handle: Some(handle),
         })
     }
 

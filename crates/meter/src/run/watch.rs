@@ -5,7 +5,7 @@ use super::team::Team;
 use crate::kernel::{clock, scheduling};
 use crate::link::{Control, Link, read_control};
 use crate::load::RunningLoads;
-use crate::trace::capture::{Captured, bytes_of, received};
+use crate::trace::capture::Captured;
 use archive::message::{FileKind, Message, RunPhase, Severity, ThreadProgress};
 use archive::sample::Second;
 use archive::settings::RunSettings;
@@ -150,14 +150,14 @@ impl Watch {
 
     fn forward_captured<W: Write>(&self, team: &mut Team, link: &mut Link<W>) {
         let Some(capturing) = &mut team.capturing else { return };
-        for captured in received(&capturing.captured) {
+        for captured in capturing.received() {
             match captured {
                 Captured::Spike { mut spike, parts } => {
                     if let Some(snapshot) = &mut spike.snapshot {
-                        let trace = capturing.assembler.trace_dat(&parts);
+                        let trace = capturing.trace_dat(&parts);
                         snapshot.trace_bytes = trace.len() as u64;
                         link.file(FileKind::SpikeTrace { spike: spike.number }, &trace);
-                        capturing.counters.waiting_bytes.fetch_sub(bytes_of(&parts), Relaxed);
+                        capturing.done_with(&parts);
                     }
                     link.send(&Message::Spike(spike));
                 }

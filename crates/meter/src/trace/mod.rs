@@ -5,6 +5,7 @@
 
 pub mod assemble;
 pub mod capture;
+pub mod capturing;
 pub mod events;
 pub mod flip;
 pub mod kernel_swap;

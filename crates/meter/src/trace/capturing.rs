@@ -1,0 +1,99 @@
+//! A capturing thread at work, as the thread that started it sees it.
+
+use super::assemble::Assembler;
+use super::capture::{self, CaptureCounters, CaptureJob, Captured, CpuPart, Watched, bytes_of, received};
+use super::recorder::{Armed, failed};
+use crate::measure::cycle::Schedule;
+use archive::settings::{SnapshotMode, TraceSettings};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+/// Ends with [`Capturing::stop`].
+pub struct Capturing {
+    pub tid: i32,
+    pub mode: SnapshotMode,
+    /// Events that are recorded, and those of the base set that this kernel lacks.
+    pub events: Vec<String>,
+    pub events_absent: Vec<String>,
+    pub buffer_kb_per_cpu: u32,
+    pub counters: Arc<CaptureCounters>,
+    assembler: Assembler,
+    captured: Receiver<Captured>,
+    stop: Arc<AtomicBool>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Capturing {
+    /// Starts recording and the thread that waits for spikes; both are at work when it returns.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn start(
+        armed: Armed,
+        settings: TraceSettings,
+        watched: Vec<Watched>,
+        cpus: Vec<u32>,
+        schedule: Arc<OnceLock<Vec<Schedule>>>,
+    ) -> Result<Self, String> {
+        let instance = armed.recorder.instance().clone();
+        let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
+        let metadata = instance.metadata(&pairs).map_err(failed)?;
+        let layout = instance.page_layout().map_err(failed)?;
+        let assembler = Assembler::new(metadata, layout);
+        let mode = armed.recorder.mode();
+        let (output, captured) = channel();
+        let (ready, answer) = channel();
+        let counters = Arc::new(CaptureCounters::default());
+        let stop = Arc::new(AtomicBool::new(false));
+        let job = CaptureJob {
+            recorder: armed.recorder,
+            settings,
+            buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
+            watched,
+            cpus,
+            layout,
+            bytes_without_pages: assembler.bytes_without_pages(),
+            counters: counters.clone(),
+            stop: stop.clone(),
+            schedule,
+            output,
+        };
+        let handle = capture::spawn(job, ready).map_err(|error| error.to_string())?;
+        let tid = answer.recv().map_err(|_| "its thread died".to_owned())??;
+        Ok(Self {
+            tid,
+            mode,
+            events: armed.events,
+            events_absent: armed.events_absent,
+            buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
+            counters,
+            assembler,
+            captured,
+            stop,
+            handle: Some(handle),
+        })
+    }
+
+    /// What was captured since the last call, without waiting.
+    pub fn received(&self) -> Vec<Captured> {
+        received(&self.captured).collect()
+    }
+
+    /// Makes a trace.dat of the pages of a spike.
+    pub fn trace_dat(&mut self, parts: &[CpuPart]) -> Vec<u8> {
+        self.assembler.trace_dat(parts)
+    }
+
+    /// The pages of a spike are done with; their memory no longer counts as waiting.
+    pub fn done_with(&self, parts: &[CpuPart]) {
+        self.counters.waiting_bytes.fetch_sub(bytes_of(parts), Relaxed);
+    }
+
+    /// Ends the thread after what is pending; [`Capturing::received`] then gives the rest. `false` when it had died.
+    pub fn stop(&mut self) -> bool {
+        self.stop.store(true, Relaxed);
+        self.handle.take().is_none_or(|handle| handle.join().is_ok())
+    }
+}
