@@ -27,9 +27,9 @@ impl Stage {
         let folder = tempfile::tempdir().unwrap();
         let this = std::env::current_exe().unwrap();
         let script = format!(
-            "#!/bin/sh\necho $$ > {}\n{PART}={part} {ARGUMENTS}=\"$*\" exec {} --exact target::qemu::tests::the_fake_machine --ignored \
+            "#!/bin/sh\necho $$ > {0}/pid\nTARDY_FAKE_STAGE={0} {PART}={part} {ARGUMENTS}=\"$*\" exec {1} --exact target::qemu::tests::the_fake_machine --ignored \
              --nocapture\n",
-            folder.path().join("pid").display(),
+            folder.path().display(),
             this.display()
         );
         fs::write(folder.path().join("qemu"), script).unwrap();
@@ -70,10 +70,20 @@ impl Stage {
         target.start(&measure()).err().expect("it did not boot").to_string()
     }
 
+    /// Neither a process that still works for this stage nor one that nobody has waited for.
     fn assert_nobody_is_left(&self) {
-        // One that was stopped before it began has left no number.
-        let Ok(pid) = fs::read_to_string(self.path("pid")) else { return };
-        assert!(!Path::new("/proc").join(pid.trim()).exists(), "process {pid} is left");
+        let stage = self.folder.path().to_str().unwrap();
+        for process in fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path()) {
+            for words in ["cmdline", "environ"] {
+                let words = fs::read(process.join(words)).unwrap_or_default();
+                assert!(!String::from_utf8_lossy(&words).contains(stage), "{} is left", process.display());
+            }
+        }
+        // One that was stopped before it began has written no number.
+        let pid = fs::read_to_string(self.path("pid")).unwrap_or_default();
+        if !pid.trim().is_empty() {
+            assert!(!Path::new("/proc").join(pid.trim()).exists(), "process {pid} is left");
+        }
     }
 
     /// A whole run on this machine, and what was told during it.
