@@ -19,6 +19,7 @@ pub mod sample;
 pub mod settings;
 pub mod spike;
 pub mod summary;
+pub mod tracer;
 pub mod writer;
 
 /// Version of the archive directory layout, see `docs/run-archive.md`.

@@ -1,5 +1,6 @@
 //! What a run is asked to do, and what the kernel granted.
 
+use crate::tracer::{KernelSource, TracerSettings};
 use serde::{Deserialize, Serialize};
 
 /// Scheduling policy of the measuring threads.
@@ -54,6 +55,9 @@ pub struct TraceSettings {
     pub rest_ns: u64,
     /// Measure although another tool traces at the same time.
     pub beside_others: bool,
+    /// Tracer of the kernel that runs beside the events.
+    #[serde(default)]
+    pub tracer: Option<TracerSettings>,
 }
 
 impl Default for TraceSettings {
@@ -69,6 +73,7 @@ impl Default for TraceSettings {
             controls: 5,
             rest_ns: 200_000_000,
             beside_others: false,
+            tracer: None,
         }
     }
 }
@@ -122,6 +127,9 @@ pub struct RunSettings {
     pub settings: Vec<SettingChange>,
     /// Go on with what is allowed when privileges are missing; the run is then marked.
     pub degrade: bool,
+    /// Measurements of the kernel's own that run beside the meter's.
+    #[serde(default)]
+    pub sources: Vec<KernelSource>,
 }
 
 impl Default for RunSettings {
@@ -143,6 +151,7 @@ impl Default for RunSettings {
             loads: Vec::new(),
             settings: Vec::new(),
             degrade: false,
+            sources: Vec::new(),
         }
     }
 }
@@ -175,6 +184,9 @@ pub struct EffectiveSettings {
     pub events_absent: Vec<String>,
     pub trace_clock: Option<String>,
     pub trace_buffer_kb_per_cpu: u32,
+    /// Tracer of the kernel that ran beside the events.
+    #[serde(default)]
+    pub tracer: Option<String>,
     /// Threads of the meter that do not measure, as they appear in the trace.
     #[serde(default)]
     pub tool_tids: Vec<i32>,

@@ -59,6 +59,10 @@ events: Array<string>,
  */
 events_absent: Array<string>, trace_clock: string | null, trace_buffer_kb_per_cpu: number, 
 /**
+ * Tracer of the kernel that ran beside the events.
+ */
+tracer: string | null, 
+/**
  * Threads of the meter that do not measure, as they appear in the trace.
  */
 tool_tids: Array<number>, 
@@ -197,6 +201,11 @@ lost: Array<string>,
  * What the source says and this archive has no other place for, a phrase each.
  */
 stated: Array<string>, };
+
+/**
+ * A measurement that the kernel makes by itself, beside that of the meter.
+ */
+export type KernelSource = "timerlat" | "osnoise" | "hwlat";
 
 /**
  * What one CPU did around the spike.
@@ -341,7 +350,11 @@ worst_kept: number, every_sample: boolean, trace: TraceSettings, loads: Array<Lo
 /**
  * Go on with what is allowed when privileges are missing; the run is then marked.
  */
-degrade: boolean, };
+degrade: boolean, 
+/**
+ * Measurements of the kernel's own that run beside the meter's.
+ */
+sources: Array<KernelSource>, };
 
 /**
  * How far the run got, as the host knows it.
@@ -530,4 +543,42 @@ rest_ns: number,
 /**
  * Measure although another tool traces at the same time.
  */
-beside_others: boolean, };
+beside_others: boolean, 
+/**
+ * Tracer of the kernel that runs beside the events.
+ */
+tracer: TracerSettings | null, };
+
+/**
+ * A tracer of the kernel, by the name `available_tracers` has for it, and what narrows it.
+ */
+export type TracerSettings = { 
+/**
+ * `function`, `function_graph`, `wakeup`, `wakeup_rt`, `wakeup_dl`, `irqsoff`, `preemptoff`, `preemptirqsoff`,
+ * `hwlat`, `osnoise` or `timerlat`.
+ */
+name: string, 
+/**
+ * Functions to trace, as globs or `:mod:NAME`; all when empty.
+ */
+functions: Array<string>, 
+/**
+ * Functions to leave out, as globs.
+ */
+functions_not: Array<string>, 
+/**
+ * Threads to trace; all when empty.
+ */
+pids: Array<number>, 
+/**
+ * Trace what those threads start, too.
+ */
+children: boolean, 
+/**
+ * Latencies up to this are not recorded by the tracer, in ns; 0: only new maxima are.
+ */
+threshold_ns: number, 
+/**
+ * Record the stack that the timer interrupt of the measured thread found.
+ */
+stack: boolean, };

@@ -302,6 +302,7 @@ fn effective(shape: &Shape) -> EffectiveSettings {
         events_absent: vec![said("ipi:ipi_raise")],
         trace_clock: Some(said("mono")),
         trace_buffer_kb_per_cpu: 4096,
+        tracer: None,
         clock_step_ns: 21,
         tool_tids: vec![4700, 4701],
     }

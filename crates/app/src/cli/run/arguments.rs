@@ -165,6 +165,7 @@ impl RunArguments {
             loads: self.loads.iter().cloned().chain(commands).collect(),
             settings: self.settings.clone(),
             degrade: self.degrade,
+            sources: Vec::new(),
         })
     }
 
@@ -301,6 +302,7 @@ mod tests {
             ],
             settings: vec![SettingChange { path: "/proc/sys/kernel/sched_rt_runtime_us".into(), value: "-1".into() }],
             degrade: true,
+            sources: Vec::new(),
         };
         assert_eq!(settings(&words), expected);
     }
