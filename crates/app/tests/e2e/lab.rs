@@ -1,0 +1,145 @@
+//! What the tests have in common: a directory with a virtual machine as its target, and the processes around it.
+
+use archive::explanation::Explanation;
+use archive::manifest::RunState;
+use archive::reader::Run;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The kernel of the tests that are about the machine and not about what ran on it.
+pub const KERNEL: &str = "debian:6.1-rt";
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A directory with a target `vm` of its own; kernels come from the person's cache.
+pub struct Lab(TempDir);
+
+impl Lab {
+    /// A machine with this kernel, as `tardy target add` takes it, and further options of that verb.
+    pub fn with(kernel: &str, options: &[&str]) -> Self {
+        let lab = Self(tempfile::tempdir().unwrap());
+        let mut words = vec!["target", "add", "vm", "--kernel", kernel, "--accel", "tcg", "--here"];
+        words.extend(options);
+        let added = lab.tardy(&words).output().unwrap();
+        assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+        lab
+    }
+
+    /// A path in the lab's directory, which is the current one of everything it starts.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// `tardy` with these words, not yet started.
+    pub fn tardy(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        command.args(words).current_dir(self.0.path());
+        command
+    }
+
+    /// A verb that measures on the machine and leaves the archive `run`: `run`, or another with the same two options.
+    pub fn begin_verb(&self, verb: &str, words: &[&str]) -> Child {
+        let mut all = vec![verb, "--target", "vm", "--out", "run"];
+        all.extend(words);
+        self.tardy(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    pub fn begin(&self, words: &[&str]) -> Child {
+        self.begin_verb("run", words)
+    }
+
+    pub fn run(&self, words: &[&str]) -> Output {
+        self.begin(words).wait_with_output().unwrap()
+    }
+
+    /// A verb to its end, which must be a good one; answers the archive, which must be whole, and what was printed.
+    pub fn measured(&self, verb: &str, words: &[&str]) -> (Run, String) {
+        let ended = self.begin_verb(verb, words).wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(ended.status.success(), "{words:?}: {said}{}", String::from_utf8_lossy(&ended.stderr));
+        let run = self.archive();
+        assert!(run.gaps.is_empty(), "{words:?}: {:?}", run.gaps);
+        assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Complete, "{words:?}");
+        let console = text(&self.path("run/console.log"));
+        assert!(!console.contains("BUG:") && !console.contains("Kernel panic"), "{words:?}: {console}");
+        (run, said)
+    }
+
+    /// The archive of the last run.
+    pub fn archive(&self) -> Run {
+        Run::open(self.path("run")).unwrap()
+    }
+
+    /// Begins a run and waits until it measures; answers it with its QEMU.
+    pub fn measuring(&self, words: &[&str]) -> (Child, i32) {
+        let child = self.begin(words);
+        let begun = Instant::now();
+        while !self.path("run/stream.tardy").is_file() || self.archive().threads.is_empty() {
+            assert!(begun.elapsed() < PATIENCE, "it never measured");
+            thread::sleep(Duration::from_millis(200));
+        }
+        let qemu = children(child.id() as i32).into_iter().find(|pid| name(*pid).starts_with("qemu-system"));
+        (child, qemu.expect("a QEMU runs"))
+    }
+
+    /// A run that broke: the archive opens, says why, and nobody is left.
+    pub fn assert_broken(&self, qemu: i32, reason: &str) {
+        assert_gone(qemu);
+        let run = self.archive();
+        let manifest = run.manifest.as_ref().unwrap();
+        assert_eq!(manifest.state, RunState::Failed);
+        let problem = manifest.problem.clone().unwrap();
+        assert!(problem.contains(reason), "{problem}");
+        assert!(!run.threads.is_empty(), "what was measured before is kept");
+    }
+}
+
+fn children(parent: i32) -> Vec<i32> {
+    let tasks = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().filter_map(Result::ok);
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()).collect()
+}
+
+fn name(pid: i32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default()
+}
+
+/// Command lines of all QEMUs; ours name a directory with the number of their host.
+pub fn machines() -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).filter(|line| line.contains("qemu")).collect()
+}
+
+/// Waits until a QEMU is no more.
+pub fn assert_gone(pid: i32) {
+    let begun = Instant::now();
+    while name(pid).starts_with("qemu-system") {
+        assert!(begun.elapsed() < PATIENCE, "QEMU {pid} is left");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+pub fn kill(signal: &str, pid: i32) {
+    assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
+}
+
+/// Every ledger sums to its latency, and there is one; answers the explanations.
+pub fn assert_ledgers_add_up(run: &Run) -> Vec<Explanation> {
+    let explanations = run.explanations().unwrap();
+    assert_eq!(explanations.len(), run.spikes.len());
+    for explanation in &explanations {
+        let sum: i64 = explanation.phases.iter().flat_map(|phase| &phase.owners).map(|owner| owner.ns).sum();
+        let counted = explanation.phases.is_empty() || sum == explanation.latency_ns;
+        assert!(counted, "spike {} sums to {sum}, not {}", explanation.spike, explanation.latency_ns);
+    }
+    assert!(explanations.iter().any(|explanation| !explanation.phases.is_empty()), "no spike has a ledger");
+    explanations
+}
+
+pub fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,84 @@
+//! Machines that are killed, panic, run full or are told to stop: the archive says so, and nobody is left.
+
+use crate::lab::{KERNEL, Lab, assert_gone, kill, machines, text};
+use archive::manifest::RunState;
+use archive::reader::Run;
+use std::fs;
+use std::path::PathBuf;
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_machine_that_is_killed_ends_the_run() {
+    let lab = Lab::with(KERNEL, &[]);
+    let (child, qemu) = lab.measuring(&["--duration", "100s", "--quiet"]);
+    kill("-KILL", qemu);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(3));
+    lab.assert_broken(qemu, "the machine went down");
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_panic_in_the_guest_ends_the_run_and_is_quoted() {
+    let lab = Lab::with(
+        KERNEL,
+        &["--append", "unknown_nmi_panic", "--qemu-arg=-monitor", "--qemu-arg=unix:monitor,server=on,wait=off"],
+    );
+    let (child, qemu) = lab.measuring(&["--duration", "100s", "--quiet"]);
+    let mut monitor = std::os::unix::net::UnixStream::connect(lab.path("monitor")).unwrap();
+    std::io::Write::write_all(&mut monitor, b"nmi\n").unwrap();
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(3));
+    lab.assert_broken(qemu, "Kernel panic");
+    assert!(text(&lab.path("run/console.log")).contains("Kernel panic"));
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_guest_whose_memory_is_full_ends_and_tells_of_it() {
+    let lab = Lab::with(KERNEL, &["--memory", "96"]);
+    let child = lab.begin(&["--duration", "4s", "--load", "fault:64", "--trace", "off", "--quiet"]);
+    let host = child.id() as i32;
+    let ended = child.wait_with_output().unwrap();
+    assert!(!machines().iter().any(|line| line.contains(&format!("tardy-vm-{host}-"))), "a machine is left");
+    // What the kernel kills first is its choice; whatever it is, the archive tells.
+    let run = lab.archive();
+    let manifest = run.manifest.as_ref().unwrap();
+    assert_ne!(manifest.state, RunState::Running);
+    let console = fs::read_to_string(lab.path("run/console.log")).unwrap_or_default();
+    let told = console.contains("Out of memory") || manifest.problem.is_some();
+    assert!(told, "{manifest:?} {}", String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.success(), manifest.problem.is_none() && archive::summary::RunSummary::of(&run, &[]).valid);
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_host_that_is_killed_takes_its_machine_along() {
+    let lab = Lab::with(KERNEL, &[]);
+    let (mut child, qemu) = lab.measuring(&["--duration", "100s", "--quiet"]);
+    kill("-KILL", child.id() as i32);
+    child.wait().unwrap();
+    assert_gone(qemu);
+    assert_eq!(lab.archive().manifest.unwrap().state, RunState::Running);
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_request_to_stop_keeps_what_there_is() {
+    let lab = Lab::with(KERNEL, &[]);
+    let (child, qemu) = lab.measuring(&["--duration", "100s", "--quiet"]);
+    assert!(machines().iter().any(|line| line.contains(&format!("tardy-vm-{}-", child.id()))));
+    kill("-INT", child.id() as i32);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
+    assert_gone(qemu);
+    assert_eq!(lab.archive().manifest.unwrap().state, RunState::Interrupted);
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_kernel_without_a_first_process_is_a_failure_that_quotes_it() {
+    let lab = Lab::with(KERNEL, &["--append", "rdinit=/absent"]);
+    let ended = lab.run(&["--duration", "1s"]);
+    assert_eq!(ended.status.code(), Some(3));
+    let run: PathBuf = lab.path("run");
+    let problem = Run::open(&run).unwrap().manifest.unwrap().problem.unwrap();
+    assert!(problem.contains("failed to boot") && problem.contains("Kernel panic"), "{problem}");
+}
