@@ -3,6 +3,7 @@
 //! [`run::run`] takes a [`target::Target`] through one measurement and leaves an archive behind. It tells what happens as
 //! [`event::Event`]s and prints nothing. It explains and judges nothing either: that is done on the archive.
 
+pub mod architecture;
 pub mod event;
 pub mod meter;
 pub mod restore;

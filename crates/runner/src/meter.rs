@@ -1,14 +1,21 @@
 //! Finds the meter binary that is to run on a target.
+//!
+//! That of the host's own architecture is beside `tardy`; those of the others are in a directory beside it, each with the
+//! name of its architecture.
 
+use crate::architecture::Architecture;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// File name of the meter.
 pub const METER_NAME: &str = "tardy-meter";
+/// Directory beside the meter with those for other architectures.
+pub const METERS_DIRECTORY: &str = "meters";
 /// Environment variable that names a meter outright.
 pub const METER_VARIABLE: &str = "TARDY_METER";
 
@@ -23,6 +30,12 @@ pub enum MeterError {
         beside.as_ref().map_or("beside this program".to_owned(), |path| path.display().to_string())
     )]
     Missing { beside: Option<PathBuf> },
+    #[error(
+        "failed to find {METER_NAME} for {architecture}: there is no {}; `make meters` makes it, or name one with \
+         {METER_VARIABLE}",
+        wanted.display()
+    )]
+    Foreign { architecture: Architecture, wanted: PathBuf },
 }
 
 /// Where a meter may be, in the order of preference.
@@ -63,6 +76,33 @@ impl MeterPlaces {
         let found = beside.iter().cloned().chain(in_path).find(|path| unfit(path).is_none());
         found.ok_or(MeterError::Missing { beside })
     }
+
+    /// The first executable meter for targets of this architecture.
+    ///
+    /// # Errors
+    /// [`MeterError`], naming what to do.
+    pub fn find_for(&self, architecture: Architecture) -> Result<PathBuf, MeterError> {
+        if Architecture::of_host() == Some(architecture) {
+            return self.find();
+        }
+        let named = self.named.as_deref().map(Path::new);
+        if let Some(path) = named.filter(|path| built_for(path) == Some(architecture)) {
+            return Ok(path.to_owned());
+        }
+        let folders = [named, self.executable.as_deref()].into_iter().flatten().filter_map(Path::parent);
+        let folders = folders.map(Path::to_owned).chain(self.search_path.iter().flat_map(env::split_paths));
+        let name = format!("{METER_NAME}-{architecture}");
+        let places: Vec<PathBuf> = folders.map(|folder| folder.join(METERS_DIRECTORY).join(&name)).collect();
+        let found = places.iter().find(|path| unfit(path).is_none()).cloned();
+        let wanted = places.into_iter().next().unwrap_or_else(|| Path::new(METERS_DIRECTORY).join(name));
+        found.ok_or(MeterError::Foreign { architecture, wanted })
+    }
+}
+
+fn built_for(path: &Path) -> Option<Architecture> {
+    let mut beginning = [0; 64];
+    fs::File::open(path).and_then(|mut file| file.read_exact(&mut beginning)).ok()?;
+    Architecture::of_program(&beginning)
 }
 
 fn unfit(path: &Path) -> Option<&'static str> {
@@ -114,6 +154,27 @@ mod tests {
         assert_eq!(places.find().unwrap(), first);
         fs::set_permissions(&first, fs::Permissions::from_mode(0o644)).unwrap();
         assert_eq!(places.find().unwrap(), in_path);
+    }
+
+    #[test]
+    fn the_meter_of_another_architecture_has_its_name() {
+        let foreign = *Architecture::ALL.iter().find(|found| Architecture::of_host() != Some(**found)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut places = MeterPlaces { executable: Some(folder.path().join("tardy")), ..MeterPlaces::default() };
+        let message = places.find_for(foreign).unwrap_err().to_string();
+        assert!(message.contains("make meters") && message.contains(folder.path().to_str().unwrap()), "{message}");
+        let meters = folder.path().join(METERS_DIRECTORY);
+        fs::create_dir(&meters).unwrap();
+        let wanted = meters.join(format!("{METER_NAME}-{foreign}"));
+        fs::rename(executable(folder.path()), &wanted).unwrap();
+        assert_eq!(places.find_for(foreign).unwrap(), wanted);
+        // One that is named outright is taken where it fits, and shows where the others are.
+        let this = env::current_exe().unwrap();
+        places = MeterPlaces { named: Some(executable(folder.path()).into()), ..MeterPlaces::default() };
+        assert_eq!(places.find_for(foreign).unwrap(), wanted);
+        places.named = Some(this.clone().into());
+        assert_eq!(places.find_for(Architecture::of_host().unwrap()).unwrap(), this);
+        assert_ne!(places.find_for(foreign).ok(), Some(this));
     }
 
     #[test]

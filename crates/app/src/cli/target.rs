@@ -6,18 +6,20 @@ use crate::text::printable::printable;
 use crate::text::table::{Align, Table};
 use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
+use runner::architecture::Architecture;
 use runner::meter::MeterPlaces;
 use runner::stop::StopRequests;
 use runner::target::qemu::file::{AcceleratorChoice, TargetFileError, TargetFiles, VirtualMachine};
 use runner::target::qemu::{QemuTarget, kernel};
 use runner::target::{Command, Exit as CommandExit, Output, Target};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
   tardy target add vm --kernel debian:6.1-rt
+  tardy target add arm --kernel debian:6.1-rt --arch arm64
   tardy target add mine --kernel ./bzImage --modules ./lib/modules/6.14.0 --cpus 4
   tardy target verify vm
   tardy run --target vm --duration 10s --load dentry";
@@ -64,9 +66,12 @@ struct NamedArgument {
 struct AddArguments {
     /// Name of the target
     name: String,
-    /// debian:6.1, debian:6.1-rt, debian:6.12, debian:6.12-rt, or the path of a bzImage or vmlinux
+    /// debian:6.1, debian:6.1-rt, debian:6.12, debian:6.12-rt, or the path of a bzImage, vmlinux, Image or zImage
     #[arg(long, value_name = "KERNEL")]
     kernel: String,
+    /// x86_64, arm64, armhf or riscv64; that of a kernel given by its path, otherwise x86_64
+    #[arg(long = "arch", value_name = "ARCHITECTURE")]
+    architecture: Option<Architecture>,
     /// The kernel's modules, a directory like /lib/modules/RELEASE; only for a kernel given by its path
     #[arg(long, value_name = "DIR")]
     modules: Option<PathBuf>,
@@ -122,11 +127,13 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
     }
 }
 
-/// The machine a target file describes, ready to be used with this meter.
-pub fn open(name: &str, meter: &std::path::Path, stop: StopRequests) -> anyhow::Result<QemuTarget> {
+/// The machine a target file describes, ready to be used with this meter, or with that of its own architecture.
+pub fn open(name: &str, meter: &Path, stop: StopRequests) -> anyhow::Result<QemuTarget> {
     let machine = TargetFiles::of_process().read(name).map_err(usage)?;
     let cache = kernel::cache().map_err(anyhow::Error::msg)?;
-    Ok(QemuTarget::new(name, machine, meter, &cache, stop))
+    let foreign = Architecture::of_host() != Some(machine.architecture);
+    let meter = if foreign { MeterPlaces::of_process().find_for(machine.architecture)? } else { meter.to_owned() };
+    Ok(QemuTarget::new(name, machine, &meter, &cache, stop))
 }
 
 fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
@@ -141,7 +148,13 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let named = add.kernel.starts_with("debian:");
     let kernel = if named { add.kernel.clone() } else { absolute(&add.kernel.clone().into()).display().to_string() };
+    let architecture = match add.architecture {
+        Some(architecture) => architecture,
+        None if named => Architecture::default(),
+        None => kernel::architecture(Path::new(&kernel)).map_err(anyhow::Error::msg)?.unwrap_or_default(),
+    };
     let mut machine = VirtualMachine {
+        architecture,
         modules: add.modules.as_ref().map(absolute),
         accel: match add.accel {
             AcceleratorName::Auto => AcceleratorChoice::Auto,
@@ -165,23 +178,30 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
 
 fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
     let targets = files.list();
-    let kernel_of = |name: &str| files.read(name).map(|machine| machine.package.unwrap_or(machine.kernel));
+    let machine_of =
+        |name: &str| files.read(name).map(|machine| (machine.architecture, machine.package.unwrap_or(machine.kernel)));
     if arguments.json {
         let entry = |(name, path): &(String, PathBuf)| {
-            let kernel = kernel_of(name);
-            serde_json::json!({ "name": name, "file": path, "kernel": kernel.as_ref().ok(),
-                "problem": kernel.err().map(|error| error.to_string()) })
+            let machine = machine_of(name);
+            let (architecture, kernel) = machine
+                .as_ref()
+                .map_or((None, None), |(architecture, kernel)| (Some(architecture.name()), Some(kernel)));
+            serde_json::json!({ "name": name, "file": path, "architecture": architecture, "kernel": kernel,
+                "problem": machine.err().map(|error| error.to_string()) })
         };
         let document = serde_json::Value::from(targets.iter().map(entry).collect::<Vec<_>>());
         write_stdout(format!("{document}\n").as_bytes())?;
         return Ok(Exit::Measured);
     }
-    let mut table = Table::new(&[Align::Left; 3]);
-    table.row(["target", "kernel", "file"]);
-    table.row(["local", "this machine's", "-"]);
+    let mut table = Table::new(&[Align::Left; 4]);
+    table.row(["target", "architecture", "kernel", "file"]);
+    table.row(["local", std::env::consts::ARCH, "this machine's", "-"]);
     for (name, path) in &targets {
-        let kernel = kernel_of(name).unwrap_or_else(|_| "(the file cannot be understood)".into());
-        table.row([name.as_str(), kernel.as_str(), &path.display().to_string()]);
+        let machine = machine_of(name).ok();
+        let (architecture, kernel) = machine
+            .as_ref()
+            .map_or(("-", "(the file cannot be understood)"), |(architecture, kernel)| (architecture.name(), kernel));
+        table.row([name.as_str(), architecture, kernel, &path.display().to_string()]);
     }
     let mut page = Page::for_stdout();
     let lines = table.lines();
@@ -206,8 +226,8 @@ fn show_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result
 }
 
 fn verify_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
-    files.find(&arguments.name).map_err(usage)?;
-    let meter = MeterPlaces::of_process().find()?;
+    let machine = files.read(&arguments.name).map_err(usage)?;
+    let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
     let mut target = open(&arguments.name, &meter, StopRequests::default())?;
     target.prepare()?;
     let mut running = target.start(&Command { program: meter, arguments: vec!["--version".into()] })?;

@@ -12,7 +12,10 @@ struct Desk(TempDir);
 impl Desk {
     fn new() -> Self {
         let desk = Self(tempfile::tempdir().unwrap());
-        fs::write(desk.path("vmlinux"), [0x7f, b'E', b'L', b'F', 2, 1, 0, 0]).unwrap();
+        let mut kernel = b"\x7fELF\x02\x01".to_vec();
+        kernel.resize(64, 0);
+        kernel[18] = 62;
+        fs::write(desk.path("vmlinux"), kernel).unwrap();
         desk
     }
 
@@ -59,6 +62,19 @@ fn a_target_is_added_listed_shown_and_removed() {
 }
 
 #[test]
+fn a_kernel_at_a_path_says_what_it_is_for() {
+    let desk = Desk::new();
+    let mut image = vec![0; 64];
+    image[0x38..0x3c].copy_from_slice(b"ARM\x64");
+    fs::write(desk.path("Image"), image).unwrap();
+    assert_eq!(desk.tardy(&["target", "add", "arm", "--kernel", "Image"]).0, 0);
+    let (_, shown, _) = desk.tardy(&["target", "show", "arm"]);
+    assert!(shown.contains("architecture = \"arm64\""), "{shown}");
+    let (code, _, said) = desk.tardy(&["run", "--target", "arm", "--out", "run"]);
+    assert!(code == 3 && said.contains("make meters"), "{said}");
+}
+
+#[test]
 fn a_target_that_is_there_is_replaced_only_by_force() {
     let desk = Desk::new();
     assert_eq!(desk.adds(&["--here"]).0, 0);
@@ -79,6 +95,8 @@ fn what_cannot_be_a_target_is_refused_with_the_mend() {
     let (code, _, said) = desk.tardy(&["target", "add", "vm", "--kernel", "absent"]);
     assert!(code == 3 && said.contains("absent"), "{said}");
     assert_eq!(desk.adds(&["--cpus", "0"]).0, 2);
+    let (code, _, said) = desk.adds(&["--arch", "arm64"]);
+    assert!(code == 3 && said.contains("for x86_64, and the target is arm64"), "{said}");
     assert!(!desk.path("configuration").exists(), "nothing was written");
 }
 

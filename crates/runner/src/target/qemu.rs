@@ -3,6 +3,7 @@
 //! The guest has the meter as its first and only program; see `guest` in the meter for the other half, and
 //! docs/virtual-machines.md for what the target file may say.
 
+mod apt;
 mod arguments;
 mod command;
 mod console;
@@ -10,11 +11,13 @@ mod cpio;
 mod debian;
 mod elf;
 pub mod file;
+mod image;
 mod initramfs;
 pub mod kernel;
 mod lifeline;
 mod machine;
 mod modules;
+mod platform;
 mod unpack;
 mod vmlinux;
 
@@ -22,6 +25,7 @@ mod vmlinux;
 mod tests;
 
 use super::{Caveat, Command, RunningCommand, Target, TargetError};
+use crate::architecture::Architecture;
 use crate::stop::StopRequests;
 use archive::guest::GuestCommand;
 use arguments::Accelerator;
@@ -31,6 +35,7 @@ use file::{AcceleratorChoice, VirtualMachine};
 use initramfs::SentFile;
 use kernel::Kernel;
 use machine::{Boot, Machine};
+use platform::Platform;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -102,7 +107,7 @@ impl QemuTarget {
     }
 
     fn prepared(&mut self) -> Result<(), String> {
-        let program = find_program(&self.machine.qemu)?;
+        let program = find_program(&self.machine)?;
         let kernel = kernel::find(&self.machine, &self.cache)?;
         let meter =
             fs::read(&self.meter).map_err(|error| format!("failed to read {}: {error}", self.meter.display()))?;
@@ -111,6 +116,10 @@ impl QemuTarget {
                 "{} needs libraries, and the guest has none; `make build` makes a static one",
                 self.meter.display()
             ));
+        }
+        let wanted = self.machine.architecture;
+        if let Some(found) = Architecture::of_program(&meter).filter(|found| *found != wanted) {
+            return Err(format!("{} is for {found}, and the guest is {wanted}", self.meter.display()));
         }
         self.scratch =
             Some(Scratch::make().map_err(|error| format!("failed to make a directory for sockets: {error}"))?);
@@ -138,7 +147,8 @@ impl QemuTarget {
 
     /// A /dev/kvm that is there and hangs, or is refused inside another virtual machine, shows only when it is used.
     fn boots_with_kvm(&mut self) -> bool {
-        let usable = fs::OpenOptions::new().read(true).write(true).open(&self.kvm).is_ok();
+        let own = Architecture::of_host() == Some(self.machine.architecture);
+        let usable = own && fs::OpenOptions::new().read(true).write(true).open(&self.kvm).is_ok();
         let limit = KVM_LIMIT.min(Duration::from_secs(u64::from(self.machine.boot_seconds)));
         usable && self.boot(Accelerator::Kvm, limit).is_ok()
     }
@@ -243,16 +253,18 @@ impl QemuTarget {
     }
 }
 
-fn find_program(program: &Path) -> Result<PathBuf, String> {
+fn find_program(machine: &VirtualMachine) -> Result<PathBuf, String> {
+    let program = machine.program();
     let places = std::env::var_os("PATH").unwrap_or_default();
-    let mut candidates = std::env::split_paths(&places).map(|folder| folder.join(program));
+    let mut candidates = std::env::split_paths(&places).map(|folder| folder.join(&program));
     let found = if program.components().count() > 1 {
-        program.is_file().then(|| program.to_owned())
+        program.is_file().then(|| program.clone())
     } else {
         candidates.find(|path| path.is_file())
     };
     found.ok_or_else(|| {
-        format!("{} is not installed; on Debian it comes with `apt-get install qemu-system-x86`", program.display())
+        let package = Platform::of(machine.architecture).package;
+        format!("{} is not installed; on Debian it comes with `apt-get install {package}`", program.display())
     })
 }
 

@@ -1,6 +1,7 @@
 //! QEMU's command line.
 
 use super::file::VirtualMachine;
+use super::platform::Platform;
 use archive::guest::{DATA_PORT, WORDS_PORT};
 use std::path::Path;
 
@@ -18,8 +19,8 @@ pub const WORDS_SOCKET: &str = "words";
 
 /// The words after the program's name. `scratch` is the directory with the sockets.
 ///
-/// q35, because microvm hangs with some kernels; a console on a serial line, because it works from the first
-/// instruction on; `panic=-1` with `-no-reboot`, because QEMU then ends when the guest panics.
+/// A console on a serial line, because it works from the first instruction on; `panic=-1` with `-no-reboot`, because QEMU
+/// then ends when the guest panics.
 pub fn arguments(
     machine: &VirtualMachine,
     accelerator: Accelerator,
@@ -28,15 +29,13 @@ pub fn arguments(
     scratch: &Path,
 ) -> Vec<String> {
     let socket = |name: &str| format!("socket,id={name},path={}", doubled(&scratch.join(name)));
-    let (accel, cpu) = match accelerator {
-        Accelerator::Tcg => ("tcg,thread=multi", "max"),
-        Accelerator::Kvm => ("kvm", "host"),
-    };
+    let platform = Platform::of(machine.architecture);
+    let (accel, cpu) = platform.processor(accelerator);
     let mut words: Vec<String> = [
         "-name",
         "tardy",
         "-machine",
-        "q35",
+        platform.machine,
         "-accel",
         accel,
         "-cpu",
@@ -65,16 +64,14 @@ pub fn arguments(
 }
 
 fn kernel_arguments(machine: &VirtualMachine, accelerator: Accelerator) -> String {
-    let mut line = "console=ttyS0 quiet panic=-1".to_owned();
+    let platform = Platform::of(machine.architecture);
+    let mut words = vec![format!("console={} quiet panic=-1", platform.console)];
     if accelerator == Accelerator::Tcg {
-        // Emulated processors drift apart; the kernel would distrust the TSC and read a slow device instead.
-        line.push_str(" tsc=reliable clocksource=tsc");
+        words.push(platform.emulated_arguments.into());
     }
-    if !machine.kernel_arguments.is_empty() {
-        line.push(' ');
-        line.push_str(&machine.kernel_arguments);
-    }
-    line
+    words.push(machine.kernel_arguments.clone());
+    words.retain(|word| !word.is_empty());
+    words.join(" ")
 }
 
 /// QEMU splits option values at commas; two stand for one.
@@ -85,6 +82,7 @@ fn doubled(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::architecture::Architecture;
 
     fn line(machine: &VirtualMachine, accelerator: Accelerator) -> String {
         arguments(machine, accelerator, Path::new("/k"), Path::new("/i"), Path::new("/s,x")).join(" ")
@@ -107,5 +105,10 @@ mod tests {
         assert_eq!(line(&machine, Accelerator::Tcg), expected);
         let real = line(&machine, Accelerator::Kvm);
         assert!(real.contains("-accel kvm -cpu host") && !real.contains("tsc="), "{real}");
+        let other = line(&VirtualMachine { architecture: Architecture::Arm64, ..machine }, Accelerator::Tcg);
+        assert!(
+            other.contains("-machine virt ") && other.contains("console=ttyAMA0 quiet panic=-1 isolcpus=3 "),
+            "{other}"
+        );
     }
 }

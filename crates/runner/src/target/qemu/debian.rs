@@ -1,14 +1,16 @@
 //! Debian's kernel packages: which one a name stands for, and how it gets into the cache. Needs apt and no root.
 
-use super::vmlinux;
+use super::apt::{Apt, output};
+use super::platform::Platform;
+use super::{unpack, vmlinux};
 use std::cmp::Ordering;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Architecture of packages, as Debian calls that of x86_64.
-const ARCHITECTURE: &str = "amd64";
 const PREFIX: &str = "linux-image-";
+/// File of a cached kernel with its release.
+pub const RELEASE: &str = "release";
 
 /// A kernel series, like `6.1` or `6.12-rt`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,16 +35,16 @@ impl Series {
     }
 
     /// The newest package of the series in the answer of `apt-cache search`.
-    fn newest(&self, answer: &str) -> Option<String> {
+    fn newest(&self, platform: &Platform, answer: &str) -> Option<String> {
         let names = answer.lines().filter_map(|line| line.split(' ').next());
-        let matching = names.filter_map(|name| Some((self.revision(name)?, name)));
+        let matching = names.filter_map(|name| Some((self.revision(platform, name)?, name)));
         matching.max_by(|(left, _), (right, _)| by_numbers(left, right)).map(|(_, name)| name.to_owned())
     }
 
     /// What comes between series and flavour in the name of a signed package: `0-56` of linux-image-6.1.0-56-rt-amd64.
-    fn revision<'a>(&self, name: &'a str) -> Option<&'a str> {
+    fn revision<'a>(&self, platform: &Platform, name: &'a str) -> Option<&'a str> {
         let rest = name.strip_prefix(PREFIX)?.strip_prefix(&self.version)?.strip_prefix('.')?;
-        let rest = rest.strip_suffix(ARCHITECTURE)?.strip_suffix('-')?;
+        let rest = rest.strip_suffix(platform.flavour)?.strip_suffix('-')?;
         let revision = if self.real_time { rest.strip_suffix("-rt")? } else { rest };
         // `0-56`, `117+deb12`; another flavour, like cloud, is a part that has no digit.
         revision.split(['-', '+']).all(|part| part.bytes().any(|byte| byte.is_ascii_digit())).then_some(revision)
@@ -91,26 +93,26 @@ impl Package {
 ///
 /// # Errors
 /// A sentence that says what is missing.
-pub fn resolve(series: &Series) -> Result<Package, String> {
+pub fn resolve(apt: &Apt, platform: &Platform, series: &Series) -> Result<Package, String> {
     let pattern = format!("^{PREFIX}{}", series.version.replace('.', "\\."));
-    let answer = output(Command::new("apt-cache").args(["search", "--names-only", &pattern]))?;
-    let name = series.newest(&answer).ok_or_else(|| {
+    let answer = apt.ask("apt-cache", &["search", "--names-only", &pattern])?;
+    let name = series.newest(platform, &answer).ok_or_else(|| {
         let flavour = if series.real_time { " with PREEMPT_RT" } else { "" };
         format!(
-            "apt knows no kernel {}{flavour} for {ARCHITECTURE}; run `apt-get update`, add the backports that have it, \
-             or name a kernel by its path",
-            series.version
+            "apt knows no kernel {}{flavour} for {}; run `apt-get update`, add the backports that have it, or name a kernel \
+             by its path",
+            series.version, platform.debian
         )
     })?;
-    describe(&name)
+    describe(apt, &name)
 }
 
 /// Looks a package up, `name` or `name=version`.
 ///
 /// # Errors
 /// A sentence that says what is missing.
-pub fn describe(pin: &str) -> Result<Package, String> {
-    let answer = output(Command::new("apt-cache").args(["show", pin]))?;
+pub fn describe(apt: &Apt, pin: &str) -> Result<Package, String> {
+    let answer = apt.ask("apt-cache", &["show", pin])?;
     Package::of_description(&answer).ok_or_else(|| format!("apt's description of {pin} has no checksum"))
 }
 
@@ -120,11 +122,11 @@ pub fn directory(cache: &Path, pin: &str) -> PathBuf {
 }
 
 /// Downloads, verifies and unpacks a package unless the cache has it. Answers its directory, with `vmlinuz`, `config`,
-/// `modules`, and `vmlinux` when that could be taken out.
+/// `modules`, [`RELEASE`], and `vmlinux` when there is something in it that boots faster.
 ///
 /// # Errors
 /// A sentence that names the step; the cache then holds nothing of it.
-pub fn fetch(package: &Package, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, String> {
+pub fn fetch(apt: &Apt, package: &Package, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, String> {
     let directory = directory(cache, &package.pin());
     if directory.is_dir() {
         return Ok(directory);
@@ -133,7 +135,7 @@ pub fn fetch(package: &Package, cache: &Path, tell: &mut dyn FnMut(&str)) -> Res
     let result = (|| {
         fs::create_dir_all(&partial).map_err(|error| format!("failed to make {}: {error}", partial.display()))?;
         tell(&format!("downloading {} ({} MB)", package.pin(), package.bytes / 1_000_000));
-        let archive = download(package, &partial)?;
+        let archive = download(apt, package, &partial)?;
         verify(package, &archive)?;
         tell("unpacking it");
         unpack_package(&archive, &partial)?;
@@ -144,8 +146,8 @@ pub fn fetch(package: &Package, cache: &Path, tell: &mut dyn FnMut(&str)) -> Res
     result.map(|()| directory)
 }
 
-fn download(package: &Package, into: &Path) -> Result<PathBuf, String> {
-    output(Command::new("apt-get").args(["-q", "download", &package.pin()]).current_dir(into))?;
+fn download(apt: &Apt, package: &Package, into: &Path) -> Result<PathBuf, String> {
+    output(apt.command("apt-get").args(["-q", "download", &package.pin()]).current_dir(into))?;
     let files = fs::read_dir(into).map_err(|error| error.to_string())?;
     let found =
         files.filter_map(|entry| Some(entry.ok()?.path())).find(|path| path.extension().is_some_and(|is| is == "deb"));
@@ -199,7 +201,7 @@ fn arrange(tree: &Path, kernel: &Path) -> Result<(), String> {
     let image = begins(&tree.join("boot"), "vmlinuz-").ok_or("the package has no kernel in it")?;
     let bytes = fs::read(&image).map_err(fail)?;
     // Without the kernel proper the image boots just as well, only slower.
-    if let Ok(kernel_proper) = vmlinux::extract(&bytes) {
+    if let Ok(kernel_proper) = vmlinux::extract(&bytes).or_else(|_| unpack::stream(bytes)) {
         fs::write(kernel.join("vmlinux"), kernel_proper).map_err(fail)?;
     }
     fs::rename(image, kernel.join("vmlinuz")).map_err(fail)?;
@@ -207,26 +209,15 @@ fn arrange(tree: &Path, kernel: &Path) -> Result<(), String> {
         fs::rename(config, kernel.join("config")).map_err(fail)?;
     }
     let modules = begins(&tree.join("lib/modules"), "").ok_or("the package has no modules in it")?;
+    let release = modules.file_name().unwrap_or_default().as_encoded_bytes();
+    fs::write(kernel.join(RELEASE), release).map_err(fail)?;
     fs::rename(modules, kernel.join("modules")).map_err(fail)
-}
-
-fn output(command: &mut Command) -> Result<String, String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("failed to start {program}: {error}; kernels of Debian need apt and dpkg"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-    Err(format!("{program} failed ({}): {said}", output.status))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::architecture::Architecture;
 
     const SEARCH: &str = "\
 linux-image-6.1.0-9-rt-amd64 - Linux 6.1 for 64-bit PCs, PREEMPT_RT (signed)
@@ -243,7 +234,7 @@ linux-image-6.12.117+deb12-rt-amd64 - Linux 6.12 for 64-bit PCs (signed), PREEMP
 ";
 
     fn newest(series: &str) -> Option<String> {
-        Series::parse(series).unwrap().newest(SEARCH)
+        Series::parse(series).unwrap().newest(Platform::of(Architecture::X86_64), SEARCH)
     }
 
     #[test]
@@ -256,6 +247,25 @@ linux-image-6.12.117+deb12-rt-amd64 - Linux 6.12 for 64-bit PCs (signed), PREEMP
         for nonsense in ["", "6", "6.1.2", "6.x", "rt", "6.1-lowlatency"] {
             assert!(Series::parse(nonsense).unwrap_err().contains("debian:6.1"), "{nonsense}");
         }
+    }
+
+    #[test]
+    fn kernels_of_other_architectures_are_those_for_any_machine() {
+        let search = "\
+linux-image-6.12.107+deb13-armmp - Linux 6.12 for ARMv7 multiplatform compatible SoCs
+linux-image-6.12.107+deb13-armmp-lpae - Linux 6.12 for ARMv7 multiplatform compatible SoCs supporting LPAE
+linux-image-6.12.94+deb13-rt-armmp - Linux 6.12 for ARMv7 multiplatform compatible SoCs, PREEMPT_RT
+linux-image-6.12.117+deb12-arm64-16k - Linux 6.12 for 64-bit ARMv8 machines with 16k pages (signed)
+linux-image-6.12.90+deb13.1-arm64 - Linux 6.12 for 64-bit ARMv8 machines (signed)
+linux-image-6.12.117+deb12-cloud-arm64 - Linux 6.12 for arm64 cloud (signed)
+";
+        let newest = |series: &str, architecture| {
+            Series::parse(series).unwrap().newest(Platform::of(architecture), search).unwrap_or_default()
+        };
+        assert_eq!(newest("6.12", Architecture::Armhf), "linux-image-6.12.107+deb13-armmp");
+        assert_eq!(newest("6.12-rt", Architecture::Armhf), "linux-image-6.12.94+deb13-rt-armmp");
+        assert_eq!(newest("6.12", Architecture::Arm64), "linux-image-6.12.90+deb13.1-arm64");
+        assert_eq!(newest("6.12", Architecture::Riscv64), "");
     }
 
     #[test]

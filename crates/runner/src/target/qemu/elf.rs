@@ -1,17 +1,42 @@
 //! The little of ELF that booting needs: what a module depends on, and whether a program is static.
 
-const MAGIC_64_LITTLE: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
 const PT_INTERP: u64 = 3;
 
-/// Whether these bytes begin as a 64-bit little-endian ELF file.
+/// Where the fields are, in bytes. The two classes differ in the width of addresses, and so in everything behind them.
+struct Layout {
+    word: usize,
+    segments_at: usize,
+    sections_at: usize,
+    /// Size and number of segments; size and number of sections and the one with their names follow.
+    counts_at: usize,
+    section_offset_at: usize,
+}
+
+const CLASS_32: Layout = Layout { word: 4, segments_at: 28, sections_at: 32, counts_at: 42, section_offset_at: 16 };
+const CLASS_64: Layout = Layout { word: 8, segments_at: 32, sections_at: 40, counts_at: 54, section_offset_at: 24 };
+
+impl Layout {
+    fn of(bytes: &[u8]) -> Option<&'static Self> {
+        match bytes.get(..6)? {
+            b"\x7fELF\x01\x01" => Some(&CLASS_32),
+            b"\x7fELF\x02\x01" => Some(&CLASS_64),
+            _ => None,
+        }
+    }
+}
+
+/// Whether these bytes begin as a little-endian ELF file.
 pub fn is_elf(bytes: &[u8]) -> bool {
-    bytes.starts_with(&MAGIC_64_LITTLE)
+    Layout::of(bytes).is_some()
 }
 
 /// Whether a program asks for a dynamic loader, which an initial file system of ours does not have.
 pub fn needs_loader(bytes: &[u8]) -> bool {
-    let headers = is_elf(bytes).then(|| Some((number(bytes, 32, 8)?, number(bytes, 54, 2)?, number(bytes, 56, 2)?)));
-    let Some((table, size, count)) = headers.flatten() else { return false };
+    let headers = Layout::of(bytes).and_then(|layout| {
+        let at = layout.counts_at;
+        Some((number(bytes, layout.segments_at, layout.word)?, number(bytes, at, 2)?, number(bytes, at + 2, 2)?))
+    });
+    let Some((table, size, count)) = headers else { return false };
     (0..count).any(|index| {
         let at = table.checked_add(index * size).and_then(|at| usize::try_from(at).ok());
         at.and_then(|at| number(bytes, at, 4)) == Some(PT_INTERP)
@@ -27,16 +52,16 @@ pub fn module_dependencies(bytes: &[u8]) -> Option<Vec<String>> {
 }
 
 fn section<'a>(bytes: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
-    if !is_elf(bytes) {
-        return None;
-    }
-    let table = usize::try_from(number(bytes, 40, 8)?).ok()?;
-    let (size, count, names) = (number(bytes, 58, 2)?, number(bytes, 60, 2)?, number(bytes, 62, 2)?);
+    let layout = Layout::of(bytes)?;
+    let table = usize::try_from(number(bytes, layout.sections_at, layout.word)?).ok()?;
+    let counts = layout.counts_at + 4;
+    let (size, count, names) =
+        (number(bytes, counts, 2)?, number(bytes, counts + 2, 2)?, number(bytes, counts + 4, 2)?);
     let header = |index: u64| table.checked_add(usize::try_from(index * size).ok()?);
     let content = |index: u64| {
-        let at = header(index)?;
-        let offset = usize::try_from(number(bytes, at.checked_add(24)?, 8)?).ok()?;
-        let length = usize::try_from(number(bytes, at.checked_add(32)?, 8)?).ok()?;
+        let at = header(index)?.checked_add(layout.section_offset_at)?;
+        let offset = usize::try_from(number(bytes, at, layout.word)?).ok()?;
+        let length = usize::try_from(number(bytes, at.checked_add(layout.word)?, layout.word)?).ok()?;
         bytes.get(offset..offset.checked_add(length)?)
     };
     let names = content(names)?;
@@ -57,43 +82,56 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
 pub mod tests {
     use super::*;
 
-    /// A module with nothing in it but its dependencies.
+    /// A module for x86_64 with nothing in it but its dependencies.
     pub fn module(depends: &str) -> Vec<u8> {
+        module_of(&CLASS_64, depends)
+    }
+
+    fn module_of(layout: &Layout, depends: &str) -> Vec<u8> {
         let modinfo = format!("license=GPL\0depends={depends}\0name=x\0");
         let names = b"\0.modinfo\0.names\0";
-        let mut bytes = MAGIC_64_LITTLE.to_vec();
+        let wide = layout.word == 8;
+        let mut bytes = if wide { b"\x7fELF\x02\x01".to_vec() } else { b"\x7fELF\x01\x01".to_vec() };
         bytes.resize(64, 0);
+        bytes[18] = if wide { 62 } else { 40 };
         let (modinfo_at, names_at) = (bytes.len(), bytes.len() + modinfo.len());
         bytes.extend_from_slice(modinfo.as_bytes());
         bytes.extend_from_slice(names);
+        let put = |bytes: &mut [u8], at: usize, size: usize, value: usize| {
+            bytes[at..at + size].copy_from_slice(&(value as u64).to_le_bytes()[..size]);
+        };
         let table = bytes.len();
         for (name, at, length) in [(0, 0, 0), (1, modinfo_at, modinfo.len()), (10, names_at, names.len())] {
             let mut header = vec![0; 64];
-            header[0..4].copy_from_slice(&(name as u32).to_le_bytes());
-            header[24..32].copy_from_slice(&(at as u64).to_le_bytes());
-            header[32..40].copy_from_slice(&(length as u64).to_le_bytes());
+            put(&mut header, 0, 4, name);
+            put(&mut header, layout.section_offset_at, layout.word, at);
+            put(&mut header, layout.section_offset_at + layout.word, layout.word, length);
             bytes.extend(header);
         }
-        bytes[40..48].copy_from_slice(&(table as u64).to_le_bytes());
-        bytes[58..60].copy_from_slice(&64u16.to_le_bytes());
-        bytes[60..62].copy_from_slice(&3u16.to_le_bytes());
-        bytes[62..64].copy_from_slice(&2u16.to_le_bytes());
+        put(&mut bytes, layout.sections_at, layout.word, table);
+        for (number, value) in [64, 3, 2].into_iter().enumerate() {
+            put(&mut bytes, layout.counts_at + 4 + 2 * number, 2, value);
+        }
         bytes
     }
 
     #[test]
-    fn a_module_names_what_it_needs() {
-        assert_eq!(module_dependencies(&module("virtio,virtio_ring")).unwrap(), ["virtio", "virtio_ring"]);
-        assert!(module_dependencies(&module("")).unwrap().is_empty());
+    fn a_module_of_either_class_names_what_it_needs() {
+        for layout in [&CLASS_32, &CLASS_64] {
+            let needs = module_dependencies(&module_of(layout, "virtio,virtio_ring")).unwrap();
+            assert_eq!(needs, ["virtio", "virtio_ring"]);
+            assert!(module_dependencies(&module_of(layout, "")).unwrap().is_empty());
+        }
         assert_eq!(module_dependencies(b"not a module"), None);
     }
 
     #[test]
     fn a_module_cut_anywhere_is_no_reason_to_panic() {
-        let whole = module("virtio");
-        for length in 0..whole.len() {
-            module_dependencies(&whole[..length]);
-            needs_loader(&whole[..length]);
+        for whole in [module_of(&CLASS_32, "virtio"), module("virtio")] {
+            for length in 0..whole.len() {
+                module_dependencies(&whole[..length]);
+                needs_loader(&whole[..length]);
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Target files: what a virtual machine is made of, as TOML.
 
+use super::platform::Platform;
+use crate::architecture::Architecture;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +39,9 @@ pub enum AcceleratorChoice {
 pub struct VirtualMachine {
     /// `qemu`; names the kind of target the rest of the file describes.
     pub backend: Backend,
-    /// `debian:SERIES`, or the path of a bzImage or vmlinux.
+    #[serde(default)]
+    pub architecture: Architecture,
+    /// `debian:SERIES`, or the path of a bzImage, vmlinux, Image or zImage.
     pub kernel: String,
     /// The package that `debian:SERIES` stands for here, `name=version`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,9 +61,9 @@ pub struct VirtualMachine {
     /// Added to QEMU's command line, a word each.
     #[serde(default)]
     pub qemu_arguments: Vec<String>,
-    /// QEMU, as a name in PATH or as a path.
-    #[serde(default = "qemu")]
-    pub qemu: PathBuf,
+    /// QEMU, as a name in PATH or as a path; that of the architecture when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qemu: Option<PathBuf>,
     /// The machine must have booted by then.
     #[serde(default = "boot_seconds")]
     pub boot_seconds: u32,
@@ -82,10 +86,6 @@ fn memory_mb() -> u32 {
     1024
 }
 
-fn qemu() -> PathBuf {
-    "qemu-system-x86_64".into()
-}
-
 fn boot_seconds() -> u32 {
     90
 }
@@ -99,6 +99,7 @@ impl VirtualMachine {
     pub fn new(kernel: &str) -> Self {
         Self {
             backend: Backend::Qemu,
+            architecture: Architecture::default(),
             kernel: kernel.into(),
             package: None,
             modules: None,
@@ -107,7 +108,7 @@ impl VirtualMachine {
             memory_mb: memory_mb(),
             kernel_arguments: String::new(),
             qemu_arguments: Vec::new(),
-            qemu: qemu(),
+            qemu: None,
             boot_seconds: boot_seconds(),
             settle_seconds: settle_seconds(),
         }
@@ -136,10 +137,21 @@ impl VirtualMachine {
         if self.boot_seconds == 0 {
             return Err("boot_seconds is at least 1".into());
         }
+        if self.accel == AcceleratorChoice::Kvm && Architecture::of_host() != Some(self.architecture) {
+            return Err(format!(
+                "accel = \"kvm\" is for guests of the host's own architecture, and this one is {}",
+                self.architecture
+            ));
+        }
         if self.kernel.starts_with("debian:") && self.modules.is_some() {
             return Err("modules goes with a kernel given by its path; a Debian kernel brings its own".into());
         }
         Ok(())
+    }
+
+    /// QEMU, as a name in PATH or as a path.
+    pub fn program(&self) -> PathBuf {
+        self.qemu.clone().unwrap_or_else(|| Platform::of(self.architecture).program.into())
     }
 
     /// The text of a target file.
@@ -254,6 +266,9 @@ mod tests {
         assert!(wrong("cpus = 0").contains("255"));
         assert!(wrong("memory_mb = 1").contains("64"));
         assert!(wrong("accel = \"hax\"").contains("tcg"));
+        assert!(wrong("architecture = \"sparc\"").contains("arm64"));
+        let foreign = if Architecture::of_host() == Some(Architecture::Riscv64) { "arm64" } else { "riscv64" };
+        assert!(wrong(&format!("accel = \"kvm\"\narchitecture = \"{foreign}\"")).contains("own architecture"));
         assert!(VirtualMachine::parse("backend = \"ssh\"\nkernel = \"/k\"").unwrap_err().contains("qemu"));
         assert!(VirtualMachine::parse("backend = \"qemu\"\nkernel = \"debian:6.1\"\nmodules = \"/m\"").is_err());
     }

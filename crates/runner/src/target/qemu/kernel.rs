@@ -1,10 +1,14 @@
 //! The kernel of a virtual machine: found in the cache or at a path, with the modules the guest must load.
 
+use super::apt::Apt;
 use super::debian::{self, Series};
-use super::elf;
 use super::file::VirtualMachine;
+use super::image;
 use super::modules::{Modules, WANTED};
+use super::platform::Platform;
+use super::unpack;
 use super::vmlinux;
+use crate::architecture::Architecture;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -51,12 +55,16 @@ pub fn obtain(machine: &mut VirtualMachine, cache: &Path, tell: &mut dyn FnMut(&
         return find(machine, cache).map(drop);
     };
     let series = Series::parse(series)?;
+    if machine.package.as_ref().is_some_and(|pin| debian::directory(cache, pin).is_dir()) {
+        return Ok(());
+    }
+    let platform = Platform::of(machine.architecture);
+    let apt = Apt::of(platform, cache, tell)?;
     let package = match &machine.package {
-        Some(pin) if debian::directory(cache, pin).is_dir() => return Ok(()),
-        Some(pin) => debian::describe(pin)?,
-        None => debian::resolve(&series)?,
+        Some(pin) => debian::describe(&apt, pin)?,
+        None => debian::resolve(&apt, platform, &series)?,
     };
-    debian::fetch(&package, cache, tell)?;
+    debian::fetch(&apt, &package, cache, tell)?;
     machine.package = Some(package.pin());
     Ok(())
 }
@@ -67,38 +75,65 @@ pub fn obtain(machine: &mut VirtualMachine, cache: &Path, tell: &mut dyn FnMut(&
 /// A sentence that names the mend.
 pub fn find(machine: &VirtualMachine, cache: &Path) -> Result<Kernel, String> {
     if !machine.kernel.starts_with(DEBIAN) {
-        return at_path(Path::new(&machine.kernel), machine.modules.as_deref());
+        return at_path(machine);
     }
     let pin = machine.package.as_deref().ok_or("the target file names no package; `tardy target add` does")?;
     let directory = debian::directory(cache, pin);
     if !directory.is_dir() {
         return Err(format!("{} is not there; `tardy target add` downloads the kernel", directory.display()));
     }
-    let image = fs::read(directory.join("vmlinuz")).map_err(|error| format!("failed to read the kernel: {error}"))?;
-    let release = vmlinux::release(&image).ok_or("the kernel of the package does not say its release")?;
     let direct = directory.join("vmlinux");
+    let image = if direct.is_file() { direct } else { directory.join("vmlinuz") };
+    let release = release(&directory).ok_or("the kernel of the package does not say its release")?;
     let configuration = fs::read(directory.join("config")).ok().map(|bytes| (format!("config-{release}"), bytes));
-    Ok(Kernel {
-        image: if direct.is_file() { direct } else { directory.join("vmlinuz") },
-        modules: Modules::below(&directory.join("modules"))?.in_order(WANTED)?,
-        configuration,
-    })
+    let modules = Modules::below(&directory.join("modules"))?.in_order(WANTED)?;
+    Ok(Kernel { image, modules, configuration })
 }
 
-fn at_path(image: &Path, modules: Option<&Path>) -> Result<Kernel, String> {
-    let bytes = fs::read(image).map_err(|error| format!("failed to read the kernel {}: {error}", image.display()))?;
-    if !vmlinux::is_bz_image(&bytes) && !elf::is_elf(&bytes) {
-        return Err(format!("{} is neither a bzImage nor a 64-bit vmlinux for x86", image.display()));
+/// The release of a cached kernel, like `6.1.0-56-rt-amd64`.
+fn release(directory: &Path) -> Option<String> {
+    let noted = fs::read_to_string(directory.join(debian::RELEASE)).ok();
+    noted.or_else(|| vmlinux::release(&fs::read(directory.join("vmlinuz")).ok()?))
+}
+
+/// What the image at this path is for; `None` when it is none that QEMU can start.
+///
+/// # Errors
+/// A sentence, when it cannot be read.
+pub fn architecture(image: &Path) -> Result<Option<Architecture>, String> {
+    // QEMU unpacks what is compressed as a whole.
+    let bytes = unpack::file(image)?;
+    Ok(image::architecture(&bytes))
+}
+
+fn at_path(machine: &VirtualMachine) -> Result<Kernel, String> {
+    let image = PathBuf::from(&machine.kernel);
+    match architecture(&image)? {
+        Some(found) if found == machine.architecture => {}
+        Some(found) => {
+            let wanted = machine.architecture;
+            return Err(format!(
+                "{} is a kernel for {found}, and the target is {wanted}; --arch says which",
+                image.display()
+            ));
+        }
+        None => {
+            return Err(format!(
+                "{} is no kernel that QEMU can start: no bzImage or vmlinux for x86_64, no Image or zImage",
+                image.display()
+            ));
+        }
     }
-    let modules = match modules {
+    let modules = match &machine.modules {
         Some(directory) => Modules::below(directory)?.in_order(WANTED)?,
         None => Vec::new(),
     };
-    Ok(Kernel { image: image.to_owned(), modules, configuration: None })
+    Ok(Kernel { image, modules, configuration: None })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::elf;
     use super::*;
 
     #[test]
@@ -111,6 +146,10 @@ mod tests {
         let text = folder.path().join("text");
         fs::write(&text, "no kernel").unwrap();
         let machine = VirtualMachine::new(text.to_str().unwrap());
-        assert!(find(&machine, folder.path()).unwrap_err().contains("neither a bzImage"));
+        assert!(find(&machine, folder.path()).unwrap_err().contains("no bzImage"));
+        fs::write(&text, elf::tests::module("")).unwrap();
+        assert_eq!(architecture(&text), Ok(Some(Architecture::X86_64)));
+        let machine = VirtualMachine { architecture: Architecture::Arm64, ..machine };
+        assert!(find(&machine, folder.path()).unwrap_err().contains("for x86_64, and the target is arm64"));
     }
 }

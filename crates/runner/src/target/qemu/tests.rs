@@ -45,7 +45,7 @@ impl Stage {
 
     fn machine(&self) -> VirtualMachine {
         VirtualMachine {
-            qemu: self.path("qemu"),
+            qemu: Some(self.path("qemu")),
             accel: AcceleratorChoice::Tcg,
             settle_seconds: 0,
             boot_seconds: 60,
@@ -196,7 +196,7 @@ fn a_request_to_stop_ends_a_boot() {
 #[test]
 fn a_missing_qemu_names_its_package() {
     let stage = Stage::new("serves");
-    let machine = VirtualMachine { qemu: "qemu-system-absent".into(), ..stage.machine() };
+    let machine = VirtualMachine { qemu: Some("qemu-system-absent".into()), ..stage.machine() };
     let why = stage.target(machine).prepare().unwrap_err().to_string();
     assert!(why.contains("qemu-system-x86"), "{why}");
 }

@@ -1,0 +1,190 @@
+//! Asks apt for packages: as the machine is set up, or, for another architecture than its own, with lists of our own.
+//!
+//! Neither needs root, and nothing of the machine's apt or dpkg is changed.
+
+use super::platform::Platform;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Directory below the cache with the lists for other architectures, one each.
+const LISTS: &str = "apt";
+/// Written when lists were fetched.
+const STAMP: &str = "updated";
+/// Lists that are younger are not fetched again.
+const FRESH: Duration = Duration::from_secs(3600);
+const KEYRINGS: [&str; 2] =
+    ["/usr/share/keyrings/debian-archive-keyring.gpg", "/usr/share/keyrings/debian-archive-keyring.pgp"];
+/// What apt says of each of its sources.
+const SOURCE_FORMAT: &str = "$(ORIGIN) $(COMPONENT) $(REPO_URI) $(RELEASE)";
+/// For machines whose apt knows no Debian.
+const SOURCES_DEFAULT: [(&str, &str); 2] =
+    [("http://deb.debian.org/debian/", "bookworm"), ("http://deb.debian.org/debian-security/", "bookworm-security")];
+const SECURITY: &str = "-security";
+
+/// The packages of one architecture.
+#[derive(Debug)]
+pub struct Apt {
+    /// `None`: as the machine is set up.
+    configuration: Option<PathBuf>,
+}
+
+impl Apt {
+    /// Apt for the kernels of a platform; fetches lists where the machine has none for it.
+    ///
+    /// # Errors
+    /// A sentence that says what is missing.
+    pub fn of(platform: &Platform, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<Self, String> {
+        let own = output(Command::new("dpkg").arg("--print-architecture"))?;
+        if own.trim() == platform.debian {
+            return Ok(Self { configuration: None });
+        }
+        let root = std::path::absolute(cache.join(LISTS).join(platform.debian)).map_err(|error| error.to_string())?;
+        let apt = Self { configuration: Some(root.join("apt.conf")) };
+        make_root(&root, platform).map_err(|why| format!("failed to make {}: {why}", root.display()))?;
+        if !is_fresh(&root.join(STAMP)) {
+            tell(&format!("fetching Debian's package lists for {}", platform.debian));
+            match apt.ask("apt-get", &["-q", "update"]) {
+                Ok(_) => fs::write(root.join(STAMP), "").map_err(|error| error.to_string())?,
+                // Some lists may have come, and the package may be in them.
+                Err(why) => tell(&why),
+            }
+        }
+        Ok(apt)
+    }
+
+    /// What a program of apt's answers.
+    ///
+    /// # Errors
+    /// What it complains of.
+    pub fn ask(&self, program: &str, words: &[&str]) -> Result<String, String> {
+        output(self.command(program).args(words))
+    }
+
+    /// A program of apt's, not yet started.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        if let Some(configuration) = &self.configuration {
+            command.env("APT_CONFIG", configuration);
+        }
+        command
+    }
+}
+
+/// Runs a program to its end and answers its output.
+///
+/// # Errors
+/// How it failed, and what it said.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("failed to start {program}: {error}; kernels of Debian need apt and dpkg"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(format!("{program} failed ({}): {said}", output.status))
+}
+
+fn is_fresh(stamp: &Path) -> bool {
+    let age = fs::metadata(stamp).and_then(|found| found.modified()).ok().and_then(|time| time.elapsed().ok());
+    age.is_some_and(|age| age < FRESH)
+}
+
+fn make_root(root: &Path, platform: &Platform) -> Result<(), String> {
+    let keyring = KEYRINGS.into_iter().find(|path| Path::new(path).is_file());
+    let keyring = keyring.ok_or("Debian's keys are not here; `apt-get install debian-archive-keyring` brings them")?;
+    let words = ["indextargets", "--format", SOURCE_FORMAT, "Identifier: Packages"];
+    let answer = output(Command::new("apt-get").args(words))?;
+    let configuration = configuration(root, platform)?;
+    let fail = |error: std::io::Error| error.to_string();
+    for directory in ["lists/partial", "cache/archives/partial"] {
+        DirBuilder::new().recursive(true).mode(0o700).create(root.join(directory)).map_err(fail)?;
+    }
+    fs::write(root.join("status"), "").map_err(fail)?;
+    fs::write(root.join("sources.list"), sources(&answer, platform, keyring)).map_err(fail)?;
+    fs::write(root.join("apt.conf"), configuration).map_err(fail)
+}
+
+fn configuration(root: &Path, platform: &Platform) -> Result<String, String> {
+    let root = root.to_str().filter(|text| !text.contains(['"', '\n']));
+    let root = root.ok_or("apt takes no path with a quotation mark; set XDG_CACHE_HOME to another directory")?;
+    let debian = platform.debian;
+    Ok(format!(
+        "APT::Architecture \"{debian}\";\nAPT::Architectures {{ \"{debian}\"; }};\nAPT::Sandbox::User \"root\";\n\
+         Dir::State \"{root}\";\nDir::State::Lists \"{root}/lists\";\nDir::State::status \"{root}/status\";\n\
+         Dir::Cache \"{root}/cache\";\nDir::Etc::sourcelist \"{root}/sources.list\";\nDir::Etc::sourceparts \"/dev/null\";\n"
+    ))
+}
+
+/// Text of a list of sources: Debian's main archives from where the machine's own apt gets them.
+fn sources(answer: &str, platform: &Platform, keyring: &str) -> String {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in answer.lines() {
+        if let ["Debian", "main", address, release] = line.split_whitespace().collect::<Vec<_>>()[..] {
+            found.push((address.into(), release.into()));
+        }
+    }
+    if found.is_empty() {
+        found = SOURCES_DEFAULT.map(|(address, release)| (address.into(), release.into())).to_vec();
+    }
+    if let Some(newer) = platform.newer_release {
+        let first = |security: bool| found.iter().find(|(_, release)| release.ends_with(SECURITY) == security);
+        let ordinary = first(false).map(|(address, _)| (address.clone(), newer.to_owned()));
+        let security = first(true).map(|(address, _)| (address.clone(), format!("{newer}{SECURITY}")));
+        found.extend(ordinary.into_iter().chain(security));
+    }
+    let mut lines = Vec::new();
+    for (address, release) in found {
+        let line = format!("deb [target=Packages signed-by={keyring}] {address} {release} main\n");
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::architecture::Architecture;
+
+    const ANSWER: &str = "\
+Debian main http://mirror/debian/ bookworm
+Debian contrib http://mirror/debian/ bookworm
+Debian main http://mirror/debian-security/ bookworm-security
+Somebody main http://else/ bookworm
+";
+
+    fn list(answer: &str, architecture: Architecture) -> String {
+        sources(answer, Platform::of(architecture), "/keys").replace("[target=Packages signed-by=/keys] ", "")
+    }
+
+    #[test]
+    fn the_machines_mirror_is_asked_for_debians_main_archives() {
+        let own =
+            "deb http://mirror/debian/ bookworm main\ndeb http://mirror/debian-security/ bookworm-security main\n";
+        assert_eq!(list(ANSWER, Architecture::Arm64), own);
+        let newer = "deb http://mirror/debian/ trixie main\ndeb http://mirror/debian-security/ trixie-security main\n";
+        assert_eq!(list(ANSWER, Architecture::Riscv64), format!("{own}{newer}"));
+        let trixie = ANSWER.replace("bookworm", "trixie");
+        assert_eq!(list(&trixie, Architecture::Riscv64), newer);
+        assert!(list("", Architecture::Arm64).starts_with("deb http://deb.debian.org/debian/ bookworm main\n"));
+    }
+
+    #[test]
+    fn everything_apt_writes_is_below_our_directory() {
+        let platform = Platform::of(Architecture::Arm64);
+        let text = configuration(Path::new("/cache dir/apt/arm64"), platform).unwrap();
+        for line in text.lines().filter(|line| line.starts_with("Dir::") && !line.contains("/dev/null")) {
+            assert!(line.contains("\"/cache dir/apt/arm64"), "{line}");
+        }
+        assert!(text.contains("APT::Architecture \"arm64\";"));
+        assert!(configuration(Path::new("/a\"b"), platform).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! What differs between the machines that QEMU imitates.
+
+use super::arguments::Accelerator;
+use crate::architecture::Architecture;
+
+/// How an architecture's machine is started, and where its kernels come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Platform {
+    /// QEMU's program, and Debian's package with it.
+    pub program: &'static str,
+    pub package: &'static str,
+    pub machine: &'static str,
+    /// The processor when it is imitated.
+    pub cpu: &'static str,
+    /// The serial line as the guest's kernel calls it.
+    pub console: &'static str,
+    /// For the kernel when the processor is imitated.
+    pub emulated_arguments: &'static str,
+    /// Debian's name of the architecture.
+    pub debian: &'static str,
+    /// Last part of the names of Debian's kernels for any machine of the kind.
+    pub flavour: &'static str,
+    /// A release of Debian that has kernels where the machine's own has none.
+    pub newer_release: Option<&'static str>,
+}
+
+/// q35, because microvm hangs with some kernels. `pauth-impdef`, because imitating the prescribed algorithm takes half of
+/// the time of everything. Emulated processors drift apart, so the kernel would distrust the TSC and read a slow device.
+const PLATFORMS: [Platform; 4] = [
+    Platform {
+        program: "qemu-system-x86_64",
+        package: "qemu-system-x86",
+        machine: "q35",
+        cpu: "max",
+        console: "ttyS0",
+        emulated_arguments: "tsc=reliable clocksource=tsc",
+        debian: "amd64",
+        flavour: "amd64",
+        newer_release: None,
+    },
+    Platform {
+        program: "qemu-system-aarch64",
+        package: "qemu-system-arm",
+        machine: "virt",
+        cpu: "max,pauth-impdef=on",
+        console: "ttyAMA0",
+        emulated_arguments: "",
+        debian: "arm64",
+        flavour: "arm64",
+        newer_release: None,
+    },
+    Platform {
+        program: "qemu-system-arm",
+        package: "qemu-system-arm",
+        machine: "virt,highmem=off",
+        cpu: "cortex-a15",
+        console: "ttyAMA0",
+        emulated_arguments: "",
+        debian: "armhf",
+        flavour: "armmp",
+        newer_release: Some("trixie"),
+    },
+    Platform {
+        program: "qemu-system-riscv64",
+        package: "qemu-system-misc",
+        machine: "virt",
+        cpu: "rv64",
+        console: "ttyS0",
+        emulated_arguments: "",
+        debian: "riscv64",
+        flavour: "riscv64",
+        newer_release: Some("trixie"),
+    },
+];
+
+impl Platform {
+    pub fn of(architecture: Architecture) -> &'static Self {
+        match architecture {
+            Architecture::X86_64 => &PLATFORMS[0],
+            Architecture::Arm64 => &PLATFORMS[1],
+            Architecture::Armhf => &PLATFORMS[2],
+            Architecture::Riscv64 => &PLATFORMS[3],
+        }
+    }
+
+    /// Values of `-accel` and `-cpu`.
+    pub fn processor(&self, accelerator: Accelerator) -> (&'static str, &'static str) {
+        match accelerator {
+            Accelerator::Tcg => ("tcg,thread=multi", self.cpu),
+            Accelerator::Kvm => ("kvm", "host"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_architecture_has_a_platform_of_its_own() {
+        let programs = Architecture::ALL.map(|architecture| Platform::of(architecture).program);
+        assert_eq!(programs, PLATFORMS.each_ref().map(|platform| platform.program));
+        for (architecture, program) in Architecture::ALL.iter().zip(programs) {
+            let same = program.ends_with(architecture.name());
+            assert!(same || matches!(architecture, Architecture::Arm64 | Architecture::Armhf), "{program}");
+        }
+    }
+}
