@@ -3,7 +3,12 @@
 //! There are two ports. The one named [`DATA_PORT`] carries the standard input and output of the one command that runs in
 //! the guest, byte for byte. The one named [`WORDS_PORT`] carries lines of JSON: the guest says [`GuestWord`]s; the host
 //! sends one [`GuestCommand`], and [`FAREWELL`] when it has everything.
+//!
+//! A guest in virtual time has no such ports, because what the host says comes at an instant of the host's. It finds all
+//! it needs in [`VIRTUAL_TIME_FILE`], runs it, and writes the measurement's stream to the debug console at
+//! [`STREAM_IO_PORT`], after which it powers off.
 
+use crate::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 
 /// Name of the port with the command's bytes.
@@ -16,6 +21,26 @@ pub const FAREWELL: &str = "bye";
 pub const METER: &str = "tardy-meter";
 /// Directory of the initial file system with the modules to load, in the order of their names.
 pub const MODULES_DIRECTORY: &str = "modules";
+
+/// File of the initial file system, a [`VirtualTimePlan`] as JSON: its presence makes a guest one in virtual time.
+pub const VIRTUAL_TIME_FILE: &str = "virtual-time.json";
+/// I/O port of the debug console that carries the stream of a measurement in virtual time.
+pub const STREAM_IO_PORT: u16 = 0xe9;
+/// I/O port of a second one that carries the names of the kernel's functions, lines as in /proc/kallsyms.
+pub const SYMBOLS_IO_PORT: u16 = 0xea;
+
+/// What a guest in virtual time does, all of it known before it boots.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VirtualTimePlan {
+    /// What the guest is to call itself.
+    pub hostname: String,
+    /// CLOCK_MONOTONIC at which the meter is started, whatever the kernel needed until then; booting must be over.
+    pub start_ns: i64,
+    pub settings: RunSettings,
+    /// After the measurement the names of the kernel's functions are sent, too.
+    #[serde(default)]
+    pub symbols: bool,
+}
 
 /// What the guest is to run: the meter with these arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -130,6 +130,10 @@ pub struct RunSettings {
     /// Measurements of the kernel's own that run beside the meter's.
     #[serde(default)]
     pub sources: Vec<KernelSource>,
+    /// Draws each interval anew, evenly from half to one and a half of `interval_ns`, with a generator of this seed:
+    /// wake-ups that keep no step with the kernel's own periods. `None`: all intervals are alike.
+    #[serde(default)]
+    pub dither_seed: Option<u64>,
 }
 
 impl Default for RunSettings {
@@ -152,6 +156,7 @@ impl Default for RunSettings {
             settings: Vec::new(),
             degrade: false,
             sources: Vec::new(),
+            dither_seed: None,
         }
     }
 }

@@ -17,3 +17,4 @@ pub mod measure;
 pub mod run;
 pub mod source;
 pub mod trace;
+pub mod virtual_time;

@@ -354,7 +354,12 @@ degrade: boolean,
 /**
  * Measurements of the kernel's own that run beside the meter's.
  */
-sources: Array<KernelSource>, };
+sources: Array<KernelSource>, 
+/**
+ * Draws each interval anew, evenly from half to one and a half of `interval_ns`, with a generator of this seed:
+ * wake-ups that keep no step with the kernel's own periods. `None`: all intervals are alike.
+ */
+dither_seed: number | null, };
 
 /**
  * How far the run got, as the host knows it.

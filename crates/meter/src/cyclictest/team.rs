@@ -97,6 +97,7 @@ pub fn schedules(request: &Request, members: &[Member], traced: bool) -> Vec<Sch
             (None, None) => interval_ns * thread / count,
         };
         Schedule {
+            dither: None,
             interval_ns,
             first_due_ns: start_ns + offset_ns + interval_ns,
             // The recorder begins then; without one every wake-up counts, whatever is done to the clock.

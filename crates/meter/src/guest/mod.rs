@@ -9,6 +9,7 @@ mod mounts;
 mod ports;
 
 use crate::kernel::clock;
+use crate::virtual_time;
 use archive::guest::{DATA_PORT, FAREWELL, GuestCommand, GuestWord, WORDS_PORT};
 use rustix::system::{RebootCommand, reboot};
 use std::fs::File;
@@ -41,6 +42,9 @@ pub fn run() -> ! {
 fn serve() -> Result<(), String> {
     mounts::mount_all()?;
     modules::load_all()?;
+    if let Some(plan) = virtual_time::plan()? {
+        return virtual_time::run(&plan);
+    }
     let words = ports::open(WORDS_PORT)?;
     let data = ports::open(DATA_PORT)?;
     let host = listen(words.try_clone().map_err(|error| format!("failed to share the port: {error}"))?);

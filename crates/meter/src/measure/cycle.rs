@@ -1,6 +1,7 @@
 //! What happens between seeing the clock and arming the next wake-up: pure bookkeeping, driven by instants alone.
 
 use super::books::{Books, SpikeSignal};
+use super::dither::Dither;
 use super::worst::WorstSamples;
 use archive::sample::{Sample, Second};
 use archive::spike::SpikeReason;
@@ -13,6 +14,8 @@ const SECOND_NS: i64 = 1_000_000_000;
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
     pub interval_ns: i64,
+    /// Draws each interval anew, with `interval_ns` as their mean.
+    pub dither: Option<Dither>,
     pub first_due_ns: i64,
     /// Wake-ups due before are made but not counted.
     pub count_from_ns: i64,
@@ -74,7 +77,12 @@ impl<'a> Cycles<'a> {
     /// Books the wake-up that was due and was seen at `seen_ns`. Answers whether a spike is to be marked.
     #[inline]
     pub fn seen(&mut self, seen_ns: i64) -> bool {
+        let booked_due_ns = self.due_ns;
         let spike = self.note(seen_ns);
+        if self.schedule.dither.is_some() {
+            self.skip_drawn(booked_due_ns, seen_ns);
+            return spike;
+        }
         let missed = if self.due_ns <= seen_ns { (seen_ns - self.due_ns) / self.schedule.interval_ns + 1 } else { 0 };
         self.skip(missed);
         spike
@@ -103,8 +111,36 @@ impl<'a> Cycles<'a> {
         let spike = due_ns >= self.schedule.count_from_ns
             && self.book(Sample { cpu: self.cpu, cycle: self.cycle, due_ns, latency_ns: seen_ns - due_ns });
         self.previous_seen_ns = Some(seen_ns);
-        self.due_ns = due_ns.saturating_add(self.schedule.interval_ns);
+        self.due_ns = due_ns.saturating_add(self.next_interval_ns());
         spike
+    }
+
+    #[inline]
+    fn next_interval_ns(&mut self) -> i64 {
+        match &mut self.schedule.dither {
+            Some(dither) => dither.interval_ns(self.schedule.interval_ns),
+            None => self.schedule.interval_ns,
+        }
+    }
+
+    /// Like [`Cycles::skip`] where no two intervals are alike: each that passed is drawn all the same, so that how many
+    /// were missed does not change which instants follow.
+    #[inline]
+    fn skip_drawn(&mut self, booked_due_ns: i64, seen_ns: i64) {
+        let mut missed = 0;
+        while self.due_ns <= seen_ns {
+            self.due_ns = self.due_ns.saturating_add(self.next_interval_ns());
+            missed += 1;
+        }
+        if missed > 0 && booked_due_ns >= self.schedule.count_from_ns {
+            self.count_missed(missed);
+        }
+    }
+
+    #[inline]
+    fn count_missed(&mut self, missed: u64) {
+        self.books.count_missed(missed);
+        self.second.missed_periods = self.second.missed_periods.saturating_add(missed as u32);
     }
 
     /// Gives up periods that passed before a timer could be armed for them.
@@ -114,8 +150,7 @@ impl<'a> Cycles<'a> {
             let counted = self.due_ns - self.schedule.interval_ns >= self.schedule.count_from_ns;
             self.due_ns += missed * self.schedule.interval_ns;
             if counted {
-                self.books.count_missed(missed as u64);
-                self.second.missed_periods = self.second.missed_periods.saturating_add(missed as u32);
+                self.count_missed(missed as u64);
             }
         }
     }
@@ -196,6 +231,7 @@ mod tests {
     fn schedule() -> Schedule {
         Schedule {
             interval_ns: 1_000_000,
+            dither: None,
             first_due_ns: 0,
             count_from_ns: 0,
             end_ns: 3_000_000_000,
@@ -258,6 +294,26 @@ mod tests {
         assert_eq!(cycles.next_due_ns(), Some(52_000_000));
         let totals = books.totals();
         assert_eq!((totals.latency_ns_max, totals.missed_periods), (Some(50_000_000), 0));
+    }
+
+    #[test]
+    fn drawn_instants_do_not_depend_on_how_many_were_missed() {
+        let dithered = Schedule { dither: Some(Dither::new(7, 0)), ..schedule() };
+        let instants = |latency_ns: i64| {
+            let books = Books::new(0);
+            let mut cycles = Cycles::new(dithered, &books, 0, 10);
+            let mut due = Vec::new();
+            while let Some(due_ns) = cycles.next_due_ns() {
+                due.push(due_ns);
+                cycles.seen(due_ns + latency_ns);
+            }
+            (due, books.totals())
+        };
+        let (every, punctual) = instants(5_000);
+        let (some, late) = instants(4_300_000);
+        assert_eq!((punctual.missed_periods, every.len() as u64), (0, punctual.cycles));
+        assert!(some.len() < every.len() / 4 && some.iter().all(|instant| every.contains(instant)));
+        assert!(late.cycles + late.missed_periods >= every.len() as u64);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod books;
 pub mod cycle;
+pub mod dither;
 pub mod ring;
 pub mod thread;
 pub mod worst;

@@ -4,6 +4,7 @@ use super::books::Books;
 use super::cycle::{Cycles, Schedule};
 use crate::kernel::{memory, scheduling};
 use crate::source::timer;
+use crate::virtual_time::marker;
 use archive::sample::Sample;
 use archive::settings::{EffectiveThread, Policy};
 use std::fs::File;
@@ -126,6 +127,9 @@ fn measure(request: &ThreadRequest, context: &ThreadContext, schedule: Schedule)
     let mut marker = context.marker.as_ref();
     while let Some(due_ns) = cycles.next_due_ns() {
         let seen_ns = timer::wake_at(due_ns);
+        if due_ns >= schedule.count_from_ns {
+            marker::wake_up_seen();
+        }
         if !request.pinned {
             cycles.moved_to(rustix::thread::sched_getcpu() as u32);
         }

@@ -8,6 +8,7 @@ use crate::kernel::{clock, memory, scheduling};
 use crate::link::Link;
 use crate::measure::books::Books;
 use crate::measure::cycle::Schedule;
+use crate::measure::dither::Dither;
 use crate::measure::thread::{self, ThreadContext, ThreadRequest, policy_words};
 use crate::trace::capture::Watched;
 use crate::trace::capturing::Capturing;
@@ -167,6 +168,7 @@ impl Team {
         let schedules = (0..count)
             .map(|at| Schedule {
                 interval_ns,
+                dither: settings.dither_seed.map(|seed| Dither::new(seed, at as u64)),
                 first_due_ns: start_ns + interval_ns * at / count,
                 count_from_ns: self.count_from_ns,
                 end_ns: self.end_ns,

@@ -41,6 +41,7 @@ fn the_loop_neither_allocates_nor_frees() {
     let books = Books::new(0);
     let start_ns = meter::kernel::clock::monotonic_ns();
     let schedule = Schedule {
+        dither: None,
         interval_ns: 100_000,
         first_due_ns: start_ns,
         count_from_ns: start_ns,

@@ -166,6 +166,7 @@ impl RunArguments {
             settings: self.settings.clone(),
             degrade: self.degrade,
             sources: Vec::new(),
+            dither_seed: None,
         })
     }
 
@@ -303,6 +304,7 @@ mod tests {
             settings: vec![SettingChange { path: "/proc/sys/kernel/sched_rt_runtime_us".into(), value: "-1".into() }],
             degrade: true,
             sources: Vec::new(),
+            dither_seed: None,
         };
         assert_eq!(settings(&words), expected);
     }

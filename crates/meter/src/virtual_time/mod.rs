@@ -1,0 +1,82 @@
+//! The meter as the first process of a machine in virtual time, where each executed instruction is a nanosecond.
+//!
+//! The emulator makes time a property of the code, as long as nothing the guest sees depends on the host's. So the guest
+//! hears nothing: what it is to do lies in its initial file system. It measures as on any machine; what the meter writes
+//! leaves through a debug console, whose writes take one instruction each. [`marker`] tells the emulator's flight
+//! recorder where the wake-ups are.
+
+mod debug_console;
+pub mod marker;
+mod symbols;
+
+use crate::kernel::clock;
+use archive::guest::{METER, STREAM_IO_PORT, SYMBOLS_IO_PORT, VIRTUAL_TIME_FILE, VirtualTimePlan};
+use debug_console::DebugConsole;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+use std::process::{ChildStdout, Command, Stdio};
+
+const RELAY_BYTES: usize = 32 << 10;
+
+/// What this machine is to do in virtual time, if that is what it is for.
+///
+/// # Errors
+/// A sentence, when the plan is there and cannot be understood.
+pub fn plan() -> Result<Option<VirtualTimePlan>, String> {
+    let path = Path::new("/").join(VIRTUAL_TIME_FILE);
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("failed to read {}: {error}", path.display())),
+    };
+    serde_json::from_slice(&text).map(Some).map_err(|error| format!("failed to understand {}: {error}", path.display()))
+}
+
+/// Carries the plan out, from the instant it names to the last byte of the stream.
+///
+/// # Errors
+/// A sentence, when the meter could not be run or the machine has no debug console.
+pub fn run(plan: &VirtualTimePlan) -> Result<(), String> {
+    // The fingerprint names the machine; a machine without a name is as good.
+    let _ = std::fs::write("/proc/sys/kernel/hostname", &plan.hostname);
+    clock::sleep_until_ns(plan.start_ns);
+    let mut child = Command::new(Path::new("/").join(METER))
+        .arg("measure")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("failed to start the meter: {error}"))?;
+    // The end of its input would tell the meter that its host has gone.
+    let mut input = child.stdin.take();
+    let output = child.stdout.take();
+    let mut line = serde_json::to_vec(&plan.settings).expect("settings have only string keys");
+    line.push(b'\n');
+    if let Some(input) = &mut input {
+        input.write_all(&line).map_err(|error| format!("failed to tell the meter its settings: {error}"))?;
+    }
+    // Opened after the meter was started: the right to the ports would be inherited, and a task that has it is
+    // switched more slowly.
+    let console = DebugConsole::open(STREAM_IO_PORT)?;
+    if let Some(output) = output {
+        relay(output, console).map_err(|error| format!("failed to pass the meter's stream on: {error}"))?;
+    }
+    child.wait().map_err(|error| format!("failed to wait for the meter: {error}"))?;
+    drop(input);
+    if plan.symbols {
+        symbols::send(DebugConsole::open(SYMBOLS_IO_PORT)?)
+            .map_err(|error| format!("failed to send the names of the kernel's functions: {error}"))?;
+    }
+    Ok(())
+}
+
+fn relay(mut from: ChildStdout, mut to: DebugConsole) -> io::Result<()> {
+    let mut buffer = vec![0; RELAY_BYTES];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => to.write_all(&buffer[..count])?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
