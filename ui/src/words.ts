@@ -23,5 +23,8 @@ export const phases: Record<PhaseName, string> = {
   wake_path: "wake path",
   scheduling_delay: "scheduling delay",
   return_to_user: "return to user",
+  working: "at work",
+  preempted: "preempted",
+  waiting: "waiting",
   untraced: "untraced",
 };

@@ -19,6 +19,12 @@ pub enum PhaseName {
     SchedulingDelay,
     /// From being given the CPU until it saw the clock.
     ReturnToUser,
+    /// A watched thread had the CPU and did its work.
+    Working,
+    /// A watched thread could have worked on and was not given the CPU.
+    Preempted,
+    /// A watched thread waited in the middle of its work.
+    Waiting,
     /// The trace does not tell where this stretch belongs.
     Untraced,
 }
@@ -33,6 +39,9 @@ impl PhaseName {
             Self::WakePath => "wake path",
             Self::SchedulingDelay => "scheduling delay",
             Self::ReturnToUser => "return to user",
+            Self::Working => "at work",
+            Self::Preempted => "preempted",
+            Self::Waiting => "waiting",
             Self::Untraced => "untraced",
         }
     }

@@ -20,6 +20,7 @@ pub mod settings;
 pub mod spike;
 pub mod summary;
 pub mod tracer;
+pub mod watched;
 pub mod writer;
 
 /// Version of the archive directory layout, see `docs/run-archive.md`.

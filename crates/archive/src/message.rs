@@ -7,6 +7,7 @@ use crate::histogram::Histogram;
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
+use crate::watched::WatchedSeries;
 use serde::{Deserialize, Serialize};
 
 /// A step of the run on the target.
@@ -152,6 +153,8 @@ pub enum Message {
         bytes: u64,
     },
     Loads(Vec<LoadReport>),
+    /// Series of watched threads; one that is named again replaces what was said of it.
+    Watched(Vec<WatchedSeries>),
     Loss(Loss),
     Problem(Problem),
     End {

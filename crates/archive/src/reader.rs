@@ -12,6 +12,7 @@ use crate::message::{Ending, FileKind, LoadReport, Loss, Message, Problem, RunPh
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
+use crate::watched::WatchedSeries;
 use crate::writer::file_path;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -57,6 +58,8 @@ pub struct Run {
     /// Phases the meter entered, with their instants.
     pub phases: Vec<(RunPhase, i64)>,
     pub threads: BTreeMap<u32, ThreadRun>,
+    /// What the threads are, when another program was watched; by number of the series.
+    pub watched: BTreeMap<u32, WatchedSeries>,
     /// In the order they happened; dropped ones are absent.
     pub spikes: Vec<Spike>,
     pub loads: Vec<LoadReport>,
@@ -167,6 +170,7 @@ impl Run {
             Message::SpikeDropped { number, .. } => self.spikes.retain(|spike| spike.number != number),
             Message::FileBegin { .. } | Message::FileEnd { .. } => {}
             Message::Loads(loads) => self.loads = loads,
+            Message::Watched(series) => self.watched.extend(series.into_iter().map(|one| (one.thread, one))),
             Message::Loss(loss) => self.losses.push(loss),
             Message::Problem(problem) => self.problems.push(problem),
             Message::End { ending, monotonic_ns } => self.ending = Some((ending, monotonic_ns)),

@@ -1,6 +1,7 @@
 //! What a run is asked to do, and what the kernel granted.
 
 use crate::tracer::{KernelSource, TracerSettings};
+use crate::watched::WatchSettings;
 use serde::{Deserialize, Serialize};
 
 /// Scheduling policy of the measuring threads.
@@ -134,6 +135,9 @@ pub struct RunSettings {
     /// wake-ups that keep no step with the kernel's own periods. `None`: all intervals are alike.
     #[serde(default)]
     pub dither_seed: Option<u64>,
+    /// Watch threads of another program instead of measuring with threads of the meter's own.
+    #[serde(default)]
+    pub watch: Option<WatchSettings>,
 }
 
 impl Default for RunSettings {
@@ -157,6 +161,7 @@ impl Default for RunSettings {
             degrade: false,
             sources: Vec::new(),
             dither_seed: None,
+            watch: None,
         }
     }
 }

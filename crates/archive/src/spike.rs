@@ -2,6 +2,7 @@
 
 use crate::sample::Sample;
 use crate::settings::SnapshotMode;
+use crate::watched::WatchedKind;
 use serde::{Deserialize, Serialize};
 
 /// Why a sample got a snapshot.
@@ -65,4 +66,7 @@ pub struct Spike {
     pub snapshot: Option<Snapshot>,
     /// Why there is no snapshot, in words, when there is none.
     pub snapshot_missing: Option<String>,
+    /// What the sample is, when it is one of a watched thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<WatchedKind>,
 }

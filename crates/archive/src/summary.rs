@@ -9,6 +9,7 @@ use crate::reader::{Run, ThreadRun};
 use crate::sample::{Sample, Second};
 use crate::settings::{EffectiveSettings, RunSettings};
 use crate::spike::Spike;
+use crate::watched::{WatchedKind, WatchedSeries};
 use serde::{Deserialize, Serialize};
 
 /// Version of this document.
@@ -83,6 +84,9 @@ pub struct CpuSummary {
     pub records_dropped: u64,
     pub latency_ns: LatencyFigures,
     pub worst: Option<Sample>,
+    /// What the samples are, when they are those of a watched thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<WatchedSeries>,
 }
 
 /// A spike with what was found out about it.
@@ -124,9 +128,12 @@ pub struct RunSummary {
     pub measure_start_ns: Option<i64>,
     pub settings: Option<RunSettings>,
     pub effective: Option<EffectiveSettings>,
+    /// What was recorded while the figures were taken, see [`EffectiveSettings::tracing`]; `None`: not known.
+    #[serde(default)]
+    pub tracing: Option<String>,
     pub environment: Option<Environment>,
     pub cpus: Vec<CpuSummary>,
-    /// All CPUs together.
+    /// All CPUs together; of watched threads their timer wake-ups, or their other ones where no timer woke any.
     pub all_cpus: LatencyFigures,
     /// Largest first, controls last.
     pub spikes: Vec<SpikeSummary>,
@@ -174,10 +181,10 @@ impl RunSummary {
         let step_ns = step_ns(run);
         let invalid_because = invalidities(run, state);
         let mut all = Histogram::default();
-        for thread in run.threads.values() {
+        for thread in headline(run) {
             all.merge(&thread.histogram);
         }
-        let totals = || run.threads.values().map(|thread| &thread.totals);
+        let totals = || headline(run).map(|thread| &thread.totals);
         let cycles = totals().map(|t| t.cycles).fold(0, u64::saturating_add);
         let sum: f64 = totals().map(|t| t.latency_ns_sum as f64).sum();
         let start = phase_start(run, RunPhase::Measure);
@@ -203,8 +210,9 @@ impl RunSummary {
             measure_start_ns: start,
             settings: manifest.and_then(|manifest| manifest.settings.clone()),
             effective: run.effective.clone(),
+            tracing: run.effective.as_ref().map(EffectiveSettings::tracing),
             environment: run.environment.clone(),
-            cpus: run.threads.values().map(|thread| cpu_summary(thread, imported.is_some(), step_ns)).collect(),
+            cpus: run.threads.values().map(|thread| cpu_summary(run, thread, imported.is_some(), step_ns)).collect(),
             all_cpus: LatencyFigures::of(
                 &all,
                 if imported.is_some() {
@@ -260,7 +268,9 @@ fn invalidities(run: &Run, state: RunState) -> Vec<String> {
         reasons.push("the meter could not measure".into());
     }
     if run.threads.is_empty() || run.threads.values().any(|thread| thread.totals.cycles == 0) {
-        reasons.push("a measuring thread left no samples".into());
+        let watched = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()?.watch.as_ref()).is_some();
+        let text = if watched { "no watched thread woke up" } else { "a measuring thread left no samples" };
+        reasons.push(text.into());
     }
     reasons.dedup();
     reasons
@@ -277,7 +287,7 @@ fn samples_beyond(thread: &ThreadRun) -> u64 {
     thread.totals.cycles.saturating_sub(thread.histogram.total())
 }
 
-fn cpu_summary(thread: &ThreadRun, imported: bool, step_ns: i64) -> CpuSummary {
+fn cpu_summary(run: &Run, thread: &ThreadRun, imported: bool, step_ns: i64) -> CpuSummary {
     let totals = &thread.totals;
     CpuSummary {
         thread: thread.thread,
@@ -296,7 +306,16 @@ fn cpu_summary(thread: &ThreadRun, imported: bool, step_ns: i64) -> CpuSummary {
             totals.latency_ns_max,
         ),
         worst: totals.worst,
+        watched: run.watched.get(&thread.thread).cloned(),
     }
+}
+
+/// The threads whose samples are summed up: of watched ones the series that says most of how late they woke.
+fn headline(run: &Run) -> impl Iterator<Item = &ThreadRun> {
+    let kind = [WatchedKind::Timer, WatchedKind::Woken, WatchedKind::Cycle]
+        .into_iter()
+        .find(|kind| run.watched.values().any(|series| series.kind == *kind));
+    run.threads.values().filter(move |thread| run.watched.get(&thread.thread).map(|series| series.kind) == kind)
 }
 
 fn spike_summaries(run: &Run, explanations: &[Explanation]) -> Vec<SpikeSummary> {

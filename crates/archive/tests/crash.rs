@@ -60,6 +60,7 @@ fn messages() -> Vec<Message> {
             steal_ns: None,
         }),
         snapshot_missing: None,
+        watched: None,
     };
     vec![
         Message::Phase { phase: RunPhase::Measure, monotonic_ns: 10 },

@@ -97,6 +97,7 @@ fn longest_wakeup(trace: &[u8], tid: i32) -> Option<Spike> {
         previous_seen_ns: None,
         snapshot: None,
         snapshot_missing: None,
+        watched: None,
     })
 }
 

@@ -67,6 +67,7 @@ impl Event {
             Message::Loss(loss) => Self::Loss(loss.clone()),
             Message::Hello { .. }
             | Message::Seconds(_)
+            | Message::Watched(_)
             | Message::Thread { .. }
             | Message::SpikeDropped { .. }
             | Message::FileBegin { .. }

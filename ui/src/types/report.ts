@@ -40,7 +40,11 @@ export type CpuSummary = { thread: number, cpu: number, cycles: number,
  * Periods without a wake-up because the thread was late by more than an interval.
  * `None`: an imported run whose source does not count them.
  */
-missed: number | null, over_limit: number, clock_anomalies: number, records_dropped: number, latency_ns: LatencyFigures, worst: Sample | null, };
+missed: number | null, over_limit: number, clock_anomalies: number, records_dropped: number, latency_ns: LatencyFigures, worst: Sample | null, 
+/**
+ * What the samples are, when they are those of a watched thread.
+ */
+watched?: WatchedSeries | null, };
 
 /**
  * What the whole measurement really runs with.
@@ -265,6 +269,19 @@ name: string, ns: number, };
 export type OwnerKind = "nmi" | "hardirq" | "softirq" | "task" | "rt_task" | "own" | "tool" | "idle" | "silence_this_cpu" | "silence_all_cpus" | "untraced";
 
 /**
+ * Page faults of a thread while it was watched.
+ */
+export type PageFaults = { 
+/**
+ * Served without a device.
+ */
+minor: number, 
+/**
+ * Had to wait for a device.
+ */
+major: number, };
+
+/**
  * One phase and its owners; `ns` is the sum of the owners.
  */
 export type Phase = { name: PhaseName, ns: number, 
@@ -276,7 +293,7 @@ owners: Array<Owner>, };
 /**
  * A stretch on the way from due to seen. In this order; absent ones have no time.
  */
-export type PhaseName = "late_arm" | "timer_delay" | "handler" | "wake_path" | "scheduling_delay" | "return_to_user" | "untraced";
+export type PhaseName = "late_arm" | "timer_delay" | "handler" | "wake_path" | "scheduling_delay" | "return_to_user" | "working" | "preempted" | "waiting" | "untraced";
 
 /**
  * A phase boundary in the picture, relative to the due instant.
@@ -359,7 +376,11 @@ sources: Array<KernelSource>,
  * Draws each interval anew, evenly from half to one and a half of `interval_ns`, with a generator of this seed:
  * wake-ups that keep no step with the kernel's own periods. `None`: all intervals are alike.
  */
-dither_seed: number | null, };
+dither_seed: number | null, 
+/**
+ * Watch threads of another program instead of measuring with threads of the meter's own.
+ */
+watch: WatchSettings | null, };
 
 /**
  * How far the run got, as the host knows it.
@@ -397,9 +418,13 @@ measured_ns: number | null,
 /**
  * CLOCK_MONOTONIC of the first counted second, in ns.
  */
-measure_start_ns: number | null, settings: RunSettings | null, effective: EffectiveSettings | null, environment: Environment | null, cpus: Array<CpuSummary>, 
+measure_start_ns: number | null, settings: RunSettings | null, effective: EffectiveSettings | null, 
 /**
- * All CPUs together.
+ * What was recorded while the figures were taken, see [`EffectiveSettings::tracing`]; `None`: not known.
+ */
+tracing: string | null, environment: Environment | null, cpus: Array<CpuSummary>, 
+/**
+ * All CPUs together; of watched threads their timer wake-ups, or their other ones where no timer woke any.
  */
 all_cpus: LatencyFigures, 
 /**
@@ -511,7 +536,11 @@ previous_seen_ns: number | null, snapshot: Snapshot | null,
 /**
  * Why there is no snapshot, in words, when there is none.
  */
-snapshot_missing: string | null, };
+snapshot_missing: string | null, 
+/**
+ * What the sample is, when it is one of a watched thread.
+ */
+watched?: WatchedKind | null, };
 
 /**
  * The tracing part of [`RunSettings`].
@@ -587,3 +616,62 @@ threshold_ns: number,
  * Record the stack that the timer interrupt of the measured thread found.
  */
 stack: boolean, };
+
+/**
+ * Whom to watch. One of `pid` and `comm` is given.
+ */
+export type WatchSettings = { 
+/**
+ * A process, with its threads and everything it starts.
+ */
+pid: number | null, 
+/**
+ * Threads whose name fits this pattern (`*` and `?`), now or later.
+ */
+comm: string | null, 
+/**
+ * The command that was started to be watched, word by word; empty when what is watched ran before.
+ */
+command: Array<string>, 
+/**
+ * The process waits, stopped, and is to be continued once everything is armed, and ended with the measurement.
+ */
+ours: boolean, };
+
+/**
+ * What a sample of a series is.
+ */
+export type WatchedKind = "timer" | "woken" | "cycle";
+
+/**
+ * One series of one watched thread, as far as it is known; a later one replaces an earlier one.
+ */
+export type WatchedSeries = { 
+/**
+ * Number of the series.
+ */
+thread: number, kind: WatchedKind, tid: number, 
+/**
+ * Name of the thread when it was last seen.
+ */
+name: string, 
+/**
+ * As the kernel last told; `None` when the thread was gone before it could be asked.
+ */
+policy: Policy | null, priority: number, 
+/**
+ * Largest slack the kernel was allowed when it set this thread's timers, in ns.
+ */
+slack_ns_max: number, 
+/**
+ * Timers that were set after they were due: cycles that overran.
+ */
+late_arms: number, 
+/**
+ * `None` where the kernel did not tell.
+ */
+page_faults: PageFaults | null, 
+/**
+ * The thread ended while it was watched.
+ */
+ended: boolean, };

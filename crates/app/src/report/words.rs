@@ -23,13 +23,16 @@ pub const OWNER_KINDS: [OwnerKind; 11] = [
 
 /// Every phase, in the order of time.
 #[cfg(test)]
-pub const PHASES: [PhaseName; 7] = [
+pub const PHASES: [PhaseName; 10] = [
     PhaseName::LateArm,
     PhaseName::TimerDelay,
     PhaseName::Handler,
     PhaseName::WakePath,
     PhaseName::SchedulingDelay,
     PhaseName::ReturnToUser,
+    PhaseName::Working,
+    PhaseName::Preempted,
+    PhaseName::Waiting,
     PhaseName::Untraced,
 ];
 
@@ -75,6 +78,9 @@ pub fn phase_key(phase: PhaseName) -> &'static str {
         PhaseName::WakePath => "wake_path",
         PhaseName::SchedulingDelay => "scheduling_delay",
         PhaseName::ReturnToUser => "return_to_user",
+        PhaseName::Working => "working",
+        PhaseName::Preempted => "preempted",
+        PhaseName::Waiting => "waiting",
         PhaseName::Untraced => "untraced",
     }
 }
@@ -88,6 +94,9 @@ pub fn phase_meaning(phase: PhaseName) -> &'static str {
         PhaseName::WakePath => "from this timer’s turn until the thread could run",
         PhaseName::SchedulingDelay => "from when the thread could run until it got the CPU",
         PhaseName::ReturnToUser => "from getting the CPU until the thread saw the clock",
+        PhaseName::Working => "the watched thread had the CPU",
+        PhaseName::Preempted => "the watched thread could have gone on and was not given the CPU",
+        PhaseName::Waiting => "the watched thread waited in the middle of its work",
         PhaseName::Untraced => "the trace does not tell where this belongs",
     }
 }

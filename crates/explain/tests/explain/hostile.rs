@@ -21,6 +21,7 @@ fn spike(latency_ns: i64, previous_seen_ns: Option<i64>, snapshot: Option<Snapsh
         previous_seen_ns,
         snapshot,
         snapshot_missing: None,
+        watched: None,
     }
 }
 

@@ -33,7 +33,7 @@ impl Clocks {
     }
 
     /// What happened to the clocks between two looks at them.
-    fn changes_until(self, later: Self) -> Vec<Problem> {
+    pub fn changes_until(self, later: Self) -> Vec<Problem> {
         let seconds = |ns: i64| ns as f64 / 1e9;
         let stepped_ns = later.realtime_offset_ns - self.realtime_offset_ns;
         let suspended_ns = later.boottime_offset_ns - self.boottime_offset_ns;

@@ -23,6 +23,11 @@ impl Machine {
         self.journal.insert(journal)
     }
 
+    /// The journal, once there is one.
+    pub fn journal(&mut self) -> Option<&mut Journal> {
+        self.journal.as_mut()
+    }
+
     /// Value held in /dev/cpu_dma_latency, in µs.
     pub fn dma_latency_us(&self) -> Option<i32> {
         self.power.as_ref().map(|(latency_us, _)| *latency_us)

@@ -6,6 +6,7 @@ use crate::kernel::{clock, scheduling};
 use crate::link::{Control, Link, read_control};
 use crate::load::RunningLoads;
 use crate::trace::capture::Captured;
+use crate::trace::capturing::Capturing;
 use archive::message::{FileKind, Message, RunPhase, Severity, ThreadProgress};
 use archive::sample::Second;
 use archive::settings::RunSettings;
@@ -120,7 +121,9 @@ impl Watch {
         if self.every_sample {
             self.drain_samples(team, link);
         }
-        self.forward_captured(team, link);
+        if let Some(capturing) = &mut team.capturing {
+            forward_captured(capturing, link);
+        }
     }
 
     fn drain_samples<W: Write>(&mut self, team: &Team, link: &mut Link<W>) {
@@ -145,30 +148,6 @@ impl Watch {
     pub fn close_samples<W: Write>(&mut self, link: &mut Link<W>) {
         for samples in self.samples.drain(..) {
             link.send(&Message::FileEnd { file: samples.file, bytes: samples.offset });
-        }
-    }
-
-    fn forward_captured<W: Write>(&self, team: &mut Team, link: &mut Link<W>) {
-        let Some(capturing) = &mut team.capturing else { return };
-        for captured in capturing.received() {
-            match captured {
-                Captured::Spike { mut spike, parts } => {
-                    if let Some(snapshot) = &mut spike.snapshot {
-                        let trace = capturing.trace_dat(&parts);
-                        snapshot.trace_bytes = trace.len() as u64;
-                        link.file(FileKind::SpikeTrace { spike: spike.number }, &trace);
-                        capturing.done_with(&parts);
-                    }
-                    link.send(&Message::Spike(spike));
-                }
-                Captured::Broken { why } => {
-                    let text = format!("no spike gets a snapshot: {why}");
-                    link.problem(Severity::Degraded, text, "use --trace flip, which needs nothing of the kernel");
-                }
-                Captured::Dropped { number } => {
-                    link.send(&Message::SpikeDropped { number, why: "larger spikes took its place".into() });
-                }
-            }
         }
     }
 
@@ -249,6 +228,30 @@ impl Watch {
     }
 }
 
+/// Sends what was captured since the last time.
+pub(crate) fn forward_captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
+    for captured in capturing.received() {
+        match captured {
+            Captured::Spike { mut spike, parts } => {
+                if let Some(snapshot) = &mut spike.snapshot {
+                    let trace = capturing.trace_dat(&parts);
+                    snapshot.trace_bytes = trace.len() as u64;
+                    link.file(FileKind::SpikeTrace { spike: spike.number }, &trace);
+                    capturing.done_with(&parts);
+                }
+                link.send(&Message::Spike(spike));
+            }
+            Captured::Broken { why } => {
+                let text = format!("no spike gets a snapshot: {why}");
+                link.problem(Severity::Degraded, text, "use --trace flip, which needs nothing of the kernel");
+            }
+            Captured::Dropped { number } => {
+                link.send(&Message::SpikeDropped { number, why: "larger spikes took its place".into() });
+            }
+        }
+    }
+}
+
 /// Totals, histogram and progress so far of every thread.
 pub fn send_totals<W: Write>(team: &Team, link: &mut Link<W>) {
     for member in &team.members {
@@ -283,7 +286,7 @@ fn progress(team: &Team) -> Message {
 }
 
 /// Sleeps until the host or a signal says something, or it is time to look around.
-fn listen<W: Write>(lines: &mut Lines<W>) -> Option<Control> {
+pub(crate) fn listen<W: Write>(lines: &mut Lines<W>) -> Option<Control> {
     let mut watched = [PollFd::new(&lines.control, PollFlags::IN), PollFd::new(&lines.signals, PollFlags::IN)];
     let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
     if !matches!(poll(&mut watched, Some(&timeout)), Ok(count) if count > 0) {

@@ -10,6 +10,7 @@ use crate::measure::books::{Books, SpikeSignal};
 use crate::measure::cycle::Schedule;
 use archive::settings::{Policy, SnapshotMode, TraceSettings};
 use archive::spike::{Coverage, Snapshot, Spike, SpikeReason};
+use archive::watched::WatchedKind;
 use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
 use ftrace::page::{PageItem, PageItems};
@@ -64,12 +65,31 @@ pub struct Watched {
     pub books: Arc<Books>,
 }
 
+/// A spike of a thread that keeps no books of ours.
+#[derive(Debug, Clone, Copy)]
+pub struct Announced {
+    /// Number of the series it belongs to.
+    pub thread: u32,
+    pub tid: i32,
+    pub kind: WatchedKind,
+    pub signal: SpikeSignal,
+}
+
+/// Where spikes come from when somebody follows threads that are not ours.
+#[derive(Debug)]
+pub struct Announcements {
+    pub spikes: Receiver<Announced>,
+    /// Set while a snapshot is being copied.
+    pub busy: Arc<AtomicBool>,
+}
+
 /// Everything the thread works with.
 pub struct CaptureJob {
     pub recorder: Box<dyn Recorder>,
     pub settings: TraceSettings,
     pub buffer_kb_per_cpu: u32,
     pub watched: Vec<Watched>,
+    pub announcements: Option<Announcements>,
     /// CPUs it may use.
     pub cpus: Vec<u32>,
     pub layout: PageLayout,
@@ -110,7 +130,9 @@ pub fn received(input: &Receiver<Captured>) -> impl Iterator<Item = Captured> + 
 /// A spike that has no snapshot yet.
 #[derive(Debug, Clone)]
 struct Pending {
-    watched: Watched,
+    thread: u32,
+    tid: i32,
+    kind: Option<WatchedKind>,
     signal: SpikeSignal,
     /// No marker was written for it, or the one that was has not brought it into a snapshot.
     unmarked: bool,
@@ -170,14 +192,18 @@ impl Capture {
     }
 
     fn collect(&mut self) {
-        for watched in &self.job.watched {
-            while let Some(signal) = watched.books.take_spike() {
-                let control = signal.reason == SpikeReason::Control;
-                if control || self.retention.worth(signal.sample.latency_ns) {
-                    self.pending.push(Pending { watched: watched.clone(), signal, unmarked: self.busy });
-                } else {
-                    self.job.counters.not_worth.fetch_add(1, Relaxed);
-                }
+        let mut heard = Vec::new();
+        for Watched { thread, tid, books } in &self.job.watched {
+            let signals = std::iter::from_fn(|| books.take_spike());
+            heard.extend(signals.map(|signal| (*thread, *tid, None, signal)));
+        }
+        let announced = self.job.announcements.iter().flat_map(|from| from.spikes.try_iter());
+        heard.extend(announced.map(|Announced { thread, tid, kind, signal }| (thread, tid, Some(kind), signal)));
+        for (thread, tid, kind, signal) in heard {
+            if signal.reason == SpikeReason::Control || self.retention.worth(signal.sample.latency_ns) {
+                self.pending.push(Pending { thread, tid, kind, signal, unmarked: self.busy });
+            } else {
+                self.job.counters.not_worth.fetch_add(1, Relaxed);
             }
         }
     }
@@ -185,6 +211,7 @@ impl Capture {
     fn set_busy(&mut self, busy: bool) {
         self.busy = busy;
         self.job.watched.iter().for_each(|watched| watched.books.recorder_busy.store(busy, SeqCst));
+        self.job.announcements.iter().for_each(|from| from.busy.store(busy, SeqCst));
     }
 
     fn capture_pending(&mut self) {
@@ -219,23 +246,23 @@ impl Capture {
 
     /// The last line of the trace: what the largest pending spike was.
     fn note(&self) -> String {
-        let Some(Pending { watched, signal, .. }) = self.pending.first() else { return String::new() };
+        let Some(Pending { tid, signal, .. }) = self.pending.first() else { return String::new() };
         let sample = &signal.sample;
         format!(
             "tardy spike={} tid={} cpu={} cycle={} due={} latency={}\n",
-            self.next_number, watched.tid, sample.cpu, sample.cycle, sample.due_ns, sample.latency_ns
+            self.next_number, tid, sample.cpu, sample.cycle, sample.due_ns, sample.latency_ns
         )
     }
 
     fn give_up(&mut self, why: &str) {
-        for Pending { watched, signal, .. } in std::mem::take(&mut self.pending) {
-            let spike = self.spike(&watched, &signal, None, Some(why.to_owned()));
+        for pending in std::mem::take(&mut self.pending) {
+            let spike = self.spike(&pending, None, Some(why.to_owned()));
             let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new() });
         }
     }
 
     fn keep(&mut self, pending: Pending, frozen: &Frozen, broken: Option<&String>, stolen_ns: Option<u64>) {
-        let Pending { watched, signal, unmarked } = &pending;
+        let Pending { signal, unmarked, .. } = &pending;
         let sample = &signal.sample;
         let control = signal.reason == SpikeReason::Control;
         if !control && !self.retention.worth(sample.latency_ns) {
@@ -251,7 +278,7 @@ impl Capture {
         }
         if !window_covered && self.job.recorder.mode() == SnapshotMode::Onmax {
             let why = "the kernel keeps new maxima of the whole run only, and this was none".to_owned();
-            let spike = self.spike(watched, signal, None, Some(why));
+            let spike = self.spike(&pending, None, Some(why));
             let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new() });
             return;
         }
@@ -272,7 +299,7 @@ impl Capture {
         };
         let missing = broken.map(|why| format!("the trace was copied in part only: {why}"));
         let number = self.next_number;
-        let spike = self.spike(watched, signal, Some(snapshot), missing);
+        let spike = self.spike(&pending, Some(snapshot), missing);
         let gone = self.retention.admit(number, sample.latency_ns, trace_bytes, control);
         if signal.reason == SpikeReason::OverLimit {
             let rests_until_ns = clock::monotonic_ns() + self.job.settings.rest_ns as i64;
@@ -289,24 +316,19 @@ impl Capture {
         }
     }
 
-    fn spike(
-        &mut self,
-        watched: &Watched,
-        signal: &SpikeSignal,
-        snapshot: Option<Snapshot>,
-        snapshot_missing: Option<String>,
-    ) -> Box<Spike> {
+    fn spike(&mut self, pending: &Pending, snapshot: Option<Snapshot>, snapshot_missing: Option<String>) -> Box<Spike> {
         let number = self.next_number;
         self.next_number += 1;
         Box::new(Spike {
             number,
-            thread: watched.thread,
-            tid: watched.tid,
-            sample: signal.sample,
-            reason: signal.reason,
-            previous_seen_ns: signal.previous_seen_ns,
+            thread: pending.thread,
+            tid: pending.tid,
+            sample: pending.signal.sample,
+            reason: pending.signal.reason,
+            previous_seen_ns: pending.signal.previous_seen_ns,
             snapshot,
             snapshot_missing,
+            watched: pending.kind,
         })
     }
 

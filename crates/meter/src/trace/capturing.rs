@@ -1,7 +1,9 @@
 //! A capturing thread at work, as the thread that started it sees it.
 
 use super::assemble::Assembler;
-use super::capture::{self, CaptureCounters, CaptureJob, Captured, CpuPart, Watched, bytes_of, received};
+use super::capture::{
+    self, Announcements, CaptureCounters, CaptureJob, Captured, CpuPart, Watched, bytes_of, received,
+};
 use super::recorder::{Armed, failed};
 use crate::measure::cycle::Schedule;
 use archive::settings::{SnapshotMode, TraceSettings};
@@ -37,6 +39,31 @@ impl Capturing {
         cpus: Vec<u32>,
         schedule: Arc<OnceLock<Vec<Schedule>>>,
     ) -> Result<Self, String> {
+        Self::start_listening(armed, settings, watched, None, cpus, schedule)
+    }
+
+    /// The same for threads that are not ours: somebody who follows them announces their spikes.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn start_for(
+        armed: Armed,
+        settings: TraceSettings,
+        announcements: Announcements,
+        cpus: Vec<u32>,
+        schedule: Arc<OnceLock<Vec<Schedule>>>,
+    ) -> Result<Self, String> {
+        Self::start_listening(armed, settings, Vec::new(), Some(announcements), cpus, schedule)
+    }
+
+    fn start_listening(
+        armed: Armed,
+        settings: TraceSettings,
+        watched: Vec<Watched>,
+        announcements: Option<Announcements>,
+        cpus: Vec<u32>,
+        schedule: Arc<OnceLock<Vec<Schedule>>>,
+    ) -> Result<Self, String> {
         let instance = armed.recorder.instance().clone();
         let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
         let metadata = instance.metadata(&pairs).map_err(failed)?;
@@ -52,6 +79,7 @@ impl Capturing {
             settings,
             buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
             watched,
+            announcements,
             cpus,
             layout,
             bytes_without_pages: assembler.bytes_without_pages(),

@@ -1,0 +1,90 @@
+//! `tardy watch`: measures and explains how late another program's threads wake, with no change to it.
+
+mod arguments;
+mod started;
+
+pub use arguments::WatchArguments;
+
+use super::archives::make_new;
+use super::exit::Exit;
+use super::run::{exit_of, host, open_target, signals::Signals};
+use crate::explaining::explain_run;
+use crate::progress::Progress;
+use crate::summary_text::{problems, summary_page};
+use crate::text::page::{Page, write_stdout};
+use crate::text::printable::printable;
+use archive::manifest::RunState;
+use archive::reader::Run;
+use archive::summary::RunSummary;
+use archive::watched::WatchSettings;
+use runner::meter::MeterPlaces;
+use runner::run::{RunRequest, TimeLimits};
+use runner::target::local;
+use started::Started;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Runs the verb; `command` is the command line as typed.
+pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+    let mut settings = arguments.settings()?;
+    let meter = MeterPlaces::of_process().find()?;
+    let signals = Signals::watch()?;
+    let mut target = open_target(local::NAME, &meter, &signals)?;
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (directory, id) = make_new(arguments.out.as_deref(), since_1970.as_secs(), &host(local::NAME))?;
+    let mut started = match arguments.command() {
+        [] => None,
+        // What the command prints would spoil a document of ours.
+        words => Some(Started::waiting(&meter, words, arguments.json || arguments.quiet)?),
+    };
+    if let (Some(started), Some(watch)) = (&started, &mut settings.watch) {
+        *watch = WatchSettings { pid: Some(started.pid()), ours: true, ..std::mem::take(watch) };
+    }
+    let limits = TimeLimits::of(&settings, arguments.silence());
+    let duration_ns = settings.duration_ns;
+    let request =
+        RunRequest { id, directory, command, tool_version: env!("CARGO_PKG_VERSION").into(), meter, settings, limits };
+    // A block that is redrawn and the words of a command do not go on one terminal.
+    let mut progress = Progress::new(arguments.quiet || started.is_some(), arguments.json, duration_ns);
+    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| progress.event(&event));
+    let ended = started.as_mut().map(Started::end);
+    signals.measuring_is_over();
+    let outcome = outcome.inspect_err(|_| progress.clear())?;
+    let run = Run::open(&outcome.directory)?;
+    let explanations = explain_run(&run, &mut |done, total| progress.explaining(done, total));
+    progress.clear();
+    if let Err(error) = run.save_explanations(&explanations) {
+        eprintln!("tardy: {}", printable(&error.to_string()));
+    }
+    let summary = RunSummary::of(&run, &explanations);
+    let broken = outcome.problem.as_deref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
+    show(arguments, &summary, broken)?;
+    if let Some(how) = ended.filter(|how| !how.is_success()) {
+        eprintln!("tardy: the command {how}");
+    }
+    if let Some(broken) = broken.filter(|text| !progress.has_told(text)) {
+        eprintln!("tardy: {}", printable(broken));
+    }
+    Ok(exit_of(&summary))
+}
+
+/// Prints the result; what went wrong goes to standard error where no summary says it. `broken` is told elsewhere.
+fn show(arguments: &WatchArguments, summary: &RunSummary, broken: Option<&str>) -> anyhow::Result<()> {
+    let mut complaints = Vec::new();
+    if arguments.json {
+        let mut document = serde_json::to_vec(summary)?;
+        document.push(b'\n');
+        write_stdout(&document)?;
+        complaints = problems(summary);
+    } else if arguments.quiet {
+        let mut page = Page::for_stdout();
+        page.line(&summary.archive);
+        page.print()?;
+        complaints = problems(summary);
+    } else {
+        summary_page(summary, broken, Page::for_stdout()).print()?;
+    }
+    for complaint in complaints {
+        eprintln!("tardy: {}", printable(&complaint));
+    }
+    Ok(())
+}

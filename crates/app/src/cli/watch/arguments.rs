@@ -1,0 +1,191 @@
+//! The options of `tardy watch` and what they ask of the meter.
+
+use super::super::exit::UsageError;
+use super::super::quantity::{latency_ns, positive_time_ns};
+use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
+use archive::watched::WatchSettings;
+use clap::{ArgGroup, Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy watch -- ./robot --config arm.toml
+  tardy watch --pid 4711 --duration 10min --limit 200us
+  tardy watch --comm 'ros2_control*' --duration 1h
+
+It ends with the program, after --duration, or with Ctrl-C; a program that ran before is left alone.
+A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer,
+from being woken) until it was given the CPU. Beside it the cycles are timed: from there until the next timer is set.
+Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
+
+/// A cycle may reach back further than a wake-up; its whole course is wanted.
+const MARGIN_BEFORE_NS: u64 = 20_000_000;
+
+/// Measure how late another program's threads wake, and why, without changing it
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("whom").required(true).args(["pid", "comm", "command"]))]
+pub struct WatchArguments {
+    /// Watch this process, its threads, and what it starts
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Option<i32>,
+    /// Watch the threads of this name, whoever they belong to; * and ? stand for any letters
+    #[arg(long, value_name = "NAME")]
+    comm: Option<String>,
+    /// Start this command and watch it
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    /// How long to watch [default: as long as the program runs]
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns)]
+    duration: Option<u64>,
+    /// Wake-ups later than this are counted, captured, and end the command with code 1
+    #[arg(short = 'b', long, value_name = "TIME", value_parser = latency_ns)]
+    limit: Option<i64>,
+
+    /// How the trace around a spike is kept
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Trace")]
+    trace: TraceName,
+    /// New maxima below this get no snapshot
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = latency_ns, help_heading = "Trace")]
+    trace_threshold: i64,
+    /// Trace buffer of each CPU, in kB
+    #[arg(long, value_name = "KB", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(8..), help_heading = "Trace")]
+    buffer_kb: u32,
+    /// Snapshots to keep; larger spikes replace smaller ones
+    #[arg(long, value_name = "N", default_value_t = 60, help_heading = "Trace")]
+    snapshots: u32,
+    /// Megabytes all kept snapshots may take
+    #[arg(long, value_name = "MB", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trace")]
+    budget_mb: u32,
+    /// Ordinary wake-ups to capture for comparison
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Trace")]
+    controls: u32,
+    /// Trace although another tool traces at the same time
+    #[arg(long, help_heading = "Trace")]
+    beside_others: bool,
+
+    /// Directory of the archive [default: runs/<time>-<host>]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Keep every sample
+    #[arg(long, help_heading = "Output")]
+    every_sample: bool,
+    /// Worst samples to keep, each series
+    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Output")]
+    worst_kept: u32,
+    /// Print the summary as one JSON document; a command's output then goes to standard error
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Print only the path of the archive; a command's output then goes to standard error
+    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
+    pub quiet: bool,
+    /// Give up when the meter says nothing for this long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
+    silence: u64,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum TraceName {
+    /// The best the kernel offers
+    Auto,
+    /// The kernel swaps its buffers when a late wake-up was read
+    Trigger,
+    /// The kernel finds the new maximum itself
+    Onmax,
+    /// Two trace instances take turns
+    Flip,
+    /// Samples alone
+    Off,
+}
+
+impl WatchArguments {
+    pub fn command(&self) -> &[String] {
+        &self.command
+    }
+
+    pub fn silence(&self) -> Duration {
+        Duration::from_nanos(self.silence)
+    }
+
+    /// What the meter is asked to do; a command gets its process number when it is started.
+    pub fn settings(&self) -> Result<RunSettings, UsageError> {
+        if self.comm.as_ref().is_some_and(|name| name.bytes().filter(|letter| *letter != b'*').count() > 15) {
+            let text =
+                "the kernel keeps 15 letters of a thread's name; write the first ones and a *, like 'ros2_control_n*'";
+            return Err(UsageError(text.into()));
+        }
+        Ok(RunSettings {
+            duration_ns: self.duration,
+            settle_ns: 0,
+            lock_memory: false,
+            limit_ns: self.limit,
+            worst_kept: self.worst_kept,
+            every_sample: self.every_sample,
+            trace: TraceSettings {
+                mode: match self.trace {
+                    TraceName::Auto => SnapshotMode::Auto,
+                    TraceName::Trigger => SnapshotMode::Trigger,
+                    TraceName::Onmax => SnapshotMode::Onmax,
+                    TraceName::Flip => SnapshotMode::Flip,
+                    TraceName::Off => SnapshotMode::Off,
+                },
+                buffer_kb_per_cpu: self.buffer_kb,
+                margin_before_ns: MARGIN_BEFORE_NS,
+                threshold_ns: self.trace_threshold,
+                snapshots_max: self.snapshots,
+                budget_bytes: u64::from(self.budget_mb) << 20,
+                controls: self.controls,
+                beside_others: self.beside_others,
+                ..TraceSettings::default()
+            },
+            watch: Some(WatchSettings {
+                pid: self.pid,
+                comm: self.comm.clone(),
+                command: self.command.clone(),
+                ours: false,
+            }),
+            ..RunSettings::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        watch: WatchArguments,
+    }
+
+    fn parsed(words: &[&str]) -> Result<WatchArguments, clap::Error> {
+        Line::try_parse_from([&["watch"], words].concat()).map(|line| line.watch)
+    }
+
+    #[test]
+    fn somebody_must_be_named_and_one_alone() {
+        assert!(parsed(&[]).unwrap_err().to_string().contains("--pid"));
+        assert!(parsed(&["--pid", "1", "--comm", "x"]).is_err());
+        assert!(parsed(&["--pid", "0"]).is_err());
+        assert!(parsed(&["--comm", "x", "--", "sleep", "1"]).is_err());
+    }
+
+    #[test]
+    fn a_command_keeps_its_own_options() {
+        let arguments = parsed(&["--limit", "200us", "--", "./robot", "--pid", "7"]).unwrap();
+        assert_eq!(arguments.command(), ["./robot", "--pid", "7"]);
+        let settings = arguments.settings().unwrap();
+        assert_eq!((settings.limit_ns, settings.duration_ns), (Some(200_000), None));
+        assert_eq!(settings.watch.unwrap().command.len(), 3);
+    }
+
+    #[test]
+    fn names_no_thread_can_have_are_refused() {
+        let refused = parsed(&["--comm", "a_name_of_sixteen"]).unwrap().settings().unwrap_err();
+        assert!(refused.to_string().contains("15 letters"), "{refused}");
+        assert!(parsed(&["--comm", "ros2_control_n*"]).unwrap().settings().is_ok());
+    }
+}

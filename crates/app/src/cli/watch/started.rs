@@ -1,0 +1,88 @@
+//! A command that was started to be watched: held back until everything is armed, and not left behind.
+
+use anyhow::Context;
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time to end by itself once the measurement has ended and it was asked to.
+const LAST_CHANCE: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// The command under way. Its terminal and its files are ours.
+pub struct Started {
+    child: Child,
+}
+
+/// How it ended.
+pub struct Ended(Option<ExitStatus>);
+
+impl Ended {
+    pub fn is_success(&self) -> bool {
+        self.0.is_some_and(|status| status.success())
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => out.write_str("could not be waited for"),
+            Some(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => write!(out, "ended with exit status {code}"),
+                (None, Some(signal)) => write!(out, "was ended by signal {signal}"),
+                (None, None) => write!(out, "ended: {status}"),
+            },
+        }
+    }
+}
+
+impl Started {
+    /// Starts it, held back; the meter lets it go on. With `aside` what it prints goes to standard error.
+    ///
+    /// # Errors
+    /// When the meter cannot be started.
+    pub fn waiting(meter: &Path, words: &[String], aside: bool) -> anyhow::Result<Self> {
+        let mut command = Command::new(meter);
+        command.arg("start").args(words);
+        if aside {
+            let elsewhere = io::stderr().as_fd().try_clone_to_owned().context("failed to share standard error")?;
+            command.stdout(Stdio::from(elsewhere));
+        }
+        let child = command.spawn().with_context(|| format!("failed to start {}", meter.display()))?;
+        Ok(Self { child })
+    }
+
+    /// Number of its process, which stays the same when the command begins.
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// Waits for its end, which the meter has asked it for; after a while it is killed.
+    pub fn end(&mut self) -> Ended {
+        let begun = Instant::now();
+        while begun.elapsed() < LAST_CHANCE {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Ended(Some(status)),
+                Ok(None) => thread::sleep(LOOK_EVERY),
+                Err(_) => break,
+            }
+        }
+        let _ = self.child.kill();
+        Ended(self.child.wait().ok())
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // One that was never let go on would wait for ever.
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The follower: a small trace of the watched threads' timers, wake-ups and switches alone, read while it grows.
+//!
+//! Which threads it is about the kernel itself decides (`set_event_pid`, and `event-fork` for what they start). It reads
+//! a few times in a hundredth of a second at the lowest real-time priority, books every wake-up, and rings the recorder
+//! at those that deserve a snapshot: the past is in the recorder's large buffers still.
+
+use super::hearing::{EVENTS, Hearing, Moment};
+use super::series::{Series, Terms};
+use super::wakeups::{Finished, TimerFunctions, Wakeups};
+use crate::journal::{Entry, Journal};
+use crate::kernel::{clock, scheduling};
+use crate::measure::books::SpikeSignal;
+use crate::measure::thread::MARKER;
+use crate::trace::capture::Announced;
+use crate::trace::recorder::{INSTANCE_PREFIX, failed};
+use archive::sample::Sample;
+use archive::settings::Policy;
+use archive::watched::WatchedKind;
+use ftrace::byte_order::ByteOrder;
+use ftrace::tracefs::{Instance, RawPages, Tracefs};
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::sync::atomic::{
+    AtomicBool,
+    Ordering::{Relaxed, SeqCst},
+};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Time between two looks at the buffers.
+const ROUND_NS: i64 = 10_000_000;
+const BUFFER_KB: u32 = 1024;
+const ROUND_BYTES_MAX: usize = 4 << 20;
+
+/// What the follower knows, for the main thread to look at.
+pub struct Followed {
+    pub wakeups: Wakeups,
+    /// By number.
+    pub series: Vec<Series>,
+    numbers: HashMap<(i32, WatchedKind), usize>,
+    terms: Terms,
+    end_ns: i64,
+}
+
+impl Followed {
+    pub fn new(wakeups: Wakeups, terms: Terms, end_ns: i64) -> Self {
+        Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms, end_ns }
+    }
+
+    /// Books a sample; answers what to tell the recorder.
+    fn book(&mut self, finished: &Finished) -> Option<Announced> {
+        let Finished { tid, kind, cpu, due_ns, seen_ns, previous_seen_ns, late_arm } = *finished;
+        if due_ns < self.terms.count_from_ns || seen_ns >= self.end_ns {
+            return None;
+        }
+        let at = *self.numbers.entry((tid, kind)).or_insert_with(|| {
+            let number = self.series.len();
+            self.series.push(Series::new(number as u32, tid, kind, self.terms));
+            number
+        });
+        let series = &mut self.series[at];
+        series.late_arms += u64::from(late_arm);
+        let sample = Sample { cpu, cycle: series.next_cycle(), due_ns, latency_ns: seen_ns - due_ns };
+        let reason = series.count(sample)?;
+        let signal = SpikeSignal { sample, reason, previous_seen_ns };
+        Some(Announced { thread: series.thread, tid, kind, signal })
+    }
+}
+
+/// Where spikes are announced.
+pub struct Bell {
+    pub output: Sender<Announced>,
+    /// The recorder copies just now: a spike is announced but must not be marked.
+    pub busy: Arc<AtomicBool>,
+    /// Absent when the kernel itself notices.
+    pub marker: Option<File>,
+}
+
+/// An instance that is armed, and whom it is about.
+pub struct Follower {
+    instance: Instance,
+    pub functions: TimerFunctions,
+    hearing: Hearing,
+    pages: Vec<(u32, RawPages)>,
+}
+
+impl Follower {
+    /// Makes the instance, journalled, with its events on and recording off.
+    ///
+    /// # Errors
+    /// A sentence; the journal undoes what was made.
+    pub fn arm(tracefs: &Tracefs, journal: &mut Journal) -> Result<Self, String> {
+        let name = format!("{INSTANCE_PREFIX}{}-follow", std::process::id());
+        journal.note(Entry::TraceInstance { name: name.clone() }).map_err(|error| error.to_string())?;
+        let instance = tracefs.create_instance(&name).map_err(failed)?;
+        instance.set_tracing_on(false).map_err(failed)?;
+        instance.set_clock("mono").map_err(failed)?;
+        instance.set_buffer_size_kb(BUFFER_KB).map_err(failed)?;
+        let metadata = instance.metadata(EVENTS).map_err(failed)?.parse(ByteOrder::NATIVE);
+        let hearing = Hearing::new(&metadata.formats, instance.page_layout().map_err(failed)?)?;
+        let functions = timer_functions();
+        let filter = functions.filter();
+        instance
+            .set_event_filter("timer", "hrtimer_start", &filter)
+            .map_err(|error| format!("{}; as root: echo 1 > /proc/sys/kernel/kptr_restrict", failed(error)))?;
+        // Nothing may be recorded of others, so the threads are named before the events are switched on.
+        write_pids(&instance, &[std::process::id() as i32], true)?;
+        instance.set_option("event-fork", true).map_err(failed)?;
+        let _ = instance.set_option("record-cmd", false);
+        for (system, event) in EVENTS {
+            instance.enable_event(system, event).map_err(failed)?;
+        }
+        let mut pages = Vec::new();
+        for cpu in instance.cpus() {
+            pages.push((cpu, instance.open_raw(cpu).map_err(failed)?));
+        }
+        Ok(Self { instance, functions, hearing, pages })
+    }
+
+    /// Follows these threads, and no others, and begins.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn begin(&self, tids: &[i32]) -> Result<Additions, String> {
+        write_pids(&self.instance, tids, true)?;
+        self.instance.set_tracing_on(true).map_err(failed)?;
+        Ok(Additions { instance: self.instance.clone() })
+    }
+
+    /// Starts reading in a thread of its own. It answers its thread id once it is at work.
+    ///
+    /// # Errors
+    /// When the system has no thread left.
+    pub fn spawn(
+        self,
+        followed: Arc<Mutex<Followed>>,
+        bell: Option<Bell>,
+        cpus: Vec<u32>,
+        stop: Arc<AtomicBool>,
+    ) -> std::io::Result<(JoinHandle<()>, i32)> {
+        let (ready, answer) = channel();
+        let handle = std::thread::Builder::new().name("tardy:follow".into()).spawn(move || {
+            let _ = scheduling::bind(&cpus);
+            // Without real-time priority a loaded machine may overwrite events before they are read; that is counted.
+            let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
+            let _ = ready.send(scheduling::thread_id());
+            Reading { follower: self, followed, bell, waiting: Vec::new() }.until(&stop);
+        })?;
+        let tid = answer.recv().unwrap_or_default();
+        Ok((handle, tid))
+    }
+}
+
+/// Adds threads to those the kernel records.
+pub struct Additions {
+    instance: Instance,
+}
+
+impl Additions {
+    /// Follows further threads. One that ended meanwhile does no harm.
+    pub fn add(&self, tids: &[i32]) {
+        let _ = write_pids(&self.instance, tids, false);
+    }
+}
+
+fn write_pids(instance: &Instance, tids: &[i32], alone: bool) -> Result<(), String> {
+    let path = instance.path().join("set_event_pid");
+    let fail = |error: std::io::Error| format!("failed to write {}: {error}", path.display());
+    let mut file = OpenOptions::new().write(true).append(!alone).truncate(alone).open(&path).map_err(fail)?;
+    // The kernel takes a write of up to a page.
+    for some in tids.chunks(256) {
+        let list: Vec<String> = some.iter().map(i32::to_string).collect();
+        file.write_all(format!("{}\n", list.join(" ")).as_bytes()).map_err(fail)?;
+    }
+    Ok(())
+}
+
+struct Reading {
+    follower: Follower,
+    followed: Arc<Mutex<Followed>>,
+    bell: Option<Bell>,
+    /// Moments that may have company still to be read from another CPU.
+    waiting: Vec<Moment>,
+}
+
+impl Reading {
+    fn until(mut self, stop: &AtomicBool) {
+        loop {
+            let stopping = stop.load(Relaxed);
+            // What a CPU said before this instant is read in this round, so everything up to it is in order.
+            let horizon_ns = if stopping { i64::MAX } else { clock::monotonic_ns() };
+            self.round(horizon_ns);
+            if stopping {
+                return;
+            }
+            clock::sleep_until_ns(horizon_ns + ROUND_NS);
+        }
+    }
+
+    fn round(&mut self, horizon_ns: i64) {
+        let mut bytes = Vec::new();
+        for (cpu, pages) in &mut self.follower.pages {
+            bytes.clear();
+            // A read that fails is a hole the next pages tell of.
+            let _ = pages.drain_into(&mut bytes, ROUND_BYTES_MAX);
+            self.follower.hearing.read(*cpu, &bytes, &mut self.waiting);
+        }
+        self.waiting.sort_by_key(|moment| moment.ts_ns);
+        let ready = self.waiting.partition_point(|moment| moment.ts_ns <= horizon_ns);
+        let mut announced = Vec::new();
+        {
+            let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+            followed.wakeups.realtime_offset_ns = clock::realtime_ns() - clock::monotonic_ns();
+            let mut finished = Vec::new();
+            for moment in self.waiting.drain(..ready) {
+                followed.wakeups.hear(&moment, &mut finished);
+                announced.extend(finished.drain(..).filter_map(|sample| followed.book(&sample)));
+            }
+        }
+        if let Some(bell) = &mut self.bell {
+            bell.ring(announced);
+        }
+    }
+}
+
+impl Bell {
+    fn ring(&mut self, announced: Vec<Announced>) {
+        let any = !announced.is_empty();
+        for spike in announced {
+            let _ = self.output.send(spike);
+        }
+        if let Some(marker) = self.marker.as_mut().filter(|_| any && !self.busy.load(SeqCst)) {
+            // One that cannot be written costs the snapshot, which its absence shows.
+            let _ = marker.write(MARKER);
+        }
+    }
+}
+
+impl TimerFunctions {
+    /// Lets only timers through that can end a sleep.
+    pub fn filter(&self) -> String {
+        if self.by_name {
+            return "function.function == hrtimer_wakeup".into();
+        }
+        let known = [self.sleep, self.timer_file, self.posix_timer].into_iter().filter(|address| *address != 0);
+        known.map(|address| format!("function == {address:#x}")).collect::<Vec<_>>().join(" || ")
+    }
+}
+
+/// From the kernel's own symbol table; where it hides its addresses, names in filters must do.
+fn timer_functions() -> TimerFunctions {
+    let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    let mut functions = TimerFunctions::default();
+    for line in symbols.lines() {
+        let mut words = line.split_whitespace();
+        let (Some(address), Some(name)) = (words.next(), words.nth(1)) else { continue };
+        let place = match name {
+            "hrtimer_wakeup" => &mut functions.sleep,
+            "timerfd_tmrproc" => &mut functions.timer_file,
+            "posix_timer_fn" => &mut functions.posix_timer,
+            _ => continue,
+        };
+        *place = u64::from_str_radix(address, 16).unwrap_or(0);
+    }
+    functions.by_name = functions.sleep == 0;
+    functions
+}

@@ -1,0 +1,181 @@
+//! Records of the follower's buffers as the few things that concern a wake-up.
+
+use ftrace::format::{EventFormat, EventFormats, Field};
+use ftrace::header::PageLayout;
+use ftrace::page::{GapKind, PageItem, PageItems};
+
+const FLAG_HARDIRQ: u8 = 0x08;
+
+/// Name of a thread as events carry it.
+pub type Comm = [u8; 16];
+
+/// What happened, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// A thread set a timer. `soft_ns` is what it asked for, `hard_ns` the latest the kernel may take with its slack.
+    Arm {
+        tid: i32,
+        timer: u64,
+        function: u64,
+        soft_ns: i64,
+        hard_ns: i64,
+    },
+    /// `by` was running when `tid` was woken.
+    Waking {
+        tid: i32,
+        by: i32,
+    },
+    Switch {
+        prev: i32,
+        next: i32,
+        next_comm: Comm,
+    },
+    Fork {
+        parent: i32,
+        child: i32,
+    },
+    Exit {
+        tid: i32,
+    },
+    Rename {
+        tid: i32,
+        comm: Comm,
+    },
+    /// Events before this one are missing on this CPU; how many, when known.
+    Lost {
+        count: u64,
+    },
+}
+
+/// One thing that happened, with its instant (CLOCK_MONOTONIC, ns) and CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    pub ts_ns: i64,
+    pub cpu: u32,
+    pub heard: Heard,
+}
+
+/// The events the follower records, as (system, name).
+pub const EVENTS: &[(&str, &str)] = &[
+    ("timer", "hrtimer_start"),
+    ("sched", "sched_waking"),
+    ("sched", "sched_switch"),
+    ("sched", "sched_process_fork"),
+    ("sched", "sched_process_exit"),
+    ("task", "task_rename"),
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Arm,
+    Waking,
+    Switch,
+    Fork,
+    Exit,
+    Rename,
+}
+
+#[derive(Debug)]
+struct Recipe {
+    id: u16,
+    kind: Kind,
+    fields: Vec<Field>,
+}
+
+/// Reads pages. Field positions are looked up once.
+#[derive(Debug)]
+pub struct Hearing {
+    recipes: Vec<Recipe>,
+    layout: PageLayout,
+}
+
+impl Hearing {
+    /// # Errors
+    /// A sentence naming the event this kernel lacks.
+    pub fn new(formats: &EventFormats, layout: PageLayout) -> Result<Self, String> {
+        let recipe = |system: &str, name: &str, kind: Kind, fields: &[&str]| -> Result<Recipe, String> {
+            let format = formats
+                .find(system, name)
+                .ok_or_else(|| format!("the kernel has no event {system}:{name}, which a watch cannot do without"))?;
+            let fields = fields.iter().map(|field| field_of(format, field)).collect::<Result<_, _>>()?;
+            Ok(Recipe { id: format.id, kind, fields })
+        };
+        let mut recipes = vec![
+            recipe("timer", "hrtimer_start", Kind::Arm, &["hrtimer", "function", "softexpires", "expires"])?,
+            recipe("sched", "sched_waking", Kind::Waking, &["pid"])?,
+            recipe("sched", "sched_switch", Kind::Switch, &["prev_pid", "next_pid", "next_comm"])?,
+            recipe("sched", "sched_process_fork", Kind::Fork, &["parent_pid", "child_pid"])?,
+            recipe("sched", "sched_process_exit", Kind::Exit, &["pid"])?,
+        ];
+        // Renaming is noticed at the next switch as well.
+        recipes.extend(recipe("task", "task_rename", Kind::Rename, &["pid", "newcomm"]));
+        Ok(Self { recipes, layout })
+    }
+
+    /// Appends what the pages of one CPU say.
+    pub fn read(&self, cpu: u32, pages: &[u8], moments: &mut Vec<Moment>) {
+        for page in pages.chunks(self.layout.page_size) {
+            for item in PageItems::new(page, &self.layout) {
+                match item {
+                    PageItem::Record(record) => {
+                        if let Some(heard) = self.heard(record.payload) {
+                            moments.push(Moment { ts_ns: record.ts_ns as i64, cpu, heard });
+                        }
+                    }
+                    PageItem::Gap { ts_ns, kind } => {
+                        let count = match kind {
+                            GapKind::Lost { count } => count.unwrap_or(1),
+                            GapKind::Corrupt { .. } | GapKind::Truncated => 1,
+                        };
+                        moments.push(Moment { ts_ns: ts_ns as i64, cpu, heard: Heard::Lost { count } });
+                    }
+                }
+            }
+        }
+    }
+
+    fn heard(&self, payload: &[u8]) -> Option<Heard> {
+        let id = u16::from_ne_bytes(payload.get(..2)?.try_into().ok()?);
+        let flags = *payload.get(2)?;
+        let recipe = self.recipes.iter().find(|recipe| recipe.id == id)?;
+        let int = |index: usize| recipe.fields[index].int(payload);
+        let tid = |index: usize| int(index).map(|value| value as i32);
+        let address = |index: usize| recipe.fields[index].uint(payload);
+        let running = i32::from_ne_bytes(payload.get(4..8)?.try_into().ok()?);
+        Some(match recipe.kind {
+            // What an interrupt sets is not the doing of the thread it interrupted.
+            Kind::Arm if flags & FLAG_HARDIRQ != 0 => return None,
+            Kind::Arm => Heard::Arm {
+                tid: running,
+                timer: address(0)?,
+                function: address(1)?,
+                soft_ns: int(2)?,
+                hard_ns: int(3)?,
+            },
+            Kind::Waking => Heard::Waking { tid: tid(0)?, by: running },
+            Kind::Switch => Heard::Switch { prev: tid(0)?, next: tid(1)?, next_comm: comm(&recipe.fields[2], payload) },
+            Kind::Fork => Heard::Fork { parent: tid(0)?, child: tid(1)? },
+            Kind::Exit => Heard::Exit { tid: tid(0)? },
+            Kind::Rename => Heard::Rename { tid: tid(0)?, comm: comm(&recipe.fields[1], payload) },
+        })
+    }
+}
+
+fn field_of(format: &EventFormat, name: &str) -> Result<Field, String> {
+    let missing = || format!("the kernel's event {}:{} has no field {name}", format.system, format.name);
+    format.field(name).cloned().ok_or_else(missing)
+}
+
+fn comm(field: &Field, payload: &[u8]) -> Comm {
+    let mut comm = [0; 16];
+    let text = field.c_str(payload).unwrap_or_default();
+    let length = text.len().min(comm.len());
+    comm[..length].copy_from_slice(&text[..length]);
+    comm
+}
+
+/// A name as text.
+pub fn name_of(comm: &Comm) -> String {
+    let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
+    String::from_utf8_lossy(&comm[..end]).into_owned()
+}

@@ -1,0 +1,68 @@
+//! Patterns of thread names: `*` is any text, `?` any letter.
+
+/// A pattern for names of threads, which the kernel cuts to 15 bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern(Vec<u8>);
+
+impl Pattern {
+    /// # Errors
+    /// A sentence, when it can fit no name.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let letters = text.bytes().filter(|byte| *byte != b'*').count();
+        if text.is_empty() || letters > 15 {
+            return Err(format!("no thread can be called `{text}`: the kernel keeps 1 to 15 letters of a name"));
+        }
+        Ok(Self(text.as_bytes().to_vec()))
+    }
+
+    pub fn fits(&self, name: &[u8]) -> bool {
+        // The last star seen can take more letters when what follows it does not fit.
+        let (mut at, mut letter) = (0, 0);
+        let mut star: Option<(usize, usize)> = None;
+        while letter < name.len() {
+            match self.0.get(at) {
+                Some(b'*') => {
+                    star = Some((at, letter));
+                    at += 1;
+                }
+                Some(wanted) if *wanted == b'?' || *wanted == name[letter] => {
+                    at += 1;
+                    letter += 1;
+                }
+                _ => match &mut star {
+                    Some((back, taken)) => {
+                        *taken += 1;
+                        (at, letter) = (*back + 1, *taken);
+                    }
+                    None => return false,
+                },
+            }
+        }
+        self.0[at..].iter().all(|rest| *rest == b'*')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_and_question_marks() {
+        for (pattern, name, fits) in [
+            ("loop", "loop", true),
+            ("loop", "loops", false),
+            ("lo*", "loop", true),
+            ("*op", "loop", true),
+            ("l*o*p", "loooop", true),
+            ("l?op", "loop", true),
+            ("l?op", "lop", false),
+            ("*", "", true),
+            ("*a*b", "xaxxbx", false),
+            ("*a*b", "xaxxbxb", true),
+        ] {
+            assert_eq!(Pattern::new(pattern).unwrap().fits(name.as_bytes()), fits, "{pattern} {name}");
+        }
+        assert!(Pattern::new("").is_err());
+        assert!(Pattern::new("a_name_of_sixteen").unwrap_err().contains("15"));
+    }
+}

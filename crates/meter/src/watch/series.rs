@@ -1,0 +1,222 @@
+//! The books of one series of a watched thread: what is counted, and which samples are worth a snapshot.
+
+use crate::measure::worst::WorstSamples;
+use archive::histogram::{Histogram, bucket_of};
+use archive::sample::{Sample, Second, Totals};
+use archive::spike::SpikeReason;
+use archive::watched::WatchedKind;
+use std::collections::BTreeMap;
+
+const SECOND_NS: i64 = 1_000_000_000;
+/// Samples that wait for the main thread when every one is kept.
+const SAMPLES_WAITING_MAX: usize = 1 << 18;
+
+/// What holds for every series of a run. Instants are CLOCK_MONOTONIC, all in ns.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    pub count_from_ns: i64,
+    pub limit_ns: i64,
+    pub spike_threshold_ns: i64,
+    pub rest_ns: i64,
+    pub worst_kept: usize,
+    pub every_sample: bool,
+}
+
+/// An ordinary sample that shall be captured, as long as nobody gave one.
+#[derive(Debug, Clone, Copy)]
+pub struct ControlWish {
+    pub ceiling_ns: i64,
+}
+
+/// The books of one series.
+#[derive(Debug)]
+pub struct Series {
+    pub thread: u32,
+    pub tid: i32,
+    pub kind: WatchedKind,
+    terms: Terms,
+    counts: BTreeMap<u32, u64>,
+    totals: Totals,
+    worst: WorstSamples,
+    pub cpu: u32,
+    pub latency_ns_last: i64,
+    /// Timers of it that were set after they were due.
+    pub late_arms: u64,
+    second: Second,
+    second_end_ns: i64,
+    pub seconds: Vec<Second>,
+    pub samples: Vec<(i64, i64)>,
+    pub control: Option<ControlWish>,
+    rests_until_ns: i64,
+}
+
+impl Series {
+    pub fn new(thread: u32, tid: i32, kind: WatchedKind, terms: Terms) -> Self {
+        Self {
+            thread,
+            tid,
+            kind,
+            terms,
+            counts: BTreeMap::new(),
+            totals: Totals::default(),
+            worst: WorstSamples::with_capacity(terms.worst_kept),
+            cpu: 0,
+            latency_ns_last: 0,
+            late_arms: 0,
+            second: Second { thread, latency_ns_max: i64::MIN, ..Second::default() },
+            second_end_ns: terms.count_from_ns.saturating_add(SECOND_NS),
+            seconds: Vec::new(),
+            samples: Vec::new(),
+            control: None,
+            rests_until_ns: i64::MIN,
+        }
+    }
+
+    /// Number the next sample will have.
+    pub fn next_cycle(&self) -> u64 {
+        self.totals.cycles
+    }
+
+    /// Counts a sample. Answers why it deserves a snapshot, if it does.
+    pub fn count(&mut self, sample: Sample) -> Option<SpikeReason> {
+        let latency_ns = sample.latency_ns;
+        self.turn_second(sample.seen_ns());
+        match bucket_of(latency_ns) {
+            Some(bucket) => *self.counts.entry(bucket as u32).or_default() += 1,
+            None => self.totals.clock_anomalies += 1,
+        }
+        self.cpu = sample.cpu;
+        self.latency_ns_last = latency_ns;
+        self.totals.cycles += 1;
+        self.totals.latency_ns_sum = self.totals.latency_ns_sum.saturating_add(latency_ns);
+        self.totals.latency_ns_min = Some(self.totals.latency_ns_min.map_or(latency_ns, |min| min.min(latency_ns)));
+        // How long a cycle takes is no latency, so the limit does not judge it.
+        let over_limit = self.kind != WatchedKind::Cycle && latency_ns > self.terms.limit_ns;
+        if over_limit {
+            self.totals.over_limit += 1;
+            self.second.over_limit += 1;
+        }
+        self.second.cycles += 1;
+        self.second.latency_ns_max = self.second.latency_ns_max.max(latency_ns);
+        self.worst.offer(sample);
+        if self.terms.every_sample {
+            if self.samples.len() < SAMPLES_WAITING_MAX {
+                self.samples.push((sample.due_ns, latency_ns));
+            } else {
+                self.totals.records_dropped += 1;
+            }
+        }
+        let largest = self.totals.latency_ns_max.is_none_or(|max| latency_ns > max);
+        if largest {
+            self.totals.latency_ns_max = Some(latency_ns);
+            self.totals.worst = Some(sample);
+        }
+        self.reason_for_snapshot(&sample, largest, over_limit)
+    }
+
+    fn reason_for_snapshot(&mut self, sample: &Sample, largest: bool, over_limit: bool) -> Option<SpikeReason> {
+        if largest && sample.latency_ns >= self.terms.spike_threshold_ns {
+            return Some(SpikeReason::NewMaximum);
+        }
+        if over_limit && sample.seen_ns() >= self.rests_until_ns {
+            self.rests_until_ns = sample.seen_ns().saturating_add(self.terms.rest_ns);
+            return Some(SpikeReason::OverLimit);
+        }
+        let wished = self.control.is_some_and(|wish| sample.latency_ns <= wish.ceiling_ns);
+        if wished {
+            self.control = None;
+        }
+        wished.then_some(SpikeReason::Control)
+    }
+
+    /// A second belongs to the instant a sample was complete, because those come in order.
+    fn turn_second(&mut self, seen_ns: i64) {
+        if seen_ns < self.second_end_ns {
+            return;
+        }
+        self.close_second();
+        let behind = (seen_ns - self.second_end_ns) / SECOND_NS + 1;
+        self.second.second = self.second.second.saturating_add(u32::try_from(behind).unwrap_or(u32::MAX));
+        self.second_end_ns = self.second_end_ns.saturating_add(behind.saturating_mul(SECOND_NS));
+    }
+
+    /// Hands the second under way over.
+    pub fn close_second(&mut self) {
+        if self.second.cycles > 0 {
+            self.seconds.push(self.second);
+        }
+        let (thread, second) = (self.thread, self.second.second);
+        self.second = Second { thread, second, latency_ns_max: i64::MIN, ..Second::default() };
+    }
+
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    pub fn histogram(&self) -> Histogram {
+        Histogram { buckets: self.counts.iter().map(|(bucket, count)| (*bucket, *count)).collect() }
+    }
+
+    /// The worst samples, largest first; they are gone from the books then.
+    pub fn take_worst(&mut self) -> Vec<Sample> {
+        std::mem::replace(&mut self.worst, WorstSamples::with_capacity(0)).into_sorted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms() -> Terms {
+        Terms {
+            count_from_ns: 0,
+            limit_ns: 100,
+            spike_threshold_ns: 0,
+            rest_ns: 1_000_000,
+            worst_kept: 4,
+            every_sample: true,
+        }
+    }
+
+    fn sample(due_ns: i64, latency_ns: i64) -> Sample {
+        Sample { cpu: 1, cycle: 0, due_ns, latency_ns }
+    }
+
+    #[test]
+    fn maxima_limits_and_wishes_are_captured() {
+        let mut series = Series::new(3, 77, WatchedKind::Timer, terms());
+        assert_eq!(series.count(sample(0, 50)), Some(SpikeReason::NewMaximum));
+        assert_eq!(series.count(sample(1000, 40)), None);
+        assert_eq!(series.count(sample(2000, 300)), Some(SpikeReason::NewMaximum));
+        assert_eq!(series.count(sample(3000, 200)), Some(SpikeReason::OverLimit));
+        assert_eq!(series.count(sample(4000, 200)), None, "it rests");
+        series.control = Some(ControlWish { ceiling_ns: 45 });
+        assert_eq!(series.count(sample(5000, 46)), None);
+        assert_eq!(series.count(sample(6000, 45)), Some(SpikeReason::Control));
+        assert_eq!(series.count(sample(7000, -5)), None);
+        let totals = series.totals();
+        assert_eq!((totals.cycles, totals.over_limit, totals.clock_anomalies), (8, 3, 1));
+        assert_eq!((totals.latency_ns_min, totals.latency_ns_max), (Some(-5), Some(300)));
+        assert_eq!(series.histogram().total(), 7);
+        assert_eq!(series.take_worst()[0].latency_ns, 300);
+    }
+
+    #[test]
+    fn a_cycle_is_no_latency_for_the_limit() {
+        let mut series = Series::new(0, 1, WatchedKind::Cycle, terms());
+        series.count(sample(0, 5000));
+        assert_eq!(series.count(sample(1, 4000)), None);
+        assert_eq!(series.totals().over_limit, 0);
+    }
+
+    #[test]
+    fn seconds_without_samples_are_absent() {
+        let mut series = Series::new(2, 1, WatchedKind::Woken, terms());
+        for due_ns in [1, 5, SECOND_NS * 3 + 1] {
+            series.count(sample(due_ns, 10));
+        }
+        series.close_second();
+        let seen: Vec<_> = series.seconds.iter().map(|second| (second.second, second.cycles)).collect();
+        assert_eq!(seen, [(0, 2), (3, 1)]);
+    }
+}

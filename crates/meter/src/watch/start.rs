@@ -1,0 +1,60 @@
+//! `tardy-meter start COMMAND ...`: becomes a command, but only once somebody lets it go on.
+//!
+//! It stops itself before the command begins, so that a watch can be armed for its very first instant. Its process number,
+//! its files and its terminal are those of the command.
+
+use super::targets;
+use rustix::process::{Pid, Signal, getpid, kill_process};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Time a command that was just started has to come to its stop.
+const STOP_TIME: Duration = Duration::from_secs(5);
+
+/// Runs the subcommand. Answers the exit code when the command cannot be run, as shells do.
+pub fn become_command(words: &[String]) -> i32 {
+    let Some((program, arguments)) = words.split_first() else {
+        eprintln!("tardy-meter: start needs a command");
+        return 2;
+    };
+    if let Err(error) = kill_process(getpid(), Signal::STOP) {
+        eprintln!("tardy-meter: failed to wait for the watch: {error}");
+        return 126;
+    }
+    let error = Command::new(program).args(arguments).exec();
+    eprintln!("tardy-meter: failed to run {program}: {error}");
+    if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }
+}
+
+/// Waits until a process that [`become_command`] runs in has stopped.
+///
+/// # Errors
+/// A sentence, when it has not or is gone.
+pub fn await_stop(pid: i32) -> Result<(), String> {
+    let begun = Instant::now();
+    loop {
+        match targets::state_of(pid) {
+            Some('T') => return Ok(()),
+            None => return Err(format!("process {pid} ended before it could be watched")),
+            Some(_) if begun.elapsed() > STOP_TIME => return Err(format!("process {pid} does not wait for its watch")),
+            Some(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+/// Lets it go on.
+pub fn release(pid: i32) {
+    signal(pid, Signal::CONT);
+}
+
+/// Asks it to end.
+pub fn terminate(pid: i32) {
+    signal(pid, Signal::TERM);
+    signal(pid, Signal::CONT);
+}
+
+fn signal(pid: i32, signal: Signal) {
+    // One that is gone needs no signal.
+    let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, signal));
+}

@@ -1,0 +1,109 @@
+//! Threads and processes of this machine, as /proc lists them.
+
+use super::pattern::Pattern;
+use archive::watched::PageFaults;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// A thread that is to be watched.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    pub tid: i32,
+    pub pid: i32,
+    pub name: String,
+}
+
+/// Threads of a process and of everything it started, as long as their parents live.
+pub fn threads_below(pid: i32) -> Vec<Found> {
+    let parents: Vec<(i32, i32)> = processes().into_iter().filter_map(|pid| Some((pid, parent_of(pid)?))).collect();
+    let mut family = BTreeSet::from([pid]);
+    loop {
+        let known = family.len();
+        family.extend(
+            parents.iter().filter(|(_, parent)| family.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
+        );
+        if family.len() == known {
+            break;
+        }
+    }
+    family.into_iter().flat_map(threads_of).collect()
+}
+
+/// Threads of the whole machine whose names fit, those of process `except` left out.
+pub fn threads_called(pattern: &Pattern, except: i32) -> Vec<Found> {
+    let others = processes().into_iter().filter(|pid| *pid != except);
+    others.flat_map(threads_of).filter(|found| pattern.fits(found.name.as_bytes())).collect()
+}
+
+/// Every thread of a process.
+pub fn threads_of(pid: i32) -> Vec<Found> {
+    let folder = format!("/proc/{pid}/task");
+    let name = |tid: i32| fs::read_to_string(format!("{folder}/{tid}/comm")).ok();
+    let tids = numbers(Path::new(&folder));
+    tids.into_iter().filter_map(|tid| Some(Found { tid, pid, name: name(tid)?.trim_end().to_owned() })).collect()
+}
+
+/// The process a thread belongs to.
+pub fn process_of(tid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
+}
+
+/// Page faults of one thread since it began.
+pub fn page_faults(pid: i32, tid: i32) -> Option<PageFaults> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
+    let field = |at: usize| behind_name(&stat)?.split_whitespace().nth(at)?.parse().ok();
+    Some(PageFaults { minor: field(7)?, major: field(9)? })
+}
+
+/// The letter of a process's state; `None` when it is gone. A zombie is gone as well.
+pub fn state_of(pid: i32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    behind_name(&stat)?.trim_start().chars().next().filter(|state| !matches!(state, 'Z' | 'X'))
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    behind_name(&stat)?.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The fields behind the name, which may hold anything, parentheses included.
+fn behind_name(stat: &str) -> Option<&str> {
+    stat.rsplit_once(')').map(|(_, rest)| rest)
+}
+
+fn processes() -> Vec<i32> {
+    numbers(Path::new("/proc"))
+}
+
+fn numbers(folder: &Path) -> Vec<i32> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_found_in_every_way() {
+        let pid = std::process::id() as i32;
+        let threads = threads_below(pid);
+        assert!(threads.iter().any(|found| found.tid == pid && found.pid == pid), "{threads:?}");
+        assert_eq!(process_of(pid), Some(pid));
+        assert!(state_of(pid).is_some());
+        assert!(page_faults(pid, pid).is_some_and(|faults| faults.minor > 0));
+        let own = &threads[0].name;
+        let pattern = Pattern::new(own).unwrap();
+        assert!(threads_called(&pattern, 0).iter().any(|found| found.pid == pid));
+        assert!(threads_called(&pattern, pid).iter().all(|found| found.pid != pid));
+    }
+
+    #[test]
+    fn nobody_is_found_where_nobody_is() {
+        assert_eq!(state_of(i32::MAX), None);
+        assert_eq!(threads_of(i32::MAX), []);
+        assert_eq!(page_faults(i32::MAX, i32::MAX), None);
+    }
+}

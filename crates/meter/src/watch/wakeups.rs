@@ -1,0 +1,413 @@
+//! From what the kernel says of timers, wake-ups and switches to samples of the watched threads.
+//!
+//! Driven by moments alone, in the order of time; it does no I/O. The pattern of names and the set of threads that events
+//! may be about are kept here as well, because forks and renames are moments, too.
+
+use super::hearing::{Comm, Heard, Moment, name_of};
+use super::pattern::Pattern;
+use archive::watched::WatchedKind;
+use std::collections::{BTreeMap, HashMap};
+
+/// No machine runs for so long: an expiry that far ahead is one of a clock that counts from 1970.
+const UPTIME_NS_MAX: i64 = 1 << 59;
+/// Timers remembered for one thread; more are those of timer files it set long ago.
+const TIMERS_MAX: usize = 64;
+
+/// Addresses of the kernel's functions that end a sleep.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TimerFunctions {
+    /// Of sleeping system calls and of waits with a time-out: such a timer dies with its sleep.
+    pub sleep: u64,
+    /// Of timer files and of POSIX timers, which outlive the wait for them; 0 when unknown.
+    pub timer_file: u64,
+    pub posix_timer: u64,
+    /// The addresses are hidden; the kernel lets only timers of sleeps through, by name.
+    pub by_name: bool,
+}
+
+impl TimerFunctions {
+    fn wakes(&self, function: u64) -> bool {
+        self.by_name || (function != 0 && [self.sleep, self.timer_file, self.posix_timer].contains(&function))
+    }
+
+    fn sleeps(&self, function: u64) -> bool {
+        self.by_name || function == self.sleep
+    }
+}
+
+/// A finished sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished {
+    pub tid: i32,
+    pub kind: WatchedKind,
+    pub cpu: u32,
+    pub due_ns: i64,
+    pub seen_ns: i64,
+    /// When the thread was given the CPU in the wake-up before.
+    pub previous_seen_ns: Option<i64>,
+    pub late_arm: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Timer {
+    timer: u64,
+    due_ns: i64,
+    armed_ns: i64,
+    sleep: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Woken {
+    ts_ns: i64,
+    timer: Option<Timer>,
+}
+
+/// A watched thread.
+#[derive(Debug, Default)]
+pub struct Thread {
+    pub comm: Comm,
+    /// Largest difference between the asked and the latest allowed expiry of its timers.
+    pub slack_ns_max: i64,
+    pub ended: bool,
+    running: bool,
+    timers: Vec<Timer>,
+    woken: Option<Woken>,
+    /// When it was given the CPU after a timer had woken it, until it sets its next timer.
+    cycle_since: Option<(i64, u32)>,
+    previous_seen_ns: Option<i64>,
+}
+
+impl Thread {
+    pub fn name(&self) -> String {
+        name_of(&self.comm)
+    }
+}
+
+/// All threads that are followed.
+#[derive(Debug)]
+pub struct Wakeups {
+    pattern: Option<Pattern>,
+    functions: TimerFunctions,
+    /// CLOCK_REALTIME minus CLOCK_MONOTONIC.
+    pub realtime_offset_ns: i64,
+    threads: HashMap<i32, Thread>,
+    /// Events that went missing, by CPU.
+    pub lost: BTreeMap<u32, u64>,
+    /// Threads that came by forks since they were last asked for.
+    pub born: Vec<i32>,
+}
+
+impl Wakeups {
+    /// `pattern`: only threads of such names give samples; all when `None`.
+    pub fn new(pattern: Option<Pattern>, functions: TimerFunctions) -> Self {
+        Self {
+            pattern,
+            functions,
+            realtime_offset_ns: 0,
+            threads: HashMap::new(),
+            lost: BTreeMap::new(),
+            born: Vec::new(),
+        }
+    }
+
+    /// Follows a thread; harmless when it is followed already.
+    pub fn add(&mut self, tid: i32, name: &[u8]) {
+        let mut comm = [0; 16];
+        let length = name.len().min(15);
+        comm[..length].copy_from_slice(&name[..length]);
+        self.threads.entry(tid).or_insert_with(|| Thread { comm, ..Thread::default() });
+    }
+
+    pub fn knows(&self, tid: i32) -> bool {
+        self.threads.get(&tid).is_some_and(|thread| !thread.ended)
+    }
+
+    pub fn thread(&self, tid: i32) -> Option<&Thread> {
+        self.threads.get(&tid)
+    }
+
+    /// Threads that give samples and have not ended.
+    pub fn living(&self) -> impl Iterator<Item = i32> + '_ {
+        self.threads.iter().filter(|(_, thread)| !thread.ended && self.wanted(thread)).map(|(tid, _)| *tid)
+    }
+
+    fn wanted(&self, thread: &Thread) -> bool {
+        self.pattern
+            .as_ref()
+            .is_none_or(|pattern| pattern.fits(thread.comm.split(|byte| *byte == 0).next().unwrap_or(b"")))
+    }
+
+    /// Takes the next moment; finished samples are appended.
+    pub fn hear(&mut self, moment: &Moment, finished: &mut Vec<Finished>) {
+        let Moment { ts_ns, cpu, heard } = *moment;
+        let before = finished.len();
+        match heard {
+            Heard::Arm { tid, timer, function, soft_ns, hard_ns } => {
+                if self.functions.wakes(function) {
+                    self.arm(tid, timer, self.functions.sleeps(function), soft_ns, hard_ns, ts_ns, cpu, finished);
+                }
+            }
+            Heard::Waking { tid, .. } => self.wake(tid, ts_ns, cpu, finished),
+            Heard::Switch { prev, next, next_comm } => {
+                if let Some(thread) = self.threads.get_mut(&prev) {
+                    thread.running = false;
+                }
+                if let Some(thread) = self.threads.get_mut(&next) {
+                    thread.comm = next_comm;
+                    thread.running = true;
+                    thread.given_the_cpu(next, ts_ns, cpu, finished);
+                }
+            }
+            Heard::Fork { parent, child } => {
+                if let Some(comm) = self.threads.get(&parent).map(|thread| thread.comm) {
+                    self.threads.insert(child, Thread { comm, ..Thread::default() });
+                    self.born.push(child);
+                }
+            }
+            Heard::Exit { tid } => {
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    *thread = Thread {
+                        comm: thread.comm,
+                        slack_ns_max: thread.slack_ns_max,
+                        ended: true,
+                        ..Thread::default()
+                    };
+                }
+            }
+            Heard::Rename { tid, comm } => {
+                if let Some(thread) = self.threads.get_mut(&tid) {
+                    thread.comm = comm;
+                }
+            }
+            Heard::Lost { count } => self.lose(cpu, count),
+        }
+        if self.pattern.is_some() {
+            let mut at = before;
+            while at < finished.len() {
+                match self.threads.get(&finished[at].tid).is_some_and(|thread| self.wanted(thread)) {
+                    true => at += 1,
+                    false => drop(finished.remove(at)),
+                }
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn arm(
+        &mut self,
+        tid: i32,
+        timer: u64,
+        sleep: bool,
+        soft_ns: i64,
+        hard_ns: i64,
+        ts_ns: i64,
+        cpu: u32,
+        finished: &mut Vec<Finished>,
+    ) {
+        let due_ns = if soft_ns > UPTIME_NS_MAX { soft_ns - self.realtime_offset_ns } else { soft_ns };
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        thread.slack_ns_max = thread.slack_ns_max.max(hard_ns.saturating_sub(soft_ns));
+        if let Some((since_ns, _)) = thread.cycle_since.take() {
+            let previous_seen_ns = thread.previous_seen_ns;
+            let kind = WatchedKind::Cycle;
+            finished.push(Finished {
+                tid,
+                kind,
+                cpu,
+                due_ns: since_ns,
+                seen_ns: ts_ns,
+                previous_seen_ns,
+                late_arm: false,
+            });
+        }
+        thread.timers.retain(|known| known.timer != timer);
+        if thread.timers.len() < TIMERS_MAX {
+            thread.timers.push(Timer { timer, due_ns, armed_ns: ts_ns, sleep });
+        }
+    }
+
+    /// A thread becomes runnable. A timer of its own that was due by then is what it waited for, whoever was quicker.
+    fn wake(&mut self, tid: i32, ts_ns: i64, cpu: u32, finished: &mut Vec<Finished>) {
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        let due = thread.timers.iter().filter(|timer| timer.due_ns <= ts_ns).min_by_key(|timer| timer.due_ns).copied();
+        thread.timers.retain(|timer| timer.due_ns > ts_ns);
+        if !thread.running {
+            thread.woken = Some(Woken { ts_ns, timer: due });
+        } else if due.is_some() {
+            // Its timer was over before it had gone to sleep: it holds the CPU already.
+            thread.woken = Some(Woken { ts_ns, timer: due });
+            thread.given_the_cpu(tid, ts_ns, cpu, finished);
+        }
+    }
+
+    /// After a hole nobody knows who runs and who waits for what.
+    fn lose(&mut self, cpu: u32, count: u64) {
+        *self.lost.entry(cpu).or_default() += count;
+        for thread in self.threads.values_mut() {
+            thread.timers.clear();
+            thread.woken = None;
+            thread.cycle_since = None;
+            thread.previous_seen_ns = None;
+            thread.running = false;
+        }
+    }
+}
+
+impl Thread {
+    fn given_the_cpu(&mut self, tid: i32, ts_ns: i64, cpu: u32, finished: &mut Vec<Finished>) {
+        let Some(woken) = self.woken.take() else { return };
+        // A sleep is over whatever ended it, and its timer with it.
+        self.timers.retain(|timer| !timer.sleep);
+        let previous_seen_ns = self.previous_seen_ns.replace(ts_ns);
+        let seen_ns = ts_ns;
+        finished.push(match woken.timer {
+            Some(Timer { due_ns, armed_ns, .. }) => {
+                self.cycle_since = Some((ts_ns, cpu));
+                let late_arm = armed_ns > due_ns;
+                Finished { tid, kind: WatchedKind::Timer, cpu, due_ns, seen_ns, previous_seen_ns, late_arm }
+            }
+            None => {
+                let due_ns = woken.ts_ns;
+                Finished { tid, kind: WatchedKind::Woken, cpu, due_ns, seen_ns, previous_seen_ns, late_arm: false }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FUNCTIONS: TimerFunctions = TimerFunctions { sleep: 1, timer_file: 2, posix_timer: 3, by_name: false };
+    const ME: i32 = 10;
+
+    struct Story {
+        wakeups: Wakeups,
+        finished: Vec<Finished>,
+    }
+
+    impl Story {
+        fn new(pattern: Option<&str>) -> Self {
+            let mut wakeups = Wakeups::new(pattern.map(|text| Pattern::new(text).unwrap()), FUNCTIONS);
+            wakeups.add(ME, b"loop");
+            Self { wakeups, finished: Vec::new() }
+        }
+
+        fn at(&mut self, ts_ns: i64, heard: Heard) -> &mut Self {
+            self.wakeups.hear(&Moment { ts_ns, cpu: 1, heard }, &mut self.finished);
+            self
+        }
+
+        fn arm(&mut self, ts_ns: i64, function: u64, due_ns: i64) -> &mut Self {
+            self.at(
+                ts_ns,
+                Heard::Arm { tid: ME, timer: 0x100 + function, function, soft_ns: due_ns, hard_ns: due_ns + 50 },
+            )
+        }
+
+        fn leaves(&mut self, ts_ns: i64) -> &mut Self {
+            self.at(ts_ns, Heard::Switch { prev: ME, next: 0, next_comm: comm(b"swapper/1") })
+        }
+
+        fn wakes(&mut self, ts_ns: i64) -> &mut Self {
+            self.at(ts_ns, Heard::Waking { tid: ME, by: 0 })
+        }
+
+        fn runs(&mut self, ts_ns: i64) -> &mut Self {
+            self.at(ts_ns, Heard::Switch { prev: 0, next: ME, next_comm: comm(b"loop") })
+        }
+
+        fn told(&self) -> Vec<(WatchedKind, i64, i64)> {
+            self.finished.iter().map(|one| (one.kind, one.due_ns, one.seen_ns)).collect()
+        }
+    }
+
+    fn comm(name: &[u8]) -> Comm {
+        let mut comm = [0; 16];
+        comm[..name.len()].copy_from_slice(name);
+        comm
+    }
+
+    use WatchedKind::{Cycle, Timer as ByTimer, Woken as ByOther};
+
+    #[test]
+    fn a_sleep_gives_a_wake_up_and_then_a_cycle() {
+        let mut story = Story::new(None);
+        story.arm(100, 1, 1000).leaves(110).wakes(1005).runs(1020).arm(1500, 1, 2000).leaves(1510);
+        assert_eq!(story.told(), [(ByTimer, 1000, 1020), (Cycle, 1020, 1500)]);
+        assert_eq!(story.wakeups.thread(ME).unwrap().slack_ns_max, 50);
+    }
+
+    #[test]
+    fn a_cycle_that_overran_is_a_late_arm_without_a_switch() {
+        let mut story = Story::new(None);
+        story.arm(100, 1, 1000).leaves(110).wakes(1005).runs(1020).arm(2500, 1, 2000).wakes(2502);
+        assert_eq!(story.told(), [(ByTimer, 1000, 1020), (Cycle, 1020, 2500), (ByTimer, 2000, 2502)]);
+        assert!(story.finished[2].late_arm && !story.finished[0].late_arm);
+        assert_eq!(story.finished[2].previous_seen_ns, Some(1020));
+    }
+
+    #[test]
+    fn what_is_woken_before_its_time_out_was_woken_by_something_else() {
+        let mut story = Story::new(None);
+        story.arm(100, 1, 9000).leaves(110).wakes(500).runs(520);
+        assert_eq!(story.told(), [(ByOther, 500, 520)]);
+        // The time-out died with its wait and must not count later.
+        story.leaves(600).wakes(9500).runs(9510);
+        assert_eq!(story.told()[1], (ByOther, 9500, 9510));
+    }
+
+    #[test]
+    fn a_timer_file_outlives_other_waits() {
+        let mut story = Story::new(None);
+        story.arm(100, 2, 5000).leaves(110).wakes(500).runs(520).leaves(600).wakes(5004).runs(5010);
+        assert_eq!(story.told(), [(ByOther, 500, 520), (ByTimer, 5000, 5010)]);
+    }
+
+    #[test]
+    fn being_preempted_is_no_wake_up() {
+        let mut story = Story::new(None);
+        story.runs(100).leaves(200).runs(300);
+        assert_eq!(story.told(), []);
+    }
+
+    #[test]
+    fn instants_since_1970_become_monotonic() {
+        let mut story = Story::new(None);
+        story.wakeups.realtime_offset_ns = 1_700_000_000_000_000_000;
+        story.arm(100, 1, 1_700_000_000_000_001_000).leaves(110).wakes(1001).runs(1002);
+        assert_eq!(story.told(), [(ByTimer, 1000, 1002)]);
+    }
+
+    #[test]
+    fn children_are_followed_and_names_choose_among_them() {
+        let mut story = Story::new(Some("work*"));
+        story.at(10, Heard::Fork { parent: ME, child: 11 });
+        story.at(20, Heard::Waking { tid: 11, by: ME });
+        story.at(30, Heard::Switch { prev: 0, next: 11, next_comm: comm(b"worker") });
+        story.leaves(40).wakes(50).runs(60);
+        assert_eq!(
+            story.finished.iter().map(|one| one.tid).collect::<Vec<_>>(),
+            [11],
+            "the loop does not fit the pattern"
+        );
+        story.at(70, Heard::Exit { tid: 11 });
+        assert!(!story.wakeups.knows(11));
+        assert_eq!(story.wakeups.living().count(), 0);
+    }
+
+    #[test]
+    fn after_a_hole_nothing_is_made_up() {
+        let mut story = Story::new(None);
+        story.arm(100, 1, 1000).leaves(110).at(900, Heard::Lost { count: 7 }).runs(1020).arm(1500, 1, 2000);
+        assert_eq!(story.told(), []);
+        assert_eq!(story.wakeups.lost.get(&1), Some(&7));
+    }
+
+    #[test]
+    fn timers_of_other_functions_are_none_of_its_own() {
+        let mut story = Story::new(None);
+        story.arm(100, 99, 1000).leaves(110).wakes(1005).runs(1020);
+        assert_eq!(story.told(), [(ByOther, 1005, 1020)]);
+    }
+}
