@@ -46,28 +46,49 @@ impl KernelSymbols {
     }
 }
 
-/// Keeps only the lines of `kallsyms` that name the symbol one of `addresses` lies in, all names of it. A full kernel
-/// table is 10 MB; the functions of one trace are a few hundred lines. Takes no memory beside its answer.
+/// The text of `/proc/kallsyms` with an index, to take lines out of it again and again. A full kernel table is 10 MB; the
+/// functions of one trace are a few hundred lines, or some thousand when every function was traced.
+#[derive(Clone, Debug, Default)]
+pub struct SymbolText {
+    text: String,
+    /// (address, offset of the line), sorted.
+    lines: Vec<(u64, usize)>,
+}
+
+impl SymbolText {
+    pub fn new(text: String) -> SymbolText {
+        let mut lines = Vec::new();
+        let mut offset = 0;
+        for line in text.split_inclusive('\n') {
+            lines.extend(address_of(line).map(|address| (address, offset)));
+            offset += line.len();
+        }
+        lines.sort_unstable();
+        SymbolText { text, lines }
+    }
+
+    /// The lines that name the symbol one of `addresses` lies in, all names of it, in the order of the text.
+    pub fn excerpt(&self, addresses: &[u64]) -> String {
+        let mut offsets: Vec<usize> = addresses.iter().flat_map(|&address| self.symbol_at(address)).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        let line = |&offset: &usize| self.text.get(offset..)?.lines().next();
+        offsets.iter().filter_map(line).flat_map(|line| [line, "\n"]).collect()
+    }
+
+    /// Offsets of the lines of the symbol an address lies in.
+    fn symbol_at(&self, address: u64) -> impl Iterator<Item = usize> {
+        let after = self.lines.partition_point(|&(start, _)| start <= address);
+        let start = after.checked_sub(1).and_then(|at| self.lines.get(at)).map(|&(start, _)| start);
+        let start = start.filter(|start| address - start <= SYMBOL_SIZE_MAX);
+        let first = start.map_or(after, |start| self.lines.partition_point(|&(below, _)| below < start));
+        self.lines.get(first..after).into_iter().flatten().map(|&(_, offset)| offset)
+    }
+}
+
+/// [`SymbolText::excerpt`] of a text that is needed once.
 pub fn excerpt(kallsyms: &str, addresses: &[u64]) -> String {
-    let mut starts = vec![0u64; addresses.len()];
-    for start in kallsyms.lines().filter_map(address_of) {
-        for (address, below) in addresses.iter().zip(&mut starts) {
-            if start <= *address && start > *below {
-                *below = start;
-            }
-        }
-    }
-    for (address, start) in addresses.iter().zip(&mut starts) {
-        if *address - *start > SYMBOL_SIZE_MAX {
-            *start = 0;
-        }
-    }
-    let mut excerpt = String::new();
-    for line in kallsyms.lines().filter(|line| address_of(line).is_some_and(|start| starts.contains(&start))) {
-        excerpt.push_str(line);
-        excerpt.push('\n');
-    }
-    excerpt
+    SymbolText::new(kallsyms.to_owned()).excerpt(addresses)
 }
 
 /// `None` for broken lines and for addresses the kernel hid as 0.

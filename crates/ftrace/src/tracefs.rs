@@ -11,6 +11,7 @@ mod foreign;
 mod instance;
 mod metadata;
 mod raw_pages;
+mod tracer;
 
 use std::path::{Path, PathBuf};
 

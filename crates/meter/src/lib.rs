@@ -11,6 +11,7 @@ pub mod environment;
 pub mod guest;
 pub mod journal;
 pub mod kernel;
+pub mod kernel_tracer;
 pub mod link;
 pub mod load;
 pub mod measure;

@@ -1,7 +1,8 @@
 //! `tardy run`: measures, explains what was found, and prints the summary.
 
 mod arguments;
-mod signals;
+pub mod signals;
+mod tracer_arguments;
 
 pub use arguments::RunArguments;
 

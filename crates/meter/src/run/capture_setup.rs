@@ -3,6 +3,7 @@
 use super::Failure;
 use super::plan::Plan;
 use crate::journal::Journal;
+use crate::kernel_tracer::refusal;
 use crate::link::Link;
 use crate::trace::mount;
 use crate::trace::recorder::{self, Armed, INSTANCE_PREFIX};
@@ -29,6 +30,9 @@ pub fn prepare<W: Write>(
         Err(error) => return without_trace(settings, link, &recorder::failed(error)),
     };
     refuse_company(settings, &tracefs, link)?;
+    if let Some(tracer) = settings.trace.tracer.as_ref().filter(|tracer| tracer.name != "nop") {
+        refusal::available(&tracefs, &tracer.name).map_err(Failure::from)?;
+    }
     let armed = recorder::choose_mode(settings.trace.mode, &tracefs.capabilities())
         .and_then(|mode| recorder::arm(&tracefs, mode, &settings.trace, possible_cpus(plan), journal));
     match armed {
@@ -45,6 +49,9 @@ fn possible_cpus(plan: &Plan) -> usize {
 
 /// The best mode may fall back to none; a mode asked for by name may not.
 fn without_trace<W: Write>(settings: &RunSettings, link: &mut Link<W>, why: &str) -> Result<Option<Armed>, Failure> {
+    if settings.trace.tracer.is_some() {
+        return Err(Failure::new(format!("no tracing: {why}"), "leave out --tracer and --stack to measure without it"));
+    }
     if settings.trace.mode != SnapshotMode::Auto {
         return Err(Failure::new(format!("no tracing: {why}"), "use --trace auto to measure without it"));
     }

@@ -12,6 +12,7 @@ mod watch;
 
 use crate::journal::{Header, Journal, restore, state_directory};
 use crate::kernel::{clock, memory, scheduling, signals};
+use crate::kernel_tracer::refusal::Refusal;
 use crate::link::Link;
 use crate::load::RunningLoads;
 use archive::message::{Ending, Message, RunPhase, Severity};
@@ -33,6 +34,12 @@ pub struct Failure {
 impl Failure {
     fn new(text: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { text: text.into(), mend: mend.into() }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self { text: refusal.text, mend: refusal.mend }
     }
 }
 

@@ -150,7 +150,7 @@ impl Team {
             trace_clock: capturing.map(|_| "mono".into()),
             trace_buffer_kb_per_cpu: capturing.map_or(0, |capturing| capturing.buffer_kb_per_cpu),
             tool_tids,
-            tracer: None,
+            tracer: settings.trace.tracer.as_ref().map(|tracer| tracer.name.clone()),
             clock_step_ns: clock::step_ns(),
         })));
         self.begin(settings);

@@ -8,7 +8,7 @@ use ftrace::byte_order::ByteOrder;
 use ftrace::format::EventFormats;
 use ftrace::header::PageLayout;
 use ftrace::kernel_addresses::kernel_addresses;
-use ftrace::kernel_symbols;
+use ftrace::kernel_symbols::SymbolText;
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat, TraceItem};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +20,8 @@ pub struct Assembler {
     formats: EventFormats,
     layout: PageLayout,
     uname: String,
-    /// Text of /proc/kallsyms; empty where it may not be read.
-    symbols: String,
+    /// /proc/kallsyms; empty where it may not be read.
+    symbols: SymbolText,
     named: BTreeSet<u64>,
 }
 
@@ -36,7 +36,7 @@ impl Assembler {
             formats,
             layout,
             uname: words.map(|word| word.to_string_lossy()).join(" "),
-            symbols: std::fs::read_to_string("/proc/kallsyms").unwrap_or_default(),
+            symbols: SymbolText::new(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default()),
             named: BTreeSet::new(),
         }
     }
@@ -101,7 +101,7 @@ impl Assembler {
         let addresses = kernel_addresses(&self.formats, self.records(parts));
         let unnamed: Vec<u64> = addresses.into_iter().filter(|address| !self.named.contains(address)).collect();
         if !unnamed.is_empty() {
-            self.metadata.kallsyms.push_str(&kernel_symbols::excerpt(&self.symbols, &unnamed));
+            self.metadata.kallsyms.push_str(&self.symbols.excerpt(&unnamed));
             self.named.extend(unnamed);
         }
     }

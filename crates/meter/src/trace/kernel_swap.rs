@@ -144,7 +144,10 @@ impl Recorder for KernelSwapRecorder {
 }
 
 /// Address of the timer function of a sleeping thread, for kernels whose filters know no function names.
-fn hrtimer_wakeup_address() -> Result<String, String> {
+///
+/// # Errors
+/// A sentence.
+pub fn hrtimer_wakeup_address() -> Result<String, String> {
     let symbols =
         std::fs::read_to_string("/proc/kallsyms").map_err(|error| format!("failed to read /proc/kallsyms: {error}"))?;
     let address = symbols.lines().find_map(|line| {

@@ -151,6 +151,9 @@ pub fn arm(
 }
 
 /// Keeps the buffers of all CPUs and both instances under an eighth of the machine's memory.
+        if let Some(tracer) = &settings.tracer {
+            recording::arm(instance, tracer).map_err(|refusal| refusal.to_string())?;
+        }
 fn affordable_kb(asked_kb: u32, cpu_count: usize) -> u32 {
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total =

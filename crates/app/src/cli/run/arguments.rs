@@ -2,6 +2,7 @@
 
 use super::super::exit::UsageError;
 use super::super::quantity::{cpus, latency_ns, positive_time_ns, time_ns};
+use super::tracer_arguments::TracerArguments;
 use archive::settings::{LoadRequest, Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -73,9 +74,9 @@ pub struct RunArguments {
     /// New maxima below this get no snapshot
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = latency_ns, help_heading = "Trace")]
     trace_threshold: i64,
-    /// Trace buffer of each CPU, in kB
-    #[arg(long, value_name = "KB", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(8..), help_heading = "Trace")]
-    buffer_kb: u32,
+    /// Trace buffer of each CPU, in kB [default: 4096, with function_graph 8192]
+    #[arg(long, value_name = "KB", value_parser = clap::value_parser!(u32).range(8..), help_heading = "Trace")]
+    buffer_kb: Option<u32>,
     /// Snapshots to keep; larger spikes replace smaller ones
     #[arg(long, value_name = "N", default_value_t = 40, help_heading = "Trace")]
     snapshots: u32,
@@ -88,6 +89,9 @@ pub struct RunArguments {
     /// Trace although another tool traces at the same time
     #[arg(long, help_heading = "Trace")]
     beside_others: bool,
+
+    #[command(flatten)]
+    tracers: TracerArguments,
 
     /// Directory of the archive [default: runs/<time>-<host>]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
@@ -165,13 +169,13 @@ impl RunArguments {
             loads: self.loads.iter().cloned().chain(commands).collect(),
             settings: self.settings.clone(),
             degrade: self.degrade,
-            sources: Vec::new(),
+            sources: self.tracers.sources(),
             dither_seed: None,
         })
     }
 
-    fn trace_settings(&self) -> TraceSettings {
-        TraceSettings {
+    fn trace_settings(&self) -> Result<TraceSettings, UsageError> {
+        Ok(TraceSettings {
             mode: match self.trace {
                 TraceName::Auto => SnapshotMode::Auto,
                 TraceName::Trigger => SnapshotMode::Trigger,
@@ -179,13 +183,14 @@ impl RunArguments {
                 TraceName::Flip => SnapshotMode::Flip,
                 TraceName::Off => SnapshotMode::Off,
             },
-            buffer_kb_per_cpu: self.buffer_kb,
+            buffer_kb_per_cpu: self.buffer_kb.unwrap_or_else(|| self.tracers.buffer_kb()),
             threshold_ns: self.trace_threshold,
             snapshots_max: self.snapshots,
             budget_bytes: u64::from(self.budget_mb) << 20,
             controls: self.controls,
             beside_others: self.beside_others,
             ..TraceSettings::default()
+            tracer: self.tracers.tracer()?,
         }
     }
 }

@@ -1,0 +1,96 @@
+//! Tracers that record beside the events: the functions the kernel enters, into the snapshots of spikes.
+
+use super::catalogue::{self, Role};
+use super::refusal::{self, Refusal};
+use crate::trace::kernel_swap::hrtimer_wakeup_address;
+use archive::tracer::TracerSettings;
+use ftrace::tracefs::{Instance, TracefsError};
+
+const FUNCTIONS_ENABLED: &str = "/proc/sys/kernel/ftrace_enabled";
+const STACKS_IN_INSTANCES: (u32, u32) = (5, 17);
+const WAKEUP: &str = "stacktrace if function.function==hrtimer_wakeup";
+
+/// Makes an instance record what was asked for beside its events. Recording must be off: setting a tracer takes a while.
+/// Removing the instance undoes it all.
+///
+/// # Errors
+/// What the kernel does not have or does not accept.
+pub fn arm(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal> {
+    if asked.stack {
+        record_stacks(instance)?;
+    }
+    let Some(tracer) = catalogue::find(&asked.name).filter(|tracer| tracer.role == Role::Recording) else {
+        return Ok(());
+    };
+    if std::fs::read_to_string(FUNCTIONS_ENABLED).is_ok_and(|text| text.trim() == "0") {
+        return Err(Refusal::new(
+            "function tracing is switched off on this machine",
+            format!("as root: echo 1 > {FUNCTIONS_ENABLED}"),
+        ));
+    }
+    follow(instance, asked)?;
+    refusal::set_in(instance, tracer)
+}
+
+/// Narrows the functions and threads; a latency tracer follows functions, too.
+///
+/// # Errors
+/// A pattern that no function matches, or a kernel without the files.
+pub fn follow(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal> {
+    let pattern = |option: &str, error: TracefsError| match error {
+        TracefsError::Rejected { text, .. } => Refusal::new(
+            format!("no function of this kernel matches {option} {}", text.trim()),
+            "names are in available_filter_functions of tracefs; globs like 'ext4_*', or ':mod:NAME' for a module",
+        ),
+        other => Refusal::new(format!("failed to {other}"), "function filters need CONFIG_DYNAMIC_FTRACE"),
+    };
+    if !asked.functions.is_empty() {
+        instance.set_functions(&asked.functions).map_err(|error| pattern("--functions", error))?;
+    }
+    if !asked.functions_not.is_empty() {
+        instance.set_functions_not(&asked.functions_not).map_err(|error| pattern("--functions-not", error))?;
+    }
+    if !asked.pids.is_empty() {
+        instance.set_function_pids(&asked.pids, asked.children).map_err(|error| {
+            Refusal::new(format!("failed to {error}"), "give ids of threads that exist; a process is its threads")
+        })?;
+    }
+    Ok(())
+}
+
+/// The timer of a sleeping thread expires in an interrupt: its stack shows what it came into.
+fn record_stacks(instance: &Instance) -> Result<(), Refusal> {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    if version_of(&release) < STACKS_IN_INSTANCES {
+        return Err(Refusal::new(
+            format!("Linux {release} puts stacks into its top-level buffer, where no snapshot has them"),
+            "use Linux 5.17 or later, or leave out --stack",
+        ));
+    }
+    if instance.add_trigger("timer", "hrtimer_expire_entry", WAKEUP).is_ok() {
+        return Ok(());
+    }
+    let address = hrtimer_wakeup_address().map_err(|why| Refusal::new(format!("no stacks: {why}"), ""))?;
+    let by_address = format!("stacktrace if function==0x{address}");
+    instance.add_trigger("timer", "hrtimer_expire_entry", &by_address).map_err(|error| {
+        Refusal::new(format!("no stacks: failed to {error}"), "leave out --stack; it needs CONFIG_STACKTRACE")
+    })
+}
+
+/// `6.1.0-56-rt-amd64` is (6, 1); what is no version is the oldest.
+fn version_of(release: &str) -> (u32, u32) {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|digits| digits.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert_eq!(version_of("6.1.0-56-rt-amd64"), (6, 1));
+        assert!(version_of("5.4.302") < STACKS_IN_INSTANCES && version_of("6.12-rc1") > STACKS_IN_INSTANCES);
+        assert_eq!(version_of("next"), (0, 0));
+    }
+}
