@@ -4,6 +4,7 @@ use super::events::BASE_EVENTS;
 use super::flip::FlipRecorder;
 use super::kernel_swap::KernelSwapRecorder;
 use crate::journal::{Entry, Journal};
+use crate::kernel_tracer::recording;
 use archive::settings::{SnapshotMode, TraceSettings};
 use ftrace::cpu_stats::CpuStats;
 use ftrace::tracefs::{Capabilities, Instance, Tracefs};

@@ -165,12 +165,13 @@ impl RunArguments {
             limit_ns: self.limit,
             worst_kept: self.worst_kept,
             every_sample: self.every_sample,
-            trace: self.trace_settings(),
+            trace: self.trace_settings()?,
             loads: self.loads.iter().cloned().chain(commands).collect(),
             settings: self.settings.clone(),
             degrade: self.degrade,
             sources: self.tracers.sources(),
             dither_seed: None,
+            watch: None,
         })
     }
 
@@ -189,9 +190,9 @@ impl RunArguments {
             budget_bytes: u64::from(self.budget_mb) << 20,
             controls: self.controls,
             beside_others: self.beside_others,
-            ..TraceSettings::default()
             tracer: self.tracers.tracer()?,
-        }
+            ..TraceSettings::default()
+        })
     }
 }
 
@@ -308,8 +309,7 @@ mod tests {
             ],
             settings: vec![SettingChange { path: "/proc/sys/kernel/sched_rt_runtime_us".into(), value: "-1".into() }],
             degrade: true,
-            sources: Vec::new(),
-            dither_seed: None,
+            ..RunSettings::default()
         };
         assert_eq!(settings(&words), expected);
     }
