@@ -9,6 +9,7 @@ mod import;
 mod list;
 mod man;
 mod quantity;
+mod observe;
 mod report;
 mod restore;
 mod run;
@@ -21,7 +22,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.
+Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid,
+4 not enough data.
 Times take a unit everywhere: 100us, 1.5ms, 20s, 2h.";
 
 /// Find out how late Linux wakes your task, and why.
@@ -43,6 +45,7 @@ enum Verb {
     Restore(restore::RestoreArguments),
     Target(target::TargetArguments),
     Completions(completions::CompletionsArguments),
+    Observe(Box<observe::ObserveArguments>),
     Man(man::ManArguments),
 }
 
@@ -75,6 +78,7 @@ pub fn main() -> ExitCode {
         Verb::Completions(arguments) => completions::run(&arguments),
         Verb::Man(arguments) => man::run(&arguments),
     };
+        Verb::Observe(arguments) => observe::run(&arguments, command),
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {

@@ -26,6 +26,7 @@ pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) ->
     if summary.cpus.iter().any(|cpu| cpu.cycles > 0) {
         page.blank();
         cpu_table(summary, &mut page);
+        page.line(&format!("Recorded meanwhile: {}.", tracing(summary)));
         page.line("A maximum is an observation, not a bound: a longer run may show a larger one.");
     }
     worst_spikes(summary, &mut page);
@@ -73,6 +74,15 @@ fn verdict(summary: &RunSummary) -> String {
         text.push_str(" These numbers must not be used.");
     }
     text
+}
+
+/// What was recorded while the figures were taken; every event costs time.
+pub fn tracing(summary: &RunSummary) -> String {
+    match summary.tracing.as_deref() {
+        Some("off") => "nothing (tracing was off)".into(),
+        Some(words) => words.into(),
+        None => "unknown".into(),
+    }
 }
 
 /// The tool behind an imported run, with its version where it is known.

@@ -1,5 +1,6 @@
 //! What is asked of the kernel's own tracers beside the events.
 
+use crate::settings::{EffectiveSettings, SnapshotMode};
 use serde::{Deserialize, Serialize};
 
 /// A tracer of the kernel, by the name `available_tracers` has for it, and what narrows it.
@@ -35,4 +36,52 @@ pub enum KernelSource {
     Osnoise,
     /// Time that is lost while interrupts are off and nothing of the kernel runs.
     Hwlat,
+}
+
+impl EffectiveSettings {
+    /// How much was recorded while the figures were taken, in words: `off`, `events (flip)`,
+    /// `events (trigger) + function tracer`. Every event costs time, so figures of different levels do not compare.
+    pub fn tracing(&self) -> String {
+        let mode = match self.snapshot_mode {
+            SnapshotMode::Auto => Some("auto"),
+            SnapshotMode::Trigger => Some("trigger"),
+            SnapshotMode::Onmax => Some("onmax"),
+            SnapshotMode::Flip => Some("flip"),
+            SnapshotMode::Off => None,
+        };
+        // `nop` is no tracer: it stands for options of the events alone.
+        match (mode, self.tracer.as_deref().filter(|name| *name != "nop")) {
+            (None, None) => "off".into(),
+            (Some(mode), None) => format!("events ({mode})"),
+            (None, Some(tracer)) => format!("{tracer} tracer"),
+            (Some(mode), Some(tracer)) => format!("events ({mode}) + {tracer} tracer"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_level_of_tracing_is_said_in_words() {
+        let mut effective = EffectiveSettings {
+            threads: Vec::new(),
+            memory_locked_kb: 0,
+            cpu_dma_latency_us: None,
+            snapshot_mode: SnapshotMode::Off,
+            events: Vec::new(),
+            events_absent: Vec::new(),
+            trace_clock: None,
+            trace_buffer_kb_per_cpu: 0,
+            tracer: None,
+            tool_tids: Vec::new(),
+            clock_step_ns: 1,
+        };
+        assert_eq!(effective.tracing(), "off");
+        effective.snapshot_mode = SnapshotMode::Flip;
+        assert_eq!(effective.tracing(), "events (flip)");
+        effective.tracer = Some("function".into());
+        assert_eq!(effective.tracing(), "events (flip) + function tracer");
+    }
 }

@@ -17,6 +17,8 @@ pub enum Exit {
     Usage,
     /// Nothing was measured, or the numbers must not be used.
     NotMeasured,
+    /// The numbers are sound and do not suffice for what was asked.
+    NotEnoughData,
 }
 
 impl Exit {
@@ -35,6 +37,7 @@ impl From<Exit> for ExitCode {
             Exit::LimitExceeded => 1,
             Exit::Usage => 2,
             Exit::NotMeasured => 3,
+            Exit::NotEnoughData => 4,
         })
     }
 }

@@ -22,6 +22,7 @@ use runner::run::{RunRequest, TimeLimits};
 use runner::target::Target;
 use runner::target::local::{self, LocalTarget};
 use std::fs;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs the verb; `command` is the command line as typed.
@@ -29,10 +30,7 @@ pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exi
     let settings = arguments.settings()?;
     let meter = MeterPlaces::of_process().find()?;
     let signals = signals::Signals::watch()?;
-    let mut target: Box<dyn Target> = match arguments.target.as_str() {
-        local::NAME => Box::new(LocalTarget),
-        name => Box::new(target::open(name, &meter, signals.requests().clone())?),
-    };
+    let mut target = open_target(&arguments.target, &meter, &signals)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (directory, id) = make_new(arguments.out.as_deref(), started.as_secs(), &host(&arguments.target))?;
     let limits = TimeLimits::of(&settings, arguments.silence());
@@ -57,6 +55,14 @@ pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exi
         eprintln!("tardy: {}", printable(broken));
     }
     Ok(exit_of(&summary))
+}
+
+/// The machine that was named, ready for one run.
+pub fn open_target(name: &str, meter: &Path, signals: &signals::Signals) -> anyhow::Result<Box<dyn Target>> {
+    Ok(match name {
+        local::NAME => Box::new(LocalTarget),
+        name => Box::new(target::open(name, meter, signals.requests().clone())?),
+    })
 }
 
 /// Prints the result; what went wrong goes to standard error where no summary says it. `broken` is told elsewhere.
@@ -92,7 +98,7 @@ fn exit_of(summary: &RunSummary) -> Exit {
 }
 
 /// The machine under test, for the name of the archive.
-fn host(target: &str) -> String {
+pub fn host(target: &str) -> String {
     if target != local::NAME {
         return target.to_owned();
     }

@@ -2,7 +2,7 @@
 
 use super::super::{number, words};
 use super::said;
-use crate::summary_text::measured_by;
+use crate::summary_text::{measured_by, tracing};
 use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
 use archive::summary::{CpuSummary, ReportData, RunSummary, SpikeSummary};
@@ -23,6 +23,7 @@ pub fn answer(data: &ReportData) -> Markup {
                 }
                 (why(summary, cpu, latency_ns))
                 (limit(summary))
+                (recorded(summary))
                 (caution(summary))
             },
             None => p.verdict { "Nothing was measured." },
@@ -129,6 +130,13 @@ fn limit(summary: &RunSummary) -> Markup {
             @if over == 1 { "was" } @else { "were" }
             " later."
         }
+    }
+}
+
+/// Recording costs time, so the figures belong to what was recorded.
+fn recorded(summary: &RunSummary) -> Markup {
+    html! {
+        p { strong { "Recorded meanwhile: " } (said(tracing(summary))) "." }
     }
 }
 

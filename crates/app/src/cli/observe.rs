@@ -1,0 +1,205 @@
+//! `tardy observe`: what tracing costs the wake-ups it traces, measured in rounds of runs in a random order.
+
+mod journal;
+mod page;
+mod series;
+
+use super::archives::new_below;
+use super::exit::{Exit, UsageError};
+use super::run::{RunArguments, host, signals::Signals};
+use crate::text::page::{Page, write_stdout};
+use archive::settings::{RunSettings, SnapshotMode};
+use clap::{Args, ValueEnum};
+use journal::{Journal, JournalState, OBSERVE_VERSION};
+use judge::coin::{Coin, SEED_MAX};
+use judge::observer::Level;
+use judge::sign_flip::PAIRS_MAX;
+use runner::meter::MeterPlaces;
+use series::Series;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy observe --rounds 12 --duration 30s --load messaging
+  tardy observe --levels off,events --duration 10s
+  tardy observe --resume runs/2026-11-21T21-30-05-pi-observe
+
+Every round measures once at each level, in an order that a coin decides. The cost is reported with an interval that is
+exact whatever the distribution of the latencies; it takes 6 rounds at 95 %.
+Ctrl-C keeps what is done; --resume goes on with it.
+Exit codes: 0 measured, 2 wrong usage, 3 could not measure, 4 too few rounds for an interval.";
+
+/// Measure what tracing costs: runs without trace, with events, and with functions, in turns
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ObserveArguments {
+    /// Rounds, each with one run at every level
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=PAIRS_MAX as i64), help_heading = "Rounds")]
+    rounds: u32,
+    /// Levels to compare; `off` is always one of them
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "off,events,functions", help_heading = "Rounds")]
+    levels: Vec<LevelName>,
+    /// Confidence of each interval, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence, help_heading = "Rounds")]
+    confidence: f64,
+    /// Seed of the coin that decides the order, to repeat a series [default: from the system]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=SEED_MAX), help_heading = "Rounds")]
+    seed: Option<u64>,
+    /// Go on with an interrupted series, with its own settings; a complete one is shown again
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["rounds", "levels", "confidence", "seed", "out", "target", "duration", "cycles", "interval", "loads"], help_heading = "Rounds")]
+    resume: Option<PathBuf>,
+
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LevelName {
+    /// No tracing
+    Off,
+    /// The events a run records by itself
+    Events,
+    /// The events and every function of the kernel
+    Functions,
+}
+
+impl LevelName {
+    fn level(self) -> Level {
+        match self {
+            Self::Off => Level::Off,
+            Self::Events => Level::Events,
+            Self::Functions => Level::Functions,
+        }
+    }
+}
+
+/// A confidence as it is typed, in percent; returns it in 0 .. 1.
+///
+/// # Errors
+/// A sentence that says what to write.
+pub fn confidence(text: &str) -> Result<f64, String> {
+    let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().map_err(|_| "write it like 95 or 99.9")?;
+    if (50.0..=99.9999).contains(&percent) { Ok(percent / 100.0) } else { Err("it is from 50 to 99.9999".into()) }
+}
+
+pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+    let (directory, journal) = match &arguments.resume {
+        Some(directory) => (directory.clone(), Journal::load(directory)?),
+        None => begin(arguments, command)?,
+    };
+    let mut series = Series::new(directory, journal);
+    if series.journal.state != JournalState::Complete {
+        let meter = MeterPlaces::of_process().find()?;
+        let signals = Signals::watch()?;
+        let silence = arguments.run.silence();
+        let ended = series.measure(&meter, &signals, silence, arguments.run.quiet, arguments.run.json);
+        signals.measuring_is_over();
+        ended?;
+    }
+    show(arguments, &series.directory, &series.journal)?;
+    Ok(match (&series.journal.result, series.journal.state) {
+        (_, JournalState::Failed) | (None, _) => Exit::NotMeasured,
+        (Some(result), _) if result.no_interval.is_some() => Exit::NotEnoughData,
+        (Some(_), _) => Exit::Measured,
+    })
+}
+
+/// A new series: its settings, its directory, its seed.
+fn begin(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<(PathBuf, Journal)> {
+    let settings = settings(&arguments.run)?;
+    let levels: Vec<Level> =
+        Level::ALL.into_iter().filter(|level| arguments.levels.iter().any(|name| name.level() == *level)).collect();
+    let levels = if levels.contains(&Level::Off) { levels } else { [vec![Level::Off], levels].concat() };
+    if levels.len() < 2 {
+        return Err(UsageError("--levels needs one beside off to compare with, like off,events".into()).into());
+    }
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let directory = make_directory(arguments, started)?;
+    let journal = Journal {
+        observe_version: OBSERVE_VERSION,
+        state: JournalState::Running,
+        problem: None,
+        target: arguments.run.target.clone(),
+        emulated: false,
+        command,
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        started_unix_ns: i64::try_from(started.as_nanos()).unwrap_or(i64::MAX),
+        seed: arguments.seed.unwrap_or_else(|| system_seed(started)),
+        rounds_asked: arguments.rounds,
+        confidence: arguments.confidence,
+        settings,
+        levels,
+        levels_absent: Vec::new(),
+        probed: false,
+        attempts: Vec::new(),
+        result: None,
+    };
+    Ok((directory, journal))
+}
+
+fn settings(run: &RunArguments) -> Result<RunSettings, UsageError> {
+    let settings = run.settings()?;
+    if settings.trace.mode == SnapshotMode::Off || settings.trace.tracer.is_some() || !settings.sources.is_empty() {
+        let text = "observe chooses the tracers itself: leave out --trace off, --tracer, --source and --stack";
+        return Err(UsageError(text.into()));
+    }
+    if settings.limit_ns.is_some() {
+        return Err(UsageError("observe judges no limit: leave out --limit".into()));
+    }
+    Ok(settings)
+}
+
+fn make_directory(arguments: &ObserveArguments, started: Duration) -> anyhow::Result<PathBuf> {
+    let Some(out) = &arguments.run.out else {
+        let name = format!("{}-observe", host(&arguments.run.target));
+        return Ok(new_below(Path::new(super::archives::RUNS), started.as_secs(), &name)?.0);
+    };
+    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
+        let text = format!("{} is not empty; choose another --out, or --resume {0}", out.display());
+        return Err(UsageError(text).into());
+    }
+    fs::create_dir_all(out).map_err(|error| anyhow::anyhow!("failed to create {}: {error}", out.display()))?;
+    Ok(out.clone())
+}
+
+/// A seed nobody chose: from the kernel, or from the clock where that gives none.
+fn system_seed(now: Duration) -> u64 {
+    let mut bytes = [0; 8];
+    let read = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    let seed = if read.is_ok() { u64::from_le_bytes(bytes) } else { Coin::new(now.as_nanos() as u64).next_u64() };
+    seed & SEED_MAX
+}
+
+fn show(arguments: &ObserveArguments, directory: &Path, journal: &Journal) -> anyhow::Result<()> {
+    if arguments.run.json {
+        let mut document = serde_json::to_value(journal)?;
+        document["directory"] = directory.display().to_string().into();
+        write_stdout(format!("{document}\n").as_bytes())?;
+    } else if arguments.run.quiet {
+        let mut page = Page::for_stdout();
+        page.line(&directory.display().to_string());
+        page.print()?;
+    } else {
+        page::lay_out(directory, journal, Page::for_stdout()).print()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidences_are_percentages() {
+        assert_eq!(
+            [confidence("95"), confidence("99.9 %")],
+            [Ok(0.95), Ok(0.999)].map(|value: Result<f64, String>| value)
+        );
+        for text in ["0.95", "100", "", "x", "nan", "49"] {
+            assert!(confidence(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Figures inside the sentences of this crate.
+
+/// A time in the unit that suits it: `847 ns`, `153.2 µs`, `12.35 ms`, `1.20 s`.
+pub fn time(ns: f64) -> String {
+    match ns.abs() {
+        size if size < 1e3 => format!("{ns:.0} ns"),
+        size if size < 1e6 => format!("{:.1} µs", ns / 1e3),
+        size if size < 1e9 => format!("{:.2} ms", ns / 1e6),
+        _ => format!("{:.2} s", ns / 1e9),
+    }
+}
+
+/// A number to three digits: `0.0123`, `4.56`, `789`, `12 300`.
+pub fn rough(number: f64) -> String {
+    let size = number.abs();
+    if size == 0.0 {
+        return "0".into();
+    }
+    if size >= 1000.0 {
+        let scale = 10f64.powi(size.log10().floor() as i32 - 2);
+        return thousands(&format!("{:.0}", (number / scale).round() * scale));
+    }
+    let decimals = (2 - size.log10().floor() as i32).clamp(0, 12);
+    let text = format!("{number:.*}", decimals as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn thousands(digits: &str) -> String {
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && digit.is_ascii_digit() && (digits.len() - at).is_multiple_of(3) && !grouped.ends_with('-') {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A ratio as a change: `+8.7 %`.
+pub fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    if percent.abs() < 0.05 { "±0 %".into() } else { format!("{percent:+.1} %") }
+}
+
+/// A share as a percentage without needless zeros: `95 %`, `99.9 %`, `96.875 %`.
+pub fn percent(share: f64) -> String {
+    let text = format!("{:.4}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A p-value: `p = 0.0059`, `p < 0.0001`.
+pub fn p_value(p: f64) -> String {
+    if p < 1e-4 { "p < 0.0001".into() } else { format!("p = {}", rough(p)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!([847.0, 153_214.0, -2e6, 1.2e9].map(time), ["847 ns", "153.2 µs", "-2.00 ms", "1.20 s"]);
+        assert_eq!(
+            [0.0, 0.0123, 4.56, 789.4, 12_345.0, -12_345.0, -345_000.0].map(rough),
+            ["0", "0.0123", "4.56", "789", "12 300", "-12 300", "-345 000"]
+        );
+        assert_eq!([1.087, 0.5, 1.0001].map(change), ["+8.7 %", "-50.0 %", "±0 %"]);
+        assert_eq!([0.95, 0.96875, 0.5].map(percent), ["95 %", "96.875 %", "50 %"]);
+        assert_eq!([6.0 / 1024.0, 1e-6].map(p_value), ["p = 0.00586", "p < 0.0001"]);
+    }
+}
