@@ -12,7 +12,7 @@ UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -pru
 RUST_SOURCES := $(shell find crates -name target -prune -o -type f -print) Cargo.toml Cargo.lock
 DEMO_SECONDS ?= 30
 
-.PHONY: help demo build test e2e bench bench-cyclictest deps fmt lint ui test-rust test-ui fuzz clean
+.PHONY: help demo build test e2e bench bench-cyclictest check-perfetto deps fmt lint ui test-rust test-ui fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -38,6 +38,9 @@ bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserte
 
 bench-cyclictest: build ## print paired runs of cyclictest and of tardy-meter under that name
 	python3 bench/cyclictest_front.py
+
+check-perfetto: build ## measure 3 s, export, have Perfetto's trace processor load it (downloads 15 MB once)
+	crates/app/tests/perfetto/check $(RUN)
 
 deps: ## install what the other targets need (Debian packages, the musl target, npm packages)
 	packaging/install-dependencies

@@ -5,6 +5,7 @@ mod completions;
 mod cyclictest;
 mod exit;
 mod explain;
+mod export;
 mod import;
 mod list;
 mod man;
@@ -39,6 +40,7 @@ enum Verb {
     Run(Box<run::RunArguments>),
     Explain(explain::ExplainArguments),
     Report(report::ReportArguments),
+    Export(export::ExportArguments),
     Import(import::ImportArguments),
     Cyclictest(cyclictest::CyclictestArguments),
     List(list::ListArguments),
@@ -70,6 +72,7 @@ pub fn main() -> ExitCode {
         Verb::Run(arguments) => run::run(&arguments, command),
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
+        Verb::Export(arguments) => export::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Cyclictest(arguments) => cyclictest::run(&arguments),
         Verb::List(arguments) => list::run(&arguments),

@@ -3,7 +3,9 @@
 use archive::explanation::Explanation;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
-use explain::{SpikeInput, evidence_window, explain_spike, explain_without_trace};
+pub use explain::Stretch;
+pub use explain::recording::{RecordedEvent, RecordedItem, RecordedText, RecordedValue, Recording};
+use explain::{SpikeInput, evidence_window, explain_spike, explain_without_trace, stretches};
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
 
@@ -33,6 +35,12 @@ pub fn events_of(run: &Run, spike: &Spike) -> Vec<String> {
     let Ok(trace) = run.spike_trace(spike.number) else { return Vec::new() };
     let context = Context::of(run);
     evidence_window(&context.input(spike, &trace, &[]))
+}
+
+/// The ledger of one spike stretch by stretch; empty without a trace.
+pub fn stretches_of(run: &Run, spike: &Spike, trace: &[u8]) -> Vec<Stretch> {
+    let context = Context::of(run);
+    stretches(&context.input(spike, trace, &[]))
 }
 
 /// What is the same for all spikes of a run.

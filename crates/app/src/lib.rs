@@ -4,6 +4,7 @@
 
 pub mod cli;
 mod explaining;
+mod export;
 pub mod formats;
 mod progress;
 pub mod report;

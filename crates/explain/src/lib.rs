@@ -21,10 +21,12 @@ mod ledger;
 mod names;
 mod ordinary;
 mod picture;
+pub mod recording;
 mod scene;
 mod silence;
 mod snapshot;
 mod span;
+mod stretch;
 mod timeline;
 mod verdict;
 mod window;
@@ -38,6 +40,7 @@ use holder::Household;
 use scene::Scene;
 use snapshot::Opened;
 use span::Circumstances;
+pub use stretch::{Stretch, stretches};
 use window::Window;
 
 /// One wake-up and what is known about it.

@@ -9,7 +9,7 @@ mod plot;
 mod png;
 mod template;
 mod thinning;
-mod words;
+pub(crate) mod words;
 
 pub use png::{PngError, render_pngs};
 

@@ -1,7 +1,9 @@
 //! Runs the binary `tardy` against a fake meter and on saved archives.
 
+mod export;
 mod fake_meter;
 mod observe;
+mod perfetto_reader;
 mod run;
 mod saved;
 mod target;

@@ -5,6 +5,7 @@ use archive::explanation::{Explanation, PhaseName};
 use archive::sample::Sample;
 use archive::settings::SnapshotMode;
 use archive::spike::{Coverage, Snapshot, Spike, SpikeReason};
+use explain::recording::{RecordedItem, Recording};
 use explain::{SpikeInput, evidence_window, explain_spike};
 use proptest::prelude::*;
 
@@ -65,6 +66,18 @@ pub fn adds_up(explanation: &Explanation, latency_ns: i64) {
     }
     let findings_ns: i64 = explanation.findings.iter().map(|finding| finding.ns).sum();
     assert!(findings_ns <= latency_ns.max(0), "no nanosecond is blamed twice");
+}
+
+/// Every event with every field, as an export asks for them.
+fn hand_out(trace: &[u8]) {
+    let recording = Recording::open(trace);
+    let mut printer = recording.printer();
+    let cpus = recording.cpus();
+    for item in cpus.iter().flat_map(|&cpu| recording.items(cpu)) {
+        let RecordedItem::Event(event) = item else { continue };
+        assert!(event.fields().all(|(name, _)| !name.starts_with("common_")));
+        let _ = (event.number("prev_pid"), event.text("prev_comm"), printer.of(&event));
+    }
 }
 
 fn values(name: &str) -> BoxedStrategy<Vec<(String, String)>> {
@@ -180,12 +193,14 @@ proptest! {
         trace.truncate(cut.index(trace.len() + 1));
         let spike = spike(100_000, None, None);
         adds_up(&explain(&spike, &trace).0, 100_000);
+        hand_out(&trace);
     }
 
     #[test]
     fn bytes_that_are_no_trace(trace in proptest::collection::vec(any::<u8>(), 0..200)) {
         let spike = spike(100_000, None, None);
         adds_up(&explain(&spike, &trace).0, 100_000);
+        hand_out(&trace);
     }
 }
 

@@ -1,0 +1,155 @@
+//! `tardy export`: a run in the formats of other programs.
+
+use super::archives;
+use super::exit::{Exit, UsageError};
+use crate::explaining::{explain_run, stretches_of};
+use crate::export::comma_separated;
+use crate::export::perfetto::{PerfettoTrace, SpikeView};
+use crate::text::page::{Page, write_stdout};
+use archive::reader::Run;
+use archive::spike::{Spike, SpikeReason};
+use archive::summary::ReportData;
+use archive::writer::write_atomically;
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+
+/// Write a run in a format that other programs read
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Path of an archive, an id below runs/, or `latest`
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    #[arg(long, value_name = "FORMAT")]
+    format: Format,
+    /// The spike with this number, or `all` [default: all; for trace-dat the worst]
+    #[arg(long, value_name = "N|all")]
+    spike: Option<Which>,
+    /// The file to write, `-` for standard output [default: a name that suits it, in the archive]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print the path of what was written as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Snapshots with ledgers and findings, for ui.perfetto.dev and its trace processor
+    Perfetto,
+    /// The snapshot of one spike, for trace-cmd and KernelShark
+    TraceDat,
+    /// Figures, histograms, seconds, spikes and explanations in one JSON document
+    Json,
+    /// Every histogram bucket of every thread
+    HistogramCsv,
+    /// The worst samples that were kept
+    WorstCsv,
+    /// Maximum and counts of every second
+    SecondsCsv,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    Number(u32),
+}
+
+impl std::str::FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        text.parse().map(Self::Number).map_err(|_| "neither the number of a spike nor `all`".into())
+    }
+}
+
+pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
+    let run = archives::open(&arguments.run)?;
+    let format = arguments.format;
+    if arguments.spike.is_some() && !matches!(format, Format::Perfetto | Format::TraceDat) {
+        return Err(UsageError("--spike is for the formats perfetto and trace-dat".into()).into());
+    }
+    let (name, bytes) = match format {
+        Format::Perfetto => perfetto(&run, arguments.spike.unwrap_or(Which::All))?,
+        Format::TraceDat => trace_dat(&run, arguments.spike)?,
+        Format::Json => ("run.json".into(), json(&run)?),
+        Format::HistogramCsv => ("histogram.csv".into(), comma_separated::histogram(&run).into_bytes()),
+        Format::WorstCsv => ("worst.csv".into(), comma_separated::worst(&run).into_bytes()),
+        Format::SecondsCsv => ("seconds.csv".into(), comma_separated::seconds(&run).into_bytes()),
+    };
+    if arguments.output.as_deref() == Some(Path::new("-")) {
+        write_stdout(&bytes)?;
+        return Ok(Exit::Measured);
+    }
+    let path = arguments.output.clone().unwrap_or_else(|| run.directory.join(name));
+    write_atomically(&path, &bytes)?;
+    if arguments.json {
+        write_stdout(format!("{}\n", serde_json::json!({ "path": path, "bytes": bytes.len() })).as_bytes())?;
+        return Ok(Exit::Measured);
+    }
+    run.gaps.iter().for_each(|gap| eprintln!("gap: {}", crate::text::printable::printable(gap)));
+    let mut page = Page::for_stdout();
+    page.line(&path.display().to_string());
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+/// One trace of all spikes asked for, one after the other.
+fn perfetto(run: &Run, which: Which) -> anyhow::Result<(String, Vec<u8>)> {
+    let explanations = explain_run(run, &mut |_, _| {});
+    let data = ReportData::of(run, &explanations);
+    let mut spikes: Vec<&Spike> = match which {
+        Which::All => run.spikes.iter().collect(),
+        Which::Number(number) => vec![spike_of(run, number)?],
+    };
+    spikes.sort_by_key(|spike| (spike.sample.due_ns, spike.number));
+    let mut trace = PerfettoTrace::new(&data.summary);
+    if which == Which::All {
+        trace.add_seconds(&data.summary, &data.seconds);
+        run.threads.values().for_each(|thread| trace.add_worst(thread.cpu, &thread.worst));
+    }
+    for spike in spikes {
+        let bytes =
+            if spike.snapshot.is_some() { run.spike_trace(spike.number).unwrap_or_default() } else { Vec::new() };
+        let explanation = explanations.iter().find(|explanation| explanation.spike == spike.number);
+        trace.add_spike(SpikeView { spike, explanation, stretches: &stretches_of(run, spike, &bytes), trace: &bytes });
+    }
+    let name = match which {
+        Which::All => "run.pftrace".into(),
+        Which::Number(number) => format!("spike-{number:04}.pftrace"),
+    };
+    Ok((name, trace.finish()))
+}
+
+fn trace_dat(run: &Run, which: Option<Which>) -> anyhow::Result<(String, Vec<u8>)> {
+    let number = match which {
+        Some(Which::Number(number)) => number,
+        Some(Which::All) => {
+            return Err(UsageError("a trace.dat holds one spike; name it by its number".into()).into());
+        }
+        None => {
+            let recorded = run.spikes.iter().filter(|spike| spike.snapshot.is_some());
+            let late = recorded.filter(|spike| spike.reason != SpikeReason::Control);
+            let worst = late.max_by_key(|spike| spike.sample.latency_ns);
+            worst.ok_or_else(|| UsageError("this run has no snapshot".into()))?.number
+        }
+    };
+    spike_of(run, number)?;
+    Ok((format!("spike-{number:04}.trace.dat"), run.spike_trace(number)?))
+}
+
+fn json(run: &Run) -> anyhow::Result<Vec<u8>> {
+    let explanations = explain_run(run, &mut |_, _| {});
+    let mut document = serde_json::to_vec(&ReportData::of(run, &explanations))?;
+    document.push(b'\n');
+    Ok(document)
+}
+
+fn spike_of(run: &Run, number: u32) -> Result<&Spike, UsageError> {
+    run.spikes.iter().find(|spike| spike.number == number).ok_or_else(|| {
+        let numbers: Vec<String> = run.spikes.iter().map(|spike| spike.number.to_string()).collect();
+        UsageError(format!("this run has no spike {number}; it has: {}", numbers.join(" ")))
+    })
+}

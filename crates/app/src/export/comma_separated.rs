@@ -1,0 +1,45 @@
+//! Tables for spreadsheets and statistics programs: comma-separated, one line of names first, times in ns.
+
+use archive::histogram::{bucket_high_ns, bucket_low_ns};
+use archive::reader::Run;
+use std::fmt::Write;
+
+/// `thread,cpu,low_ns,high_ns,count`: every bucket of every thread that has a sample in it, both ends included.
+pub fn histogram(run: &Run) -> String {
+    let mut table = "thread,cpu,low_ns,high_ns,count\n".to_owned();
+    for thread in run.threads.values() {
+        for &(bucket, count) in &thread.histogram.buckets {
+            let (low, high) = (bucket_low_ns(bucket as usize), bucket_high_ns(bucket as usize));
+            let _ = writeln!(table, "{},{},{low},{high},{count}", thread.thread, thread.cpu);
+        }
+    }
+    table
+}
+
+/// `thread,cpu,cycle,due_ns,latency_ns`: the worst samples that were kept of every thread, in order of time. `cpu` is
+/// where the thread saw the clock.
+pub fn worst(run: &Run) -> String {
+    let mut table = "thread,cpu,cycle,due_ns,latency_ns\n".to_owned();
+    for thread in run.threads.values() {
+        let mut worst = thread.worst.clone();
+        worst.sort_by_key(|sample| (sample.due_ns, sample.cycle));
+        for sample in worst {
+            let (cpu, cycle, due_ns, latency_ns) = (sample.cpu, sample.cycle, sample.due_ns, sample.latency_ns);
+            let _ = writeln!(table, "{},{cpu},{cycle},{due_ns},{latency_ns}", thread.thread);
+        }
+    }
+    table
+}
+
+/// `thread,cpu,second,cycles,latency_ns_max,over_limit,missed_periods`: what is known of every second of every thread.
+pub fn seconds(run: &Run) -> String {
+    let mut table = "thread,cpu,second,cycles,latency_ns_max,over_limit,missed_periods\n".to_owned();
+    for thread in run.threads.values() {
+        for second in &thread.seconds {
+            let counts = [second.over_limit, second.missed_periods].map(|count| count.to_string()).join(",");
+            let (index, cycles, max_ns) = (second.second, second.cycles, second.latency_ns_max);
+            let _ = writeln!(table, "{},{},{index},{cycles},{max_ns},{counts}", thread.thread, thread.cpu);
+        }
+    }
+    table
+}
