@@ -2,13 +2,15 @@
 
 use crate::SpikeInput;
 use crate::anchors::Anchors;
+use crate::course::{Doing, Leg};
 use crate::event::{Event, What};
 use crate::event_line;
 use crate::holder::{Holder, Household};
 use crate::ledger::{Answer, Piece};
 use crate::names::Names;
 use crate::scene::Scene;
-use archive::explanation::{Confidence, OwnerKind};
+use archive::explanation::{Confidence, OwnerKind, PhaseName};
+use archive::watched::WatchedKind;
 
 /// Stretches whose first and last events are shown as evidence.
 const STRETCHES_SHOWN: usize = 3;
@@ -21,6 +23,8 @@ pub struct Case<'c> {
     pub scene: &'c Scene<'c>,
     pub household: &'c Household,
     pub anchors: &'c Anchors,
+    /// What a watched thread did while the account is about its work.
+    pub course: &'c [Leg],
     pub pieces: &'c [Piece],
     pub wake_interrupt: Option<WakeInterrupt>,
     /// Pieces another culprit has claimed already.
@@ -70,11 +74,28 @@ impl<'c> Case<'c> {
         piece.answer.kind(self.household, self.names())
     }
 
+    /// What a watched thread did in a piece of its own work; `None` for all other pieces.
+    pub fn leg(&self, piece: &Piece) -> Option<&'c Leg> {
+        let work = [PhaseName::LateArm, PhaseName::Working, PhaseName::Preempted, PhaseName::Waiting];
+        let inside = |leg: &&Leg| leg.start_ns <= piece.start_ns && piece.start_ns < leg.end_ns;
+        work.contains(&piece.phase).then(|| self.course.iter().find(inside)).flatten()
+    }
+
+    /// Whether the thread could run in this piece and was not given the CPU.
+    pub fn kept_off(&self, piece: &Piece) -> bool {
+        matches!(piece.phase, PhaseName::SchedulingDelay | PhaseName::Preempted)
+            || self.leg(piece).is_some_and(|leg| leg.doing == Doing::Ready)
+    }
+
     /// `84.1 µs, 71 % of the latency`.
     pub fn share(&self, pieces: &[usize]) -> String {
         let ns = self.ns(pieces);
         let percent = if self.latency_ns() > 0 { ns * 100 / self.latency_ns() } else { 0 };
-        format!("{}, {percent} % of the latency", duration(ns))
+        let whole = match self.input.spike.watched {
+            Some(WatchedKind::Cycle) => "cycle",
+            _ => "latency",
+        };
+        format!("{}, {percent} % of the {whole}", duration(ns))
     }
 
     /// The largest owner among the pieces, by name, and how many further names there are.

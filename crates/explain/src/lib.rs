@@ -11,6 +11,7 @@
 
 mod anchors;
 mod case;
+mod course;
 pub mod culprits;
 mod decode;
 mod event;
@@ -21,6 +22,7 @@ mod ledger;
 mod names;
 mod ordinary;
 mod picture;
+mod priority;
 pub mod recording;
 mod scene;
 mod silence;
@@ -29,6 +31,7 @@ mod span;
 mod stretch;
 mod timeline;
 mod verdict;
+mod watched;
 mod window;
 
 use anchors::Anchors;
@@ -114,6 +117,8 @@ struct Understood {
     anchors: Anchors,
     household: Household,
     spans: Vec<span::Span>,
+    /// What a watched thread did where the account is about its work; empty otherwise.
+    course: Vec<course::Leg>,
     pieces: Vec<ledger::Piece>,
 }
 
@@ -134,19 +139,23 @@ impl Understood {
             covered_from_ns: first.map(|first| first.start_ns),
             previous_seen_ns: input.spike.previous_seen_ns,
         };
-        let spans = span::cut(&anchors, scene.window, circumstances);
+        let (spans, course) = match input.spike.watched {
+            None => (span::cut(&anchors, scene.window, circumstances), Vec::new()),
+            Some(kind) => watched::cut(kind, &anchors, scene, circumstances, own_tid),
+        };
         let pieces = silence::attribute(ledger::pieces(&spans, scene), scene);
-        Self { anchors, household, spans, pieces }
+        Self { anchors, household, spans, course, pieces }
     }
 }
 
 fn explain_scene(input: &SpikeInput, scene: &Scene) -> Explanation {
-    let Understood { anchors, household, spans, pieces } = Understood::of(input, scene);
+    let Understood { anchors, household, spans, course, pieces } = Understood::of(input, scene);
     let mut case = Case {
         input,
         scene,
         household: &household,
         anchors: &anchors,
+        course: &course,
         pieces: &pieces,
         wake_interrupt: WakeInterrupt::find(scene, &anchors),
         taken: vec![false; pieces.len()],

@@ -87,14 +87,19 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Ord
     if !ordinary.is_unknown() {
         evidence.push(format!("the same takes {} in ordinary wake-ups", crate::case::duration(ordinary_ns)));
     }
+    // Nobody measures with a thread that is watched.
+    let voice = |text: String| match case.input.spike.watched {
+        Some(_) => text.replace("the measuring thread", "the watched thread"),
+        None => text,
+    };
     Finding {
         culprit: id.into(),
-        sentence: claim.sentence,
+        sentence: voice(claim.sentence),
         confidence: claim.confidence,
         ns: case.ns(&claim.pieces),
         evidence,
-        confirm: claim.confirm,
-        fix: claim.fix,
+        confirm: voice(claim.confirm),
+        fix: voice(claim.fix),
     }
 }
 

@@ -3,14 +3,14 @@
 use crate::case::{Case, Claim, held};
 use crate::event::What;
 use crate::holder::Holder;
-use archive::explanation::{Confidence, PhaseName};
+use archive::explanation::Confidence;
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let blocks = |holder: Holder| match holder {
         Holder::Task { tid, .. } => tid != case.household.own_tid && !case.household.tool_tids.contains(&tid),
         _ => false,
     };
-    let pieces = case.claim(|piece| piece.phase == PhaseName::SchedulingDelay && held(piece).is_some_and(blocks))?;
+    let pieces = case.claim(|piece| case.kept_off(piece) && held(piece).is_some_and(blocks))?;
     let who = case.culprits(&pieces);
     let share = case.share(&pieces);
     let inside = pieces.iter().flat_map(|&index| case.events_inside(&case.pieces[index]));
@@ -31,7 +31,13 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             format!(
                 "{who} kept the CPU after the measuring thread became runnable ({share}): the measuring thread has no real-time priority"
             ),
-            "run the measurement with --policy fifo --priority 80".to_owned(),
+            match case.input.spike.watched {
+                None => "run the measurement with --policy fifo --priority 80".to_owned(),
+                Some(_) => format!(
+                    "give it one: chrt -f -p 50 {}, or sched_setscheduler in the program",
+                    case.household.own_tid
+                ),
+            },
         )
     } else {
         let model = case.input.environment.and_then(|environment| environment.preemption.as_deref());

@@ -4,24 +4,29 @@ use crate::case::{Case, Claim, held};
 use crate::event::What;
 use crate::holder::Holder;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
+use archive::watched::WatchedKind;
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     if case.household.own_prio.is_none_or(|prio| prio >= 100) {
         return None;
     }
     let own = case.household.own_tid;
-    let woken = case.anchors.woken?;
+    let work_of_a_cycle = case.input.spike.watched == Some(WatchedKind::Cycle);
+    let could_run_ns = match case.anchors.woken {
+        _ if work_of_a_cycle => case.scene.window.due_ns,
+        woken => woken?.ts_ns,
+    };
     let switched = case.anchors.switched;
     let chosen = case.event(|event| match event.what {
         What::Switch { prev, prev_state, next, next_prio, .. } => {
-            let ours_could_run =
-                switched.is_none_or(|switched| event.ts_ns < switched.ts_ns) || (prev == own && prev_state & 0xff == 0);
-            event.cpu == case.cpu() && event.ts_ns > woken.ts_ns && next != own && next_prio >= 100 && ours_could_run
+            let ours_could_run = (!work_of_a_cycle && switched.is_none_or(|switched| event.ts_ns < switched.ts_ns))
+                || (prev == own && prev_state & 0xff == 0);
+            event.cpu == case.cpu() && event.ts_ns > could_run_ns && next != own && next_prio >= 100 && ours_could_run
         }
         _ => false,
     })?;
     let pieces = case.claim(|piece| {
-        matches!(piece.phase, PhaseName::SchedulingDelay | PhaseName::ReturnToUser)
+        (case.kept_off(piece) || piece.phase == PhaseName::ReturnToUser)
             && piece.start_ns >= chosen.ts_ns
             && (case.kind(piece) == OwnerKind::Task || held(piece).is_some_and(Holder::is_idle))
     })?;

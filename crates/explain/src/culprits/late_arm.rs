@@ -30,11 +30,17 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         sentence,
         events: case.scene.arm().into_iter().collect(),
         evidence,
-        confirm: "look at the wake-up before this one: its own lateness is the cause".into(),
-        fix: format!(
-            "mend the cycle before, or use an interval longer than {}",
-            duration(case.input.interval_ns as i64)
-        ),
+        confirm: match case.input.spike.watched {
+            None => "look at the wake-up before this one: its own lateness is the cause".into(),
+            Some(_) => "look at the cycle before this one: it took longer than there was time for".into(),
+        },
+        fix: match case.input.spike.watched {
+            None => {
+                let interval = duration(case.input.interval_ns as i64);
+                format!("mend the cycle before, or use an interval longer than {interval}")
+            }
+            Some(_) => "do less in a cycle, or give it a longer one".into(),
+        },
         pieces,
     })
 }

@@ -10,15 +10,19 @@ mod migration;
 mod nmi;
 mod other_rt_task;
 mod own_tool;
+mod own_work;
 mod page_fault;
 mod previous_irq;
+mod priority_inversion;
 mod silence;
 mod slow_return;
 mod softirq;
 mod steal;
 mod thread_stopped;
 mod timer_interrupt;
+mod timer_slack;
 mod timers;
+mod waiting;
 
 use crate::case::{Case, Claim};
 
@@ -33,6 +37,10 @@ pub struct Culprit {
 /// In the order in which they may claim stretches of a ledger: the more specific first.
 pub const CATALOGUE: &[Culprit] = &[
     Culprit { id: "thread-stopped", title: "the measuring thread was stopped", look: thread_stopped::look },
+    Culprit { id: "priority-inversion", title: "priority inversion", look: priority_inversion::look },
+    Culprit { id: "page-fault", title: "page fault of the thread", look: page_fault::look },
+    Culprit { id: "waiting", title: "the thread waited in the middle of its work", look: waiting::look },
+    Culprit { id: "timer-slack", title: "slack that the timer was given", look: timer_slack::look },
     Culprit { id: "late-arm", title: "the timer was set after it was due", look: late_arm::look },
     Culprit { id: "own-tool", title: "this tool's own threads", look: own_tool::look },
     Culprit { id: "silence", title: "hypervisor or firmware", look: silence::look },
@@ -46,9 +54,9 @@ pub const CATALOGUE: &[Culprit] = &[
     Culprit { id: "fair-server", title: "fair server or real-time throttling", look: fair_server::look },
     Culprit { id: "migration", title: "the thread was moved to another CPU", look: migration::look },
     Culprit { id: "idle-exit", title: "leaving an idle state", look: idle_exit::look },
-    Culprit { id: "page-fault", title: "page fault of the measuring thread", look: page_fault::look },
     Culprit { id: "steal", title: "the hypervisor did not run this CPU", look: steal::look },
     Culprit { id: "irqs-off", title: "interrupts masked by a task", look: irqs_off::look },
     Culprit { id: "blocking-task", title: "a task that cannot be preempted", look: blocking_task::look },
+    Culprit { id: "own-work", title: "the thread's own work", look: own_work::look },
     Culprit { id: "slow-return", title: "slow return to user space", look: slow_return::look },
 ];

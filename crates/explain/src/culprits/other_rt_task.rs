@@ -2,11 +2,12 @@
 
 use crate::case::{Case, Claim, held};
 use crate::holder::Holder;
+use crate::priority::priority_words;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {
-        matches!(piece.phase, PhaseName::SchedulingDelay | PhaseName::ReturnToUser | PhaseName::WakePath)
+        (case.kept_off(piece) || matches!(piece.phase, PhaseName::ReturnToUser | PhaseName::WakePath))
             && case.kind(piece) == OwnerKind::RtTask
             && held(piece).and_then(Holder::tid).is_some_and(|tid| case.outranks(tid))
     })?;
@@ -15,15 +16,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         .max_by_key(|&&index| case.pieces[index].ns())
         .and_then(|&index| case.pieces[index].answer.holder().tid())
         .unwrap_or_default();
-    let words = |prio: Option<i32>| match prio {
-        Some(prio @ 1..=98) => format!("real-time priority {}", 99 - prio),
-        Some(0) => "real-time priority 99 or a stop request".into(),
-        Some(..0) => "a deadline".into(),
-        Some(prio) => format!("kernel priority {prio}"),
-        None => "an unknown priority".into(),
-    };
-    let ours = words(case.household.own_prio);
-    let theirs = words(case.names().prio(tid));
+    let ours = priority_words(case.household.own_prio);
+    let theirs = priority_words(case.names().prio(tid));
     let who = case.culprits(&pieces);
     Some(Claim {
         confidence: Confidence::Certain,

@@ -1,11 +1,15 @@
-//! The measuring thread took a page fault on its way.
+//! The thread took page faults on its way.
 
 use crate::case::{Case, Claim};
+use crate::course::Doing;
 use crate::event::What;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let tid = case.household.own_tid;
+    if case.input.spike.watched.is_some() {
+        return in_its_work(case);
+    }
     let fault = case.event(|event| event.tid == tid && matches!(event.what, What::PageFault { .. }))?;
     let pieces = case.claim(|piece| {
         piece.phase == PhaseName::ReturnToUser && piece.end_ns > fault.ts_ns && case.kind(piece) == OwnerKind::Own
@@ -17,6 +21,37 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         evidence: Vec::new(),
         confirm: format!("fields 10 and 12 of /proc/self/task/{tid}/stat count minor and major faults"),
         fix: "lock and prefault memory (mlockall with MCL_CURRENT and MCL_FUTURE, write to the stack once); no fork, no NUMA balancing, no KSM".into(),
+        pieces,
+    })
+}
+
+/// The kernel tells when a fault begins and not when it ends, so a run of them counts from the first to the last.
+fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let tid = case.household.own_tid;
+    let pieces = case.claim(|piece| case.leg(piece).is_some_and(|leg| leg.doing == Doing::Faulting))?;
+    let (first, last) = (case.pieces[*pieces.first()?].start_ns, case.pieces[*pieces.last()?].end_ns);
+    let story = case.scene.cpus.iter().flat_map(|story| story.events_between(first, last));
+    let faults: Vec<_> =
+        story.filter(|event| event.tid == tid && matches!(event.what, What::PageFault { .. })).copied().collect();
+    let slept = pieces.iter().any(|&index| case.kind(&case.pieces[index]) != OwnerKind::Own);
+    let count = match faults.len() {
+        0 | 1 => "a page fault".to_owned(),
+        count => format!("{count} page faults"),
+    };
+    let waited = if slept { ", and waited for a device in them" } else { "" };
+    Some(Claim {
+        confidence: Confidence::Likely,
+        sentence: format!(
+            "{} took {count} in the middle of its work{waited} ({})",
+            case.names().task(tid),
+            case.share(&pieces)
+        ),
+        events: faults.first().into_iter().chain(faults.last()).copied().collect(),
+        evidence: Vec::new(),
+        confirm: format!("fields 10 and 12 of /proc/PID/task/{tid}/stat count minor and major faults; perf trace -F all --no-syscalls -t {tid} names the addresses"),
+        fix: "mlockall(MCL_CURRENT | MCL_FUTURE) at the start; get and touch all memory before the loop, and neither map, \
+              unmap nor madvise in it; mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0) keep malloc from doing so"
+            .into(),
         pieces,
     })
 }

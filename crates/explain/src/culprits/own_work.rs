@@ -1,0 +1,17 @@
+//! A watched thread did its own work: what is left of a cycle when nobody held it up.
+
+use crate::case::{Case, Claim};
+use archive::explanation::{Confidence, OwnerKind, PhaseName};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim(|piece| piece.phase == PhaseName::Working && case.kind(piece) == OwnerKind::Own)?;
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("it worked: it had the CPU itself ({})", case.share(&pieces)),
+        events: Vec::new(),
+        evidence: Vec::new(),
+        confirm: format!("perf record -t {} shows where it spends its time", case.household.own_tid),
+        fix: "do less in a cycle, or give it a longer one".into(),
+        pieces,
+    })
+}

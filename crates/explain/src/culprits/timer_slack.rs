@@ -1,0 +1,26 @@
+//! The kernel let a timer wait for company, as it may for threads without a real-time priority.
+
+use crate::case::{Case, Claim, duration};
+use crate::event::What;
+use archive::explanation::{Confidence, PhaseName};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    case.input.spike.watched?;
+    let arm = case.scene.arm()?;
+    let What::HrtimerStart { expires_ns, soft_expires_ns, .. } = arm.what else { return None };
+    let slack_ns = expires_ns.checked_sub(soft_expires_ns).filter(|slack_ns| *slack_ns > 0)?;
+    let pieces = case.claim(|piece| piece.phase == PhaseName::TimerDelay && piece.end_ns <= expires_ns)?;
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!(
+            "the kernel was allowed a slack of {} for this timer and used it ({})",
+            duration(slack_ns),
+            case.share(&pieces)
+        ),
+        events: vec![arm],
+        evidence: Vec::new(),
+        confirm: format!("/proc/{}/timerslack_ns", case.household.own_tid),
+        fix: "give the thread a real-time policy (chrt -f), or prctl(PR_SET_TIMERSLACK, 1) in it".into(),
+        pieces,
+    })
+}

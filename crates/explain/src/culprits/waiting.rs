@@ -1,0 +1,47 @@
+//! A watched thread waited in the middle of its work.
+
+use crate::case::{Case, Claim};
+use crate::course::Doing;
+use crate::event::What;
+use archive::explanation::Confidence;
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let own_tid = case.household.own_tid;
+    let pieces = case.claim(|piece| case.leg(piece).is_some_and(|leg| matches!(leg.doing, Doing::Waiting { .. })))?;
+    let awaited = |index: &usize| match case.leg(&case.pieces[*index])?.doing {
+        Doing::Waiting { awaited } => awaited.map(|awaited| awaited.tid),
+        _ => None,
+    };
+    let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
+    let share = case.share(&pieces);
+    let whom = awaited(longest);
+    let wake = case.event(|event| {
+        matches!(event.what, What::Waking { tid, .. } if tid == own_tid)
+            && whom.is_none_or(|whom| event.tid == whom)
+            && event.ts_ns >= case.pieces[*longest].end_ns
+    });
+    let (sentence, confirm, fix) = match whom {
+        Some(tid) => {
+            let whom = case.names().task(tid);
+            (
+                format!("it waited in the middle of its work until {whom} woke it ({share})"),
+                format!("`strace -f -e futex,read,poll` on both shows what they share with {whom}"),
+                "shorten what the other does while it holds the lock, or hand data over without one".to_owned(),
+            )
+        }
+        None => (
+            format!("it waited in the middle of its work for a device, a timer or a message ({share})"),
+            "`strace -f` shows the call it waited in".to_owned(),
+            "no file, socket or device in the loop: leave them to a thread of lower priority".to_owned(),
+        ),
+    };
+    Some(Claim {
+        confidence: if wake.is_some() { Confidence::Certain } else { Confidence::Likely },
+        sentence,
+        events: wake.into_iter().collect(),
+        evidence: Vec::new(),
+        confirm,
+        fix,
+        pieces,
+    })
+}
