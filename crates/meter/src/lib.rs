@@ -19,3 +19,4 @@ pub mod run;
 pub mod source;
 pub mod trace;
 pub mod virtual_time;
+pub mod watch;

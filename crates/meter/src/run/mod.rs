@@ -3,12 +3,12 @@
 //! The phases are functions in the order they happen. Whatever goes wrong in one of them, the machine is put back and the
 //! host is told what and how to mend it.
 
-mod capture_setup;
-mod collect;
-mod machine;
-mod plan;
+pub(crate) mod capture_setup;
+pub(crate) mod collect;
+pub(crate) mod machine;
+pub(crate) mod plan;
 mod team;
-mod watch;
+pub(crate) mod watch;
 
 use crate::journal::{Header, Journal, restore, state_directory};
 use crate::kernel::{clock, memory, scheduling, signals};
@@ -32,7 +32,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    fn new(text: impl Into<String>, mend: impl Into<String>) -> Self {
+    pub(crate) fn new(text: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { text: text.into(), mend: mend.into() }
     }
 }
@@ -158,6 +158,10 @@ fn stages<W: Write>(
     let _ = scheduling::set_nice(-10);
     let clocks = collect::Clocks::now();
 
+    if let Some(request) = &settings.watch {
+        let prepared = crate::watch::Prepared { plan, recorder, loads, clocks };
+        return crate::watch::run(settings, request, prepared, lines, machine);
+    }
     let mut team = team::Team::assemble(settings, &plan, recorder, &mut lines.link)?;
     team.announce(settings, machine, &mut lines.link);
     if settings.lock_memory {

@@ -132,4 +132,8 @@ impl Recorder for FlipRecorder {
     fn instance(&self) -> &Instance {
         &self.sides[0].instance
     }
+
+    fn recording(&self) -> Vec<&Instance> {
+        self.sides.iter().map(|side| &side.instance).collect()
+    }
 }

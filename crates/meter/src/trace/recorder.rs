@@ -75,6 +75,10 @@ pub trait Recorder: Send {
     fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String>;
     /// The instance whose event formats describe the pages.
     fn instance(&self) -> &Instance;
+    /// Every instance that records the events of spikes.
+    fn recording(&self) -> Vec<&Instance> {
+        vec![self.instance()]
+    }
 }
 
 /// A recorder and what it records.
@@ -147,14 +151,14 @@ pub fn arm(
         instance.set_clock("mono").map_err(failed)?;
         instance.set_buffer_size_kb(buffer_kb).map_err(failed)?;
         (events, absent) = enable_events(instance)?;
+        if let Some(tracer) = &settings.tracer {
+            recording::arm(instance, tracer).map_err(|refusal| refusal.to_string())?;
+        }
     }
     Ok(Armed { recorder, events, events_absent: absent, buffer_kb_per_cpu: buffer_kb })
 }
 
 /// Keeps the buffers of all CPUs and both instances under an eighth of the machine's memory.
-        if let Some(tracer) = &settings.tracer {
-            recording::arm(instance, tracer).map_err(|refusal| refusal.to_string())?;
-        }
 fn affordable_kb(asked_kb: u32, cpu_count: usize) -> u32 {
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total =
