@@ -9,12 +9,13 @@ mod export;
 mod import;
 mod list;
 mod man;
-mod quantity;
 mod observe;
+mod quantity;
 mod report;
 mod restore;
 mod run;
 mod target;
+mod watch;
 
 use crate::text::printable::printable;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -38,16 +39,17 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Run(Box<run::RunArguments>),
+    Watch(Box<watch::WatchArguments>),
     Explain(explain::ExplainArguments),
     Report(report::ReportArguments),
     Export(export::ExportArguments),
     Import(import::ImportArguments),
     Cyclictest(cyclictest::CyclictestArguments),
+    Observe(Box<observe::ObserveArguments>),
     List(list::ListArguments),
     Restore(restore::RestoreArguments),
     Target(target::TargetArguments),
     Completions(completions::CompletionsArguments),
-    Observe(Box<observe::ObserveArguments>),
     Man(man::ManArguments),
 }
 
@@ -70,18 +72,19 @@ pub fn main() -> ExitCode {
     let command: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let ended = match arguments.verb {
         Verb::Run(arguments) => run::run(&arguments, command),
+        Verb::Watch(arguments) => watch::run(&arguments, command),
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Export(arguments) => export::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Cyclictest(arguments) => cyclictest::run(&arguments),
+        Verb::Observe(arguments) => observe::run(&arguments, command),
         Verb::List(arguments) => list::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
         Verb::Target(arguments) => target::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
         Verb::Man(arguments) => man::run(&arguments),
     };
-        Verb::Observe(arguments) => observe::run(&arguments, command),
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {

@@ -1,8 +1,10 @@
 //! Explains every spike of an archive: reads what `explain` needs from the disk, one trace at a time.
 
 use archive::explanation::Explanation;
+use archive::message::RunPhase;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
+use archive::watched::WatchedKind;
 pub use explain::Stretch;
 pub use explain::recording::{RecordedEvent, RecordedItem, RecordedText, RecordedValue, Recording};
 use explain::{SpikeInput, evidence_window, explain_spike, explain_without_trace, stretches};
@@ -55,6 +57,8 @@ struct Context<'a> {
 impl<'a> Context<'a> {
     fn of(run: &'a Run) -> Self {
         let threads = run.effective.iter().flat_map(|effective| &effective.threads);
+        // Threads of a watched program are no part of the tool to each other.
+        let watched = !run.watched.is_empty();
         let mut measuring_tids: Vec<(u32, i32)> = threads
             .filter_map(|thread| {
                 Some((
@@ -62,7 +66,7 @@ impl<'a> Context<'a> {
                     thread.tid,
                 ))
             })
-            .chain(run.spikes.iter().map(|spike| (spike.sample.cpu, spike.tid)))
+            .chain(run.spikes.iter().filter(|_| !watched).map(|spike| (spike.sample.cpu, spike.tid)))
             .collect();
         measuring_tids.sort_unstable();
         measuring_tids.dedup();
@@ -83,7 +87,7 @@ impl<'a> Context<'a> {
             spike,
             trace,
             median_ns: self.median_ns(spike),
-            interval_ns: self.interval_ns,
+            interval_ns: self.period_ns(spike).unwrap_or(self.interval_ns),
             measuring_tids: &self.measuring_tids,
             tool_tids: self.tool_tids,
             environment: self.run.environment.as_ref(),
@@ -91,7 +95,20 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// About how often a watched thread wakes; nobody told what its program intends.
+    fn period_ns(&self, spike: &Spike) -> Option<u64> {
+        spike.watched?;
+        let cycles = self.run.threads.get(&spike.thread)?.totals.cycles;
+        let of = |phase| self.run.phases.iter().find(|(name, _)| *name == phase).map(|(_, at_ns)| *at_ns);
+        let measured_ns = of(RunPhase::Collect)?.checked_sub(of(RunPhase::Measure)?)?;
+        u64::try_from(measured_ns).ok()?.checked_div(cycles)
+    }
+
+    /// What is ordinary. Of a cycle nothing is: all of it wants to be accounted for.
     fn median_ns(&self, spike: &Spike) -> i64 {
+        if spike.watched == Some(WatchedKind::Cycle) {
+            return 0;
+        }
         self.run.latency_ns_median(spike.thread).unwrap_or(0)
     }
 

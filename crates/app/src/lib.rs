@@ -10,3 +10,4 @@ mod progress;
 pub mod report;
 mod summary_text;
 mod text;
+mod watched_text;

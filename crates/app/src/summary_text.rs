@@ -3,6 +3,7 @@
 use crate::text::figures::{count, counted, duration, latency, microseconds_rough};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
+use crate::watched_text;
 use archive::explanation::{Confidence, Explanation, ExplanationStatus};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
@@ -25,11 +26,17 @@ pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) ->
     }
     if summary.cpus.iter().any(|cpu| cpu.cycles > 0) {
         page.blank();
-        cpu_table(summary, &mut page);
+        match watched_text::is_watch(summary) {
+            true => watched_text::tables(summary, &mut page),
+            false => cpu_table(summary, &mut page),
+        }
         page.line(&format!("Recorded meanwhile: {}.", tracing(summary)));
         page.line("A maximum is an observation, not a bound: a longer run may show a larger one.");
     }
-    worst_spikes(summary, &mut page);
+    match watched_text::is_watch(summary) {
+        true => watched_text::spikes(summary, &mut page),
+        false => worst_spikes(summary, &mut page),
+    }
     section(&mut page, "Load", &loads(summary));
     section(&mut page, "Lost", &losses(summary));
     if let Some(imported) = &summary.imported {
@@ -57,6 +64,11 @@ fn verdict(summary: &RunSummary) -> String {
         text.push_str(if summary.spikes.is_empty() { "Nothing was measured." } else { "No totals were saved." });
         return text;
     };
+    if watched_text::is_watch(summary) {
+        text.push_str(&watched_text::verdict(summary));
+        push_judgement(summary, &mut text);
+        return text;
+    }
     let latest_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
     let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
     text.push_str(&format!(
@@ -65,6 +77,11 @@ fn verdict(summary: &RunSummary) -> String {
         count(cycles),
         latency(latest_ns),
     ));
+    push_judgement(summary, &mut text);
+    text
+}
+
+fn push_judgement(summary: &RunSummary, text: &mut String) {
     if let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) {
         let over: u64 = summary.cpus.iter().map(|cpu| cpu.over_limit).sum();
         let times = if over == 0 { "Never".to_owned() } else { counted(over, "time") };
@@ -73,7 +90,6 @@ fn verdict(summary: &RunSummary) -> String {
     if !summary.valid {
         text.push_str(" These numbers must not be used.");
     }
-    text
 }
 
 /// What was recorded while the figures were taken; every event costs time.

@@ -87,7 +87,8 @@ fn show(arguments: &RunArguments, summary: &RunSummary, broken: Option<&str>) ->
     Ok(())
 }
 
-fn exit_of(summary: &RunSummary) -> Exit {
+/// The code a run ends the command with.
+pub fn exit_of(summary: &RunSummary) -> Exit {
     if !summary.valid {
         Exit::NotMeasured
     } else if summary.cpus.iter().any(|cpu| cpu.over_limit > 0) {
