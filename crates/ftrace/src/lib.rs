@@ -35,6 +35,7 @@
 pub mod byte_order;
 pub mod cmdlines;
 pub mod cpu_stats;
+pub mod flight_record;
 pub mod format;
 pub mod header;
 pub mod kernel_addresses;

@@ -1,0 +1,89 @@
+//! What QEMU was told to pass on: `-plugin FILE,out=PREFIX,at=3,at=17,blocks=2097152`.
+
+use std::path::PathBuf;
+
+/// Blocks that are remembered: 16 MB, and several milliseconds of a busy guest.
+const BLOCKS_DEFAULT: usize = 1 << 21;
+const BLOCKS_MAX: usize = 1 << 28;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// Records are called `PREFIX.NUMBER`, by the number of their marker.
+    pub prefix: PathBuf,
+    /// Markers to write a record at, counted from 0 in the order the guest executes them.
+    pub at: Vec<u64>,
+    /// Blocks to remember.
+    pub blocks: usize,
+}
+
+impl Arguments {
+    /// # Errors
+    /// A sentence that says what to write.
+    pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+        let (mut prefix, mut at, mut blocks) = (None, Vec::new(), BLOCKS_DEFAULT);
+        for word in words {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            let number = || value.parse::<u64>().map_err(|_| format!("{name}={value}: {value:?} is not a number"));
+            match name {
+                "out" if !value.is_empty() => prefix = Some(PathBuf::from(value)),
+                "at" => at.push(number()?),
+                "blocks" => {
+                    let count = number()?;
+                    blocks = usize::try_from(count)
+                        .ok()
+                        .filter(|count| (1..=BLOCKS_MAX).contains(count))
+                        .ok_or_else(|| format!("blocks={count}: choose 1 to {BLOCKS_MAX}"))?;
+                }
+                _ => {
+                    return Err(format!("there is no argument {word:?}; write out=PREFIX, at=NUMBER or blocks=NUMBER"));
+                }
+            }
+        }
+        at.sort_unstable();
+        at.dedup();
+        let prefix = prefix.ok_or("out=PREFIX says where records are written; it is missing")?;
+        if at.is_empty() {
+            return Err("at=NUMBER says at which wake-up a record is written; it is missing".into());
+        }
+        Ok(Self { prefix, at, blocks })
+    }
+
+    /// Where the record of a marker goes.
+    pub fn path(&self, marker: u64) -> PathBuf {
+        let mut name = self.prefix.clone().into_os_string();
+        name.push(format!(".{marker}"));
+        name.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Arguments, String> {
+        Arguments::parse(line.split(',').filter(|word| !word.is_empty()))
+    }
+
+    #[test]
+    fn markers_are_sorted_and_named_once() {
+        let arguments = parsed("at=17,out=/tmp/flight,at=3,at=17,blocks=4096").unwrap();
+        assert_eq!((arguments.at.as_slice(), arguments.blocks), (&[3, 17][..], 4096));
+        assert_eq!(arguments.path(17), PathBuf::from("/tmp/flight.17"));
+        assert_eq!(parsed("out=x,at=0").unwrap().blocks, BLOCKS_DEFAULT);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (line, word) in [
+            ("", "out="),
+            ("out=x", "at="),
+            ("at=1", "out="),
+            ("out=x,at=one", "one"),
+            ("out=x,at=1,blocks=0", "blocks"),
+            ("out=x,at=1,speed=9", "speed"),
+            ("out=,at=1", "out"),
+        ] {
+            assert!(parsed(line).is_err_and(|why| why.contains(word)), "{line}");
+        }
+    }
+}

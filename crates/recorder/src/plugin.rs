@@ -1,0 +1,135 @@
+//! What QEMU calls: once at the start, for each block it translates, for each block and each marker it executes.
+
+use crate::arguments::Arguments;
+use crate::block::packed;
+use crate::marker::{is_halt, is_marker};
+use crate::qemu::{self, Block, Info, NO_REGISTERS, PluginId};
+use crate::record;
+use crate::ring::Ring;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fs::File;
+use std::io::BufWriter;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The version of QEMU's interface that this is written for. QEMU reads it before anything else.
+#[unsafe(no_mangle)]
+#[used]
+pub static qemu_plugin_version: c_int = 1;
+
+struct Recorder {
+    ring: Ring,
+    arguments: Arguments,
+    /// Markers executed so far.
+    markers: AtomicU64,
+}
+
+static RECORDER: OnceLock<Recorder> = OnceLock::new();
+
+/// Sets the recorder up. QEMU ends when the answer is not 0.
+///
+/// # Safety
+/// To be called by QEMU: `info` points to its description, `words` to `count` C strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: PluginId,
+    info: *const Info,
+    count: c_int,
+    words: *const *const c_char,
+) -> c_int {
+    // SAFETY: what QEMU passes lives for the length of the call.
+    let info = unsafe { &*info };
+    // SAFETY: as above.
+    let words = (0..count as usize).map(|at| unsafe { CStr::from_ptr(*words.add(at)) });
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    match set_up(info, &words) {
+        Ok(recorder) => {
+            // QEMU calls this once for a loaded library; of a second call the first one's arguments stand.
+            let _ = RECORDER.set(recorder);
+            // SAFETY: the identity is the one QEMU gave, and the callbacks live as long as the library.
+            unsafe {
+                qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+                qemu::qemu_plugin_register_atexit_cb(id, on_exit, null_mut());
+            }
+            0
+        }
+        Err(why) => {
+            complain(&why);
+            -1
+        }
+    }
+}
+
+fn set_up(info: &Info, words: &[String]) -> Result<Recorder, String> {
+    let arguments = Arguments::parse(words.iter().map(String::as_str))?;
+    if !info.system_emulation || info.processors != 1 {
+        return Err("it records machines with one processor; use -smp 1".into());
+    }
+    Ok(Recorder { ring: Ring::with_capacity(arguments.blocks), arguments, markers: AtomicU64::new(0) })
+}
+
+fn complain(why: &str) {
+    eprintln!("tardy recorder: {why}");
+}
+
+extern "C" fn on_translation(_: PluginId, block: *mut Block) {
+    // SAFETY: QEMU lends the block for the length of the call; its instructions are numbered from 0.
+    let (address, count) = unsafe { (qemu::qemu_plugin_tb_vaddr(block), qemu::qemu_plugin_tb_n_insns(block)) };
+    let mut halts = false;
+    for at in 0..count {
+        // SAFETY: as above; an instruction is as long as QEMU says, and its bytes stay until the call ends.
+        let (instruction, bytes) = unsafe {
+            let instruction = qemu::qemu_plugin_tb_get_insn(block, at);
+            let length = qemu::qemu_plugin_insn_size(instruction);
+            let data = qemu::qemu_plugin_insn_data(instruction).cast::<u8>();
+            (instruction, std::slice::from_raw_parts(data, length))
+        };
+        halts = is_halt(bytes);
+        if is_marker(bytes) {
+            let executed = at + 1;
+            // SAFETY: the instruction is one of the lent block; the datum is a number, not an address.
+            unsafe {
+                qemu::qemu_plugin_register_vcpu_insn_exec_cb(
+                    instruction,
+                    on_marker,
+                    NO_REGISTERS,
+                    executed as *mut c_void,
+                );
+            }
+        }
+    }
+    let word = packed(address, count, halts);
+    // SAFETY: as above.
+    unsafe { qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, on_execution, NO_REGISTERS, word as *mut c_void) };
+}
+
+extern "C" fn on_execution(_: c_uint, word: *mut c_void) {
+    if let Some(recorder) = RECORDER.get() {
+        recorder.ring.push(word as u64);
+    }
+}
+
+extern "C" fn on_marker(_: c_uint, executed: *mut c_void) {
+    let Some(recorder) = RECORDER.get() else { return };
+    let number = recorder.markers.load(Relaxed);
+    recorder.markers.store(number + 1, Relaxed);
+    if recorder.arguments.at.binary_search(&number).is_err() {
+        return;
+    }
+    let path = recorder.arguments.path(number);
+    let written = File::create(&path)
+        .and_then(|file| record::write(&recorder.ring, number, executed as usize as u32, BufWriter::new(file)));
+    if let Err(error) = written {
+        complain(&format!("failed to write {}: {error}", path.display()));
+    }
+}
+
+/// A record that was asked for and never came is said, not left to be noticed.
+extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
+    let Some(recorder) = RECORDER.get() else { return };
+    let met = recorder.markers.load(Relaxed);
+    for number in recorder.arguments.at.iter().filter(|number| **number >= met) {
+        complain(&format!("there is no record {number}: the guest executed {met} markers"));
+    }
+}
