@@ -7,6 +7,7 @@ use crate::histogram::Histogram;
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
+use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +104,8 @@ pub enum FileKind {
     SpikeTrace { spike: u32 },
     /// `samples/<thread>.bin`: due instant and latency of every sample of a thread, two little-endian `i64` in ns.
     Samples { thread: u32 },
+    /// `tracer/<number>.txt`: what a latency tracer of the kernel printed.
+    LatencyTrace { number: u32 },
 }
 
 /// One thing a meter says.
@@ -153,6 +156,10 @@ pub enum Message {
         bytes: u64,
     },
     Loads(Vec<LoadReport>),
+    /// A stretch that a latency tracer of the kernel kept.
+    LatencyTrace(Box<LatencyTrace>),
+    /// What sources of the kernel's measured so far; a later one of the same name and CPU replaces an earlier one.
+    KernelSeries(Vec<KernelSeries>),
     /// Series of watched threads; one that is named again replaces what was said of it.
     Watched(Vec<WatchedSeries>),
     Loss(Loss),

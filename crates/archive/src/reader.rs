@@ -12,6 +12,7 @@ use crate::message::{Ending, FileKind, LoadReport, Loss, Message, Problem, RunPh
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
+use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
 use crate::writer::file_path;
 use std::collections::BTreeMap;
@@ -63,6 +64,10 @@ pub struct Run {
     /// In the order they happened; dropped ones are absent.
     pub spikes: Vec<Spike>,
     pub loads: Vec<LoadReport>,
+    /// In the order they happened.
+    pub latency_traces: Vec<LatencyTrace>,
+    /// One of each name and CPU.
+    pub kernel_series: Vec<KernelSeries>,
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
     pub ending: Option<(Ending, i64)>,
@@ -170,6 +175,8 @@ impl Run {
             Message::SpikeDropped { number, .. } => self.spikes.retain(|spike| spike.number != number),
             Message::FileBegin { .. } | Message::FileEnd { .. } => {}
             Message::Loads(loads) => self.loads = loads,
+            Message::LatencyTrace(trace) => self.latency_traces.push(*trace),
+            Message::KernelSeries(series) => series.into_iter().for_each(|series| self.replace_series(series)),
             Message::Watched(series) => self.watched.extend(series.into_iter().map(|one| (one.thread, one))),
             Message::Loss(loss) => self.losses.push(loss),
             Message::Problem(problem) => self.problems.push(problem),
@@ -179,6 +186,15 @@ impl Run {
 
     fn thread(&mut self, thread: u32) -> &mut ThreadRun {
         self.threads.entry(thread).or_insert_with(|| ThreadRun { thread, cpu: thread, ..ThreadRun::default() })
+    }
+
+    fn replace_series(&mut self, series: KernelSeries) {
+        let series = KernelSeries { histogram: series.histogram.normalised(), ..series };
+        let place = self.kernel_series.iter_mut().find(|known| known.name == series.name && known.cpu == series.cpu);
+        match place {
+            Some(known) => *known = series,
+            None => self.kernel_series.push(series),
+        }
     }
 
     fn note_absences(&mut self) {
@@ -196,6 +212,11 @@ impl Run {
                 && !self.directory.join(file_path(FileKind::SpikeTrace { spike: spike.number })).exists()
             {
                 self.gaps.push(format!("spikes/{:04}/trace.dat: missing", spike.number));
+            }
+        }
+        for trace in &self.latency_traces {
+            if !self.directory.join(file_path(FileKind::LatencyTrace { number: trace.number })).exists() {
+                self.gaps.push(format!("tracer/{:04}.txt: missing", trace.number));
             }
         }
     }

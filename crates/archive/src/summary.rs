@@ -9,6 +9,7 @@ use crate::reader::{Run, ThreadRun};
 use crate::sample::{Sample, Second};
 use crate::settings::{EffectiveSettings, RunSettings};
 use crate::spike::Spike;
+use crate::tracer::{KernelSample, KernelSeries, KernelSource, LatencyTrace};
 use crate::watched::{WatchedKind, WatchedSeries};
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +90,36 @@ pub struct CpuSummary {
     pub watched: Option<WatchedSeries>,
 }
 
+/// What one source of the kernel's measured on one CPU, condensed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct KernelSeriesSummary {
+    pub source: KernelSource,
+    /// What is measured, like `timerlat irq`.
+    pub name: String,
+    pub cpu: u32,
+    pub count: u64,
+    /// Of the values the kernel recorded: all of `timerlat` and `osnoise`, those above a threshold of `hwlat`.
+    pub latency_ns: LatencyFigures,
+    pub worst: Option<KernelSample>,
+    pub records_lost: u64,
+}
+
+impl KernelSeriesSummary {
+    fn of(series: &KernelSeries) -> Self {
+        let mean = (series.count > 0).then(|| series.sum_ns as f64 / series.count as f64);
+        Self {
+            source: series.source,
+            name: series.name.clone(),
+            cpu: series.cpu,
+            count: series.count,
+            latency_ns: LatencyFigures::of(&series.histogram, 0, 1, series.min_ns, mean, series.max_ns),
+            worst: series.worst.first().copied(),
+            records_lost: series.records_lost,
+        }
+    }
+}
+
 /// A spike with what was found out about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -138,6 +169,12 @@ pub struct RunSummary {
     /// Largest first, controls last.
     pub spikes: Vec<SpikeSummary>,
     pub loads: Vec<LoadReport>,
+    /// Measured by the kernel itself; by name, then CPU.
+    #[serde(default)]
+    pub kernel_series: Vec<KernelSeriesSummary>,
+    /// Kept by a latency tracer of the kernel; longest first.
+    #[serde(default)]
+    pub latency_traces: Vec<LatencyTrace>,
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
     /// What is missing or damaged in the archive.
@@ -227,6 +264,8 @@ impl RunSummary {
             ),
             spikes: spike_summaries(run, explanations),
             loads: run.loads.clone(),
+            kernel_series: kernel_series(run),
+            latency_traces: latency_traces(run),
             losses: run.losses.clone(),
             problems: run.problems.clone(),
             gaps: run.gaps.clone(),
@@ -333,6 +372,18 @@ fn spike_summaries(run: &Run, explanations: &[Explanation]) -> Vec<SpikeSummary>
         (control, std::cmp::Reverse(entry.latency_ns), entry.spike.number)
     });
     spikes
+}
+
+fn kernel_series(run: &Run) -> Vec<KernelSeriesSummary> {
+    let mut series: Vec<KernelSeriesSummary> = run.kernel_series.iter().map(KernelSeriesSummary::of).collect();
+    series.sort_by(|left, right| (&left.name, left.cpu).cmp(&(&right.name, right.cpu)));
+    series
+}
+
+fn latency_traces(run: &Run) -> Vec<LatencyTrace> {
+    let mut traces = run.latency_traces.clone();
+    traces.sort_by_key(|trace| (std::cmp::Reverse(trace.latency_ns), trace.number));
+    traces
 }
 
 /// Joins neighbouring buckets until at most `bars_max` bars are left; equal steps on a logarithmic axis.

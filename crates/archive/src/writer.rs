@@ -35,6 +35,7 @@ pub fn file_path(kind: FileKind) -> PathBuf {
     match kind {
         FileKind::SpikeTrace { spike } => PathBuf::from(format!("spikes/{spike:04}/trace.dat")),
         FileKind::Samples { thread } => PathBuf::from(format!("samples/{thread}.bin")),
+        FileKind::LatencyTrace { number } => PathBuf::from(format!("tracer/{number:04}.txt")),
     }
 }
 

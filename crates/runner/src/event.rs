@@ -69,6 +69,8 @@ impl Event {
             | Message::Seconds(_)
             | Message::Watched(_)
             | Message::Thread { .. }
+            | Message::LatencyTrace(_)
+            | Message::KernelSeries(_)
             | Message::SpikeDropped { .. }
             | Message::FileBegin { .. }
             | Message::FileEnd { .. }

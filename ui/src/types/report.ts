@@ -207,6 +207,28 @@ lost: Array<string>,
 stated: Array<string>, };
 
 /**
+ * A value the kernel measured.
+ */
+export type KernelSample = { ns: number, 
+/**
+ * CLOCK_MONOTONIC when the kernel recorded it.
+ */
+seen_ns: number, };
+
+/**
+ * What one source of the kernel's measured on one CPU, condensed.
+ */
+export type KernelSeriesSummary = { source: KernelSource, 
+/**
+ * What is measured, like `timerlat irq`.
+ */
+name: string, cpu: number, count: number, 
+/**
+ * Of the values the kernel recorded: all of `timerlat` and `osnoise`, those above a threshold of `hwlat`.
+ */
+latency_ns: LatencyFigures, worst: KernelSample | null, records_lost: number, };
+
+/**
  * A measurement that the kernel makes by itself, beside that of the meter.
  */
 export type KernelSource = "timerlat" | "osnoise" | "hwlat";
@@ -226,6 +248,35 @@ segments: Array<Segment>, };
  * imported run did not keep.
  */
 export type LatencyFigures = { min: number | null, mean: number | null, p50: number | null, p90: number | null, p99: number | null, "p99.9": number | null, "p99.99": number | null, "p99.999": number | null, "p99.9999": number | null, max: number | null, };
+
+/**
+ * A stretch that a latency tracer of the kernel kept, because it was the longest so far or above the threshold.
+ */
+export type LatencyTrace = { 
+/**
+ * Number in the run, from 1; the kernel's text is `tracer/<number, four digits>.txt`.
+ */
+number: number, tracer: string, 
+/**
+ * Length of the stretch, in whole microseconds.
+ */
+latency_ns: number, cpu: number | null, task: TracedTask | null, 
+/**
+ * Functions between which interrupts or preemption were off; absent with tracers of wake-ups.
+ */
+started_at: string | null, ended_at: string | null, 
+/**
+ * Lines the trace has, and those it had before the oldest were overwritten.
+ */
+entries: number, entries_written: number, longest_function: TracedFunction | null, 
+/**
+ * CLOCK_MONOTONIC when it was copied; the stretch itself was a little earlier.
+ */
+copied_ns: number, 
+/**
+ * The text was longer than is kept.
+ */
+cut: boolean, };
 
 /**
  * How a load did.
@@ -430,7 +481,15 @@ all_cpus: LatencyFigures,
 /**
  * Largest first, controls last.
  */
-spikes: Array<SpikeSummary>, loads: Array<LoadReport>, losses: Array<Loss>, problems: Array<Problem>, 
+spikes: Array<SpikeSummary>, loads: Array<LoadReport>, 
+/**
+ * Measured by the kernel itself; by name, then CPU.
+ */
+kernel_series: Array<KernelSeriesSummary>, 
+/**
+ * Kept by a latency tracer of the kernel; longest first.
+ */
+latency_traces: Array<LatencyTrace>, losses: Array<Loss>, problems: Array<Problem>, 
 /**
  * What is missing or damaged in the archive.
  */
@@ -584,11 +643,37 @@ beside_others: boolean,
 tracer: TracerSettings | null, };
 
 /**
+ * A function after which the same CPU recorded nothing for a while.
+ */
+export type TracedFunction = { name: string, 
+/**
+ * Who called it; empty when the trace does not say.
+ */
+caller: string, 
+/**
+ * Until the next line of the same CPU, in whole microseconds.
+ */
+ns: number, };
+
+/**
+ * The thread a latency tracer was after, or that ran in the stretch it kept.
+ */
+export type TracedTask = { name: string, tid: number, 
+/**
+ * As the kernel counts them: 0 other, 1 FIFO, 2 RR, 6 deadline.
+ */
+policy: number, 
+/**
+ * 1 to 99 for a real-time thread, else 0.
+ */
+priority: number, };
+
+/**
  * A tracer of the kernel, by the name `available_tracers` has for it, and what narrows it.
  */
 export type TracerSettings = { 
 /**
- * `function`, `function_graph`, `wakeup`, `wakeup_rt`, `wakeup_dl`, `irqsoff`, `preemptoff`, `preemptirqsoff`,
+ * `nop` for none, `function`, `function_graph`, `wakeup`, `wakeup_rt`, `wakeup_dl`, `irqsoff`, `preemptoff`, `preemptirqsoff`,
  * `hwlat`, `osnoise` or `timerlat`.
  */
 name: string, 

@@ -126,6 +126,7 @@ pub fn run(shape: &Shape) -> (Run, Vec<Explanation>) {
         } else {
             vec![said("stream.tardy ends inside a frame; what came after is missing")]
         },
+        ..Run::default()
     };
     (run, explanations)
 }
