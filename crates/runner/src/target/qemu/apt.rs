@@ -49,7 +49,7 @@ impl Apt {
             match apt.ask("apt-get", &["-q", "update"]) {
                 Ok(_) => fs::write(root.join(STAMP), "").map_err(|error| error.to_string())?,
                 // Some lists may have come, and the package may be in them.
-                Err(why) => tell(&why),
+                Err(why) => tell(&format!("not every list came: {}", why.split("; ").next().unwrap_or_default())),
             }
         }
         Ok(apt)

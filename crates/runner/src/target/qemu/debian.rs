@@ -176,8 +176,7 @@ fn unpack_package(archive: &Path, into: &Path) -> Result<(), String> {
         .spawn()
         .map_err(|error| fail("start dpkg-deb", error))?;
     let tar = reader.stdout.take().map_or(Stdio::null(), Stdio::from);
-    let wanted =
-        ["./boot/*", "./lib/modules/*/modules.*", "*/kernel/drivers/virtio/*", "*/kernel/drivers/char/virtio*"];
+    let wanted = ["./boot/*", "*/modules/*/modules.*", "*/kernel/drivers/virtio/*", "*/kernel/drivers/char/virtio*"];
     let mut writer = Command::new("tar");
     writer.arg("-x").arg("-C").arg(&tree).arg("--no-same-owner").arg("--wildcards").args(wanted).stdin(tar);
     // A kernel with all of these built in has no such directories; what is really missing shows when it is used.
@@ -198,7 +197,9 @@ fn arrange(tree: &Path, kernel: &Path) -> Result<(), String> {
         entries.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)))
     };
     fs::create_dir_all(kernel).map_err(fail)?;
-    let image = begins(&tree.join("boot"), "vmlinuz-").ok_or("the package has no kernel in it")?;
+    // An image that is not compressed is called vmlinux on some architectures.
+    let image = ["vmlinuz-", "vmlinux-"].into_iter().find_map(|prefix| begins(&tree.join("boot"), prefix));
+    let image = image.ok_or("the package has no kernel in it")?;
     let bytes = fs::read(&image).map_err(fail)?;
     // Without the kernel proper the image boots just as well, only slower.
     if let Ok(kernel_proper) = vmlinux::extract(&bytes).or_else(|_| unpack::stream(bytes)) {
@@ -208,7 +209,9 @@ fn arrange(tree: &Path, kernel: &Path) -> Result<(), String> {
     if let Some(config) = begins(&tree.join("boot"), "config-") {
         fs::rename(config, kernel.join("config")).map_err(fail)?;
     }
-    let modules = begins(&tree.join("lib/modules"), "").ok_or("the package has no modules in it")?;
+    // From Debian 13 on they are below /usr.
+    let modules = ["lib/modules", "usr/lib/modules"].into_iter().find_map(|place| begins(&tree.join(place), ""));
+    let modules = modules.ok_or("the package has no modules in it")?;
     let release = modules.file_name().unwrap_or_default().as_encoded_bytes();
     fs::write(kernel.join(RELEASE), release).map_err(fail)?;
     fs::rename(modules, kernel.join("modules")).map_err(fail)
