@@ -6,13 +6,17 @@ SHELL := /bin/bash
 
 MUSL := x86_64-unknown-linux-musl
 METER := dist/bin/tardy-meter
+METERS := dist/bin/meters/tardy-meter
 TARDY := dist/bin/tardy
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
-RUST_SOURCES := $(shell find crates -name target -prune -o -type f -print) Cargo.toml Cargo.lock
+RUST_SOURCES := $(shell find crates -name target -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
+RUST_TARGET_arm64 := aarch64-unknown-linux-musl
+RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
+RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
 
-.PHONY: help demo build test e2e bench bench-cyclictest check-perfetto deps fmt lint ui test-rust test-ui fuzz clean
+.PHONY: help demo build meters test e2e bench bench-cyclictest check-perfetto deps fmt lint ui test-rust test-ui fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -27,10 +31,15 @@ demo: deps build ## install what is missing, build, measure 30 s under load, say
 
 build: $(TARDY) $(METER) ## leave dist/bin/tardy and the static dist/bin/tardy-meter
 
+meters: ## leave the static meters for arm64, armhf and riscv64 in dist/bin/meters
+	packaging/install-dependencies --meters
+	$(MAKE) --no-print-directory $(METERS)-arm64 $(METERS)-armhf $(METERS)-riscv64
+
 test: lint build test-ui test-rust ## everything that continuous integration runs
 
-e2e: build ## boot Debian's real-time kernel in QEMU and measure in it (downloads 70 MB once)
+e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 MB once)
 	packaging/install-dependencies --e2e
+	$(MAKE) --no-print-directory $(METERS)-arm64
 	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e -- --ignored --test-threads=1
 
 bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserted
@@ -81,6 +90,11 @@ $(METER): $(RUST_SOURCES)
 	cargo build --profile meter --package meter --target $(MUSL)
 	@mkdir -p dist/bin
 	install -m 755 target/$(MUSL)/meter/tardy-meter $@
+
+$(METERS)-%: $(RUST_SOURCES)
+	cargo build --profile meter --package meter --target $(RUST_TARGET_$*)
+	@mkdir -p $(@D)
+	install -m 755 target/$(RUST_TARGET_$*)/meter/tardy-meter $@
 
 $(TARDY): $(RUST_SOURCES) $(UI)
 	cargo build --release --package app
