@@ -80,7 +80,10 @@ pub fn run(
     }
     let facts = match measure(target, request, stop, &mut writer, watch) {
         Ok(facts) => facts,
-        Err(error) => Facts { start_failure: Some(error.to_string()), ..Facts::default() },
+        Err(error) => {
+            let stopped = matches!(error, TargetError::Stopped { .. });
+            Facts { start_failure: Some(error.to_string()), stop_requests: usize::from(stopped), ..Facts::default() }
+        }
     };
     if facts.left_unrestored() && !target.forgets() {
         put_back(target, request, watch);

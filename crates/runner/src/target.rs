@@ -21,6 +21,9 @@ pub enum TargetError {
     Start { target: String, program: PathBuf, source: io::Error },
     #[error("failed to boot target {target}: {why}")]
     Boot { target: String, why: String },
+    /// Somebody asked to stop before there was anything to stop.
+    #[error("stopped on request while target {target} booted")]
+    Stopped { target: String },
     #[error("failed to copy {from} to {to} (target {target}): {source}")]
     Copy { target: String, from: PathBuf, to: PathBuf, source: io::Error },
 }
@@ -91,7 +94,7 @@ pub trait Target {
     /// Starts a command there.
     ///
     /// # Errors
-    /// [`TargetError::Start`].
+    /// [`TargetError::Start`], and what a target has to go through before it can start one.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError>;
 
     /// Copies a file of the target to the host.

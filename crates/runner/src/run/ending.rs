@@ -50,7 +50,8 @@ impl Facts {
 /// State of the run, and the sentence that explains it when it is not complete.
 pub fn state_of(facts: &Facts) -> (RunState, Option<String>) {
     if let Some(why) = &facts.start_failure {
-        return (RunState::Failed, Some(why.clone()));
+        let state = if facts.stop_requests > 0 { RunState::Interrupted } else { RunState::Failed };
+        return (state, Some(why.clone()));
     }
     if let Some(why) = &facts.storage_failure {
         return (RunState::Failed, Some(why.clone()));
@@ -116,6 +117,13 @@ mod tests {
         assert_eq!(state_of(&ended(Ending::LinkLost)).0, RunState::Failed);
         let failed = Facts { invalid: Some("CPU 7 is offline".into()), ..ended(Ending::Failed) };
         assert_eq!(state_of(&failed), (RunState::Failed, Some("CPU 7 is offline".into())));
+    }
+
+    #[test]
+    fn a_start_that_was_stopped_is_interrupted_and_one_that_failed_is_not() {
+        let failed = Facts { start_failure: Some("no machine".into()), ..Facts::default() };
+        assert_eq!(state_of(&failed).0, RunState::Failed);
+        assert_eq!(state_of(&Facts { stop_requests: 1, ..failed }).0, RunState::Interrupted);
     }
 
     #[test]

@@ -206,6 +206,7 @@ impl Target for QemuTarget {
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
         match self.begin(command) {
             Ok(machine) => Ok(Box::new(GuestRun::new(machine))),
+            Err(_) if self.stop.count() > 0 => Err(TargetError::Stopped { target: self.plain_name.clone() }),
             Err(why) => Err(TargetError::Boot { target: self.plain_name.clone(), why }),
         }
     }

@@ -191,6 +191,10 @@ fn a_request_to_stop_ends_a_boot() {
     stage.stop.request();
     assert!(stage.refused(stage.machine()).contains("stopped on request"));
     stage.assert_nobody_is_left();
+    let (archived, _) = stage.run(RunSettings::default());
+    let manifest = archived.manifest.unwrap();
+    assert_eq!(manifest.state, RunState::Interrupted);
+    assert!(manifest.problem.unwrap().contains("stopped on request"));
 }
 
 #[test]
