@@ -2,7 +2,7 @@
 
 use super::crew::Crew;
 use super::place::Room;
-use super::{copy, dentry, fault, messaging, spin};
+use super::{copy, dentry, fault, fork, huge_page, messaging, munmap, spin};
 use std::io;
 
 /// A load that needs no package on the target.
@@ -21,7 +21,7 @@ pub struct BuiltinLoad {
     pub(super) start: fn(&mut Crew) -> io::Result<()>,
 }
 
-static BUILTIN: [BuiltinLoad; 6] = [
+static BUILTIN: [BuiltinLoad; 9] = [
     BuiltinLoad {
         name: "messaging",
         unit: "messages",
@@ -61,6 +61,36 @@ static BUILTIN: [BuiltinLoad; 6] = [
         room: Room::None,
         workers_default: |cpus| cpus,
         start: fault::start,
+    },
+    BuiltinLoad {
+        name: "munmap",
+        unit: "pages",
+        what: "fill memory of up to 32 MB and give it back in one go",
+        worker: "process",
+        parts: &[],
+        room: Room::None,
+        workers_default: |cpus| cpus.min(8),
+        start: munmap::start,
+    },
+    BuiltinLoad {
+        name: "fork",
+        unit: "processes",
+        what: "fork processes that touch some of their memory and end",
+        worker: "process",
+        parts: &[],
+        room: Room::None,
+        workers_default: |cpus| cpus,
+        start: fork::start,
+    },
+    BuiltinLoad {
+        name: "thp",
+        unit: "huge pages",
+        what: "map memory in huge pages, touch each, unmap it",
+        worker: "process",
+        parts: &[],
+        room: Room::None,
+        workers_default: |cpus| cpus.min(8),
+        start: huge_page::start,
     },
     BuiltinLoad {
         name: "cpu",

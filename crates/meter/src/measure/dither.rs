@@ -29,7 +29,7 @@ impl Dither {
 
 /// The output function of SplitMix64 (Steele, Lea, Flood 2014).
 #[inline]
-fn mixed(state: u64) -> u64 {
+pub fn mixed(state: u64) -> u64 {
     let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     state ^ state >> 31

@@ -61,7 +61,7 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Measurement")]
     degrade: bool,
 
-    /// Run a built-in load beside the measurement: messaging, dentry, copy, fault, cpu or mix
+    /// Run a built-in load beside the measurement: messaging, dentry, copy, fault, munmap, fork, thp, cpu or mix
     #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = load, help_heading = "Load")]
     loads: Vec<LoadRequest>,
     /// Run a shell command as a load beside the measurement
