@@ -98,6 +98,8 @@ pub struct Blocks {
     pub block_s: u32,
     pub count: u64,
     pub bad: u64,
+    /// Stretches of neighbouring bad blocks: what came in one burst counts once.
+    pub events: u64,
     /// Blocks without bad second in which a second's record is missing.
     pub unknown: u64,
     /// Correlation of neighbouring blocks, -1 ..= 1; `None` where all are alike.
@@ -108,10 +110,12 @@ impl Blocks {
     fn of(block_s: u32, states: &[SecondState]) -> Self {
         let count = |state| states.iter().filter(|other| **other == state).count() as u64;
         let bad: Vec<f64> = states.iter().map(|state| f64::from(u8::from(*state == SecondState::Bad))).collect();
+        let begins = |at: &usize| states[*at] == SecondState::Bad && (*at == 0 || states[*at - 1] != SecondState::Bad);
         Self {
             block_s,
             count: states.len() as u64,
             bad: count(SecondState::Bad),
+            events: (0..states.len()).filter(begins).count() as u64,
             unknown: count(SecondState::Unknown),
             autocorrelation: autocorrelation(&bad, 1),
         }
@@ -191,7 +195,7 @@ mod tests {
         assert!(seconds.blocks(60).resemble());
         let blocks = seconds.independent_blocks(60);
         assert!(blocks.block_s == 120 && !blocks.resemble(), "{blocks:?}");
-        assert_eq!(blocks.bad, 60);
+        assert_eq!((blocks.bad, blocks.events), (60, 60));
     }
 
     #[test]

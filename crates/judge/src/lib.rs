@@ -5,6 +5,8 @@
 //!
 //! * [`figures`] takes the one number of a run that a comparison uses; [`sign_flip`] compares paired rounds of runs whose
 //!   order a [`coin`] decided; [`observer`] applies both to what tracing costs.
+//! * [`bounds`] says how often something happens at most, [`blocks`] makes independent counts of bursts, [`limit`] reads what
+//!   must hold, [`verdict`] says whether a run shows it.
 //!
 //! Nothing here does I/O, reads a clock, or draws a random number that the caller did not seed.
 
@@ -14,6 +16,11 @@ pub mod blocks;
 pub mod bounds;
 pub mod coin;
 pub mod figures;
+pub mod limit;
+pub mod machine;
 pub mod observer;
+pub mod proof;
+pub mod quantile;
 pub mod sign_flip;
+pub mod verdict;
 mod words;

@@ -64,14 +64,14 @@ pub struct FigureCost {
     pub figure: String,
     /// `ns`, or the load's unit for each second.
     pub unit: String,
-    /// Means over the rounds.
+    /// Geometric means over the rounds; arithmetic ones where there is no ratio.
     pub off: f64,
     pub traced: f64,
-    /// Mean of traced minus off, in `unit`.
+    /// Traced minus off, in `unit`; with its interval it is that of the ratio, applied to `off`.
     pub difference: Estimate,
-    /// Geometric mean of traced / off; absent when a value is not positive.
+    /// Geometric mean of traced / off; absent when a value is not positive, and differences are compared instead.
     pub ratio: Option<Estimate>,
-    /// Of "this level changes nothing", two-sided and exact, from the differences.
+    /// Of "this level changes nothing", two-sided and exact.
     pub p_value: f64,
     pub sentence: String,
 }
@@ -163,32 +163,56 @@ fn level_cost(rounds: &[&Round], level: Level, confidence: f64) -> LevelCost {
 }
 
 fn figure_cost(level: Level, figure: &str, unit: &str, pairs: &Pairs, confidence: f64) -> Option<FigureCost> {
-    let count = pairs.len() as f64;
-    let differences: Vec<f64> = pairs.iter().map(|(off, traced)| traced - off).collect();
-    let test = SignFlip::of(&differences).ok()?;
-    let difference = Estimate { value: test.mean(), interval: test.interval(confidence).ok() };
     let positive = pairs.iter().all(|(off, traced)| *off > 0.0 && *traced > 0.0);
-    let ratio = positive.then(|| pairs.iter().map(|(off, traced)| (traced / off).ln()).collect::<Vec<f64>>());
-    let ratio = ratio.and_then(|logarithms| SignFlip::of(&logarithms).ok()).map(|logarithms| Estimate {
-        value: logarithms.mean().exp(),
-        interval: logarithms.interval(confidence).ok().map(|interval| Interval {
-            low: interval.low.exp(),
-            high: interval.high.exp(),
+    let mut cost = if positive {
+        by_ratio(figure, unit, pairs, confidence)?
+    } else {
+        by_difference(figure, unit, pairs, confidence)?
+    };
+    cost.sentence = sentence(level, &cost, pairs.len());
+    Some(cost)
+}
+
+/// Latencies and rates scatter in proportion to their size, so their logarithms are compared; what that means in the
+/// figure's unit follows from its geometric mean.
+fn by_ratio(figure: &str, unit: &str, pairs: &Pairs, confidence: f64) -> Option<FigureCost> {
+    let logarithms: Vec<f64> = pairs.iter().map(|(off, traced)| (traced / off).ln()).collect();
+    let test = SignFlip::of(&logarithms).ok()?;
+    let off = (pairs.iter().map(|(off, _)| off.ln()).sum::<f64>() / pairs.len() as f64).exp();
+    let mapped = |map: &dyn Fn(f64) -> f64| Estimate {
+        value: map(test.mean()),
+        interval: test.interval(confidence).ok().map(|interval| Interval {
+            low: map(interval.low),
+            high: map(interval.high),
             confidence,
         }),
-    });
-    let mut cost = FigureCost {
+    };
+    Some(FigureCost {
+        figure: figure.into(),
+        unit: unit.into(),
+        off,
+        traced: off * test.mean().exp(),
+        difference: mapped(&|logarithm| off * logarithm.exp_m1()),
+        ratio: Some(mapped(&f64::exp)),
+        p_value: test.p_value(),
+        sentence: String::new(),
+    })
+}
+
+fn by_difference(figure: &str, unit: &str, pairs: &Pairs, confidence: f64) -> Option<FigureCost> {
+    let differences: Vec<f64> = pairs.iter().map(|(off, traced)| traced - off).collect();
+    let test = SignFlip::of(&differences).ok()?;
+    let count = pairs.len() as f64;
+    Some(FigureCost {
         figure: figure.into(),
         unit: unit.into(),
         off: pairs.iter().map(|(off, _)| off).sum::<f64>() / count,
         traced: pairs.iter().map(|(_, traced)| traced).sum::<f64>() / count,
-        difference,
-        ratio,
+        difference: Estimate { value: test.mean(), interval: test.interval(confidence).ok() },
+        ratio: None,
         p_value: test.p_value(),
         sentence: String::new(),
-    };
-    cost.sentence = sentence(level, &cost, pairs.len());
-    Some(cost)
+    })
 }
 
 fn sentence(level: Level, cost: &FigureCost, rounds: usize) -> String {
@@ -258,13 +282,14 @@ mod tests {
         assert_eq!((effect.rounds, effect.no_interval.clone(), effect.costs.len()), (8, None, 1));
         let median = &effect.costs[0].figures[0];
         let interval = median.difference.interval.unwrap();
-        assert!(interval.low >= 3000.0 && interval.high <= 3100.0, "{interval:?}");
+        assert!(interval.low >= 2900.0 && interval.high <= 3200.0, "{interval:?}");
         assert_eq!(median.p_value, 2.0 / 256.0);
         assert!((median.traced - median.off - median.difference.value).abs() < 1e-6);
         let begin =
-            "Recording events makes the median wake-up 3.0 µs later (+9.6 %) (95 % interval 3.0 µs to 3.1 µs; 8 rounds";
+            "Recording events makes the median wake-up 3.1 µs later (+9.6 %) (95 % interval 2.9 µs to 3.2 µs; 8 rounds";
         assert!(median.sentence.starts_with(begin), "{}", median.sentence);
         let load = &effect.costs[0].figures[2];
+        assert!((load.difference.value + 100.0).abs() < 1e-9);
         assert!(load.sentence.contains("the load messaging 100 messages/s slower (-10.0 %)"), "{}", load.sentence);
         assert_eq!(effect.maxima[0], Maxima { level: Level::Off, low_ns: 1_000_000, high_ns: 1_007_000 });
     }

@@ -1,0 +1,182 @@
+//! Limits as people write them: `latency < 100us`, `p99.9 < 50us`, `missed < 1/h`, and how often they may be broken.
+
+use serde::{Deserialize, Serialize};
+
+/// How often something may happen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    pub per_hour: f64,
+    /// As it was written.
+    pub text: String,
+}
+
+/// What must hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Requirement {
+    /// No wake-up later than this, but for what is allowed.
+    Latency { latest_ns: i64 },
+    /// This share of the wake-ups not later than this.
+    Quantile { q: f64, latest_ns: i64 },
+    /// No period missed, but for what is allowed.
+    Missed,
+}
+
+/// A requirement and how often it may be broken. A quantile says that by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// As it was written, without needless spaces.
+    pub text: String,
+    pub requirement: Requirement,
+    pub allow: Option<Rate>,
+}
+
+const FORMS: &str = "write `latency < 100us`, `p99.9 < 50us` or `missed < 1/h`";
+
+/// Units of time of a rate, and how many hours they have.
+const PERIODS: [(&str, f64); 14] = [
+    ("s", 1.0 / 3600.0),
+    ("second", 1.0 / 3600.0),
+    ("min", 1.0 / 60.0),
+    ("minute", 1.0 / 60.0),
+    ("h", 1.0),
+    ("hour", 1.0),
+    ("d", 24.0),
+    ("day", 24.0),
+    ("w", 168.0),
+    ("week", 168.0),
+    ("month", 730.5),
+    ("y", 8766.0),
+    ("a", 8766.0),
+    ("year", 8766.0),
+];
+
+impl Rate {
+    /// Reads `1/h`, `3/day`, `0.5/week`, `never`.
+    ///
+    /// # Errors
+    /// A sentence that says what to write.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text == "never" || text == "0" {
+            return Ok(Self { per_hour: 0.0, text: "never".into() });
+        }
+        let form = || format!("`{text}` is no rate; write how many in which time, like 1/h, 3/day or 0.5/week");
+        let (number, period) = text.split_once('/').ok_or_else(form)?;
+        let number = number.trim();
+        let plain = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit() || digit == b'.');
+        let events: f64 = number.parse().ok().filter(|_| plain).ok_or_else(form)?;
+        let (_, hours) = PERIODS.iter().find(|(name, _)| *name == period.trim()).ok_or_else(form)?;
+        if events > 1e9 {
+            return Err(form());
+        }
+        Ok(Self { per_hour: events / hours, text: format!("{number}/{}", period.trim()) })
+    }
+}
+
+impl Limit {
+    /// Reads a limit. `time_ns` reads a time with its unit; `allow` is what a latency may be exceeded at.
+    ///
+    /// # Errors
+    /// A sentence that says what to write.
+    pub fn parse(text: &str, allow: &Rate, time_ns: impl Fn(&str) -> Result<u64, String>) -> Result<Self, String> {
+        let form = || format!("`{}` is no limit; {FORMS}", text.trim());
+        let (what, bound) = text.split_once('<').ok_or_else(form)?;
+        let (bound, inclusive) = bound.strip_prefix('=').map_or((bound, false), |bound| (bound, true));
+        let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+        let sign = if inclusive { "<=" } else { "<" };
+        let tidy = format!("{what} {sign} {}", bound.trim());
+        let latest_ns = || -> Result<i64, String> {
+            let ns = i64::try_from(time_ns(bound.trim())?).map_err(|_| form())?;
+            if ns == 0 { Err("a limit is longer than nothing".into()) } else { Ok(ns - i64::from(!inclusive)) }
+        };
+        match what.as_str() {
+            "latency" => Ok(Self {
+                text: tidy,
+                requirement: Requirement::Latency { latest_ns: latest_ns()? },
+                allow: Some(allow.clone()),
+            }),
+            "missed" | "missed periods" => {
+                Ok(Self { text: tidy, requirement: Requirement::Missed, allow: Some(Rate::parse(bound)?) })
+            }
+            "max" | "maximum" => {
+                Err("no test shows that a maximum stays below something; write `latency < ...` and how \
+                 often it may be exceeded, like --allow 1/day"
+                    .into())
+            }
+            quantile => {
+                let percent = quantile.strip_prefix('p').filter(|digits| {
+                    digits.bytes().all(|digit| digit.is_ascii_digit() || digit == b'.') && digits.len() <= 12
+                });
+                let percent: f64 = percent.and_then(|digits| digits.parse().ok()).ok_or_else(form)?;
+                if !(1.0..100.0).contains(&percent) {
+                    return Err(format!("`{quantile}` is no quantile; write one from p1 to p99.99999"));
+                }
+                let requirement = Requirement::Quantile { q: percent / 100.0, latest_ns: latest_ns()? };
+                Ok(Self { text: tidy, requirement, allow: None })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn microseconds(text: &str) -> Result<u64, String> {
+        let number = text.strip_suffix("us").ok_or("no unit")?;
+        number.trim().parse::<u64>().map(|us| us * 1000).map_err(|error| error.to_string())
+    }
+
+    fn limit(text: &str) -> Result<Limit, String> {
+        Limit::parse(text, &Rate::parse("1/h").unwrap(), microseconds)
+    }
+
+    #[test]
+    fn rates_in_every_unit() {
+        let per_hour = |text: &str| Rate::parse(text).unwrap().per_hour;
+        assert_eq!(
+            [per_hour("1/h"), per_hour("24 / day"), per_hour("never"), per_hour("0.5/min")],
+            [1.0, 1.0, 0.0, 30.0]
+        );
+        for text in ["", "1", "1/", "/h", "x/h", "-1/h", "1/fortnight", "inf/h", "nan/h", "1e9/h", "9999999999/h"] {
+            assert!(Rate::parse(text).unwrap_err().contains("1/h"), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_of_every_form() {
+        assert_eq!(limit("latency<100us").unwrap().requirement, Requirement::Latency { latest_ns: 99_999 });
+        assert_eq!(limit(" latency <= 100us").unwrap().requirement, Requirement::Latency { latest_ns: 100_000 });
+        let quantile = limit("p99.9 < 50us").unwrap();
+        assert!(
+            matches!(quantile.requirement, Requirement::Quantile { q, latest_ns: 49_999 } if (q - 0.999).abs() < 1e-12)
+        );
+        assert_eq!((quantile.text.as_str(), quantile.allow), ("p99.9 < 50us", None));
+        let missed = limit("missed  periods < 2/day").unwrap();
+        assert_eq!((missed.text.as_str(), missed.requirement), ("missed periods < 2/day", Requirement::Missed));
+        assert_eq!(missed.allow.unwrap().text, "2/day");
+    }
+
+    #[test]
+    fn what_is_no_limit_says_what_to_write() {
+        assert!(limit("max < 100us").unwrap_err().contains("--allow"));
+        for text in
+            ["", "latency", "latency < 100", "latency < 0us", "p < 1us", "p100 < 1us", "p0 < 1us", "jitter < 1us"]
+        {
+            assert!(limit(text).is_err(), "{text}");
+        }
+        assert!(limit("missed < 1").unwrap_err().contains("1/h"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_limit_or_a_sentence(text in ".{0,40}") {
+            if let Err(sentence) = limit(&text) {
+                prop_assert!(!sentence.is_empty());
+            }
+            let _ = Rate::parse(&text);
+        }
+    }
+}
