@@ -1,10 +1,13 @@
 //! The follower: a small trace of the watched threads' timers, wake-ups and switches alone, read while it grows.
 //!
 //! Which threads it is about the kernel itself decides (`set_event_pid`, and `event-fork` for what they start). It reads
-//! a few times in a hundredth of a second at the lowest real-time priority, books every wake-up, and rings the recorder
-//! at those that deserve a snapshot: the past is in the recorder's large buffers still.
+//! every hundredth of a second at the lowest real-time priority, books every wake-up, and rings the recorder at those
+//! that deserve a snapshot: the past is in the recorder's large buffers still.
+//!
+//! There are machines whose kernel records no switch from the idle task of some CPU (seen on one that was restored from a
+//! snapshot of its memory). Where that is so the return from the system call, some µs later, counts instead.
 
-use super::hearing::{EVENTS, Hearing, Moment};
+use super::hearing::{EVENTS, Heard, Hearing, Moment, RETURN};
 use super::series::{Series, Terms};
 use super::wakeups::{Finished, TimerFunctions, Wakeups};
 use crate::journal::{Entry, Journal};
@@ -28,11 +31,18 @@ use std::sync::atomic::{
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Time between two looks at the buffers.
 const ROUND_NS: i64 = 10_000_000;
 const BUFFER_KB: u32 = 1024;
 const ROUND_BYTES_MAX: usize = 4 << 20;
+
+/// How long the idle tasks are listened to, and how often one must have been entered to be judged.
+const TRIAL: Duration = Duration::from_millis(200);
+const TRIAL_ENTRIES_MIN: u32 = 3;
+/// Wake-ups without a switch after which returns from system calls are recorded, too.
+const UNSEEN_MAX: u64 = 3;
 
 /// What the follower knows, for the main thread to look at.
 pub struct Followed {
@@ -81,6 +91,8 @@ pub struct Bell {
 /// An instance that is armed, and whom it is about.
 pub struct Follower {
     instance: Instance,
+    /// CPUs on which the kernel does not tell when the idle task gives way.
+    pub mute_cpus: Vec<u32>,
     pub functions: TimerFunctions,
     hearing: Hearing,
     pages: Vec<(u32, RawPages)>,
@@ -98,8 +110,15 @@ impl Follower {
         instance.set_tracing_on(false).map_err(failed)?;
         instance.set_clock("mono").map_err(failed)?;
         instance.set_buffer_size_kb(BUFFER_KB).map_err(failed)?;
-        let metadata = instance.metadata(EVENTS).map_err(failed)?.parse(ByteOrder::NATIVE);
+        let _ = instance.set_option("record-cmd", false);
+        let known: Vec<_> = EVENTS.iter().chain([&RETURN]).copied().collect();
+        let metadata = instance.metadata(&known).map_err(failed)?.parse(ByteOrder::NATIVE);
         let hearing = Hearing::new(&metadata.formats, instance.page_layout().map_err(failed)?)?;
+        let mut pages = Vec::new();
+        for cpu in instance.cpus() {
+            pages.push((cpu, instance.open_raw(cpu).map_err(failed)?));
+        }
+        let mute_cpus = mute_cpus(&instance, &hearing, &mut pages)?;
         let functions = timer_functions();
         let filter = functions.filter();
         instance
@@ -108,15 +127,13 @@ impl Follower {
         // Nothing may be recorded of others, so the threads are named before the events are switched on.
         write_pids(&instance, &[std::process::id() as i32], true)?;
         instance.set_option("event-fork", true).map_err(failed)?;
-        let _ = instance.set_option("record-cmd", false);
         for (system, event) in EVENTS {
             instance.enable_event(system, event).map_err(failed)?;
         }
-        let mut pages = Vec::new();
-        for cpu in instance.cpus() {
-            pages.push((cpu, instance.open_raw(cpu).map_err(failed)?));
+        if !mute_cpus.is_empty() {
+            instance.enable_event(RETURN.0, RETURN.1).map_err(failed)?;
         }
-        Ok(Self { instance, functions, hearing, pages })
+        Ok(Self { instance, mute_cpus, functions, hearing, pages })
     }
 
     /// Follows these threads, and no others, and begins.
@@ -165,6 +182,36 @@ impl Additions {
     }
 }
 
+/// CPUs whose idle task is switched to and, as far as the kernel tells, never from.
+fn mute_cpus(instance: &Instance, hearing: &Hearing, pages: &mut [(u32, RawPages)]) -> Result<Vec<u32>, String> {
+    instance.set_event_filter("sched", "sched_switch", "prev_pid == 0 || next_pid == 0").map_err(failed)?;
+    instance.enable_event("sched", "sched_switch").map_err(failed)?;
+    instance.set_tracing_on(true).map_err(failed)?;
+    std::thread::sleep(TRIAL);
+    instance.set_tracing_on(false).map_err(failed)?;
+    instance.disable_event("sched", "sched_switch").map_err(failed)?;
+    instance.set_event_filter("sched", "sched_switch", "0").map_err(failed)?;
+    let (mut bytes, mut mute) = (Vec::new(), Vec::new());
+    for (cpu, pages) in pages {
+        let mut moments = Vec::new();
+        bytes.clear();
+        pages.drain_into(&mut bytes, ROUND_BYTES_MAX).map_err(failed)?;
+        hearing.read(*cpu, &bytes, &mut moments);
+        let (mut into, mut from) = (0, 0);
+        for moment in moments {
+            if let Heard::Switch { prev, next, .. } = moment.heard {
+                into += u32::from(next == 0);
+                from += u32::from(prev == 0);
+            }
+        }
+        if into >= TRIAL_ENTRIES_MIN && from == 0 {
+            mute.push(*cpu);
+        }
+    }
+    instance.clear().map_err(failed)?;
+    Ok(mute)
+}
+
 fn write_pids(instance: &Instance, tids: &[i32], alone: bool) -> Result<(), String> {
     let path = instance.path().join("set_event_pid");
     let fail = |error: std::io::Error| format!("failed to write {}: {error}", path.display());
@@ -209,6 +256,7 @@ impl Reading {
         }
         self.waiting.sort_by_key(|moment| moment.ts_ns);
         let ready = self.waiting.partition_point(|moment| moment.ts_ns <= horizon_ns);
+        self.help_out();
         let mut announced = Vec::new();
         {
             let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -221,6 +269,18 @@ impl Reading {
         }
         if let Some(bell) = &mut self.bell {
             bell.ring(announced);
+        }
+    }
+}
+
+impl Reading {
+    /// A CPU that never was idle during the trial may turn out mute. To switch an event on disturbs the machine once; to
+    /// lose every wake-up is worse.
+    fn help_out(&mut self) {
+        let unseen = self.followed.lock().unwrap_or_else(PoisonError::into_inner).wakeups.unseen;
+        if unseen >= UNSEEN_MAX && self.follower.mute_cpus.is_empty() {
+            let _ = self.follower.instance.enable_event(RETURN.0, RETURN.1);
+            self.follower.mute_cpus = self.follower.instance.cpus();
         }
     }
 }

@@ -41,10 +41,25 @@ pub enum Heard {
         tid: i32,
         comm: Comm,
     },
+    /// It returned from a system call, so it has the CPU.
+    Returned {
+        tid: i32,
+    },
     /// Events before this one are missing on this CPU; how many, when known.
     Lost {
         count: u64,
     },
+}
+
+impl Heard {
+    /// The thread that did this, and so had the CPU; a return tells by itself when it got it.
+    pub fn proves_running(&self) -> Option<i32> {
+        match *self {
+            Self::Arm { tid, .. } | Self::Switch { prev: tid, .. } | Self::Exit { tid } => Some(tid),
+            Self::Fork { parent, .. } => Some(parent),
+            _ => None,
+        }
+    }
 }
 
 /// One thing that happened, with its instant (CLOCK_MONOTONIC, ns) and CPU.
@@ -65,6 +80,9 @@ pub const EVENTS: &[(&str, &str)] = &[
     ("task", "task_rename"),
 ];
 
+/// Recorded where switches from idle are not.
+pub const RETURN: (&str, &str) = ("raw_syscalls", "sys_exit");
+
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Arm,
@@ -73,6 +91,7 @@ enum Kind {
     Fork,
     Exit,
     Rename,
+    Returned,
 }
 
 #[derive(Debug)]
@@ -109,6 +128,7 @@ impl Hearing {
         ];
         // Renaming is noticed at the next switch as well.
         recipes.extend(recipe("task", "task_rename", Kind::Rename, &["pid", "newcomm"]));
+        recipes.extend(recipe(RETURN.0, RETURN.1, Kind::Returned, &[]));
         Ok(Self { recipes, layout })
     }
 
@@ -156,6 +176,7 @@ impl Hearing {
             Kind::Switch => Heard::Switch { prev: tid(0)?, next: tid(1)?, next_comm: comm(&recipe.fields[2], payload) },
             Kind::Fork => Heard::Fork { parent: tid(0)?, child: tid(1)? },
             Kind::Exit => Heard::Exit { tid: tid(0)? },
+            Kind::Returned => Heard::Returned { tid: running },
             Kind::Rename => Heard::Rename { tid: tid(0)?, comm: comm(&recipe.fields[1], payload) },
         })
     }

@@ -122,6 +122,7 @@ fn watch<W: Write>(
         recording::Recording::of(recorder.as_ref(), &follower.functions, &tids).map_err(|why| blind(&why))?;
     let (capturing, bell) = start_capturing(settings, recorder, &cpus, count_from_ns, end_ns)?;
 
+    let mute_cpus = follower.mute_cpus.clone();
     let additions = follower.begin(&tids).map_err(|why| blind(&why))?;
     let stop = Arc::new(AtomicBool::new(false));
     let (following, follower_tid) = follower
@@ -131,6 +132,7 @@ fn watch<W: Write>(
     let mut watching =
         Watching { followed, following: Some(following), additions, capturing, recording, stop, count_from_ns, end_ns };
     announce(settings, machine, &watching, follower_tid, lines);
+    say_mute(&mute_cpus, lines);
 
     clock::sleep_until_ns(count_from_ns);
     lines.link.send(&Message::Phase { phase: RunPhase::Measure, monotonic_ns: count_from_ns });
@@ -158,6 +160,22 @@ fn watch<W: Write>(
         Stopped::Asked => Ending::Stopped,
         Stopped::LinkLost => Ending::LinkLost,
     })
+}
+
+/// A quirk that the figures depend on.
+fn say_mute<W: Write>(mute_cpus: &[u32], lines: &mut Lines<W>) {
+    if !mute_cpus.is_empty() {
+        let text = format!(
+            "this kernel does not record when the idle task of CPU {} gives way; a thread woken from idle there counts from \
+             its return from the system call, some microseconds later, and its spikes have an untraced stretch",
+            mute_cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
+        );
+        lines.link.problem(
+            Severity::Notice,
+            text,
+            "reboot the machine if it was restored from a snapshot of its memory",
+        );
+    }
 }
 
 fn blind(why: &str) -> Failure {
@@ -244,6 +262,7 @@ fn announce<W: Write>(
 ) {
     let capturing = watching.capturing.as_ref();
     let mut tool_tids = vec![scheduling::thread_id(), follower_tid];
+    tool_tids.extend(rustix::process::getppid().map(|host| host.as_raw_nonzero().get()));
     tool_tids.extend(capturing.map(|capturing| capturing.tid));
     let own = OwnPriority { priority: settings.priority, exclude_tids: tool_tids.clone() };
     lines.link.send(&Message::Environment(Box::new(environment::collect(Path::new("/"), &own))));

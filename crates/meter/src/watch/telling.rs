@@ -256,6 +256,8 @@ impl<'a> Telling<'a> {
             let detail = format!("about the watched threads on CPU {cpu}: wake-ups around them have no sample");
             link.loss("events", count, &detail);
         }
+        let unseen = lock(watching).wakeups.unseen;
+        link.loss("wake-ups", unseen, "have no sample: the kernel did not record when the thread was given the CPU; after the first few its return from the system call counts instead");
         if let Some(capturing) = &watching.capturing {
             let smaller = capturing.counters.not_worth.load(Relaxed);
             let detail = "not taken: every kept one was of a larger spike (raise --snapshots to keep more)";

@@ -93,6 +93,8 @@ pub struct Wakeups {
     threads: HashMap<i32, Thread>,
     /// Events that went missing, by CPU.
     pub lost: BTreeMap<u32, u64>,
+    /// Wake-ups after which nobody told when the thread was given the CPU.
+    pub unseen: u64,
     /// Threads that came by forks since they were last asked for.
     pub born: Vec<i32>,
 }
@@ -106,6 +108,7 @@ impl Wakeups {
             realtime_offset_ns: 0,
             threads: HashMap::new(),
             lost: BTreeMap::new(),
+            unseen: 0,
             born: Vec::new(),
         }
     }
@@ -141,6 +144,15 @@ impl Wakeups {
     pub fn hear(&mut self, moment: &Moment, finished: &mut Vec<Finished>) {
         let Moment { ts_ns, cpu, heard } = *moment;
         let before = finished.len();
+        if let Some(tid) = heard.proves_running()
+            && let Some(thread) = self.threads.get_mut(&tid).filter(|thread| !thread.running && thread.woken.is_some())
+        {
+            // It has the CPU and nobody told when it got it.
+            thread.running = true;
+            thread.woken = None;
+            thread.timers.retain(|timer| !timer.sleep);
+            self.unseen += 1;
+        }
         match heard {
             Heard::Arm { tid, timer, function, soft_ns, hard_ns } => {
                 if self.functions.wakes(function) {
@@ -177,6 +189,12 @@ impl Wakeups {
             Heard::Rename { tid, comm } => {
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.comm = comm;
+                }
+            }
+            Heard::Returned { tid } => {
+                if let Some(thread) = self.threads.get_mut(&tid).filter(|thread| !thread.running) {
+                    thread.running = true;
+                    thread.given_the_cpu(tid, ts_ns, cpu, finished);
                 }
             }
             Heard::Lost { count } => self.lose(cpu, count),
@@ -362,6 +380,17 @@ mod tests {
         let mut story = Story::new(None);
         story.arm(100, 2, 5000).leaves(110).wakes(500).runs(520).leaves(600).wakes(5004).runs(5010);
         assert_eq!(story.told(), [(ByOther, 500, 520), (ByTimer, 5000, 5010)]);
+    }
+
+    #[test]
+    fn a_switch_that_is_not_told_is_counted_and_a_return_stands_in_for_it() {
+        let mut story = Story::new(None);
+        story.arm(100, 1, 1000).leaves(110).wakes(1005).arm(1500, 1, 2000);
+        assert_eq!((story.told().len(), story.wakeups.unseen), (0, 1));
+        story.leaves(1510).wakes(2003).at(2009, Heard::Returned { tid: ME }).at(2020, Heard::Returned { tid: ME });
+        story.arm(2500, 1, 3000);
+        assert_eq!(story.told(), [(ByTimer, 2000, 2009), (Cycle, 2009, 2500)]);
+        assert_eq!(story.wakeups.unseen, 1);
     }
 
     #[test]
