@@ -40,6 +40,7 @@ pub mod format;
 pub mod header;
 pub mod kernel_addresses;
 pub mod kernel_symbols;
+pub mod latency_trace;
 pub mod metadata;
 pub mod page;
 pub mod print_fmt;

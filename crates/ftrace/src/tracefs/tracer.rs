@@ -1,7 +1,5 @@
 //! The tracer of an instance, and which functions and threads it follows.
 
-use std::path::PathBuf;
-
 use super::{Instance, TracefsError, file};
 
 impl Instance {
@@ -49,6 +47,11 @@ impl Instance {
         self.set_option("function-fork", children)
     }
 
+    /// Runs its tracer on these CPUs only.
+    pub fn set_cpus(&self, cpus: &[u32]) -> Result<(), TracefsError> {
+        file::write(&self.path().join("tracing_cpumask"), &hexadecimal_mask(cpus))
+    }
+
     /// The longest latency its tracer saw, in µs; `None` without such a tracer.
     pub fn max_latency_us(&self) -> Option<u64> {
         file::read_trimmed(&self.max_latency_path())?.parse().ok()
@@ -58,9 +61,25 @@ impl Instance {
     pub fn reset_max_latency(&self) -> Result<(), TracefsError> {
         file::write(&self.max_latency_path(), "0")
     }
+}
 
-    /// In µs; 0 means that only new maxima are recorded. Absent in kernels without a latency tracer.
-    pub fn threshold_path(&self) -> PathBuf {
-        self.path().join("tracing_thresh")
+/// Words of 32 CPUs, the highest first, between commas.
+fn hexadecimal_mask(cpus: &[u32]) -> String {
+    let mut words = vec![0u32; cpus.iter().max().map_or(1, |last| *last as usize / 32 + 1)];
+    for cpu in cpus {
+        words[*cpu as usize / 32] |= 1 << (cpu % 32);
+    }
+    words.iter().rev().map(|word| format!("{word:08x}")).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_have_the_highest_cpus_first() {
+        assert_eq!(hexadecimal_mask(&[0, 3]), "00000009");
+        assert_eq!(hexadecimal_mask(&[33]), "00000002,00000000");
+        assert_eq!(hexadecimal_mask(&[]), "00000000");
     }
 }
