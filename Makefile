@@ -41,6 +41,7 @@ e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 M
 	packaging/install-dependencies --e2e
 	$(MAKE) --no-print-directory $(METERS)-arm64
 	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e -- --ignored --test-threads=1
+	cargo test --package recorder -- --ignored
 
 bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserted
 	bench/run

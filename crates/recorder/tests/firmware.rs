@@ -1,0 +1,140 @@
+//! Runs QEMU with a firmware of a few bytes instead of a kernel: it reads the clock, executes the marker and sends what it
+//! read to the debug console, twenty times. Needs `qemu-system-x86_64`; `make e2e` runs it.
+
+use ftrace::flight_record::{FlightGap, FlightRecord};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const ROUNDS: usize = 20;
+const INSTRUCTIONS_OF_A_ROUND: u32 = 4 + 4 * 5 + 1 + 2 * 1000 + 2;
+/// Where the instruction behind `rdtsc` lies when the firmware runs from the top of the address space.
+const MARKER_ADDRESS: u64 = 0xffff_001f;
+
+#[rustfmt::skip]
+const FIRMWARE: [u8; 0x5e] = [
+    0xfa,                                       //          cli
+    0x2e, 0x66, 0x0f, 0x01, 0x16, 0x58, 0x00,   //          lgdt  cs:[gdtr]
+    0x0f, 0x20, 0xc0,                           //          mov   eax, cr0
+    0x0c, 0x01,                                 //          or    al, 1
+    0x0f, 0x22, 0xc0,                           //          mov   cr0, eax
+    0x66, 0xea, 0x18, 0x00, 0xff, 0xff, 0x08, 0x00, //      jmp   8:flat
+    0xb9, ROUNDS as u8, 0x00, 0x00, 0x00,       // flat:    mov   ecx, ROUNDS
+    0x0f, 0x31,                                 // round:   rdtsc
+    0x0f, 0x1f, 0x80, b't', b'd', b'y', b'!',   //          nop   [eax + 'tdy!']
+    0x89, 0xc3,                                 //          mov   ebx, eax
+    0xbe, 0x04, 0x00, 0x00, 0x00,               //          mov   esi, 4
+    0x88, 0xd8,                                 // byte:    mov   al, bl
+    0xe6, 0xe9,                                 //          out   0xe9, al
+    0xc1, 0xeb, 0x08,                           //          shr   ebx, 8
+    0x4e,                                       //          dec   esi
+    0x75, 0xf6,                                 //          jnz   byte
+    0xbf, 0xe8, 0x03, 0x00, 0x00,               //          mov   edi, 1000
+    0x4f,                                       // work:    dec   edi
+    0x75, 0xfd,                                 //          jnz   work
+    0x49,                                       //          dec   ecx
+    0x75, 0xdb,                                 //          jnz   round
+    0xe6, 0xf4,                                 //          out   0xf4, al
+    0xf4,                                       //          hlt
+    0x00, 0x00, 0x00,
+    0, 0, 0, 0, 0, 0, 0, 0,                     // gdt:     the null descriptor
+    0xff, 0xff, 0, 0, 0, 0x9a, 0xcf, 0,         //          code, 32 bits, all addresses
+    15, 0, 0x48, 0x00, 0xff, 0xff,              // gdtr:    limit and address of gdt
+];
+/// Where the processor begins, and there a jump to the first byte.
+const RESET: usize = 0xfff0;
+const JUMP: [u8; 3] = [0xe9, 0x0d, 0x00];
+
+fn image() -> Vec<u8> {
+    let mut image = vec![0; 0x1_0000];
+    image[..FIRMWARE.len()].copy_from_slice(&FIRMWARE);
+    image[RESET..RESET + JUMP.len()].copy_from_slice(&JUMP);
+    image
+}
+
+/// The library that Cargo built beside this test.
+fn plugin() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let built = test.ancestors().skip(1).take(2).map(|place| place.join("librecorder.so"));
+    built.into_iter().find(|path| path.exists()).expect("the plugin is built with its tests")
+}
+
+/// Runs the firmware to its end; answers what QEMU said. `None` without QEMU.
+fn run(directory: &Path, plugin: Option<&str>) -> Option<Output> {
+    std::fs::write(directory.join("firmware"), image()).expect("a file");
+    let line = "-accel tcg,thread=single -machine pc -cpu qemu64 -smp 1 -m 16 -nodefaults -no-user-config -display none \
+         -monitor none -net none -icount shift=0,align=off,sleep=off -chardev file,id=said,path=said \
+         -device isa-debugcon,iobase=0xe9,chardev=said -device isa-debug-exit,iobase=0xf4,iosize=4 -bios firmware";
+    let mut command = Command::new("qemu-system-x86_64");
+    command.current_dir(directory).args(line.split_whitespace());
+    if let Some(plugin) = plugin {
+        command.args(["-plugin", plugin]);
+    }
+    match command.output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: there is no qemu-system-x86_64");
+            None
+        }
+        output => Some(output.expect("QEMU runs")),
+    }
+}
+
+fn clocks(directory: &Path) -> Vec<u32> {
+    let said = std::fs::read(directory.join("said")).expect("QEMU made the file");
+    said.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes"))).collect()
+}
+
+#[test]
+#[ignore = "starts QEMU"]
+fn the_record_tells_what_ran_and_costs_the_guest_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    if run(directory.path(), None).is_none() {
+        return;
+    }
+    let alone = clocks(directory.path());
+    assert_eq!(alone.len(), ROUNDS);
+    assert!(alone.windows(2).all(|pair| pair[1] - pair[0] == INSTRUCTIONS_OF_A_ROUND), "{alone:?}");
+
+    let arguments = format!("{},out=flight,at=7,at=3,at=99", plugin().display());
+    let output = run(directory.path(), Some(&arguments)).expect("it was there before");
+    assert_eq!(clocks(directory.path()), alone, "the guest noticed its recorder");
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(complaints.contains("no record 99: the guest executed 20 markers"), "{complaints}");
+
+    let file = std::fs::read(directory.path().join("flight.7")).expect("a record");
+    let record = FlightRecord::parse(&file);
+    assert_eq!((record.marker, record.gaps.as_slice()), (7, &[] as &[FlightGap]));
+    // The marker ends the record, so what was executed since the marker four rounds ago took four rounds.
+    let mut executed = 0;
+    let mut met_after = Vec::new();
+    for block in record.blocks.iter().rev() {
+        executed += block.instructions;
+        if block.address == MARKER_ADDRESS {
+            met_after.push(executed - 1);
+        }
+    }
+    let expected: Vec<u32> = (0..8).map(|rounds| rounds * INSTRUCTIONS_OF_A_ROUND).collect();
+    assert_eq!(met_after, expected);
+    assert_eq!(FlightRecord::parse(&std::fs::read(directory.path().join("flight.3")).expect("a record")).marker, 3);
+}
+
+#[test]
+#[ignore = "starts QEMU"]
+fn a_full_ring_says_how_much_it_forgot() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(_) = run(directory.path(), Some(&format!("{},out=flight,at=19,blocks=64", plugin().display()))) else {
+        return;
+    };
+    let file = std::fs::read(directory.path().join("flight.19")).expect("a record");
+    let record = FlightRecord::parse(&file);
+    assert_eq!(record.blocks.len(), 64);
+    assert!(matches!(record.gaps.as_slice(), [FlightGap::Forgotten(18_000..)]), "{:?}", record.gaps);
+}
+
+#[test]
+#[ignore = "starts QEMU"]
+fn qemu_ends_when_the_arguments_are_wrong() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(output) = run(directory.path(), Some(&format!("{},at=1", plugin().display()))) else { return };
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && complaints.contains("out=PREFIX"), "{complaints}");
+}
