@@ -1,8 +1,8 @@
 //! What host and guest say to each other when the meter is the first process of a virtual machine.
 //!
-//! There are two ports. The one named [`DATA_PORT`] carries the standard input and output of the one command that runs in
-//! the guest, byte for byte. The one named [`WORDS_PORT`] carries lines of JSON: the guest says [`GuestWord`]s; the host
-//! sends one [`GuestCommand`], and [`FAREWELL`] when it has everything.
+//! There are two ports. The one named [`DATA_PORT`] carries bytes: the standard input and output of the command that runs in
+//! the guest, and files. The one named [`WORDS_PORT`] carries lines of JSON that say what the bytes are: the host says
+//! [`HostLine`]s, one after the other has been answered; the guest says [`GuestWord`]s.
 //!
 //! A guest in virtual time has no such ports, because what the host says comes at an instant of the host's. It finds all
 //! it needs in [`VIRTUAL_TIME_FILE`], runs it, and writes the measurement's stream to the debug console at
@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 pub const DATA_PORT: &str = "tardy.data";
 /// Name of the port with the words around it.
 pub const WORDS_PORT: &str = "tardy.words";
-/// The host's last line: the guest may power off.
-pub const FAREWELL: &str = "bye";
+/// Longest file that goes either way, in bytes.
+pub const FILE_BYTES_MAX: u64 = 256 << 20;
 /// The meter in the initial file system; `/init` is another name for it.
 pub const METER: &str = "tardy-meter";
 /// Directory of the initial file system with the modules to load, in the order of their names.
@@ -50,6 +50,36 @@ pub struct GuestCommand {
     pub arguments: Vec<String>,
 }
 
+/// One line of the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostLine {
+    /// How many bytes went to the data port before those that belong to this line. What a command did not read of its input
+    /// is not taken for anything else.
+    pub data_before: u64,
+    pub word: HostWord,
+}
+
+/// What the host wants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HostWord {
+    /// Run a command, with the bytes of the data port as its input. Answered by [`GuestWord::Ended`].
+    Run(GuestCommand),
+    /// The next bytes of the data port are a file. Answered by [`GuestWord::Stored`].
+    Put { path: String, executable: bool, bytes: u64 },
+    /// Send a file of no more than so many bytes. Answered by [`GuestWord::Fetched`].
+    Get { path: String, bytes_max: u64 },
+    /// There is nothing more: power off.
+    Bye,
+}
+
+/// The parts of an absolute path in the guest; `None` for one that is relative, has dots in it, or names the meter itself.
+pub fn parts_of_path(path: &str) -> Option<Vec<&str>> {
+    let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+    let sound = parts.iter().all(|part| !part.is_empty() && *part != "." && *part != ".." && !part.contains('\0'));
+    (sound && parts != ["init"] && parts != [METER]).then_some(parts)
+}
+
 /// One line of the guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -60,6 +90,25 @@ pub enum GuestWord {
     Said { line: String },
     /// The command ended, by a code or by a signal, after writing so many bytes to the data port.
     Ended { code: Option<i32>, signal: Option<i32>, bytes: u64 },
+    /// The file is there.
+    Stored,
+    /// The next bytes of the data port are the file.
+    Fetched { bytes: u64 },
+    /// What was asked cannot be done; the guest goes on.
+    Refused { why: String },
     /// The guest cannot go on.
     Failed { why: String },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stays_inside_and_spares_the_meter() {
+        assert_eq!(parts_of_path("/opt/a b/c").unwrap(), ["opt", "a b", "c"]);
+        for path in ["", "/", "relative", "/a/../b", "/./a", "/a//b", "/a/", "/init", "/tardy-meter", "/a\0b"] {
+            assert_eq!(parts_of_path(path), None, "{path:?}");
+        }
+    }
 }

@@ -1,9 +1,11 @@
-//! Runs the one command of a guest, between the ports.
+//! Runs a command of the host's, between the ports.
 
+use super::input::Input;
 use super::say;
 use archive::guest::{GuestCommand, GuestWord, METER};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,21 +19,30 @@ const LINE_BYTES_MAX: u64 = 4096;
 /// How long output may go on after the end of the command: a load can hold the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
-/// Runs the meter with the given arguments to its end. Its input is the data port; its output is passed on from a pipe,
-/// because the host must know how many bytes to wait for before the machine goes off.
+/// A command that has ended.
+pub struct Ended {
+    pub word: GuestWord,
+    /// Whether something it left behind may still write: then nothing else can be told from that.
+    pub haunted: bool,
+}
+
+/// Runs the meter with the given arguments to its end. Its input is what comes behind `data_before`; its output is passed on
+/// from a pipe, because the host must know how many bytes to wait for.
 ///
 /// # Errors
 /// A sentence, when it could not be run.
-pub fn run(command: &GuestCommand, data: File, words: &File) -> Result<GuestWord, String> {
-    let shared = |file: &File| file.try_clone().map_err(|error| format!("failed to share a port: {error}"));
-    let (input, said) = (shared(&data)?, shared(words)?);
+pub fn run(command: &GuestCommand, data_before: u64, input: &Input, data: File, words: &File) -> Result<Ended, String> {
+    let said = words.try_clone().map_err(|error| format!("failed to share a port: {error}"))?;
     let mut child = Command::new(Path::new("/").join(METER))
         .args(&command.arguments)
-        .stdin(input)
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| format!("failed to start the meter: {error}"))?;
+    if let Some(stdin) = child.stdin.take() {
+        input.hand_to(data_before, OwnedFd::from(stdin).into());
+    }
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let sent = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&sent);
@@ -44,8 +55,10 @@ pub fn run(command: &GuestCommand, data: File, words: &File) -> Result<GuestWord
     while relays.iter().any(|relay| !relay.is_finished()) && ended.elapsed() < LAST_OUTPUT {
         thread::sleep(Duration::from_millis(5));
     }
+    input.release();
     let bytes = sent.load(Ordering::SeqCst);
-    Ok(GuestWord::Ended { code: status.code(), signal: status.signal(), bytes })
+    let haunted = relays.iter().any(|relay| !relay.is_finished());
+    Ok(Ended { word: GuestWord::Ended { code: status.code(), signal: status.signal(), bytes }, haunted })
 }
 
 fn relay(mut from: impl Read, mut to: impl Write, sent: &AtomicU64) {

@@ -1,27 +1,27 @@
-//! The meter as the first and only program of a virtual machine: boots the guest, runs one command, powers off.
+//! The meter as the first and only program of a virtual machine: boots the guest, does what the host asks, powers off.
 //!
 //! The initial file system holds this program, also as `/init`, and the modules that the ports to the host need. What is said
 //! on the ports is in [`archive::guest`].
 
 mod command;
+mod files;
+mod input;
 mod modules;
 mod mounts;
 mod ports;
 
 use crate::kernel::clock;
 use crate::virtual_time;
-use archive::guest::{DATA_PORT, FAREWELL, GuestCommand, GuestWord, WORDS_PORT};
+use archive::guest::{DATA_PORT, GuestCommand, GuestWord, HostLine, HostWord, WORDS_PORT};
+use input::Input;
 use rustix::system::{RebootCommand, reboot};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
 
-/// How long the host may take to say that it has everything.
-const FAREWELL_LIMIT: Duration = Duration::from_secs(60);
-/// Longest command line of the host.
-const COMMAND_BYTES_MAX: u64 = 1 << 20;
+/// Longest line of the host.
+const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// Whether this process is the first of a machine, not of a container: only the kernel calls it `/init`.
 pub fn is_first_process() -> bool {
@@ -47,19 +47,77 @@ fn serve() -> Result<(), String> {
     }
     let words = ports::open(WORDS_PORT)?;
     let data = ports::open(DATA_PORT)?;
-    let host = listen(words.try_clone().map_err(|error| format!("failed to share the port: {error}"))?);
+    let host = listen(shared(&words)?);
     let kernel_release = rustix::system::uname().release().to_string_lossy().into_owned();
     say(&words, &GuestWord::Booted { kernel_release, uptime_ns: clock::monotonic_ns() });
-    // Nothing to do when the host went away before it asked for anything.
-    let Ok(line) = host.recv() else { return Ok(()) };
-    let command: GuestCommand =
-        serde_json::from_str(&line).map_err(|error| format!("failed to understand the command: {error}"))?;
-    // The fingerprint names the machine; a machine without a name is as good.
-    let _ = std::fs::write("/proc/sys/kernel/hostname", &command.hostname);
-    let ended = command::run(&command, data, &words).unwrap_or_else(|why| GuestWord::Failed { why });
-    say(&words, &ended);
-    await_farewell(&host);
+    let mut desk = Desk { input: Input::new(shared(&data)?), data, words, haunted: false };
+    // Nothing to do any more when the host went away.
+    while let Ok(line) = host.recv() {
+        let line: HostLine =
+            serde_json::from_str(&line).map_err(|error| format!("failed to understand the host: {error}"))?;
+        if line.word == HostWord::Bye {
+            break;
+        }
+        desk.answer(&line);
+    }
     Ok(())
+}
+
+fn shared(port: &File) -> Result<File, String> {
+    port.try_clone().map_err(|error| format!("failed to share a port: {error}"))
+}
+
+/// Where the host's wishes are met.
+struct Desk {
+    input: Input,
+    data: File,
+    words: File,
+    /// Something that an earlier command left behind may still write.
+    haunted: bool,
+}
+
+impl Desk {
+    fn answer(&mut self, line: &HostLine) {
+        let (word, bytes) = match self.meet(line) {
+            Ok(met) => met,
+            Err(why) => (GuestWord::Refused { why }, Vec::new()),
+        };
+        say(&self.words, &word);
+        let _ = self.data.write_all(&bytes);
+    }
+
+    /// What to say, and the bytes that follow.
+    fn meet(&mut self, line: &HostLine) -> Result<(GuestWord, Vec<u8>), String> {
+        if self.haunted {
+            return Err("what an earlier command left behind may still write".into());
+        }
+        match &line.word {
+            HostWord::Run(command) => {
+                name_machine(command);
+                match command::run(command, line.data_before, &self.input, shared(&self.data)?, &self.words) {
+                    Ok(ended) => {
+                        self.haunted = ended.haunted;
+                        Ok((ended.word, Vec::new()))
+                    }
+                    Err(why) => Ok((GuestWord::Failed { why }, Vec::new())),
+                }
+            }
+            HostWord::Put { path, executable, bytes } => {
+                files::put(path, *executable, *bytes, line.data_before, &self.input)?;
+                Ok((GuestWord::Stored, Vec::new()))
+            }
+            HostWord::Get { path, bytes_max } => {
+                let bytes = files::get(path, *bytes_max)?;
+                Ok((GuestWord::Fetched { bytes: bytes.len() as u64 }, bytes))
+            }
+            HostWord::Bye => Err("this is no question".into()),
+        }
+    }
+}
+
+/// The fingerprint names the machine; a machine without a name is as good.
+fn name_machine(command: &GuestCommand) {
+    let _ = std::fs::write("/proc/sys/kernel/hostname", &command.hostname);
 }
 
 /// Lines of the host; the channel closes when the host is gone.
@@ -69,7 +127,7 @@ fn listen(words: File) -> Receiver<String> {
         let mut reader = BufReader::new(words);
         loop {
             let mut line = String::new();
-            match io::Read::take(&mut reader, COMMAND_BYTES_MAX).read_line(&mut line) {
+            match io::Read::take(&mut reader, LINE_BYTES_MAX).read_line(&mut line) {
                 Ok(0) | Err(_) => return,
                 Ok(_) if sender.send(line.trim_end().to_owned()).is_err() => return,
                 Ok(_) => {}
@@ -77,15 +135,6 @@ fn listen(words: File) -> Receiver<String> {
         }
     });
     lines
-}
-
-fn await_farewell(host: &Receiver<String>) {
-    loop {
-        match host.recv_timeout(FAREWELL_LIMIT) {
-            Ok(line) if line != FAREWELL => {}
-            Ok(_) | Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => return,
-        }
-    }
 }
 
 /// A host that no longer listens is noticed elsewhere.

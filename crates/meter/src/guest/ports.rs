@@ -1,5 +1,6 @@
 //! Finds the ports to the host by their names.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -18,13 +19,27 @@ pub fn open(name: &str) -> Result<File, String> {
     for _ in 0..LOOKS {
         if let Some(device) = find(Path::new(PORTS), name) {
             let opened = OpenOptions::new().read(true).write(true).open(&device);
-            return opened.map_err(|error| format!("failed to open {}: {error}", device.display()));
+            let port = opened.map_err(|error| format!("failed to open {}: {error}", device.display()))?;
+            await_host(&port);
+            return Ok(port);
         }
         thread::sleep(LOOK_EVERY);
     }
     Err(format!(
         "failed to find the port {name}: the kernel needs virtio_pci and virtio_console, built in or as modules"
     ))
+}
+
+/// Waits until the other side is there: before that the port reads as if it had gone.
+fn await_host(port: &File) {
+    for _ in 0..LOOKS {
+        let mut polled = [PollFd::new(port, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        if poll(&mut polled, Some(&now)).is_err() || !polled[0].revents().contains(PollFlags::HUP) {
+            return;
+        }
+        thread::sleep(LOOK_EVERY);
+    }
 }
 
 /// The device of the port that is called `name`.

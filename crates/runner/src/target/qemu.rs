@@ -1,4 +1,4 @@
-//! A virtual machine as a target: it boots for one command and is gone with it.
+//! A virtual machine as a target: it boots for its first command, and whatever that changes is gone with the machine.
 //!
 //! The guest has the meter as its first and only program; see `guest` in the meter for the other half, and
 //! docs/virtual-machines.md for what the target file may say.
@@ -11,6 +11,7 @@ mod cpio;
 mod debian;
 mod elf;
 pub mod file;
+mod heard;
 mod image;
 mod initramfs;
 pub mod kernel;
@@ -18,7 +19,9 @@ mod lifeline;
 mod machine;
 mod modules;
 mod platform;
+mod process;
 mod unpack;
+pub mod virtual_time;
 mod vmlinux;
 
 #[cfg(test)]
@@ -27,11 +30,12 @@ mod tests;
 use super::{Caveat, Command, RunningCommand, Target, TargetError};
 use crate::architecture::Architecture;
 use crate::stop::StopRequests;
-use archive::guest::GuestCommand;
+use archive::guest::{FILE_BYTES_MAX, GuestCommand, parts_of_path};
 use arguments::Accelerator;
 use command::GuestRun;
 use console::Console;
 use file::{AcceleratorChoice, VirtualMachine};
+use heard::lock;
 use initramfs::SentFile;
 use kernel::Kernel;
 use machine::{Boot, Machine};
@@ -40,7 +44,7 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -64,6 +68,8 @@ pub struct QemuTarget {
     sent: Vec<SentFile>,
     console: Arc<Mutex<Console>>,
     booted: Option<Booted>,
+    /// The machine of the last command, which may still be up.
+    running: Option<Arc<Mutex<Machine>>>,
 }
 
 /// What `prepare` found.
@@ -98,6 +104,7 @@ impl QemuTarget {
             sent: Vec::new(),
             console: Arc::default(),
             booted: None,
+            running: None,
         }
     }
 
@@ -107,20 +114,10 @@ impl QemuTarget {
     }
 
     fn prepared(&mut self) -> Result<(), String> {
+        self.end();
         let program = find_program(&self.machine)?;
         let kernel = kernel::find(&self.machine, &self.cache)?;
-        let meter =
-            fs::read(&self.meter).map_err(|error| format!("failed to read {}: {error}", self.meter.display()))?;
-        if elf::needs_loader(&meter) {
-            return Err(format!(
-                "{} needs libraries, and the guest has none; `make build` makes a static one",
-                self.meter.display()
-            ));
-        }
-        let wanted = self.machine.architecture;
-        if let Some(found) = Architecture::of_program(&meter).filter(|found| *found != wanted) {
-            return Err(format!("{} is for {found}, and the guest is {wanted}", self.meter.display()));
-        }
+        let meter = static_meter(&self.meter, self.machine.architecture)?;
         self.scratch =
             Some(Scratch::make().map_err(|error| format!("failed to make a directory for sockets: {error}"))?);
         self.ready = Some(Ready { program, kernel, meter, accelerator: Accelerator::Tcg });
@@ -171,19 +168,51 @@ impl QemuTarget {
         Machine::boot(&boot, &self.console, &self.stop)
     }
 
-    fn begin(&mut self, command: &Command) -> Result<Machine, String> {
+    /// The machine that is up and has nothing to do.
+    fn idle(&self) -> Option<MutexGuard<'_, Machine>> {
+        let mut machine = lock(self.running.as_ref()?);
+        machine.is_ready().then_some(machine)
+    }
+
+    fn begin(&mut self, command: &Command) -> Result<Arc<Mutex<Machine>>, String> {
+        if self.idle().is_none() {
+            self.end();
+            self.running = Some(Arc::new(Mutex::new(self.boot_and_settle()?)));
+        }
+        let machine = self.running.clone().ok_or("it has not booted")?;
+        lock(&machine)
+            .run(&GuestCommand { hostname: self.plain_name.clone(), arguments: command.arguments.clone() })
+            .map_err(|error| format!("it went away after booting: {error}"))?;
+        Ok(machine)
+    }
+
+    fn boot_and_settle(&mut self) -> Result<Machine, String> {
         let accelerator = self.ready.as_ref().map_or(Accelerator::Tcg, |ready| ready.accelerator);
-        let mut machine = self.boot(accelerator, Duration::from_secs(u64::from(self.machine.boot_seconds)))?;
+        let machine = self.boot(accelerator, Duration::from_secs(u64::from(self.machine.boot_seconds)))?;
         self.booted = Some(Booted { kernel_release: machine.kernel_release.clone(), boot_time: machine.boot_time });
         let (begun, pause) = (Instant::now(), Duration::from_secs(u64::from(self.machine.settle_seconds)));
         while begun.elapsed() < pause && self.stop.count() == 0 {
             thread::sleep(SETTLE_STEP);
         }
-        machine
-            .run(&GuestCommand { hostname: self.plain_name.clone(), arguments: command.arguments.clone() })
-            .map_err(|error| format!("it went away after booting: {error}"))?;
         Ok(machine)
     }
+
+    /// Switches the machine off, if there is one.
+    fn end(&mut self) {
+        if let Some(machine) = self.running.take() {
+            let mut machine = lock(&machine);
+            if machine.is_ready() {
+                machine.farewell();
+            }
+            machine.kill();
+        }
+    }
+}
+
+/// A path of the guest, as its words take it.
+fn in_guest(path: &Path) -> io::Result<&str> {
+    let text = path.to_str().filter(|text| parts_of_path(text).is_some());
+    text.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no absolute path without dots"))
 }
 
 impl Target for QemuTarget {
@@ -196,13 +225,29 @@ impl Target for QemuTarget {
     }
 
     fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
-        let read = fs::read(from).and_then(|data| Ok((data, fs::metadata(from)?.permissions().mode() & 0o111 != 0)));
-        let (data, executable) = read.map_err(|source| self.copy_failed(from, to, source))?;
-        self.sent.push(SentFile { path: to.to_owned(), executable, data });
+        let read = || {
+            let path = in_guest(to)?.to_owned();
+            let found = fs::metadata(from)?;
+            if found.len() > FILE_BYTES_MAX {
+                return Err(io::Error::other(format!(
+                    "it has {} bytes, and {FILE_BYTES_MAX} are the most",
+                    found.len()
+                )));
+            }
+            let executable = found.permissions().mode() & 0o111 != 0;
+            let file = SentFile { path: to.to_owned(), executable, data: fs::read(from)? };
+            if let Some(mut machine) = self.idle() {
+                machine.put(&path, executable, &file.data)?;
+            }
+            Ok(file)
+        };
+        let file = read().map_err(|source| self.copy_failed(from, to, source))?;
+        self.sent.retain(|sent| sent.path != file.path);
+        self.sent.push(file);
         Ok(())
     }
 
-    /// Boots and has the guest run the meter, whatever name the command gives it.
+    /// Has the guest run the meter, whatever name the command gives it. Boots unless the command before ended well.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
         match self.begin(command) {
             Ok(machine) => Ok(Box::new(GuestRun::new(machine))),
@@ -211,19 +256,24 @@ impl Target for QemuTarget {
         }
     }
 
+    /// Only between commands: before the first one nothing is up, and afterwards the machine stays until it is closed.
     fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
-        let gone =
-            io::Error::new(io::ErrorKind::Unsupported, "the files of a virtual machine are gone with its command");
-        Err(self.copy_failed(from, to, gone))
+        let fetch = || {
+            let path = in_guest(from)?;
+            let mut machine = self.idle().ok_or_else(|| io::Error::other("no machine is up and idle"))?;
+            fs::write(to, machine.get(path, FILE_BYTES_MAX)?)
+        };
+        fetch().map_err(|source| self.copy_failed(from, to, source))
     }
 
     fn close(&mut self) -> Result<(), TargetError> {
+        self.end();
         self.scratch = None;
         Ok(())
     }
 
     fn console(&self) -> Vec<u8> {
-        self.console.lock().unwrap_or_else(PoisonError::into_inner).text()
+        lock(&self.console).text()
     }
 
     fn forgets(&self) -> bool {
@@ -238,11 +288,13 @@ impl Target for QemuTarget {
                     .into(),
                 mend: "measure on the hardware in question".into(),
                 emulated: true,
+                virtual_time: false,
             },
             Accelerator::Kvm => Caveat {
                 text: "this is a virtual machine: its latencies contain what the host did meanwhile".into(),
                 mend: "measure on the hardware in question, or say only what holds for this guest on this host".into(),
                 emulated: false,
+                virtual_time: false,
             },
         })
     }
@@ -252,6 +304,21 @@ impl QemuTarget {
     fn copy_failed(&self, from: &Path, to: &Path, source: io::Error) -> TargetError {
         TargetError::Copy { target: self.plain_name.clone(), from: from.to_owned(), to: to.to_owned(), source }
     }
+}
+
+/// The bytes of a meter that runs in a guest of this architecture.
+fn static_meter(path: &Path, wanted: Architecture) -> Result<Vec<u8>, String> {
+    let meter = fs::read(path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+    if elf::needs_loader(&meter) {
+        return Err(format!(
+            "{} needs libraries, and the guest has none; `make build` makes a static one",
+            path.display()
+        ));
+    }
+    if let Some(found) = Architecture::of_program(&meter).filter(|found| *found != wanted) {
+        return Err(format!("{} is for {found}, and the guest is {wanted}", path.display()));
+    }
+    Ok(meter)
 }
 
 fn find_program(machine: &VirtualMachine) -> Result<PathBuf, String> {

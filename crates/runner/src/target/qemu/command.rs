@@ -1,29 +1,37 @@
-//! The one command of a booted machine, as a run knows commands.
+//! A command of a booted machine, as a run knows commands.
 
+use super::heard::lock;
 use super::machine::Machine;
 use crate::target::{Exit, Output, RunningCommand};
 use std::io;
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+const LISTEN_FOR: Duration = Duration::from_millis(20);
 
-/// A command in a virtual machine. The machine goes off with it.
+/// A command in a virtual machine. The machine goes off with one that is let go before its end.
 pub struct GuestRun {
-    machine: Machine,
+    machine: Arc<Mutex<Machine>>,
     started: Instant,
     killed: bool,
 }
 
 impl GuestRun {
-    pub fn new(machine: Machine) -> Self {
+    pub fn new(machine: Arc<Mutex<Machine>>) -> Self {
         Self { machine, started: Instant::now(), killed: false }
+    }
+
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        lock(&self.machine)
     }
 
     /// How the command ended, by the guest's word; a machine that went down without one has lost it.
     fn verdict(&self) -> Exit {
-        match self.machine.heard().ended {
+        let ended = self.machine().heard().ended;
+        match ended {
             Some(ended) => match (ended.code, ended.signal) {
                 (Some(code), _) => Exit::Code(code),
                 (None, signal) => Exit::Signal(signal.unwrap_or(0)),
@@ -36,54 +44,74 @@ impl GuestRun {
 
 impl RunningCommand for GuestRun {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.machine.write(bytes)
+        self.machine().write(bytes)
     }
 
     fn read(&mut self, wait: Duration) -> Output {
-        // Asked before looking: what was on the way then is found by looking.
-        let drained = self.machine.is_drained();
-        match self.machine.output.recv_timeout(if drained { Duration::ZERO } else { wait }) {
-            Ok(bytes) => Output::Bytes(bytes),
-            Err(RecvTimeoutError::Timeout) if drained => Output::Closed,
-            Err(RecvTimeoutError::Timeout) => Output::Quiet,
-            Err(RecvTimeoutError::Disconnected) => Output::Closed,
+        let begun = Instant::now();
+        loop {
+            let machine = self.machine();
+            // Asked before looking: what was on the way then is found by looking.
+            let drained = machine.is_drained();
+            let left = wait.saturating_sub(begun.elapsed());
+            match machine.output.recv_timeout(if drained { Duration::ZERO } else { left.min(LISTEN_FOR) }) {
+                Ok(bytes) => return Output::Bytes(bytes),
+                Err(RecvTimeoutError::Timeout) if drained => return Output::Closed,
+                // The guest tells elsewhere that there will be no more.
+                Err(RecvTimeoutError::Timeout) if begun.elapsed() < wait => {}
+                Err(RecvTimeoutError::Timeout) => return Output::Quiet,
+                Err(RecvTimeoutError::Disconnected) => return Output::Closed,
+            }
         }
     }
 
     fn diagnostics(&mut self) -> Vec<String> {
-        let mut lines: Vec<String> = self.machine.heard().lines.iter().cloned().collect();
-        let ended = self.machine.heard().ended.is_some();
-        if !ended && !self.killed || self.machine.has_panicked() {
-            lines.extend(self.machine.last_words());
+        let mut machine = self.machine();
+        let mut lines: Vec<String> = machine.heard().lines.iter().cloned().collect();
+        let ended = machine.heard().ended.is_some();
+        if !ended && !self.killed || machine.has_panicked() {
+            lines.extend(machine.last_words());
         }
         lines
     }
 
     fn kill(&mut self) {
         self.killed = true;
-        self.machine.kill();
+        self.machine().kill();
     }
 
     fn wait(&mut self, limit: Duration) -> Option<Exit> {
         let begun = Instant::now();
-        if self.machine.heard().ended.is_none() {
-            self.machine.hang_up();
+        if self.machine().heard().ended.is_none() {
+            self.machine().hang_up();
         }
         loop {
-            if self.machine.exit().is_some() {
+            let mut machine = self.machine();
+            let ended = machine.heard().ended.is_some();
+            let down = machine.exit().is_some();
+            if ended || down {
+                drop(machine);
                 return Some(self.verdict());
             }
             if begun.elapsed() >= limit {
-                // The command has ended; a machine that does not go off by itself need not be waited for.
-                let ended = self.machine.heard().ended.is_some();
-                self.machine.kill();
-                return ended.then(|| self.verdict());
+                machine.kill();
+                return None;
             }
+            drop(machine);
             thread::sleep(LOOK_EVERY);
         }
     }
 
     fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+}
+
+impl Drop for GuestRun {
+    fn drop(&mut self) {
+        let mut machine = self.machine();
+        if machine.heard().ended.is_none() {
+            machine.kill();
+        }
     }
 }

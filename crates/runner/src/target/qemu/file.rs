@@ -70,12 +70,22 @@ pub struct VirtualMachine {
     /// Pause between the end of booting and the first command.
     #[serde(default = "settle_seconds")]
     pub settle_seconds: u32,
+    /// In virtual time: the guest's clock when the meter starts; booting must be over by then.
+    #[serde(default = "start_seconds")]
+    pub start_seconds: u32,
+    /// In virtual time: an instruction takes two to the power of this many nanoseconds.
+    #[serde(default)]
+    pub instruction_shift: u8,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
+    /// A machine with a clock like any other.
+    #[default]
     Qemu,
+    /// A machine whose clock is the number of instructions it has executed.
+    Virtual,
 }
 
 fn cpus() -> u32 {
@@ -92,6 +102,10 @@ fn boot_seconds() -> u32 {
 
 fn settle_seconds() -> u32 {
     1
+}
+
+fn start_seconds() -> u32 {
+    5
 }
 
 impl VirtualMachine {
@@ -111,7 +125,14 @@ impl VirtualMachine {
             qemu: None,
             boot_seconds: boot_seconds(),
             settle_seconds: settle_seconds(),
+            start_seconds: start_seconds(),
+            instruction_shift: 0,
         }
+    }
+
+    /// A machine in virtual time with this kernel and the defaults of everything else.
+    pub fn in_virtual_time(kernel: &str) -> Self {
+        Self { backend: Backend::Virtual, accel: AcceleratorChoice::Tcg, cpus: 1, ..Self::new(kernel) }
     }
 
     /// Reads the text of a target file.
@@ -134,6 +155,9 @@ impl VirtualMachine {
         if !(64..=1 << 20).contains(&self.memory_mb) {
             return Err("memory_mb is a number from 64 to 1048576".into());
         }
+        if self.backend == Backend::Virtual {
+            self.check_virtual_time()?;
+        }
         if self.boot_seconds == 0 {
             return Err("boot_seconds is at least 1".into());
         }
@@ -145,6 +169,22 @@ impl VirtualMachine {
         }
         if self.kernel.starts_with("debian:") && self.modules.is_some() {
             return Err("modules goes with a kernel given by its path; a Debian kernel brings its own".into());
+        }
+        Ok(())
+    }
+
+    fn check_virtual_time(&self) -> Result<(), String> {
+        if self.architecture != Architecture::X86_64 {
+            return Err("virtual time is there for x86_64 guests only".into());
+        }
+        if self.cpus != 1 || self.accel == AcceleratorChoice::Kvm {
+            return Err("a machine in virtual time has cpus = 1 and accel = \"tcg\"".into());
+        }
+        if self.instruction_shift > 10 {
+            return Err("instruction_shift is a number from 0 to 10".into());
+        }
+        if !(1..=3600).contains(&self.start_seconds) {
+            return Err("start_seconds is a number from 1 to 3600".into());
         }
         Ok(())
     }

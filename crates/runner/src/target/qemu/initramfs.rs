@@ -2,9 +2,9 @@
 
 use super::cpio::Cpio;
 use super::kernel::Kernel;
-use archive::guest::{METER, MODULES_DIRECTORY};
+use archive::guest::{METER, MODULES_DIRECTORY, parts_of_path};
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// A file for the guest.
 #[derive(Debug, Clone)]
@@ -62,10 +62,8 @@ impl Tree {
 
 /// An absolute path of the guest as the archive names it.
 fn inside(path: &Path) -> Result<String, String> {
-    let refused = || format!("{} is no absolute path without dots", path.display());
-    let straight = path.components().skip(1).all(|part| matches!(part, Component::Normal(_)));
-    let name = path.strip_prefix("/").ok().filter(|_| straight).and_then(Path::to_str).ok_or_else(refused)?;
-    if name.is_empty() || name == "init" || name == METER { Err(refused()) } else { Ok(name.to_owned()) }
+    let parts = path.to_str().and_then(parts_of_path);
+    parts.map(|parts| parts.join("/")).ok_or_else(|| format!("{} is no absolute path without dots", path.display()))
 }
 
 #[cfg(test)]

@@ -2,36 +2,32 @@
 
 use super::arguments::{CONSOLE_SOCKET, DATA_SOCKET, WORDS_SOCKET};
 use super::console::Console;
-use super::lifeline;
+use super::heard::{self, Answer, Heard, lock};
+use super::process::Process;
 use crate::stop::StopRequests;
-use archive::guest::{FAREWELL, GuestCommand, GuestWord};
-use std::collections::VecDeque;
+use archive::guest::{GuestCommand, HostLine, HostWord};
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 const READ_BYTES: usize = 64 << 10;
 /// Pieces read ahead of whoever stores them; the guest waits when it is faster than that.
 const PIECES_AHEAD: usize = 64;
-const COMPLAINT_LINES: usize = 20;
-const LINE_BYTES_MAX: u64 = 1 << 16;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long the last bytes may take after the guest said how many there are.
-const LAST_BYTES: Duration = Duration::from_secs(30);
+/// How long the guest may take to meet a wish that is no command, and to take bytes that it was sent.
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+/// How long a guest may take to switch itself off.
+const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
 /// How long a machine that went down may take to bring its last words.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-
-/// How long a killed QEMU is waited for.
-const LAST_BREATH: Duration = Duration::from_secs(5);
 
 /// What to start and how long it may take.
 #[derive(Debug, Clone)]
@@ -41,14 +37,6 @@ pub struct Boot {
     /// Directory for the sockets; ours alone.
     pub scratch: PathBuf,
     pub limit: Duration,
-}
-
-/// What the guest said of the end of its command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
-    pub code: Option<i32>,
-    pub signal: Option<i32>,
-    pub bytes: u64,
 }
 
 /// A machine that has booted. QEMU ends with it.
@@ -61,17 +49,13 @@ pub struct Machine {
     pub output: Receiver<Vec<u8>>,
     heard: Arc<Mutex<Heard>>,
     received: Arc<AtomicU64>,
+    /// Bytes sent, and bytes received before the command that runs or ran.
+    sent: u64,
+    received_before: u64,
+    hung_up: bool,
     pub kernel_release: String,
     /// From starting QEMU to the guest's first word.
     pub boot_time: Duration,
-}
-
-/// What the guest said since it booted.
-#[derive(Debug, Default)]
-pub struct Heard {
-    pub lines: VecDeque<String>,
-    pub ended: Option<Ended>,
-    pub failed: Option<String>,
 }
 
 impl Machine {
@@ -83,21 +67,27 @@ impl Machine {
         let listeners = [CONSOLE_SOCKET, DATA_SOCKET, WORDS_SOCKET].map(|name| listen(&boot.scratch.join(name)));
         let [console_line, data, words] = listeners;
         let (console_line, data, words) = (console_line?, data?, words?);
-        let mut watch =
-            BootWatch { process: Process::start(boot)?, console, stop, limit: boot.limit, begun: Instant::now() };
+        let mut watch = BootWatch {
+            process: Process::start(&boot.program, &boot.arguments, |_| Ok(()))?,
+            console,
+            stop,
+            limit: boot.limit,
+            begun: Instant::now(),
+        };
         let console_line = watch.accept(&console_line)?;
         let kept = Arc::clone(console);
         thread::spawn(move || follow_console(console_line, &kept));
         let (data, words) = (watch.accept(&data)?, watch.accept(&words)?);
+        data.set_write_timeout(Some(ANSWER_LIMIT)).map_err(|error| format!("failed to use a line: {error}"))?;
 
         let (sender, output) = sync_channel(PIECES_AHEAD);
         let received = Arc::new(AtomicU64::new(0));
         let (copy, counted) = (shared(&data)?, Arc::clone(&received));
-        thread::spawn(move || forward(copy, &sender, &counted));
+        thread::spawn(move || heard::forward(copy, &sender, &counted));
         let heard = Arc::new(Mutex::new(Heard::default()));
         let (booted_sender, booted) = channel();
-        let listener = Listener { words: shared(&words)?, heard: Arc::clone(&heard), received: Arc::clone(&received) };
-        thread::spawn(move || listener.run(|release| drop(booted_sender.send(release))));
+        let (said, kept) = (shared(&words)?, Arc::clone(&heard));
+        thread::spawn(move || heard::listen(&said, &kept, |release| drop(booted_sender.send(release))));
         let kernel_release = watch.first_word(&booted, &heard)?;
         let boot_time = watch.begun.elapsed();
         Ok(Self {
@@ -108,27 +98,105 @@ impl Machine {
             output,
             heard,
             received,
+            sent: 0,
+            received_before: 0,
+            hung_up: false,
             kernel_release,
             boot_time,
         })
     }
 
-    /// Has the guest run its command.
+    /// Has the guest run a command.
     ///
     /// # Errors
     /// When it is gone.
     pub fn run(&mut self, command: &GuestCommand) -> io::Result<()> {
-        let mut line = serde_json::to_string(command)?;
+        *self.heard() = Heard::default();
+        self.received_before = self.received.load(Ordering::SeqCst);
+        self.say(HostWord::Run(command.clone()))
+    }
+
+    /// Whether it can run another command after one that ended well.
+    pub fn is_ready(&mut self) -> bool {
+        let ended = self.heard().ended.is_some_and(|ended| ended.code == Some(0));
+        ended && !self.hung_up && self.is_drained() && self.exit().is_none()
+    }
+
+    /// Writes a file in the guest.
+    ///
+    /// # Errors
+    /// When it cannot be written there.
+    pub fn put(&mut self, path: &str, executable: bool, data: &[u8]) -> io::Result<()> {
+        self.ask(HostWord::Put { path: path.into(), executable, bytes: data.len() as u64 })?;
+        self.write(data)?;
+        match self.answer()? {
+            Answer::Stored => Ok(()),
+            other => Err(refused(other)),
+        }
+    }
+
+    /// Reads a file of the guest.
+    ///
+    /// # Errors
+    /// When it cannot be read there, or is longer than `bytes_max`.
+    pub fn get(&mut self, path: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
+        self.ask(HostWord::Get { path: path.into(), bytes_max })?;
+        let bytes = match self.answer()? {
+            Answer::Fetched { bytes } if bytes <= bytes_max => bytes,
+            other => return Err(refused(other)),
+        };
+        let mut contents = Vec::new();
+        while (contents.len() as u64) < bytes {
+            let piece = self.output.recv_timeout(ANSWER_LIMIT);
+            contents.extend(piece.map_err(|_| io::Error::from(io::ErrorKind::UnexpectedEof))?);
+        }
+        Ok(contents)
+    }
+
+    /// Has the guest switch itself off, and waits a moment for that.
+    pub fn farewell(&mut self) {
+        // One that is gone already needs no farewell.
+        if self.say(HostWord::Bye).is_err() {
+            return;
+        }
+        let begun = Instant::now();
+        while self.exit().is_none() && begun.elapsed() < POWER_OFF_LIMIT {
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn ask(&mut self, word: HostWord) -> io::Result<()> {
+        self.heard().answer = None;
+        self.say(word)
+    }
+
+    fn answer(&mut self) -> io::Result<Answer> {
+        let begun = Instant::now();
+        loop {
+            if let Some(answer) = self.heard().answer.take() {
+                return Ok(answer);
+            }
+            if self.exit().is_some() || begun.elapsed() >= ANSWER_LIMIT {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the guest does not answer"));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn say(&mut self, word: HostWord) -> io::Result<()> {
+        let mut line = serde_json::to_string(&HostLine { data_before: self.sent, word })?;
         line.push('\n');
         self.words.write_all(line.as_bytes())
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sent += bytes.len() as u64;
         self.data.write_all(bytes)
     }
 
     /// Closes the command's input; with a virtual machine its output goes with it.
-    pub fn hang_up(&self) {
+    pub fn hang_up(&mut self) {
+        self.hung_up = true;
         // A line that is closed already needs no closing.
         let _ = self.data.shutdown(Shutdown::Both);
     }
@@ -139,7 +207,8 @@ impl Machine {
 
     /// Whether the command ended and every byte it wrote has arrived here.
     pub fn is_drained(&self) -> bool {
-        self.heard().ended.is_some_and(|ended| self.received.load(Ordering::SeqCst) >= ended.bytes)
+        let received = self.received.load(Ordering::SeqCst) - self.received_before;
+        self.heard().ended.is_some_and(|ended| received >= ended.bytes)
     }
 
     /// How QEMU ended, if it has.
@@ -167,8 +236,11 @@ impl Machine {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn refused(answer: Answer) -> io::Error {
+    io::Error::other(match answer {
+        Answer::Refused { why } => why,
+        Answer::Stored | Answer::Fetched { .. } => "the guest answered something else".into(),
+    })
 }
 
 fn listen(path: &Path) -> Result<UnixListener, String> {
@@ -249,119 +321,9 @@ impl BootWatch<'_> {
     }
 }
 
-/// QEMU. It does not outlive this.
-#[derive(Debug)]
-struct Process {
-    child: Child,
-    complaints: Arc<Mutex<VecDeque<String>>>,
-}
-
-impl Process {
-    fn start(boot: &Boot) -> Result<Self, String> {
-        let mut command = Command::new(&boot.program);
-        command.args(&boot.arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // A group of its own: Ctrl-C reaches the host alone, which asks the meter to stop.
-        command.process_group(0);
-        lifeline::bind(&mut command);
-        let mut child =
-            command.spawn().map_err(|error| format!("failed to start {}: {error}", boot.program.display()))?;
-        let complaints = Arc::new(Mutex::new(VecDeque::new()));
-        if let Some(stderr) = child.stderr.take() {
-            let kept = Arc::clone(&complaints);
-            thread::spawn(move || read_lines(stderr, |line| push_line(&mut lock(&kept), line)));
-        }
-        Ok(Self { child, complaints })
-    }
-
-    fn exit(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
-    }
-
-    fn kill(&mut self) {
-        // It may have ended by itself in the meantime, which is just as good.
-        let _ = self.child.kill();
-    }
-
-    fn complaints(&self) -> Vec<String> {
-        lock(&self.complaints).iter().cloned().collect()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.kill();
-        // A broken /dev/kvm can hold a killed process in the kernel. It must not hold us as well.
-        let begun = Instant::now();
-        while self.exit().is_none() && begun.elapsed() < LAST_BREATH {
-            thread::sleep(Duration::from_millis(2));
-        }
-    }
-}
-
-fn push_line(lines: &mut VecDeque<String>, line: String) {
-    if lines.len() == COMPLAINT_LINES {
-        lines.pop_front();
-    }
-    lines.push_back(line);
-}
-
 fn follow_console(mut line: UnixStream, console: &Mutex<Console>) {
     let mut buffer = vec![0; READ_BYTES];
     while let Ok(count @ 1..) = line.read(&mut buffer) {
         lock(console).push(&buffer[..count]);
-    }
-}
-
-fn forward(mut data: UnixStream, sender: &SyncSender<Vec<u8>>, received: &AtomicU64) {
-    let mut buffer = vec![0; READ_BYTES];
-    while let Ok(count @ 1..) = data.read(&mut buffer) {
-        if sender.send(buffer[..count].to_vec()).is_err() {
-            return;
-        }
-        received.fetch_add(count as u64, Ordering::SeqCst);
-    }
-}
-
-fn read_lines(from: impl Read, mut each: impl FnMut(String)) {
-    let mut reader = BufReader::new(from);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        match (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => each(String::from_utf8_lossy(&line).trim_end().to_owned()),
-        }
-    }
-}
-
-/// Hears what the guest says, for as long as it says something.
-struct Listener {
-    words: UnixStream,
-    heard: Arc<Mutex<Heard>>,
-    received: Arc<AtomicU64>,
-}
-
-impl Listener {
-    fn run(&self, mut booted: impl FnMut(String)) {
-        read_lines(&self.words, |line| match serde_json::from_str(&line) {
-            Ok(GuestWord::Booted { kernel_release, .. }) => booted(kernel_release),
-            Ok(GuestWord::Said { line }) => push_line(&mut lock(&self.heard).lines, line),
-            Ok(GuestWord::Failed { why }) => lock(&self.heard).failed = Some(why),
-            Ok(GuestWord::Ended { code, signal, bytes }) => {
-                lock(&self.heard).ended = Some(Ended { code, signal, bytes });
-                self.take_leave(bytes);
-            }
-            // A newer guest may say more than is understood here.
-            Err(_) => {}
-        });
-    }
-
-    /// Lets the guest power off once every byte is here: what is still on its way then would be lost.
-    fn take_leave(&self, bytes: u64) {
-        let begun = Instant::now();
-        while self.received.load(Ordering::SeqCst) < bytes && begun.elapsed() < LAST_BYTES {
-            thread::sleep(Duration::from_millis(2));
-        }
-        let _ = (&self.words).write_all(format!("{FAREWELL}\n").as_bytes());
     }
 }

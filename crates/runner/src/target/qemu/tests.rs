@@ -4,7 +4,7 @@ use super::*;
 use crate::event::Event;
 use crate::run::{RunRequest, TimeLimits, run};
 use crate::target::{Exit, Output};
-use archive::guest::{FAREWELL, GuestWord};
+use archive::guest::{GuestWord, HostLine, HostWord};
 use archive::manifest::RunState;
 use archive::message::{Message, Severity};
 use archive::reader::Run;
@@ -27,7 +27,7 @@ impl Stage {
         let folder = tempfile::tempdir().unwrap();
         let this = std::env::current_exe().unwrap();
         let script = format!(
-            "#!/bin/sh\necho $$ > {0}/pid\nTARDY_FAKE_STAGE={0} {PART}={part} {ARGUMENTS}=\"$*\" exec {1} --exact target::qemu::tests::the_fake_machine --ignored \
+            "#!/bin/sh\necho $$ | tee {0}/pid >> {0}/boots\nTARDY_FAKE_STAGE={0} {PART}={part} {ARGUMENTS}=\"$*\" exec {1} --exact target::qemu::tests::the_fake_machine --ignored \
              --nocapture\n",
             folder.path().display(),
             this.display()
@@ -125,18 +125,57 @@ fn everything(running: &mut dyn RunningCommand) -> Vec<u8> {
 fn a_command_gets_its_input_and_gives_output_code_and_complaints() {
     let stage = Stage::new("serves");
     let (mut target, mut running) = stage.started();
-    running.write(b"settings\n").unwrap();
-    assert_eq!(everything(running.as_mut()), b"measure got settings\n".repeat(10_000));
+    running.write(b"fail\n").unwrap();
+    assert_eq!(everything(running.as_mut()), b"measure got fail\n".repeat(10_000));
     assert_eq!(running.wait(Duration::from_secs(60)), Some(Exit::Code(7)));
     assert_eq!(running.diagnostics(), ["a complaint"]);
     assert_eq!(target.booted().unwrap().kernel_release, "6.1-fake");
     assert_eq!(target.name(), "vm (emulated)");
     assert!(String::from_utf8(target.console()).unwrap().contains("hello from the console"));
     drop(running);
-    stage.assert_nobody_is_left();
     let scratch = target.scratch.as_ref().unwrap().0.clone();
     target.close().unwrap();
+    stage.assert_nobody_is_left();
     assert!(!scratch.exists());
+}
+
+#[test]
+fn commands_and_files_share_a_machine_until_a_command_fails() {
+    let stage = Stage::new("serves");
+    let (mut target, mut running) = stage.started();
+    let boots = || fs::read_to_string(stage.path("boots")).unwrap().lines().count();
+    running.write(b"one\nleft over").unwrap();
+    assert_eq!(everything(running.as_mut()).len(), 10_000 * "measure got one\n".len());
+    assert_eq!(running.wait(Duration::from_secs(60)), Some(Exit::Code(0)));
+
+    fs::write(stage.path("program"), "contents").unwrap();
+    fs::set_permissions(stage.path("program"), fs::Permissions::from_mode(0o755)).unwrap();
+    target.send_file(&stage.path("program"), Path::new("/opt/program")).unwrap();
+    target.fetch_file(Path::new("/opt/program"), &stage.path("back")).unwrap();
+    assert_eq!(fs::read_to_string(stage.path("back")).unwrap(), "contents may run");
+    let why = target.fetch_file(Path::new("/absent"), &stage.path("back")).unwrap_err().to_string();
+    assert!(why.contains("there is no /absent"), "{why}");
+    for path in ["relative", "/a/../b", "/init"] {
+        assert!(target.send_file(&stage.path("program"), Path::new(path)).is_err(), "{path}");
+        assert!(target.fetch_file(Path::new(path), &stage.path("back")).is_err(), "{path}");
+    }
+
+    let mut second = target.start(&measure()).unwrap();
+    second.write(b"fail\n").unwrap();
+    assert_eq!(everything(second.as_mut()), b"measure got fail\n".repeat(10_000));
+    assert_eq!(second.wait(Duration::from_secs(60)), Some(Exit::Code(7)));
+    assert_eq!(boots(), 1);
+    assert!(
+        target.fetch_file(Path::new("/opt/program"), &stage.path("back")).is_err(),
+        "it cannot be trusted any more"
+    );
+    let third = target.start(&measure()).unwrap();
+    assert_eq!(boots(), 2);
+    // One that is let go while it runs takes its machine along.
+    drop((running, second, third));
+    assert!(target.fetch_file(Path::new("/opt/program"), &stage.path("back")).is_err());
+    drop(target);
+    stage.assert_nobody_is_left();
 }
 
 #[test]
@@ -289,36 +328,59 @@ fn the_fake_machine() {
         return;
     }
     say(&GuestWord::Booted { kernel_release: "6.1-fake".into(), uptime_ns: 1 });
-    // A machine that was only booted to see whether it does gets no command.
-    let Some(line) = heard.next() else { return };
-    let command: GuestCommand = serde_json::from_str(&line).unwrap();
-    match part.as_str() {
-        "panics" => console.write_all(b"[    0.2] Kernel panic - not syncing: fake\r\n").unwrap(),
-        "cut" => {
-            let hello = Message::Hello {
-                stream_version: archive::STREAM_VERSION,
-                meter_version: "fake".into(),
-                pid: 1,
-                boot_id: String::new(),
-                realtime_ns: 0,
-                monotonic_ns: 0,
-            };
-            data.write_all(&archive::frame::Encoder::default().message(&hello)).unwrap();
-            data.shutdown(std::net::Shutdown::Both).unwrap();
-            while heard.next().is_some() {}
-        }
-        _ => {
-            let mut input = String::new();
-            BufReader::new(&data).read_line(&mut input).unwrap();
-            let output = format!("{} got {input}", command.arguments.join(" ")).repeat(10_000);
-            say(&GuestWord::Said { line: "a complaint".into() });
-            say(&GuestWord::Ended { code: Some(7), signal: None, bytes: output.len() as u64 });
-            // Late, as behind a full queue: the host must wait for what it was promised.
-            thread::sleep(Duration::from_millis(300));
-            data.write_all(output.as_bytes()).unwrap();
-            assert_eq!(heard.next().as_deref(), Some(FAREWELL));
-            let mut rest = Vec::new();
-            let _ = data.set_nonblocking(true).and_then(|()| data.read_to_end(&mut rest));
+    let mut sent = BufReader::new(data.try_clone().unwrap());
+    let (mut read, mut files) = (0, std::collections::BTreeMap::new());
+    // A machine that was only booted to see whether it does hears nothing.
+    for line in heard.by_ref() {
+        let line: HostLine = serde_json::from_str(&line).unwrap();
+        // What an earlier command did not read of its input.
+        let mut left = vec![0; (line.data_before - read) as usize];
+        match line.word {
+            HostWord::Bye => return,
+            HostWord::Put { path, executable, bytes } => {
+                left.resize(left.len() + bytes as usize, 0);
+                sent.read_exact(&mut left).unwrap();
+                read = line.data_before + bytes;
+                let contents = left.split_off(left.len() - bytes as usize);
+                files.insert(path, (executable, contents));
+                say(&GuestWord::Stored);
+            }
+            HostWord::Get { path, .. } => match files.get(&path) {
+                Some((executable, contents)) => {
+                    let contents = [contents.as_slice(), if *executable { b" may run" } else { b"" }].concat();
+                    say(&GuestWord::Fetched { bytes: contents.len() as u64 });
+                    data.write_all(&contents).unwrap();
+                }
+                None => say(&GuestWord::Refused { why: format!("there is no {path}") }),
+            },
+            HostWord::Run(command) => match part.as_str() {
+                "panics" => return console.write_all(b"[    0.2] Kernel panic - not syncing: fake\r\n").unwrap(),
+                "cut" => {
+                    let hello = Message::Hello {
+                        stream_version: archive::STREAM_VERSION,
+                        meter_version: "fake".into(),
+                        pid: 1,
+                        boot_id: String::new(),
+                        realtime_ns: 0,
+                        monotonic_ns: 0,
+                    };
+                    data.write_all(&archive::frame::Encoder::default().message(&hello)).unwrap();
+                    data.shutdown(std::net::Shutdown::Both).unwrap();
+                }
+                _ => {
+                    sent.read_exact(&mut left).unwrap();
+                    let mut input = String::new();
+                    sent.read_line(&mut input).unwrap();
+                    read = line.data_before + input.len() as u64;
+                    let output = format!("{} got {input}", command.arguments.join(" ")).repeat(10_000);
+                    say(&GuestWord::Said { line: "a complaint".into() });
+                    let code = if input.contains("fail") { 7 } else { 0 };
+                    say(&GuestWord::Ended { code: Some(code), signal: None, bytes: output.len() as u64 });
+                    // Late, as behind a full queue: the host must wait for what it was promised.
+                    thread::sleep(Duration::from_millis(300));
+                    data.write_all(output.as_bytes()).unwrap();
+                }
+            },
         }
     }
 }

@@ -1,0 +1,80 @@
+//! Files that the host sends and fetches.
+
+use super::input::Input;
+use archive::guest::{FILE_BYTES_MAX, parts_of_path};
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Writes a file with the bytes behind `data_before`, and the directories above it.
+///
+/// # Errors
+/// A sentence; what came of the file is removed.
+pub fn put(path: &str, executable: bool, bytes: u64, data_before: u64, input: &Input) -> Result<(), String> {
+    let path = inside(path)?;
+    if bytes > FILE_BYTES_MAX {
+        return Err(format!("{} has {bytes} bytes, and {FILE_BYTES_MAX} are the most", path.display()));
+    }
+    let write = || {
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        let file = File::create(&path)?;
+        file.set_permissions(Permissions::from_mode(if executable { 0o755 } else { 0o644 }))?;
+        input.store(data_before, bytes, file)
+    };
+    write().map_err(|error: io::Error| {
+        let _ = fs::remove_file(&path);
+        format!("failed to write {}: {error}", path.display())
+    })
+}
+
+/// Contents of a file, also of one that says to be empty, like those of the kernel.
+///
+/// # Errors
+/// A sentence.
+pub fn get(path: &str, bytes_max: u64) -> Result<Vec<u8>, String> {
+    let path = inside(path)?;
+    let fail = |error: io::Error| format!("failed to read {}: {error}", path.display());
+    let mut bytes = Vec::new();
+    let file = File::open(&path).map_err(fail)?;
+    let limit = bytes_max.min(FILE_BYTES_MAX);
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > limit {
+        return Err(format!("{} has more than {limit} bytes", path.display()));
+    }
+    Ok(bytes)
+}
+
+fn inside(path: &str) -> Result<PathBuf, String> {
+    parts_of_path(path).map(|_| PathBuf::from(path)).ok_or_else(|| format!("{path:?} is no absolute path without dots"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    #[test]
+    fn a_file_arrives_with_its_mode_and_goes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/program");
+        let input = Input::new(Cursor::new(b"skipped, then the program".to_vec()));
+        put(path.to_str().unwrap(), true, 16, 9, &input).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o755);
+        assert_eq!(get(path.to_str().unwrap(), 100).unwrap(), b"then the program");
+        assert!(get(path.to_str().unwrap(), 15).unwrap_err().contains("more than 15"));
+        assert!(!get("/proc/self/status", 1 << 20).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_nothing_and_paths_lead_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("short");
+        let input = Input::new(Cursor::new(b"sho".to_vec()));
+        assert!(put(path.to_str().unwrap(), false, 5, 0, &input).unwrap_err().contains("short"));
+        assert!(!path.exists());
+        assert!(put("/a/../b", false, 0, 0, &input).is_err());
+        assert!(put("/absent", false, FILE_BYTES_MAX + 1, 0, &input).unwrap_err().contains("most"));
+        assert!(get("relative", 1).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! What a guest says, and the bytes it sends, each kept until somebody asks.
+
+use archive::guest::GuestWord;
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+const READ_BYTES: usize = 64 << 10;
+const COMPLAINT_LINES: usize = 20;
+const LINE_BYTES_MAX: u64 = 1 << 16;
+
+/// What the guest said of the end of its command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub bytes: u64,
+}
+
+/// How the guest met a wish that is no command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    Stored,
+    Fetched { bytes: u64 },
+    Refused { why: String },
+}
+
+/// What the guest said since its command was started.
+#[derive(Debug, Default)]
+pub struct Heard {
+    pub lines: VecDeque<String>,
+    pub ended: Option<Ended>,
+    pub answer: Option<Answer>,
+    pub failed: Option<String>,
+}
+
+/// Hears what the guest says, for as long as it says something; its first word is told.
+pub fn listen(words: &UnixStream, heard: &Arc<Mutex<Heard>>, mut booted: impl FnMut(String)) {
+    read_lines(words, |line| {
+        let Ok(word) = serde_json::from_str(&line) else {
+            // A newer guest may say more than is understood here.
+            return;
+        };
+        let mut heard = lock(heard);
+        match word {
+            GuestWord::Booted { kernel_release, .. } => booted(kernel_release),
+            GuestWord::Said { line } => push_line(&mut heard.lines, line),
+            GuestWord::Failed { why } => heard.failed = Some(why),
+            GuestWord::Ended { code, signal, bytes } => heard.ended = Some(Ended { code, signal, bytes }),
+            GuestWord::Stored => heard.answer = Some(Answer::Stored),
+            GuestWord::Fetched { bytes } => heard.answer = Some(Answer::Fetched { bytes }),
+            GuestWord::Refused { why } => heard.answer = Some(Answer::Refused { why }),
+        }
+    });
+}
+
+/// Passes bytes on and counts them.
+pub fn forward(mut data: UnixStream, sender: &SyncSender<Vec<u8>>, received: &AtomicU64) {
+    let mut buffer = vec![0; READ_BYTES];
+    while let Ok(count @ 1..) = data.read(&mut buffer) {
+        if sender.send(buffer[..count].to_vec()).is_err() {
+            return;
+        }
+        received.fetch_add(count as u64, Ordering::SeqCst);
+    }
+}
+
+pub fn push_line(lines: &mut VecDeque<String>, line: String) {
+    if lines.len() == COMPLAINT_LINES {
+        lines.pop_front();
+    }
+    lines.push_back(line);
+}
+
+pub fn read_lines(from: impl Read, mut each: impl FnMut(String)) {
+    let mut reader = BufReader::new(from);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => each(String::from_utf8_lossy(&line).trim_end().to_owned()),
+        }
+    }
+}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,70 @@
+//! QEMU as a process.
+
+use super::heard::{lock, push_line, read_lines};
+use super::lifeline;
+use std::collections::VecDeque;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a killed QEMU is waited for.
+const LAST_BREATH: Duration = Duration::from_secs(5);
+
+/// QEMU. It does not outlive this.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    complaints: Arc<Mutex<VecDeque<String>>>,
+}
+
+impl Process {
+    /// Starts the program; `bind` may say how it is scheduled.
+    pub fn start(
+        program: &Path,
+        arguments: &[String],
+        bind: impl FnOnce(&mut Command) -> io::Result<()>,
+    ) -> Result<Self, String> {
+        let failed = |error: io::Error| format!("failed to start {}: {error}", program.display());
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // A group of its own: Ctrl-C reaches the host alone, which asks the meter to stop.
+        command.process_group(0);
+        lifeline::bind(&mut command);
+        bind(&mut command).map_err(failed)?;
+        let mut child = command.spawn().map_err(failed)?;
+        let complaints = Arc::new(Mutex::new(VecDeque::new()));
+        if let Some(stderr) = child.stderr.take() {
+            let kept = Arc::clone(&complaints);
+            thread::spawn(move || read_lines(stderr, |line| push_line(&mut lock(&kept), line)));
+        }
+        Ok(Self { child, complaints })
+    }
+
+    pub fn exit(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    pub fn kill(&mut self) {
+        // It may have ended by itself in the meantime, which is just as good.
+        let _ = self.child.kill();
+    }
+
+    pub fn complaints(&self) -> Vec<String> {
+        lock(&self.complaints).iter().cloned().collect()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+        // A broken /dev/kvm can hold a killed process in the kernel. It must not hold us as well.
+        let begun = Instant::now();
+        while self.exit().is_none() && begun.elapsed() < LAST_BREATH {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A machine in virtual time as a target: its clock is the number of instructions it has executed.
+//!
+//! The guest measures once, with settings that are in its initial file system; see `virtual_time` in the meter for the
+//! other half, and docs/virtual-time.md for what such numbers mean.
+
+mod arguments;
+mod boot;
+mod guest_run;
+mod steady;
+
+#[cfg(test)]
+mod tests;
+
+use super::console::Console;
+use super::file::VirtualMachine;
+use super::heard::lock;
+use super::{Scratch, find_program, kernel, static_meter};
+use crate::target::{Caveat, Command, RunningCommand, Target, TargetError};
+use boot::Boot;
+use guest_run::GuestRun;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// A loaded guest takes about ten times as long as its own clock says, and boots without a word.
+const SLOWDOWN: u32 = 100;
+
+/// A machine in virtual time.
+pub struct VirtualTimeTarget {
+    name: String,
+    plain_name: String,
+    machine: VirtualMachine,
+    meter: PathBuf,
+    cache: PathBuf,
+    scratch: Option<Scratch>,
+    boot: Option<Boot>,
+    console: Arc<Mutex<Console>>,
+}
+
+impl VirtualTimeTarget {
+    /// A target that is to run `meter`, with kernels from `cache`.
+    pub fn new(name: &str, machine: VirtualMachine, meter: &Path, cache: &Path) -> Self {
+        Self {
+            name: format!("{name} (virtual time)"),
+            plain_name: name.into(),
+            machine,
+            meter: meter.into(),
+            cache: cache.into(),
+            scratch: None,
+            boot: None,
+            console: Arc::default(),
+        }
+    }
+
+    fn prepared(&mut self) -> Result<(), String> {
+        let program = find_program(&self.machine)?;
+        // The guest hears nothing, so it needs no modules to listen with.
+        let kernel = kernel::Kernel { modules: Vec::new(), ..kernel::find(&self.machine, &self.cache)? };
+        let meter = static_meter(&self.meter, self.machine.architecture)?;
+        let scratch = Scratch::make().map_err(|error| format!("failed to make a directory for the guest: {error}"))?;
+        self.boot = Some(Boot {
+            program,
+            machine: self.machine.clone(),
+            kernel,
+            meter,
+            hostname: self.plain_name.clone(),
+            scratch: scratch.0.clone(),
+        });
+        self.scratch = Some(scratch);
+        Ok(())
+    }
+}
+
+impl Target for VirtualTimeTarget {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn prepare(&mut self) -> Result<(), TargetError> {
+        self.prepared().map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why })
+    }
+
+    fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        Err(self.no_files(from, to))
+    }
+
+    /// Has the guest measure, whatever the program is called. It boots when its settings are written to it.
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
+        let fail = |why: &str| TargetError::Boot { target: self.plain_name.clone(), why: why.into() };
+        if command.arguments != ["measure"] {
+            return Err(fail("a machine in virtual time measures, and does nothing else"));
+        }
+        let boot = self.boot.clone().ok_or_else(|| fail("it has not been prepared"))?;
+        Ok(Box::new(GuestRun::new(boot, Arc::clone(&self.console))))
+    }
+
+    fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        Err(self.no_files(from, to))
+    }
+
+    fn console(&self) -> Vec<u8> {
+        lock(&self.console).text()
+    }
+
+    fn forgets(&self) -> bool {
+        true
+    }
+
+    fn slowdown(&self) -> u32 {
+        SLOWDOWN
+    }
+
+    fn caveat(&self) -> Option<Caveat> {
+        let open = if steady::is_permitted() {
+            ""
+        } else {
+            ". Without the right to real-time priorities the emulator's threads race, and rarely a figure moves by up to 1 us"
+        };
+        Some(Caveat {
+            text: format!(
+                "THESE FIGURES ARE VIRTUAL TIME: instructions executed, one nanosecond each. They repeat exactly and \
+                 compare kernels; they prove no deadline of any hardware{open}"
+            ),
+            mend: "measure on the hardware in question".into(),
+            emulated: true,
+            virtual_time: true,
+        })
+    }
+
+    fn close(&mut self) -> Result<(), TargetError> {
+        self.boot = None;
+        self.scratch = None;
+        Ok(())
+    }
+}
+
+impl VirtualTimeTarget {
+    fn no_files(&self, from: &Path, to: &Path) -> TargetError {
+        let source = io::Error::new(io::ErrorKind::Unsupported, "a machine in virtual time hears nothing of the host");
+        TargetError::Copy { target: self.plain_name.clone(), from: from.to_owned(), to: to.to_owned(), source }
+    }
+}
