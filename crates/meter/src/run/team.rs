@@ -26,6 +26,9 @@ use std::time::Duration;
 
 /// Time for every thread to get ready after the start instant was chosen.
 const LEAD_NS: i64 = 20_000_000;
+/// Instants drawn by a seed begin at a multiple of this, so that in virtual time a seed stands for the same instants
+/// whatever the kernel, and however long it took to get ready.
+const WHOLE_NS: i64 = 100_000_000;
 
 /// One measuring thread as the main thread sees it.
 pub struct Member {
@@ -159,7 +162,8 @@ impl Team {
     /// Gives every thread its schedule. Threads start a fraction of the interval apart, so that they do not all wake in
     /// the same instant.
     fn begin(&mut self, settings: &RunSettings) {
-        let start_ns = clock::monotonic_ns() + LEAD_NS;
+        let ready_ns = clock::monotonic_ns() + LEAD_NS;
+        let start_ns = if settings.dither_seed.is_some() { next_whole_ns(ready_ns) } else { ready_ns };
         self.count_from_ns = start_ns.saturating_add(settings.settle_ns.min(i64::MAX as u64) as i64);
         let duration_ns = settings.duration_ns.map(|ns| ns.min(i64::MAX as u64) as i64);
         self.end_ns = duration_ns.map_or(i64::MAX, |ns| self.count_from_ns.saturating_add(ns));
@@ -195,6 +199,11 @@ impl Team {
     }
 }
 
+/// The next instant at or after this one that is a multiple of [`WHOLE_NS`].
+fn next_whole_ns(instant_ns: i64) -> i64 {
+    instant_ns + (WHOLE_NS - instant_ns % WHOLE_NS) % WHOLE_NS
+}
+
 fn samples_capacity(settings: &RunSettings) -> usize {
     if settings.every_sample { (4_000_000_000 / settings.interval_ns.max(1)).clamp(1024, 1 << 20) as usize } else { 0 }
 }
@@ -224,5 +233,17 @@ fn mend_for(settings: &RunSettings) -> &'static str {
             "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r`; \
              in a container add --cap-add SYS_NICE"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_instant_is_never_before() {
+        assert_eq!(next_whole_ns(5_011_468_996), 5_100_000_000);
+        assert_eq!(next_whole_ns(5_100_000_000), 5_100_000_000);
+        assert_eq!(next_whole_ns(5_100_000_001), 5_200_000_000);
     }
 }
