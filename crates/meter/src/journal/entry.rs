@@ -1,10 +1,11 @@
 //! One change to the machine, and how it is undone.
 
 use crate::trace::{kernel_swap, mount};
-use ftrace::tracefs::Tracefs;
+use ftrace::tracefs::{Tracefs, USUAL_ROOTS};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// Whose journal it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +91,11 @@ impl Entry {
 }
 
 fn undo_setting(path: &PathBuf, before: &str, after: &str) -> Result<bool, String> {
-    let now = fs::read_to_string(path).map(|text| text.trim_end().to_owned());
+    if USUAL_ROOTS.iter().any(|root| path.starts_with(root)) && !path.exists() {
+        // The run that changed it had the trace file system mounted for itself alone.
+        let _ = mount::find_or_mount();
+    }
+    let now = read_setting(path).map(|text| text.trim_end().to_owned());
     match now {
         Ok(now) if now == before => return Ok(false),
         // The kernel may write a value back in another form, so only a value that differs from both is somebody else's.
@@ -105,6 +110,28 @@ fn undo_setting(path: &PathBuf, before: &str, after: &str) -> Result<bool, Strin
     fs::write(path, before).map(|()| true).map_err(|error| {
         format!("{} is not back at {before:?}: {error}; as root: echo {before} > {}", path.display(), path.display())
     })
+}
+
+/// The text of a kernel setting. Some of them (`osnoise/cpus`) refuse to be read in small pieces, so the standard
+/// library, which begins with few bytes, does not do.
+///
+/// # Errors
+/// As the kernel answers.
+pub fn read_setting(path: &Path) -> std::io::Result<String> {
+    const PIECE: usize = 64 << 10;
+    let mut file = fs::File::open(path)?;
+    let mut text = Vec::new();
+    loop {
+        let filled = text.len();
+        text.resize(filled + PIECE, 0);
+        let read = file.read(&mut text[filled..]);
+        text.truncate(filled + read.as_ref().map_or(0, |count| *count));
+        match read {
+            Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+    }
 }
 
 fn same_number(left: &str, right: &str) -> bool {

@@ -8,7 +8,7 @@ mod entry;
 mod place;
 pub mod restore;
 
-pub use entry::{Entry, Header};
+pub use entry::{Entry, Header, read_setting};
 pub use place::state_directory;
 
 use std::fs::{self, File, OpenOptions};
@@ -70,7 +70,7 @@ impl Journal {
     /// # Errors
     /// When it cannot be read, journalled or written; it is then unchanged.
     pub fn change_setting(&mut self, path: &Path, value: &str) -> Result<String, JournalError> {
-        let before = fs::read_to_string(path).map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
+        let before = read_setting(path).map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
         let before = before.trim_end().to_owned();
         self.note(Entry::Setting { path: path.to_owned(), before: before.clone(), after: value.to_owned() })?;
         fs::write(path, value).map_err(|source| JournalError::Write {

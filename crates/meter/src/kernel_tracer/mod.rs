@@ -2,7 +2,15 @@
 //! that measure.
 //!
 //! [`catalogue`] knows them by name, [`refusal`] says what a kernel lacks, [`recording`] arms the recorder's instances.
+//! The others get instances of their own in [`setup`], and one thread, [`tracing`], that reads them: [`latency`] copies
+//! the texts of latency tracers, [`source`] counts the records of measuring tracers into [`series`].
 
 pub mod catalogue;
+mod channel;
+pub mod latency;
 pub mod recording;
 pub mod refusal;
+mod series;
+pub mod setup;
+pub mod source;
+pub mod tracing;

@@ -3,7 +3,7 @@
 use super::Failure;
 use super::plan::Plan;
 use crate::journal::Journal;
-use crate::kernel_tracer::refusal;
+use crate::kernel_tracer::{refusal, setup};
 use crate::link::Link;
 use crate::trace::mount;
 use crate::trace::recorder::{self, Armed, INSTANCE_PREFIX};
@@ -39,6 +39,27 @@ pub fn prepare<W: Write>(
         Ok(armed) => Ok(Some(armed)),
         Err(why) => without_trace(settings, link, &why),
     }
+}
+
+/// The kernel's tracers that run beside the recorder, armed; none when the run asks for none.
+///
+/// # Errors
+/// What this kernel lacks of what was asked for by name.
+pub fn prepare_tracers<W: Write>(
+    settings: &RunSettings,
+    plan: &Plan,
+    journal: &mut Journal,
+    link: &mut Link<W>,
+) -> Result<Option<setup::Armed>, Failure> {
+    if !setup::wanted(settings) {
+        return Ok(None);
+    }
+    let tracefs = mount::find_or_mount().map_err(|error| Failure::new(recorder::failed(error), ""))?;
+    let mut armed = setup::arm(&tracefs, settings, &plan.measured, journal)?;
+    for notice in armed.notices.drain(..) {
+        link.problem(notice.severity, notice.text, notice.mend);
+    }
+    Ok(Some(armed))
 }
 
 fn possible_cpus(plan: &Plan) -> usize {

@@ -77,6 +77,10 @@ pub fn collect<W: Write>(
         link.send(&Message::Loads(reports));
     }
     watch.drain(&mut team, link);
+    if team.kernel_tracing.as_mut().is_some_and(|tracing| !tracing.stop()) {
+        let text = "the thread that reads the kernel's tracers died; what they found later is missing";
+        link.problem(Severity::Degraded, text, "please report this");
+    }
     if team.capturing.as_mut().is_some_and(|capturing| !capturing.stop()) {
         link.problem(Severity::Degraded, "the capturing thread died; later spikes have no trace", "please report this");
     }

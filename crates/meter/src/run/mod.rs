@@ -148,6 +148,7 @@ fn stages<W: Write>(
         .map_err(|error| Failure::new(error.to_string(), "set TARDY_STATE_DIR to a directory that can be written"))?;
     let journal = machine.keep(journal);
     machine::change_settings(settings, journal)?;
+    let tracers = capture_setup::prepare_tracers(settings, &plan, journal, &mut lines.link)?;
     let recorder = capture_setup::prepare(settings, &plan, journal, &mut lines.link)?;
     machine.hold_power_request(settings, &mut lines.link)?;
 
@@ -163,6 +164,7 @@ fn stages<W: Write>(
         return crate::watch::run(settings, request, prepared, lines, machine);
     }
     let mut team = team::Team::assemble(settings, &plan, recorder, &mut lines.link)?;
+    team.start_tracers(&plan, tracers)?;
     team.announce(settings, machine, &mut lines.link);
     if settings.lock_memory {
         memory::lock_new_memory_when_touched();

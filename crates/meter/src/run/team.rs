@@ -5,6 +5,8 @@ use super::machine::{self, Machine};
 use super::plan::Plan;
 use crate::environment::{self, OwnPriority};
 use crate::kernel::{clock, memory, scheduling};
+use crate::kernel_tracer::setup;
+use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::Link;
 use crate::measure::books::Books;
 use crate::measure::cycle::Schedule;
@@ -43,6 +45,8 @@ pub struct Member {
 pub struct Team {
     pub members: Vec<Member>,
     pub capturing: Option<Capturing>,
+    /// Reads the kernel's own tracers.
+    pub kernel_tracing: Option<KernelTracing>,
     pub stop: Arc<AtomicBool>,
     pub schedule: Arc<OnceLock<Vec<Schedule>>>,
     /// First instant that counts, and the end if there is one.
@@ -112,7 +116,8 @@ impl Team {
         for member in &members {
             admit(settings, member, link);
         }
-        let mut team = Self { members, capturing: None, stop, schedule, count_from_ns: 0, end_ns: i64::MAX };
+        let mut team =
+            Self { members, capturing: None, kernel_tracing: None, stop, schedule, count_from_ns: 0, end_ns: i64::MAX };
         let _ = scheduling::bind(&plan.housekeeping);
         if let Some(armed) = recorder {
             team.capturing = Some(team.start_capturing(settings, plan, armed)?);
@@ -133,11 +138,26 @@ impl Team {
         })
     }
 
+    /// Starts the thread that reads the kernel's own tracers, if there are any.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn start_tracers(&mut self, plan: &Plan, armed: Option<setup::Armed>) -> Result<(), Failure> {
+        let Some(armed) = armed else { return Ok(()) };
+        let started = KernelTracing::start(armed, plan.housekeeping.clone(), self.schedule.clone());
+        self.kernel_tracing = Some(started.map_err(|why| {
+            self.stop.store(true, Relaxed);
+            Failure::new(format!("the kernel's tracers cannot be read: {why}"), "free some threads")
+        })?);
+        Ok(())
+    }
+
     /// Tells the host what the run really runs with, then starts the clock.
     pub fn announce<W: Write>(&mut self, settings: &RunSettings, machine: &Machine, link: &mut Link<W>) {
         let own_tids: Vec<i32> = self.members.iter().map(|member| member.effective.tid).collect();
         let mut tool_tids = vec![scheduling::thread_id()];
         tool_tids.extend(self.capturing.as_ref().map(|capturing| capturing.tid));
+        tool_tids.extend(self.kernel_tracing.as_ref().map(|tracing| tracing.tid));
         let exclude_tids: Vec<i32> = own_tids.iter().chain(&tool_tids).copied().collect();
         let environment =
             environment::collect(Path::new("/"), &OwnPriority { priority: settings.priority, exclude_tids });

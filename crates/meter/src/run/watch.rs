@@ -3,6 +3,7 @@
 use super::Lines;
 use super::team::Team;
 use crate::kernel::{clock, scheduling};
+use crate::kernel_tracer::tracing::{Found, KernelTracing};
 use crate::link::{Control, Link, read_control};
 use crate::load::RunningLoads;
 use crate::trace::capture::Captured;
@@ -123,6 +124,9 @@ impl Watch {
         }
         if let Some(capturing) = &mut team.capturing {
             forward_captured(capturing, link);
+        }
+        if let Some(tracing) = &team.kernel_tracing {
+            forward_found(tracing, link);
         }
     }
 
@@ -247,6 +251,26 @@ pub(crate) fn forward_captured<W: Write>(capturing: &mut Capturing, link: &mut L
             }
             Captured::Dropped { number } => {
                 link.send(&Message::SpikeDropped { number, why: "larger spikes took its place".into() });
+            }
+        }
+    }
+}
+
+/// Sends what the kernel's own tracers kept and measured.
+fn forward_found<W: Write>(tracing: &KernelTracing, link: &mut Link<W>) {
+    for found in tracing.received() {
+        match found {
+            Found::Latency(copied) => {
+                link.file(FileKind::LatencyTrace { number: copied.trace.number }, copied.text.as_bytes());
+                link.send(&Message::LatencyTrace(Box::new(copied.trace)));
+            }
+            Found::Series(series) => link.send(&Message::KernelSeries(series)),
+            Found::NotKept(count) => {
+                link.loss("latency traces", count, "above the threshold, not kept (raise --tracer-threshold)");
+            }
+            Found::Broken(why) => {
+                let text = format!("the kernel's tracers could not be read to the end: {why}");
+                link.problem(Severity::Degraded, text, "look into the kernel log");
             }
         }
     }

@@ -1,0 +1,186 @@
+//! A latency tracer in an instance of its own: whenever the kernel found a longer stretch, its text is copied.
+//!
+//! It cannot share the recorder's instance: while such a tracer is set, the kernel refuses snapshots there (EBUSY).
+
+use super::catalogue::Tracer;
+use super::recording;
+use super::refusal::{self, Refusal};
+use crate::journal::Journal;
+use crate::kernel::clock;
+use archive::tracer::{LatencyTrace, TracedFunction, TracedTask, TracerSettings};
+use ftrace::latency_trace;
+use ftrace::tracefs::{Instance, Tracefs};
+use rustix::fs::inotify;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// Enough for some ten thousand functions; the text of a full buffer has three times its bytes.
+const BUFFER_KB: u32 = 512;
+/// A text is cut here.
+const TEXT_BYTES_MAX: u64 = 2 << 20;
+/// Stretches kept that are not the longest so far: with a threshold the kernel records every one above it.
+const OTHERS_KEPT_MAX: u32 = 40;
+
+/// The tracer at work.
+pub struct LatencyWatch {
+    instance: Instance,
+    tracer: &'static Tracer,
+    changes: File,
+    kept: u32,
+    others_kept: u32,
+    longest_us: u64,
+    /// Stretches above the threshold that were not kept.
+    pub not_kept: u64,
+}
+
+/// A stretch that was kept.
+pub struct CopiedLatency {
+    pub trace: LatencyTrace,
+    pub text: String,
+}
+
+impl LatencyWatch {
+    /// Sets the tracer up in an instance that was just made; it does not record yet.
+    ///
+    /// # Errors
+    /// What the kernel does not have or does not accept.
+    pub fn arm(
+        instance: Instance,
+        tracer: &'static Tracer,
+        asked: &TracerSettings,
+        journal: &mut Journal,
+    ) -> Result<Self, Refusal> {
+        let failed = |error: ftrace::tracefs::TracefsError| Refusal::new(format!("failed to {error}"), "");
+        instance.set_tracing_on(false).map_err(failed)?;
+        // The kernel stamps the beginning of a stretch with the clock of its top-level buffer, and leaves out what seems
+        // older: with another clock here the text can be empty. Its times are relative, so any clock will do.
+        let clock = Tracefs::at(instance.root()).capabilities().current_clock;
+        if !clock.is_empty() {
+            instance.set_clock(&clock).map_err(failed)?;
+        }
+        instance.set_buffer_size_kb(BUFFER_KB).map_err(failed)?;
+        recording::follow(&instance, asked)?;
+        set_threshold(instance.root(), asked.threshold_ns, journal)?;
+        refusal::set_in(&instance, tracer)?;
+        // Reading then holds the tracer, so that a longer stretch does not replace the text half read. Kernels before
+        // 5.9 do that without being asked.
+        let _ = instance.set_option("pause-on-trace", true);
+        let changes = watch(&instance).map_err(|error| {
+            Refusal::new(format!("failed to watch tracing_max_latency: {error}"), "raise fs.inotify.max_user_watches")
+        })?;
+        Ok(Self { instance, tracer, changes, kept: 0, others_kept: 0, longest_us: 0, not_kept: 0 })
+    }
+
+    /// Starts recording; stretches before are forgotten.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn begin(&mut self) -> Result<(), String> {
+        let forget = || self.instance.reset_max_latency();
+        forget().and_then(|()| self.instance.set_tracing_on(true)).map_err(|error| format!("failed to {error}"))
+    }
+
+    /// The stretch that was recorded since the last call, if any.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn copy(&mut self) -> Result<Option<CopiedLatency>, String> {
+        let mut events = [0; 4096];
+        let mut changed = false;
+        while matches!((&self.changes).read(&mut events), Ok(count) if count > 0) {
+            changed = true;
+        }
+        if !changed {
+            return Ok(None);
+        }
+        let (text, cut) =
+            self.text().map_err(|error| format!("failed to read the text of {}: {error}", self.tracer.name))?;
+        let parsed = latency_trace::LatencyTrace::parse(&text);
+        // The head of an empty buffer has no latency: the file changed because the maximum was reset.
+        let Some(latency_us) = parsed.latency_us.filter(|_| parsed.entries > 0) else { return Ok(None) };
+        if latency_us <= self.longest_us {
+            if self.others_kept == OTHERS_KEPT_MAX {
+                self.not_kept += 1;
+                return Ok(None);
+            }
+            self.others_kept += 1;
+        }
+        self.longest_us = self.longest_us.max(latency_us);
+        self.kept += 1;
+        let trace = condensed(&parsed, self.kept, self.tracer.name, cut);
+        Ok(Some(CopiedLatency { trace, text }))
+    }
+
+    fn text(&self) -> std::io::Result<(String, bool)> {
+        let file = File::open(self.instance.path().join("trace"))?;
+        let mut bytes = Vec::new();
+        file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        let cut = bytes.len() as u64 > TEXT_BYTES_MAX;
+        if cut {
+            let whole_lines = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            bytes.truncate(whole_lines);
+        }
+        Ok((String::from_utf8_lossy(&bytes).into_owned(), cut))
+    }
+
+    /// Stops recording; what was recorded can still be copied.
+    pub fn stop(&self) {
+        let _ = self.instance.set_tracing_on(false);
+    }
+}
+
+/// For `poll`: readable when something may have been recorded.
+impl AsFd for LatencyWatch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.changes.as_fd()
+    }
+}
+
+fn watch(instance: &Instance) -> rustix::io::Result<File> {
+    let watcher: OwnedFd = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC)?;
+    inotify::add_watch(&watcher, instance.max_latency_path(), inotify::WatchFlags::MODIFY)?;
+    Ok(File::from(watcher))
+}
+
+/// The threshold is one for the whole kernel.
+fn set_threshold(root: &Path, threshold_ns: u64, journal: &mut Journal) -> Result<(), Refusal> {
+    let path = root.join("tracing_thresh");
+    let wanted = (threshold_ns / 1000).to_string();
+    let now = std::fs::read_to_string(&path).unwrap_or_else(|_| "0".into());
+    if now.trim() == wanted {
+        return Ok(());
+    }
+    journal
+        .change_setting(&path, &wanted)
+        .map(|_| ())
+        .map_err(|error| Refusal::new(error.to_string(), "leave out --tracer-threshold"))
+}
+
+fn condensed(parsed: &latency_trace::LatencyTrace, number: u32, tracer: &str, cut: bool) -> LatencyTrace {
+    let nanoseconds = |us: i64| us.saturating_mul(1000);
+    LatencyTrace {
+        number,
+        tracer: tracer.to_owned(),
+        latency_ns: nanoseconds(parsed.latency_us.unwrap_or(0).min(i64::MAX as u64) as i64),
+        cpu: parsed.cpu,
+        task: parsed.task.as_ref().map(|task| TracedTask {
+            name: task.comm.clone(),
+            tid: task.pid,
+            policy: task.policy,
+            priority: task.rt_priority,
+        }),
+        started_at: parsed.started_at.clone(),
+        ended_at: parsed.ended_at.clone(),
+        entries: parsed.entries,
+        entries_written: parsed.entries_written,
+        longest_function: parsed.longest_function().map(|longest| TracedFunction {
+            name: longest.name.to_owned(),
+            caller: longest.caller.to_owned(),
+            ns: nanoseconds(longest.us),
+        }),
+        copied_ns: clock::monotonic_ns(),
+        cut,
+    }
+}

@@ -1,0 +1,203 @@
+//! What a run asks of the kernel's tracers beside the recorder: instances of their own, settings changed and journalled.
+
+use super::catalogue::{self, Role, Tracer};
+use super::latency::LatencyWatch;
+use super::refusal::{self, Refusal};
+use super::source::SourceReader;
+use crate::journal::{Entry, Journal, read_setting};
+use crate::trace::recorder::INSTANCE_PREFIX;
+use archive::message::{Problem, Severity};
+use archive::settings::RunSettings;
+use archive::tracer::KernelSource;
+use ftrace::tracefs::{Instance, Tracefs};
+use std::path::Path;
+
+/// Armed, not recording yet.
+pub struct Armed {
+    pub latency: Option<LatencyWatch>,
+    pub sources: Vec<SourceReader>,
+    /// What they do to the other numbers.
+    pub notices: Vec<Problem>,
+}
+
+/// Whether a run asks for anything here; tracers that record run in the recorder's instances.
+pub fn wanted(settings: &RunSettings) -> bool {
+    latency_tracer(settings).is_some() || !settings.sources.is_empty()
+}
+
+/// The latency tracer that a run asks for.
+pub fn latency_tracer(settings: &RunSettings) -> Option<&'static Tracer> {
+    let asked = settings.trace.tracer.as_ref()?;
+    catalogue::find(&asked.name).filter(|tracer| tracer.role == Role::Latency)
+}
+
+/// Makes the instances and sets the tracers. What is made and changed is in the journal.
+///
+/// # Errors
+/// What the kernel lacks or does not accept.
+pub fn arm(
+    tracefs: &Tracefs,
+    settings: &RunSettings,
+    measured: &[u32],
+    journal: &mut Journal,
+) -> Result<Armed, Refusal> {
+    let mut armed = Armed { latency: None, sources: Vec::new(), notices: Vec::new() };
+    if settings.sources.contains(&KernelSource::Timerlat) && settings.sources.contains(&KernelSource::Osnoise) {
+        return Err(Refusal::new(
+            "the kernel runs either timerlat or osnoise, not both",
+            "measure with one, then with the other",
+        ));
+    }
+    if let (Some(tracer), Some(asked)) = (latency_tracer(settings), &settings.trace.tracer) {
+        refusal::available(tracefs, tracer.name)?;
+        let instance = make(tracefs, tracer.name, journal)?;
+        armed.latency = Some(LatencyWatch::arm(instance, tracer, asked, journal)?);
+        armed.notices.push(notice(
+            Severity::Notice,
+            format!("the tracer {} follows functions on all CPUs; its cost is in the latencies", tracer.name),
+            "narrow it with --functions, or measure without it",
+        ));
+    }
+    for source in &settings.sources {
+        let tracer = refusal::available(tracefs, catalogue::of_source(*source).name)?;
+        let instance = make(tracefs, tracer.name, journal)?;
+        let cpus = match source {
+            KernelSource::Hwlat => hwlat_cpus(tracefs, &instance, measured, &mut armed.notices)?,
+            KernelSource::Timerlat | KernelSource::Osnoise => {
+                set_up_noise(tracefs, *source, settings.interval_ns, measured, journal)?;
+                armed.notices.push(cost_of(*source));
+                measured.to_vec()
+            }
+        };
+        armed.sources.push(SourceReader::arm(instance, *source, tracer, &cpus)?);
+    }
+    Ok(armed)
+}
+
+fn notice(severity: Severity, text: String, mend: &str) -> Problem {
+    Problem { severity, text, mend: mend.into() }
+}
+
+fn make(tracefs: &Tracefs, tracer: &str, journal: &mut Journal) -> Result<Instance, Refusal> {
+    let name = format!("{INSTANCE_PREFIX}{}-{tracer}", std::process::id());
+    journal.note(Entry::TraceInstance { name: name.clone() }).map_err(|error| Refusal::new(error.to_string(), ""))?;
+    tracefs.create_instance(&name).map_err(|error| Refusal::new(format!("failed to {error}"), ""))
+}
+
+/// The settings that timerlat and osnoise share lie beside the instances, one for the whole kernel.
+fn set_up_noise(
+    tracefs: &Tracefs,
+    source: KernelSource,
+    interval_ns: u64,
+    measured: &[u32],
+    journal: &mut Journal,
+) -> Result<(), Refusal> {
+    let folder = tracefs.root().join("osnoise");
+    let mut wanted = vec![("cpus", cpu_list(measured)), ("stop_tracing_us", "0".into())];
+    wanted.push(("stop_tracing_total_us", "0".into()));
+    if source == KernelSource::Timerlat {
+        // The kernel takes 100 µs to 1 s.
+        wanted.push(("timerlat_period_us", (interval_ns / 1000).clamp(100, 1_000_000).to_string()));
+    }
+    for (name, value) in wanted {
+        change(&folder.join(name), &value, journal)?;
+    }
+    Ok(())
+}
+
+/// Writes a setting unless it is that already.
+fn change(path: &Path, value: &str, journal: &mut Journal) -> Result<(), Refusal> {
+    if read_setting(path).is_ok_and(|now| now.trim() == value) {
+        return Ok(());
+    }
+    let changed = journal.change_setting(path, value);
+    changed.map(|_| ()).map_err(|error| Refusal::new(error.to_string(), "somebody else may hold this tracer"))
+}
+
+fn cost_of(source: KernelSource) -> Problem {
+    let text = match source {
+        KernelSource::Timerlat => {
+            "timerlat's threads run at FIFO 95 on the measured CPUs: their wake-ups are part of our latencies"
+        }
+        _ => "osnoise's threads keep the measured CPUs busy as ordinary tasks: no wake-up comes from idle",
+    };
+    notice(Severity::Notice, text.into(), "")
+}
+
+/// hwlat stops the CPU it runs on, so it runs where nothing is measured if there is such a CPU.
+fn hwlat_cpus(
+    tracefs: &Tracefs,
+    instance: &Instance,
+    measured: &[u32],
+    notices: &mut Vec<Problem>,
+) -> Result<Vec<u32>, Refusal> {
+    let all = instance.cpus();
+    let spared: Vec<u32> = all.iter().copied().filter(|cpu| !measured.contains(cpu)).collect();
+    let number = |name: &str| {
+        let text = std::fs::read_to_string(tracefs.root().join("hwlat_detector").join(name)).ok();
+        text.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    let busy = format!("interrupts off for {} of every {} ms", number("width") / 1000, number("window") / 1000);
+    if spared.is_empty() {
+        let text = format!(
+            "hwlat keeps {busy}, on one measured CPU after the other: our latencies are its doing and mean nothing"
+        );
+        let mend = "leave a CPU out of --cpus for it, or measure with hwlat alone in mind";
+        notices.push(notice(Severity::Degraded, text, mend));
+        return Ok(all);
+    }
+    instance.set_cpus(&spared).map_err(|error| Refusal::new(format!("failed to {error}"), ""))?;
+    let text = format!("hwlat keeps {busy} on CPU {}, which is not measured", cpu_list(&spared));
+    notices.push(notice(Severity::Notice, text, ""));
+    Ok(spared)
+}
+
+/// `0-2,5`, as the kernel prints it: a journal compares what it finds with what it wrote.
+fn cpu_list(cpus: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
+            _ => ranges.push((*cpu, *cpu)),
+        }
+    }
+    let range = |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    ranges.iter().map(range).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::Header;
+    use std::fs;
+
+    #[test]
+    fn cpus_are_written_as_the_kernel_prints_them() {
+        assert_eq!(cpu_list(&[0, 1, 2, 5]), "0-2,5");
+        assert_eq!((cpu_list(&[3]), cpu_list(&[])), ("3".into(), String::new()));
+    }
+
+    #[test]
+    fn settings_of_the_sources_are_changed_and_put_back_whatever_they_were() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("osnoise");
+        fs::create_dir(&folder).unwrap();
+        let odd = [
+            ("cpus", "1\n"),
+            ("stop_tracing_us", "77\n"),
+            ("stop_tracing_total_us", "0\n"),
+            ("timerlat_period_us", "333\n"),
+        ];
+        odd.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+        let mut journal = Journal::begin(&root.path().join("journal"), &Header::of_this_process()).unwrap();
+        let tracefs = Tracefs::at(root.path());
+        set_up_noise(&tracefs, KernelSource::Timerlat, 50_000, &[0, 1], &mut journal).unwrap();
+        let now = |name: &str| fs::read_to_string(folder.join(name)).unwrap().trim().to_owned();
+        assert_eq!(
+            (now("cpus"), now("stop_tracing_us"), now("timerlat_period_us")),
+            ("0-1".into(), "0".into(), "100".into())
+        );
+        assert_eq!(journal.undo(), Vec::<String>::new());
+        odd.iter().for_each(|(name, text)| assert_eq!(now(name), text.trim(), "{name}"));
+    }
+}

@@ -1,0 +1,150 @@
+//! The thread that reads what latency tracers keep and measuring tracers record, while others measure.
+
+use super::latency::{CopiedLatency, LatencyWatch};
+use super::setup::Armed;
+use super::source::SourceReader;
+use crate::kernel::{clock, scheduling};
+use crate::measure::cycle::Schedule;
+use archive::tracer::KernelSeries;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const LOOK_NS: i64 = 100_000_000;
+const FIRST_CHECKPOINT_NS: i64 = 1_000_000_000;
+const LONGEST_CHECKPOINT_NS: i64 = 600_000_000_000;
+
+/// What the thread hands over.
+pub enum Found {
+    Latency(Box<CopiedLatency>),
+    /// The state of every series; a later one replaces an earlier one.
+    Series(Vec<KernelSeries>),
+    /// A tracer cannot be read any more.
+    Broken(String),
+    /// Stretches above the threshold that were not kept.
+    NotKept(u64),
+}
+
+/// The thread, as the one that started it sees it. Ends with [`KernelTracing::stop`].
+pub struct KernelTracing {
+    pub tid: i32,
+    found: Receiver<Found>,
+    stop: Arc<AtomicBool>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl KernelTracing {
+    /// Starts the thread on these CPUs; it records from when counting begins.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn start(armed: Armed, cpus: Vec<u32>, schedule: Arc<OnceLock<Vec<Schedule>>>) -> Result<Self, String> {
+        let (output, found) = channel();
+        let (ready, tid) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut reading = Reading { latency: armed.latency, sources: armed.sources, output, stop: stop.clone() };
+        let spawned = std::thread::Builder::new().name("tardy:tracer".into()).spawn(move || {
+            let _ = scheduling::bind(&cpus);
+            let _ = ready.send(scheduling::thread_id());
+            reading.run(&schedule);
+        });
+        let handle = spawned.map_err(|error| error.to_string())?;
+        let tid = tid.recv().map_err(|_| "its thread died".to_owned())?;
+        Ok(Self { tid, found, stop, handle: Some(handle) })
+    }
+
+    /// What was found since the last call, without waiting.
+    pub fn received(&self) -> Vec<Found> {
+        self.found.try_iter().collect()
+    }
+
+    /// Ends the thread; [`KernelTracing::received`] then gives the rest. `false` when it had died.
+    pub fn stop(&mut self) -> bool {
+        self.stop.store(true, Relaxed);
+        self.handle.take().is_none_or(|handle| handle.join().is_ok())
+    }
+}
+
+struct Reading {
+    latency: Option<LatencyWatch>,
+    sources: Vec<SourceReader>,
+    output: Sender<Found>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Reading {
+    fn run(&mut self, schedule: &OnceLock<Vec<Schedule>>) {
+        let Some(count_from_ns) = self.await_begin(schedule) else { return };
+        let begun = self.sources.iter_mut().try_for_each(SourceReader::begin);
+        let begun = begun.and_then(|()| self.latency.as_mut().map_or(Ok(()), LatencyWatch::begin));
+        self.told(begun);
+        let mut checkpoint_every_ns = FIRST_CHECKPOINT_NS;
+        let mut checkpoint_at_ns = count_from_ns + checkpoint_every_ns;
+        loop {
+            let stopping = self.stop.load(Relaxed);
+            if stopping {
+                self.sources.iter().for_each(SourceReader::stop);
+                self.latency.iter().for_each(LatencyWatch::stop);
+            } else {
+                self.wait();
+            }
+            self.look();
+            if stopping || clock::monotonic_ns() >= checkpoint_at_ns {
+                let series: Vec<KernelSeries> = self.sources.iter().flat_map(SourceReader::so_far).collect();
+                let _ = self.output.send(Found::Series(series));
+                checkpoint_every_ns = (checkpoint_every_ns * 2).min(LONGEST_CHECKPOINT_NS);
+                checkpoint_at_ns = clock::monotonic_ns() + checkpoint_every_ns;
+            }
+            if stopping {
+                let not_kept = self.latency.as_ref().map_or(0, |latency| latency.not_kept);
+                let _ = self.output.send(Found::NotKept(not_kept));
+                return;
+            }
+        }
+    }
+
+    /// The first instant that counts; `None` when the run ends before.
+    fn await_begin(&self, schedule: &OnceLock<Vec<Schedule>>) -> Option<i64> {
+        loop {
+            if self.stop.load(Relaxed) {
+                return None;
+            }
+            let first = schedule.get().map(|schedules| schedules.first().map_or(0, |first| first.count_from_ns));
+            if first.is_some_and(|first| clock::monotonic_ns() >= first) {
+                return first;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn wait(&self) {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
+        let mut watched: Vec<PollFd> = self.latency.iter().map(|latency| PollFd::new(latency, PollFlags::IN)).collect();
+        let _ = poll(&mut watched, Some(&timeout));
+    }
+
+    fn look(&mut self) {
+        let read = self.sources.iter_mut().try_for_each(SourceReader::read);
+        self.told(read);
+        let Some(latency) = &mut self.latency else { return };
+        match latency.copy() {
+            Ok(Some(copied)) => {
+                let _ = self.output.send(Found::Latency(Box::new(copied)));
+            }
+            Ok(None) => {}
+            Err(why) => self.told(Err(why)),
+        }
+    }
+
+    /// What cannot be read now cannot be read later: it is told once and left.
+    fn told(&mut self, outcome: Result<(), String>) {
+        if let Err(why) = outcome {
+            let _ = self.output.send(Found::Broken(why));
+            self.latency = None;
+            self.sources.clear();
+        }
+    }
+}
