@@ -7,6 +7,7 @@ mod exit;
 mod explain;
 mod export;
 mod import;
+mod judge;
 mod list;
 mod man;
 mod observe;
@@ -46,6 +47,7 @@ enum Verb {
     Import(import::ImportArguments),
     Cyclictest(cyclictest::CyclictestArguments),
     Observe(Box<observe::ObserveArguments>),
+    Judge(judge::JudgeArguments),
     List(list::ListArguments),
     Restore(restore::RestoreArguments),
     Target(target::TargetArguments),
@@ -79,6 +81,7 @@ pub fn main() -> ExitCode {
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Cyclictest(arguments) => cyclictest::run(&arguments),
         Verb::Observe(arguments) => observe::run(&arguments, command),
+        Verb::Judge(arguments) => judge::run(&arguments),
         Verb::List(arguments) => list::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
         Verb::Target(arguments) => target::run(&arguments),

@@ -6,6 +6,7 @@ pub mod cli;
 mod explaining;
 mod export;
 pub mod formats;
+mod judging;
 mod progress;
 pub mod report;
 mod summary_text;

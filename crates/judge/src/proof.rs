@@ -168,9 +168,12 @@ fn new_cause(run: &Run, explanations: &[Explanation], confidence: f64) -> Option
 
 fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
     let mut sentences = Vec::new();
+    // Of horizons that are certain for everyday purposes the first says enough.
+    let certain = proof.new_maximum.iter().position(|next| next.probability > 0.999).unwrap_or(usize::MAX);
     let later: Vec<String> = proof
         .new_maximum
         .iter()
+        .take(certain.saturating_add(1))
         .map(|next| format!("{} in the next {}", share(next.probability), hours(next.next_hours)))
         .collect();
     sentences.push(format!(
@@ -209,8 +212,8 @@ fn share(probability: f64) -> String {
     match probability * 100.0 {
         p if p > 99.95 && p < 100.0 => "over 99.9 %".into(),
         p if p > 0.0 && p < 0.05 => "under 0.1 %".into(),
-        p if p >= 99.0 || p < 10.0 => format!("{p:.1} %"),
-        p => format!("{p:.0} %"),
+        p if (10.0..99.0).contains(&p) => format!("{p:.0} %"),
+        p => format!("{p:.1} %"),
     }
 }
 
@@ -264,7 +267,11 @@ mod tests {
         let run = run(20);
         let proof = proof(&run, &RunSummary::of(&run, &[]), &[], 0.95).unwrap();
         assert!(proof.cpus[0].quantiles.is_empty());
-        assert!(proof.sentences[0].contains("over 99.9 % in the next 365 days"), "{}", proof.sentences[0]);
+        assert!(
+            proof.sentences[0].ends_with("50 % in the next 20 s, over 99.9 % in the next 24.0 h."),
+            "{}",
+            proof.sentences[0]
+        );
         let empty = Run::default();
         assert_eq!(super::proof(&empty, &RunSummary::of(&empty, &[]), &[], 0.95), None);
     }

@@ -36,14 +36,15 @@ fn thousands(digits: &str) -> String {
     grouped
 }
 
-/// A length of time given in hours: `20 s`, `15 min`, `3.0 h`, `4.2 days`.
+/// A length of time given in hours: `20 s`, `15 min`, `3.0 h`, `4.17 days`, `3 years`.
 pub fn hours(hours: f64) -> String {
     let seconds = hours * 3600.0;
     match seconds {
         s if s < 99.5 => format!("{s:.0} s"),
         s if s < 5400.0 => format!("{:.0} min", s / 60.0),
         s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
-        s => format!("{} days", rough(s / 86_400.0)),
+        s if s < 730.0 * 86_400.0 => format!("{} days", rough(s / 86_400.0)),
+        s => format!("{} years", rough(s / 31_557_600.0)),
     }
 }
 
@@ -75,7 +76,7 @@ mod tests {
             [0.0, 0.0123, 4.56, 789.4, 12_345.0, -12_345.0, -345_000.0].map(rough),
             ["0", "0.0123", "4.56", "789", "12 300", "-12 300", "-345 000"]
         );
-        assert_eq!([0.005, 0.25, 3.0, 100.0].map(hours), ["18 s", "15 min", "3.0 h", "4.17 days"]);
+        assert_eq!([0.005, 0.25, 3.0, 100.0, 26_280.0].map(hours), ["18 s", "15 min", "3.0 h", "4.17 days", "3 years"]);
         assert_eq!([1.087, 0.5, 1.0001].map(change), ["+8.7 %", "-50.0 %", "±0 %"]);
         assert_eq!([0.95, 0.96875, 0.5].map(percent), ["95 %", "96.875 %", "50 %"]);
         assert_eq!([6.0 / 1024.0, 1e-6].map(p_value), ["p = 0.00586", "p < 0.0001"]);

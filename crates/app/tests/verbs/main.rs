@@ -2,6 +2,7 @@
 
 mod export;
 mod fake_meter;
+mod judge;
 mod observe;
 mod perfetto_reader;
 mod run;

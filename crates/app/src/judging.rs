@@ -1,0 +1,47 @@
+//! Hands archives to `judge`. What it says is shown as it is.
+
+use archive::explanation::Explanation;
+use archive::reader::Run;
+use archive::summary::RunSummary;
+use judge::limit::Limit;
+use judge::machine::DoubtKind;
+use judge::proof::{Proof, proof};
+use judge::verdict::{Judgement, judge};
+use serde::Serialize;
+
+/// Version of the document that `tardy judge --json` prints.
+pub const JUDGE_VERSION: u32 = 1;
+
+/// A run, judged.
+#[derive(Debug, Serialize)]
+pub struct JudgedRun {
+    pub judge_version: u32,
+    pub id: String,
+    pub archive: String,
+    pub emulated: bool,
+    /// What was recorded while the figures were taken.
+    pub tracing: Option<String>,
+    pub judgements: Vec<Judgement>,
+    /// What the run proves without any limit.
+    pub proof: Option<Proof>,
+}
+
+/// Judges a run by each of the limits.
+pub fn judge_run(
+    run: &Run,
+    explanations: &[Explanation],
+    limits: &[Limit],
+    confidence: f64,
+    accepted: &[DoubtKind],
+) -> JudgedRun {
+    let summary = RunSummary::of(run, &[]);
+    JudgedRun {
+        judge_version: JUDGE_VERSION,
+        judgements: limits.iter().map(|limit| judge(run, &summary, limit, confidence, accepted)).collect(),
+        proof: proof(run, &summary, explanations, confidence).filter(|_| summary.valid),
+        id: summary.id,
+        archive: summary.archive,
+        emulated: summary.emulated,
+        tracing: summary.tracing,
+    }
+}
