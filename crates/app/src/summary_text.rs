@@ -1,5 +1,6 @@
 //! The summary of a run as a page for people: one sentence, a table, the worst spikes, what is wrong, what to type next.
 
+use crate::kernel_tracer_text::{lay_out_latencies, lay_out_series};
 use crate::text::figures::{count, counted, duration, latency, microseconds_rough};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
@@ -14,7 +15,9 @@ const SPIKES_SHOWN: usize = 5;
 
 /// Lays the summary out on a page. `told` is what broke; it is said elsewhere and left out here.
 pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) -> Page {
-    if summary.emulated {
+    if summary.virtual_time {
+        page.alarm("VIRTUAL TIME: these figures count executed instructions; they prove no deadline of hardware.");
+    } else if summary.emulated {
         page.alarm("EMULATED MACHINE: these latencies mean nothing as real-time figures.");
     }
     page.wrapped("", &verdict(summary));
@@ -33,10 +36,12 @@ pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) ->
         page.line(&format!("Recorded meanwhile: {}.", tracing(summary)));
         page.line("A maximum is an observation, not a bound: a longer run may show a larger one.");
     }
+    lay_out_series(&summary.kernel_series, &mut page);
     match watched_text::is_watch(summary) {
         true => watched_text::spikes(summary, &mut page),
         false => worst_spikes(summary, &mut page),
     }
+    lay_out_latencies(&summary.latency_traces, &mut page);
     section(&mut page, "Load", &loads(summary));
     section(&mut page, "Lost", &losses(summary));
     if let Some(imported) = &summary.imported {
@@ -83,10 +88,12 @@ fn verdict(summary: &RunSummary) -> String {
 
 fn push_judgement(summary: &RunSummary, text: &mut String) {
     if let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) {
-        let over: u64 = summary.cpus.iter().map(|cpu| cpu.over_limit).sum();
+        let latencies = summary.cpus.iter().filter(|cpu| !watched_text::is_cycle(cpu));
+        let over: u64 = latencies.map(|cpu| cpu.over_limit).sum();
         let times = if over == 0 { "Never".to_owned() } else { counted(over, "time") };
         text.push_str(&format!(" {times} later than the limit of {}.", latency(limit_ns)));
     }
+    text.push_str(&watched_text::cycle_judgement(summary));
     if !summary.valid {
         text.push_str(" These numbers must not be used.");
     }

@@ -74,6 +74,21 @@ pub fn verdict(summary: &RunSummary) -> String {
     text
 }
 
+/// Whether a series is one of cycles, which are no latencies.
+pub fn is_cycle(cpu: &CpuSummary) -> bool {
+    cpu.watched.as_ref().is_some_and(|watched| watched.kind == WatchedKind::Cycle)
+}
+
+/// How many cycles were longer than asked for, as a sentence; empty when nothing was asked.
+pub fn cycle_judgement(summary: &RunSummary) -> String {
+    let Some(limit_ns) = request(summary).and_then(|request| request.cycle_limit_ns) else { return String::new() };
+    let over: u64 = summary.cpus.iter().filter(|cpu| is_cycle(cpu)).map(|cpu| cpu.over_limit).sum();
+    match over {
+        0 => format!(" No cycle took longer than {}.", latency(limit_ns)),
+        _ => format!(" {} took longer than {}.", counted(over, "cycle"), latency(limit_ns)),
+    }
+}
+
 fn series(summary: &RunSummary, kind: WatchedKind) -> impl Iterator<Item = (&CpuSummary, &WatchedSeries)> {
     summary.cpus.iter().filter_map(move |cpu| Some((cpu, cpu.watched.as_ref().filter(|watched| watched.kind == kind)?)))
 }

@@ -17,6 +17,8 @@ pub struct WatchSettings {
     pub comm: Option<String>,
     /// The command that was started to be watched, word by word; empty when what is watched ran before.
     pub command: Vec<String>,
+    /// Cycles that take longer are counted as over the limit, and are spikes.
+    pub cycle_limit_ns: Option<i64>,
     /// The process waits, stopped, and is to be continued once everything is armed, and ended with the measurement.
     pub ours: bool,
 }

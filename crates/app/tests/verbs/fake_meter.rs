@@ -174,6 +174,7 @@ pub fn spike(number: u32, latency_ns: i64, reason: SpikeReason) -> Message {
             steal_ns: None,
         }),
         snapshot_missing: None,
+        watched: None,
     }))
 }
 

@@ -8,3 +8,5 @@ mod perfetto_reader;
 mod run;
 mod saved;
 mod target;
+mod watch;
+mod watch_live;

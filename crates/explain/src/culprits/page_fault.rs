@@ -1,9 +1,18 @@
 //! The thread took page faults on its way.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim};
 use crate::course::Doing;
 use crate::event::What;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "exceptions:page_fault_user or page_fault_kernel of the thread itself between due and seen",
+    confirm: "fields 10 and 12 of /proc/PID/task/TID/stat count minor and major faults",
+    fix: "mlockall(MCL_CURRENT | MCL_FUTURE), touch all memory before the loop, no fork, mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0)",
+    reading: &["Unevictable LRU Infrastructure"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let tid = case.household.own_tid;
@@ -38,7 +47,11 @@ fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         0 | 1 => "a page fault".to_owned(),
         count => format!("{count} page faults"),
     };
-    let waited = if slept { ", and waited for a device in them" } else { "" };
+    let waited = match (slept, faults.len()) {
+        (false, _) => "",
+        (true, 0 | 1) => ", and waited for a device in it",
+        (true, _) => ", and waited for a device in some of them",
+    };
     Some(Claim {
         confidence: Confidence::Likely,
         sentence: format!(

@@ -71,9 +71,8 @@ impl Followed {
             number
         });
         let series = &mut self.series[at];
-        series.late_arms += u64::from(late_arm);
         let sample = Sample { cpu, cycle: series.next_cycle(), due_ns, latency_ns: seen_ns - due_ns };
-        let reason = series.count(sample)?;
+        let reason = series.count(sample, late_arm)?;
         let signal = SpikeSignal { sample, reason, previous_seen_ns };
         Some(Announced { thread: series.thread, tid, kind, signal })
     }

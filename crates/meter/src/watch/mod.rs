@@ -110,6 +110,7 @@ fn watch<W: Write>(
     let terms = Terms {
         count_from_ns,
         limit_ns: settings.limit_ns.unwrap_or(i64::MAX),
+        cycle_limit_ns: request.cycle_limit_ns.unwrap_or(i64::MAX),
         spike_threshold_ns: settings.trace.threshold_ns,
         rest_ns: settings.trace.rest_ns as i64,
         worst_kept: settings.worst_kept as usize,

@@ -16,6 +16,8 @@ const SAMPLES_WAITING_MAX: usize = 1 << 18;
 pub struct Terms {
     pub count_from_ns: i64,
     pub limit_ns: i64,
+    /// The limit of cycles, which are no latencies.
+    pub cycle_limit_ns: i64,
     pub spike_threshold_ns: i64,
     pub rest_ns: i64,
     pub worst_kept: usize,
@@ -48,6 +50,8 @@ pub struct Series {
     pub samples: Vec<(i64, i64)>,
     pub control: Option<ControlWish>,
     rests_until_ns: i64,
+    /// Largest sample that was announced.
+    announced_ns: i64,
 }
 
 impl Series {
@@ -69,6 +73,7 @@ impl Series {
             samples: Vec::new(),
             control: None,
             rests_until_ns: i64::MIN,
+            announced_ns: 0,
         }
     }
 
@@ -78,7 +83,7 @@ impl Series {
     }
 
     /// Counts a sample. Answers why it deserves a snapshot, if it does.
-    pub fn count(&mut self, sample: Sample) -> Option<SpikeReason> {
+    pub fn count(&mut self, sample: Sample, late_arm: bool) -> Option<SpikeReason> {
         let latency_ns = sample.latency_ns;
         self.turn_second(sample.seen_ns());
         match bucket_of(latency_ns) {
@@ -90,8 +95,10 @@ impl Series {
         self.totals.cycles += 1;
         self.totals.latency_ns_sum = self.totals.latency_ns_sum.saturating_add(latency_ns);
         self.totals.latency_ns_min = Some(self.totals.latency_ns_min.map_or(latency_ns, |min| min.min(latency_ns)));
-        // How long a cycle takes is no latency, so the limit does not judge it.
-        let over_limit = self.kind != WatchedKind::Cycle && latency_ns > self.terms.limit_ns;
+        let over_limit = match self.kind {
+            WatchedKind::Cycle => latency_ns > self.terms.cycle_limit_ns,
+            WatchedKind::Timer | WatchedKind::Woken => latency_ns > self.terms.limit_ns,
+        };
         if over_limit {
             self.totals.over_limit += 1;
             self.second.over_limit += 1;
@@ -111,11 +118,20 @@ impl Series {
             self.totals.latency_ns_max = Some(latency_ns);
             self.totals.worst = Some(sample);
         }
-        self.reason_for_snapshot(&sample, largest, over_limit)
+        self.late_arms += u64::from(late_arm);
+        self.reason_for_snapshot(&sample, largest && self.is_news(latency_ns, late_arm), over_limit)
+    }
+
+    /// Every new maximum of a wake-up by a timer is. Of cycles, and of a thread that falls further and further behind, only
+    /// one that is a tenth larger: their maxima creep.
+    fn is_news(&self, latency_ns: i64, late_arm: bool) -> bool {
+        (self.kind == WatchedKind::Timer && !late_arm)
+            || latency_ns > self.announced_ns.saturating_add(self.announced_ns / 10)
     }
 
     fn reason_for_snapshot(&mut self, sample: &Sample, largest: bool, over_limit: bool) -> Option<SpikeReason> {
         if largest && sample.latency_ns >= self.terms.spike_threshold_ns {
+            self.announced_ns = sample.latency_ns;
             return Some(SpikeReason::NewMaximum);
         }
         if over_limit && sample.seen_ns() >= self.rests_until_ns {
@@ -171,6 +187,7 @@ mod tests {
         Terms {
             count_from_ns: 0,
             limit_ns: 100,
+            cycle_limit_ns: 1_000_000,
             spike_threshold_ns: 0,
             rest_ns: 1_000_000,
             worst_kept: 4,
@@ -185,15 +202,15 @@ mod tests {
     #[test]
     fn maxima_limits_and_wishes_are_captured() {
         let mut series = Series::new(3, 77, WatchedKind::Timer, terms());
-        assert_eq!(series.count(sample(0, 50)), Some(SpikeReason::NewMaximum));
-        assert_eq!(series.count(sample(1000, 40)), None);
-        assert_eq!(series.count(sample(2000, 300)), Some(SpikeReason::NewMaximum));
-        assert_eq!(series.count(sample(3000, 200)), Some(SpikeReason::OverLimit));
-        assert_eq!(series.count(sample(4000, 200)), None, "it rests");
+        assert_eq!(series.count(sample(0, 50), false), Some(SpikeReason::NewMaximum));
+        assert_eq!(series.count(sample(1000, 40), false), None);
+        assert_eq!(series.count(sample(2000, 300), false), Some(SpikeReason::NewMaximum));
+        assert_eq!(series.count(sample(3000, 200), false), Some(SpikeReason::OverLimit));
+        assert_eq!(series.count(sample(4000, 200), false), None, "it rests");
         series.control = Some(ControlWish { ceiling_ns: 45 });
-        assert_eq!(series.count(sample(5000, 46)), None);
-        assert_eq!(series.count(sample(6000, 45)), Some(SpikeReason::Control));
-        assert_eq!(series.count(sample(7000, -5)), None);
+        assert_eq!(series.count(sample(5000, 46), false), None);
+        assert_eq!(series.count(sample(6000, 45), false), Some(SpikeReason::Control));
+        assert_eq!(series.count(sample(7000, -5), false), None);
         let totals = series.totals();
         assert_eq!((totals.cycles, totals.over_limit, totals.clock_anomalies), (8, 3, 1));
         assert_eq!((totals.latency_ns_min, totals.latency_ns_max), (Some(-5), Some(300)));
@@ -202,18 +219,22 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_is_no_latency_for_the_limit() {
+    fn a_cycle_has_a_limit_of_its_own() {
         let mut series = Series::new(0, 1, WatchedKind::Cycle, terms());
-        series.count(sample(0, 5000));
-        assert_eq!(series.count(sample(1, 4000)), None);
+        series.count(sample(0, 5000), false);
+        assert_eq!(series.count(sample(1, 4000), false), None);
+        assert_eq!(series.count(sample(2, 5400), false), None, "it only crept");
+        assert_eq!(series.count(sample(3, 5600), false), Some(SpikeReason::NewMaximum));
         assert_eq!(series.totals().over_limit, 0);
+        assert_eq!(series.count(sample(4, 1_000_001), false), Some(SpikeReason::NewMaximum));
+        assert_eq!(series.totals().over_limit, 1);
     }
 
     #[test]
     fn seconds_without_samples_are_absent() {
         let mut series = Series::new(2, 1, WatchedKind::Woken, terms());
         for due_ns in [1, 5, SECOND_NS * 3 + 1] {
-            series.count(sample(due_ns, 10));
+            series.count(sample(due_ns, 10), false);
         }
         series.close_second();
         let seen: Vec<_> = series.seconds.iter().map(|second| (second.second, second.cycles)).collect();

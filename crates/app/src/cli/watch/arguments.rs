@@ -5,7 +5,9 @@ use super::super::quantity::{latency_ns, positive_time_ns};
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
 use clap::{ArgGroup, Args, ValueEnum};
-use std::path::PathBuf;
+use std::env;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -42,6 +44,9 @@ pub struct WatchArguments {
     /// Wake-ups later than this are counted, captured, and end the command with code 1
     #[arg(short = 'b', long, value_name = "TIME", value_parser = latency_ns)]
     limit: Option<i64>,
+    /// Cycles longer than this are counted, captured, and end the command with code 1
+    #[arg(long, value_name = "TIME", value_parser = latency_ns)]
+    cycle_limit: Option<i64>,
 
     /// How the trace around a spike is kept
     #[arg(long, value_enum, default_value = "auto", help_heading = "Trace")]
@@ -108,12 +113,25 @@ impl WatchArguments {
         Duration::from_nanos(self.silence)
     }
 
+    /// Whether there is such a program to start, as far as can be told.
+    fn startable(program: &str) -> bool {
+        let runs =
+            |path: &Path| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+        match program.contains('/') {
+            true => runs(Path::new(program)),
+            false => env::var_os("PATH").iter().flat_map(env::split_paths).any(|folder| runs(&folder.join(program))),
+        }
+    }
+
     /// What the meter is asked to do; a command gets its process number when it is started.
     pub fn settings(&self) -> Result<RunSettings, UsageError> {
         if self.comm.as_ref().is_some_and(|name| name.bytes().filter(|letter| *letter != b'*').count() > 15) {
             let text =
                 "the kernel keeps 15 letters of a thread's name; write the first ones and a *, like 'ros2_control_n*'";
             return Err(UsageError(text.into()));
+        }
+        if let Some(program) = self.command.first().filter(|program| !Self::startable(program)) {
+            return Err(UsageError(format!("there is no program {program} to start; give its path")));
         }
         Ok(RunSettings {
             duration_ns: self.duration,
@@ -143,6 +161,7 @@ impl WatchArguments {
                 pid: self.pid,
                 comm: self.comm.clone(),
                 command: self.command.clone(),
+                cycle_limit_ns: self.cycle_limit,
                 ours: false,
             }),
             ..RunSettings::default()
@@ -175,8 +194,8 @@ mod tests {
 
     #[test]
     fn a_command_keeps_its_own_options() {
-        let arguments = parsed(&["--limit", "200us", "--", "./robot", "--pid", "7"]).unwrap();
-        assert_eq!(arguments.command(), ["./robot", "--pid", "7"]);
+        let arguments = parsed(&["--limit", "200us", "--", "/bin/sh", "--pid", "7"]).unwrap();
+        assert_eq!(arguments.command(), ["/bin/sh", "--pid", "7"]);
         let settings = arguments.settings().unwrap();
         assert_eq!((settings.limit_ns, settings.duration_ns), (Some(200_000), None));
         assert_eq!(settings.watch.unwrap().command.len(), 3);
@@ -186,6 +205,8 @@ mod tests {
     fn names_no_thread_can_have_are_refused() {
         let refused = parsed(&["--comm", "a_name_of_sixteen"]).unwrap().settings().unwrap_err();
         assert!(refused.to_string().contains("15 letters"), "{refused}");
+        let absent = parsed(&["--", "./not-there"]).unwrap().settings().unwrap_err();
+        assert!(absent.to_string().contains("no program ./not-there"), "{absent}");
         assert!(parsed(&["--comm", "ros2_control_n*"]).unwrap().settings().is_ok());
     }
 }

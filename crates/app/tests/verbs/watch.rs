@@ -1,0 +1,123 @@
+//! `tardy watch` against a fake meter: what it asks for, what it prints, and what becomes of a command it started.
+
+use crate::fake_meter::*;
+use archive::message::{Ending, Message, RunPhase, Severity};
+use archive::settings::Policy;
+use archive::watched::{PageFaults, WatchedKind, WatchedSeries};
+use std::fs;
+use std::time::{Duration, Instant};
+
+fn series(thread: u32, kind: WatchedKind, name: &str) -> WatchedSeries {
+    WatchedSeries {
+        thread,
+        kind,
+        tid: 4711,
+        name: name.into(),
+        policy: Some(Policy::Fifo),
+        priority: 30,
+        slack_ns_max: 0,
+        late_arms: if kind == WatchedKind::Timer { 2 } else { 0 },
+        page_faults: Some(PageFaults { minor: 12, major: 0 }),
+        ended: false,
+    }
+}
+
+fn of_series(thread: u32, over_limit: u64) -> Message {
+    let Message::Thread { cpu, totals, histogram, worst, .. } = totals(over_limit) else { unreachable!() };
+    Message::Thread { thread, cpu, totals, histogram, worst }
+}
+
+/// A meter that saw one thread wake by its timer and do its work, three times each.
+fn watching(cycles_over_limit: u64) -> Bench {
+    Bench::new()
+        .does("if [ \"$1\" = start ]; then shift; exec \"$@\"; fi")
+        .says(&[hello(), phase(RunPhase::Measure, 2_000_000_000), phase(RunPhase::Collect, 4_000_000_000)])
+        .says(&[Message::Watched(vec![
+            series(0, WatchedKind::Timer, "arm\x1b[2J"),
+            series(1, WatchedKind::Cycle, "arm\x1b[2J"),
+        ])])
+        .says(&[of_series(0, 0), of_series(1, cycles_over_limit), phase(RunPhase::Restore, 1), end(Ending::Complete)])
+}
+
+#[test]
+fn a_watch_prints_each_series_of_each_thread() {
+    let bench = watching(0);
+    let ended = bench.run(&["watch", "--pid", "4711", "--duration", "2s", "--cycle-limit", "1ms", "--out", "here"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for expected in [
+        "Watched process 4711: 1 thread woke up 3 times by timers and 0 times",
+        "the latest timer wake-up came 153.2 µs late",
+        "cycle took longer than 1.00 ms",
+        "Timer wake-ups: from the instant asked for",
+        "overran",
+        "Cycles: from being given the CPU",
+        "fifo 30",
+        "12 page faults",
+    ] {
+        assert!(ended.stdout.contains(expected), "{expected:?} is not in {}", ended.stdout);
+    }
+    assert!(!ended.stdout.contains('\x1b'), "{:?}", ended.stdout);
+    let settings: serde_json::Value = serde_json::from_slice(&fs::read(bench.path("settings.json")).unwrap()).unwrap();
+    assert_eq!(settings["watch"]["pid"], 4711);
+    assert_eq!(settings["watch"]["cycle_limit_ns"], 1_000_000);
+    assert_eq!(settings["duration_ns"], 2_000_000_000u64);
+    let listed = bench.run(&["list", "."]);
+    assert!(listed.stdout.contains("153.2 µs"), "{}", listed.stdout);
+}
+
+#[test]
+fn cycles_beyond_their_limit_end_with_code_1() {
+    let ended = watching(2).run(&["watch", "--comm", "arm*", "--cycle-limit", "100us", "--json", "--out", "here"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let summary = ended.json();
+    assert_eq!(summary["cpus"][0]["watched"]["kind"], "timer");
+    assert_eq!(summary["all_cpus"]["max"], 153_214, "the cycles are no part of it");
+    assert_eq!(summary["cpus"][1]["over_limit"], 2);
+}
+
+#[test]
+fn what_a_command_prints_and_how_it_ends_is_kept() {
+    let command = ["--", "sh", "-c", "echo out; echo err >&2; exit 7"];
+    let ended = watching(0).run(&[&["watch", "--out", "here"][..], &command].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.starts_with("out\n"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("err\n") && ended.stderr.contains("exit status 7"), "{}", ended.stderr);
+    let ended = watching(0).run(&[&["watch", "--json", "--out", "here"][..], &command].concat());
+    assert_eq!(ended.json()["state"], "complete", "its output goes aside");
+    assert!(ended.stderr.contains("out\n"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_command_does_not_outlive_a_watch_that_failed() {
+    let bench = Bench::new().does("if [ \"$1\" = start ]; then shift; exec \"$@\"; fi").says(&[
+        hello(),
+        problem(Severity::Invalid, "no tracing", "run as root"),
+        end(Ending::Failed),
+    ]);
+    let mark = bench.path("pid");
+    let line = format!("echo $$ > {}; exec sleep 1000", mark.display());
+    let begun = Instant::now();
+    let ended = bench.run(&["watch", "--out", "here", "--", "sh", "-c", &line]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no tracing"), "{}", ended.stderr);
+    assert!(begun.elapsed() < Duration::from_secs(500), "it waited for the command");
+    if let Ok(pid) = fs::read_to_string(&mark) {
+        assert!(!std::path::Path::new("/proc").join(pid.trim()).exists(), "{pid} still runs");
+    }
+}
+
+#[test]
+fn nobody_and_nothing_are_wrong_usage() {
+    let bench = Bench::new();
+    for (words, expected) in [
+        (&["watch"][..], "--pid"),
+        (&["watch", "--pid", "7", "--comm", "x"], "--comm"),
+        (&["watch", "--comm", "a_name_of_sixteen"], "15 letters"),
+        (&["watch", "--", "./not-there"], "no program ./not-there"),
+    ] {
+        let ended = bench.run(words);
+        assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{words:?}: {}", ended.stderr);
+    }
+    assert!(!bench.path("runs").exists(), "no archive of what never began");
+}

@@ -1,0 +1,132 @@
+//! `tardy watch` with the real meter on this machine and two programs that do what they should not. Where the machine
+//! cannot trace, or the meter was not built beside `tardy`, the tests say so and pass.
+
+use crate::fake_meter::Ended;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// Attempts at a cause that a loaded machine may hide behind larger ones.
+const ATTEMPTS: usize = 3;
+
+/// The real meter, when this machine can be watched with it.
+fn meter() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter");
+    let named = std::env::var_os("TARDY_METER").map(PathBuf::from);
+    let Some(meter) = named.into_iter().chain([beside]).find(|path| path.is_file()) else {
+        eprintln!("skipped: there is no tardy-meter beside tardy; cargo build -p meter makes it");
+        return None;
+    };
+    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    let traces = Path::new("/sys/kernel/tracing/instances").is_dir();
+    if !root || !traces {
+        eprintln!("skipped: root and a mounted /sys/kernel/tracing are needed");
+        return None;
+    }
+    Some(meter)
+}
+
+/// One of `tests/programs`, compiled.
+fn program(folder: &TempDir, name: &str) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
+    let binary = folder.path().join(name);
+    match Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&binary).arg(source).status() {
+        Ok(status) if status.success() => Some(binary),
+        other => {
+            eprintln!("skipped: cc is needed ({other:?})");
+            None
+        }
+    }
+}
+
+fn watch(meter: &Path, folder: &TempDir, words: &[&str]) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+    command.arg("watch").args(["--beside-others"]).args(words).current_dir(folder.path());
+    command.env("TARDY_METER", meter).env("TARDY_STATE_DIR", folder.path().join("state"));
+    Ended::of(command.output().unwrap())
+}
+
+/// Whether a spike of a thread has a finding of this culprit, above a hint.
+fn blames(summary: &serde_json::Value, thread: &str, culprit: &str) -> bool {
+    let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
+    let named = |number: &serde_json::Value| {
+        list(&summary["cpus"]).iter().any(|cpu| cpu["thread"] == *number && cpu["watched"]["name"] == thread)
+    };
+    list(&summary["spikes"]).iter().filter(|spike| named(&spike["thread"])).any(|spike| {
+        list(&spike["explanation"]["findings"])
+            .iter()
+            .any(|finding| finding["culprit"] == culprit && finding["confidence"] != "hint")
+    })
+}
+
+fn is_blamed(name: &str, cycles: &str, cycle_limit: &str, thread: &str, culprit: &str) {
+    let Some(meter) = meter() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = program(&folder, name) else { return };
+    let program = program.display().to_string();
+    let mut last = String::new();
+    for attempt in 0..ATTEMPTS {
+        let out = format!("run-{attempt}");
+        let words = ["--json", "--cycle-limit", cycle_limit, "--out", &out, "--", &program, cycles];
+        let ended = watch(&meter, &folder, &words);
+        let summary = ended.json();
+        assert_eq!(summary["state"], "complete", "{}", ended.stderr);
+        assert_eq!(summary["valid"], true, "{}", ended.stderr);
+        assert!(ended.stderr.contains(&format!("{name}: {cycles} cycles")), "its output: {}", ended.stderr);
+        last = ended.stdout;
+        if blames(&summary, thread, culprit) {
+            return;
+        }
+    }
+    panic!("{culprit} of {thread} was not named in {ATTEMPTS} attempts; the last one: {last}");
+}
+
+#[test]
+fn a_priority_inversion_is_named() {
+    is_blamed("inversion", "60", "3ms", "arm-high", "priority-inversion");
+}
+
+#[test]
+fn page_faults_in_a_loop_are_named() {
+    is_blamed("fault", "400", "600us", "fault", "page-fault");
+}
+
+/// A program that was not started to be watched.
+struct Foreign(Child);
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_process_that_ran_before_is_measured_and_left_alone() {
+    let Some(meter) = meter() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = program(&folder, "fault") else { return };
+    let mut foreign = Foreign(Command::new(program).arg("100000").stdout(Stdio::null()).spawn().unwrap());
+    let pid = foreign.0.id().to_string();
+    let ended =
+        watch(&meter, &folder, &["--pid", &pid, "--duration", "700ms", "--every-sample", "--json", "--out", "one"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let summary = ended.json();
+    assert!(foreign.0.try_wait().unwrap().is_none(), "it was ended");
+    let timers = summary["cpus"].as_array().unwrap().iter().find(|cpu| cpu["watched"]["kind"] == "timer").unwrap();
+    let cycles = timers["cycles"].as_u64().unwrap();
+    assert!(cycles > 20, "{cycles} wake-ups in 0.7 s");
+    let samples = folder.path().join("one/samples").join(format!("{}.bin", timers["thread"]));
+    assert_eq!(samples.metadata().unwrap().len(), cycles * 16, "every sample is kept");
+    let left = std::fs::read_dir("/sys/kernel/tracing/instances").unwrap().flatten();
+    let meter_pid = |name: &str| name.starts_with("tardy-") && name.ends_with("-follow");
+    let ours: Vec<_> =
+        left.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| meter_pid(name)).collect();
+    let alive = |name: &String| {
+        let pid = name.trim_start_matches("tardy-").trim_end_matches("-follow").to_owned();
+        Path::new("/proc").join(pid).exists()
+    };
+    assert!(ours.iter().all(alive), "an instance was left behind: {ours:?}");
+    let report = Command::new(env!("CARGO_BIN_EXE_tardy")).args(["report", "one"]).current_dir(folder.path()).output();
+    assert!(report.unwrap().status.success());
+}
