@@ -7,6 +7,7 @@ mod explaining;
 mod export;
 pub mod formats;
 mod judging;
+mod kernel_tracer_text;
 mod progress;
 pub mod report;
 mod summary_text;

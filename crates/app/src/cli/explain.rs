@@ -7,11 +7,13 @@ use super::archives;
 use super::exit::{Exit, UsageError};
 use crate::explaining::{events_of, explain_run};
 use crate::summary_text::quoted;
+use crate::kernel_tracer_text::lay_out_latencies;
 use crate::text::page::{Page, write_stdout};
 use archive::explanation::Explanation;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
 use clap::Args;
+use archive::summary::RunSummary;
 use std::path::PathBuf;
 
 /// Account for every nanosecond of a run's worst spikes
@@ -66,6 +68,9 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
         ));
     }
     page.print()?;
+    if arguments.spike.is_none() {
+        lay_out_latencies(&RunSummary::of(&run, &[]).latency_traces, &mut page);
+    }
     Ok(Exit::Measured)
 }
 

@@ -6,6 +6,7 @@
 mod answer;
 mod cpus;
 mod honesty;
+mod kernel_tracers;
 mod ledger;
 mod machine;
 mod settings;
@@ -67,6 +68,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                  account below. Equal distances between the peaks point at something periodic."
             }))
             (spikes::section(summary, plots))
+            (kernel_tracers::section(summary))
             (machine::section(summary))
             (settings::section(summary))
             (honesty::section(summary))

@@ -1,0 +1,117 @@
+//! What the kernel's own tracers measured and kept beside the run.
+
+use super::super::number;
+use super::said;
+use archive::summary::{KernelSeriesSummary, RunSummary};
+use archive::tracer::LatencyTrace;
+use maud::{Markup, html};
+
+/// Nothing when the run asked for none of it.
+pub fn section(summary: &RunSummary) -> Markup {
+    if summary.kernel_series.is_empty() && summary.latency_traces.is_empty() {
+        return html! {};
+    }
+    html! {
+        section #kernel-tracers aria-labelledby="kernel-tracers-title" {
+            h2 #kernel-tracers-title { "What the kernel measured meanwhile" }
+            @if !summary.kernel_series.is_empty() { (series_table(&summary.kernel_series)) }
+            @if !summary.latency_traces.is_empty() { (latency_table(&summary.latency_traces)) }
+        }
+    }
+}
+
+fn series_table(all: &[KernelSeriesSummary]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="kernel-series-caption" {
+            table.figures {
+                caption #kernel-series-caption { "Values of the kernel's tracers in µs" }
+                thead {
+                    tr {
+                        th scope="col" { "what" }
+                        th scope="col" { "CPU" }
+                        th scope="col" { "values" }
+                        th scope="col" { "lost" }
+                        th scope="col" { "min" }
+                        th scope="col" { "mean" }
+                        th scope="col" { "p50" }
+                        th scope="col" { "p99" }
+                        th scope="col" { "p99.9" }
+                        th scope="col" { "max" }
+                    }
+                }
+                tbody {
+                    @for series in all {
+                        tr {
+                            th scope="row" { (said(&series.name)) }
+                            td { (series.cpu) }
+                            td { (number::grouped(series.count)) }
+                            td.nonzero[series.records_lost > 0] { (number::grouped(series.records_lost)) }
+                            (cell(series.latency_ns.min))
+                            (cell(series.latency_ns.mean.map(|mean| mean.round() as i64)))
+                            (cell(series.latency_ns.p50))
+                            (cell(series.latency_ns.p99))
+                            (cell(series.latency_ns.p99_9))
+                            (cell(series.latency_ns.max))
+                        }
+                    }
+                }
+            }
+        }
+        p.note {
+            "timerlat: how late a timer's interrupt came, and the kernel thread it wakes. osnoise: what interrupts and \
+             other threads took from a busy thread in each period, the longest single piece, and each piece by its kind. \
+             hwlat: gaps above the threshold while interrupts were off, within a pair of clock reads and between two pairs."
+        }
+    }
+}
+
+fn cell(ns: Option<i64>) -> Markup {
+    html! { td { (ns.map_or("–".into(), number::micros)) } }
+}
+
+fn latency_table(traces: &[LatencyTrace]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="latency-traces-caption" {
+            table {
+                caption #latency-traces-caption { "Stretches that a latency tracer kept, longest first" }
+                thead {
+                    tr {
+                        th scope="col" { "number" }
+                        th scope="col" { "tracer" }
+                        th.number scope="col" { "µs" }
+                        th scope="col" { "CPU" }
+                        th scope="col" { "thread" }
+                        th scope="col" { "from" }
+                        th scope="col" { "to" }
+                        th scope="col" { "longest after" }
+                        th.number scope="col" { "µs" }
+                    }
+                }
+                tbody {
+                    @for trace in traces {
+                        tr {
+                            th scope="row" { (trace.number) }
+                            td { (said(&trace.tracer)) }
+                            td.number { (number::micros(trace.latency_ns)) }
+                            td { @if let Some(cpu) = trace.cpu { (cpu) } @else { "–" } }
+                            td { @if let Some(task) = &trace.task { (said(&task.name)) "-" (task.tid) } @else { "–" } }
+                            td { (place(trace.started_at.as_ref())) }
+                            td { (place(trace.ended_at.as_ref())) }
+                            td { (place(trace.longest_function.as_ref().map(|longest| &longest.name))) }
+                            td.number { @if let Some(longest) = &trace.longest_function { (number::micros(longest.ns)) } }
+                        }
+                    }
+                }
+            }
+        }
+        p.note {
+            "From and to: the functions between which interrupts or preemption were off. Longest after: the function that \
+             was entered before the longest silence of that CPU. The kernel's text of each is in " code { "tracer/" }
+            " of the archive."
+        }
+    }
+}
+
+fn place(function: Option<&String>) -> Markup {
+    html! { @if let Some(function) = function { code { (said(function)) } } @else { "–" } }
+}
