@@ -55,6 +55,9 @@ pub struct Manifest {
     /// A program imitated the machine: its latencies mean nothing as real-time figures.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub emulated: bool,
+    /// The machine's clock counted the instructions it executed; `emulated` is true as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub virtual_time: bool,
     /// Wall clock of the host in ns since 1970; the time of the import where an imported file gives none.
     pub started_unix_ns: i64,
     pub ended_unix_ns: Option<i64>,

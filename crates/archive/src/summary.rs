@@ -147,6 +147,9 @@ pub struct RunSummary {
     /// A program imitated the machine: its latencies mean nothing as real-time figures.
     #[serde(default)]
     pub emulated: bool,
+    /// The machine's clock counted the instructions it executed; `emulated` is true as well.
+    #[serde(default)]
+    pub virtual_time: bool,
     pub command: Vec<String>,
     pub tool_version: String,
     pub meter_version: Option<String>,
@@ -235,6 +238,7 @@ impl RunSummary {
             invalid_because,
             target: manifest.map_or_else(String::new, |manifest| manifest.target.clone()),
             emulated: manifest.is_some_and(|manifest| manifest.emulated),
+            virtual_time: manifest.is_some_and(|manifest| manifest.virtual_time),
             command: manifest.map_or_else(Vec::new, |manifest| manifest.command.clone()),
             tool_version: manifest.map_or_else(String::new, |manifest| manifest.tool_version.clone()),
             meter_version: run.meter_version.clone(),

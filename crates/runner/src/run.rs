@@ -72,7 +72,8 @@ pub fn run(
     target.prepare()?;
     let caveat = target.caveat();
     let emulated = caveat.as_ref().is_some_and(|caveat| caveat.emulated);
-    let manifest = Manifest { emulated, ..manifest(target.name(), request) };
+    let virtual_time = caveat.as_ref().is_some_and(|caveat| caveat.virtual_time);
+    let manifest = Manifest { emulated, virtual_time, ..manifest(target.name(), request) };
     let mut writer = RunWriter::create(&request.directory, manifest)?;
     watch(Event::Begun { directory: request.directory.clone() });
     if let Some(caveat) = caveat {
@@ -109,7 +110,7 @@ fn tell(problem: Problem, writer: &mut RunWriter, watch: &mut dyn FnMut(Event)) 
 
 /// What a caveat of the target means for this run: one that asks for a limit to be judged where none can be is invalid.
 fn problem_of(caveat: Caveat, settings: &RunSettings) -> Problem {
-    if caveat.emulated && settings.limit_ns.is_some() {
+    if caveat.emulated && !caveat.virtual_time && settings.limit_ns.is_some() {
         let text = format!("{}; so the limit is not judged", caveat.text);
         return Problem { severity: Severity::Invalid, text, mend: format!("{}, or leave out --limit", caveat.mend) };
     }
@@ -129,7 +130,8 @@ fn measure(
     line.push('\n');
     // A meter that does not listen has ended or is about to; its end tells why.
     let _ = command.write(line.as_bytes());
-    Ok(Session::new(command, writer, &request.limits, stop, watch).follow())
+    let limits = request.limits.stretched(target.slowdown());
+    Ok(Session::new(command, writer, &limits, stop, watch).follow())
 }
 
 fn put_back(target: &mut dyn Target, request: &RunRequest, watch: &mut dyn FnMut(Event)) {
@@ -157,6 +159,7 @@ fn manifest(target: &str, request: &RunRequest) -> Manifest {
         command: request.command.clone(),
         target: target.into(),
         emulated: false,
+        virtual_time: false,
         started_unix_ns: unix_ns(),
         ended_unix_ns: None,
         state: RunState::Running,

@@ -52,6 +52,8 @@ pub enum Exit {
     Signal(i32),
     /// The machine it ran on went down before it had ended.
     MachineDown,
+    /// The host ended it when it was asked to stop, because it cannot be told.
+    Ended,
 }
 
 impl fmt::Display for Exit {
@@ -60,6 +62,7 @@ impl fmt::Display for Exit {
             Self::Code(code) => write!(out, "exit status {code}"),
             Self::Signal(signal) => write!(out, "killed by signal {signal}"),
             Self::MachineDown => out.write_str("the machine went down"),
+            Self::Ended => out.write_str("ended by the host"),
         }
     }
 }
@@ -72,6 +75,8 @@ pub struct Caveat {
     pub mend: String,
     /// Whether a program imitates the machine, so that no real-time limit can be judged there.
     pub emulated: bool,
+    /// Whether its clock counts executed instructions. Limits are judged then, as ones on instructions.
+    pub virtual_time: bool,
 }
 
 /// A machine under test.
@@ -111,6 +116,11 @@ pub trait Target {
     /// Whether nothing that a command changes there outlives it.
     fn forgets(&self) -> bool {
         false
+    }
+
+    /// How many times longer than by its own clock things may take there by the host's.
+    fn slowdown(&self) -> u32 {
+        1
     }
 
     /// What holds for every number of this target, known once it is prepared.

@@ -2,6 +2,11 @@
 // TARDY_WRITE_TYPES=1 cargo test -p archive --features typescript --test typescript
 
 /**
+ * How a chain of callers is known.
+ */
+export type ChainSource = "entries" | "graph" | "stack";
+
+/**
  * How sure a finding is.
  */
 export type Confidence = "hint" | "likely" | "certain";
@@ -130,6 +135,10 @@ median_ns: number, status: ExplanationStatus, phases: Array<Phase>,
  */
 findings: Array<Finding>, spans: Array<PhaseSpan>, lanes: Array<Lane>, 
 /**
+ * `None` when the trace has neither functions nor stacks.
+ */
+functions?: FunctionAccount | null, 
+/**
  * Lost events, missing coverage, absent event types: what limits this account.
  */
 caveats: Array<string>, };
@@ -167,6 +176,50 @@ confirm: string,
  * What to change.
  */
 fix: string, };
+
+/**
+ * Where the owners of a ledger spent their time, and for how long the late CPU could not be interrupted or preempted.
+ */
+export type FunctionAccount = { 
+/**
+ * The owners that held the CPU longest, the longest first; those whose functions are not in the trace are absent.
+ */
+held: Array<HeldInFunction>, 
+/**
+ * The longest stretch with interrupts off that overlaps the wake-up, interrupt handlers left out.
+ */
+irqs_off: MaskedStretch | null, 
+/**
+ * The longest stretch with preemption off that overlaps the wake-up, idle left out.
+ */
+preempt_off: MaskedStretch | null, };
+
+/**
+ * One owner, and the function in which it spent most of its time.
+ */
+export type HeldInFunction = { cpu: number, kind: OwnerKind, 
+/**
+ * As the owner is called in the ledger.
+ */
+name: string, 
+/**
+ * Time of the owner in the ledger.
+ */
+owner_ns: number, 
+/**
+ * The part of it in the first function of `chain`, the functions that it called included; `None` when only a stack
+ * trace tells of it.
+ */
+ns: number | null, 
+/**
+ * Innermost first.
+ */
+chain: Array<string>, source: ChainSource, 
+/**
+ * The first function of `chain` was entered, and then nothing was recorded for most of the time: it was spent
+ * there, or where no function is traced.
+ */
+last_entered: boolean, };
 
 /**
  * Counts of one CPU between two latencies (inclusive, ns).
@@ -304,6 +357,35 @@ export type Loss = {
  * `trace events`, `snapshots`, `seconds`, `samples`, `frames` ...
  */
 what: string, count: number, detail: string, };
+
+/**
+ * A stretch in which the CPU could not be interrupted, or the task on it not be preempted.
+ */
+export type MaskedStretch = { cpu: number, 
+/**
+ * Relative to due; every record from here ...
+ */
+start_ns: number, 
+/**
+ * ... to here shows it ...
+ */
+end_ns: number, 
+/**
+ * ... and it was at most this long: from and to the records that show the opposite.
+ */
+ns_max: number, 
+/**
+ * Thread that ran at its beginning.
+ */
+thread: string, 
+/**
+ * Function in which it began, as near as the trace shows.
+ */
+first: string, 
+/**
+ * Function in which it ended.
+ */
+last: string, };
 
 /**
  * Who held the CPU, for how long.
@@ -457,7 +539,11 @@ invalid_because: Array<string>, target: string,
 /**
  * A program imitated the machine: its latencies mean nothing as real-time figures.
  */
-emulated: boolean, command: Array<string>, tool_version: string, meter_version: string | null, started_unix_ns: number | null, 
+emulated: boolean, 
+/**
+ * The machine's clock counted the instructions it executed; `emulated` is true as well.
+ */
+virtual_time: boolean, command: Array<string>, tool_version: string, meter_version: string | null, started_unix_ns: number | null, 
 /**
  * Set when another tool measured: `valid` then only means that nothing speaks against the numbers.
  */
@@ -718,6 +804,10 @@ comm: string | null,
  * The command that was started to be watched, word by word; empty when what is watched ran before.
  */
 command: Array<string>, 
+/**
+ * Cycles that take longer are counted as over the limit, and are spikes.
+ */
+cycle_limit_ns: number | null, 
 /**
  * The process waits, stopped, and is to be continued once everything is armed, and ended with the measurement.
  */

@@ -30,6 +30,7 @@ struct Listed {
     state: RunState,
     valid: bool,
     emulated: bool,
+    virtual_time: bool,
     started_unix_ns: Option<i64>,
     measured_ns: Option<i64>,
     latency_ns_max: Option<i64>,
@@ -79,6 +80,7 @@ fn listed(run: Run) -> Listed {
         state: summary.state,
         valid: summary.valid,
         emulated: summary.emulated,
+        virtual_time: summary.virtual_time,
         started_unix_ns: summary.started_unix_ns,
         measured_ns: summary.measured_ns,
         latency_ns_max: summary.all_cpus.max,
@@ -100,7 +102,11 @@ fn state_words(run: &Listed) -> String {
         (RunState::Complete, true) => "complete",
         (RunState::Interrupted, true) => "stopped early",
     };
-    let words = if run.emulated { format!("{words}, emulated") } else { words.to_owned() };
+    let words = match (run.virtual_time, run.emulated) {
+        (true, _) => format!("{words}, virtual time"),
+        (false, true) => format!("{words}, emulated"),
+        (false, false) => words.to_owned(),
+    };
     match &run.imported {
         Some(tool) if run.valid => format!("imported from {tool}"),
         Some(tool) => format!("{words}, imported from {tool}"),

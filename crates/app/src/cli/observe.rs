@@ -7,6 +7,7 @@ mod series;
 use super::archives::new_below;
 use super::exit::{Exit, UsageError};
 use super::run::{RunArguments, host, signals::Signals};
+use super::target;
 use crate::text::page::{Page, write_stdout};
 use archive::settings::{RunSettings, SnapshotMode};
 use clap::{Args, ValueEnum};
@@ -141,7 +142,7 @@ fn begin(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<(
 }
 
 fn settings(run: &RunArguments) -> Result<RunSettings, UsageError> {
-    let settings = run.settings()?;
+    let settings = run.settings(target::is_in_virtual_time(&run.target))?;
     if settings.trace.mode == SnapshotMode::Off || settings.trace.tracer.is_some() || !settings.sources.is_empty() {
         let text = "observe chooses the tracers itself: leave out --trace off, --tracer, --source and --stack";
         return Err(UsageError(text.into()));

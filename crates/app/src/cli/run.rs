@@ -27,7 +27,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs the verb; `command` is the command line as typed.
 pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exit> {
-    let settings = arguments.settings()?;
+    let settings = arguments.settings(target::is_in_virtual_time(&arguments.target))?;
     let meter = MeterPlaces::of_process().find()?;
     let signals = signals::Signals::watch()?;
     let mut target = open_target(&arguments.target, &meter, &signals)?;
@@ -61,7 +61,7 @@ pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exi
 pub fn open_target(name: &str, meter: &Path, signals: &signals::Signals) -> anyhow::Result<Box<dyn Target>> {
     Ok(match name {
         local::NAME => Box::new(LocalTarget),
-        name => Box::new(target::open(name, meter, signals.requests().clone())?),
+        name => target::open(name, meter, signals.requests().clone())?,
     })
 }
 

@@ -9,7 +9,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use runner::architecture::Architecture;
 use runner::meter::MeterPlaces;
 use runner::stop::StopRequests;
-use runner::target::qemu::file::{AcceleratorChoice, TargetFileError, TargetFiles, VirtualMachine};
+use runner::target::qemu::file::{AcceleratorChoice, Backend, TargetFileError, TargetFiles, VirtualMachine};
+use runner::target::qemu::virtual_time::VirtualTimeTarget;
 use runner::target::qemu::{QemuTarget, kernel};
 use runner::target::{Command, Exit as CommandExit, Output, Target};
 use std::fs;
@@ -20,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   tardy target add vm --kernel debian:6.1-rt
   tardy target add arm --kernel debian:6.1-rt --arch arm64
+  tardy target add exact --kernel debian:6.1-rt --virtual-time
   tardy target add mine --kernel ./bzImage --modules ./lib/modules/6.14.0 --cpus 4
   tardy target verify vm
   tardy run --target vm --duration 10s --load dentry";
@@ -75,9 +77,12 @@ struct AddArguments {
     /// The kernel's modules, a directory like /lib/modules/RELEASE; only for a kernel given by its path
     #[arg(long, value_name = "DIR")]
     modules: Option<PathBuf>,
-    /// Processors of the machine
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    cpus: u32,
+    /// A machine whose clock counts executed instructions: the same nanoseconds every time, on one processor
+    #[arg(long)]
+    virtual_time: bool,
+    /// Processors of the machine [default: 2, in virtual time 1]
+    #[arg(long, value_name = "N")]
+    cpus: Option<u32>,
     /// Memory of the machine, in MB
     #[arg(long, value_name = "MB", default_value_t = 1024)]
     memory: u32,
@@ -128,8 +133,23 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
 }
 
 /// The machine a target file describes, ready to be used with this meter, or with that of its own architecture.
-pub fn open(name: &str, meter: &Path, stop: StopRequests) -> anyhow::Result<QemuTarget> {
+pub fn open(name: &str, meter: &Path, stop: StopRequests) -> anyhow::Result<Box<dyn Target>> {
     let machine = TargetFiles::of_process().read(name).map_err(usage)?;
+    match machine.backend {
+        Backend::Qemu => Ok(Box::new(boot_target(name, machine, meter, stop)?)),
+        Backend::Virtual => {
+            let cache = kernel::cache().map_err(anyhow::Error::msg)?;
+            Ok(Box::new(VirtualTimeTarget::new(name, machine, meter, &cache)))
+        }
+    }
+}
+
+/// Whether a target's clock counts executed instructions. One that is not there has none.
+pub fn is_in_virtual_time(name: &str) -> bool {
+    TargetFiles::of_process().read(name).is_ok_and(|machine| machine.backend == Backend::Virtual)
+}
+
+fn boot_target(name: &str, machine: VirtualMachine, meter: &Path, stop: StopRequests) -> anyhow::Result<QemuTarget> {
     let cache = kernel::cache().map_err(anyhow::Error::msg)?;
     let foreign = Architecture::of_host() != Some(machine.architecture);
     let meter = if foreign { MeterPlaces::of_process().find_for(machine.architecture)? } else { meter.to_owned() };
@@ -153,19 +173,23 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
         None if named => Architecture::default(),
         None => kernel::architecture(Path::new(&kernel)).map_err(anyhow::Error::msg)?.unwrap_or_default(),
     };
+    let defaults = match add.virtual_time {
+        true => VirtualMachine::in_virtual_time(&kernel),
+        false => VirtualMachine::new(&kernel),
+    };
     let mut machine = VirtualMachine {
         architecture,
         modules: add.modules.as_ref().map(absolute),
         accel: match add.accel {
-            AcceleratorName::Auto => AcceleratorChoice::Auto,
+            AcceleratorName::Auto => defaults.accel,
             AcceleratorName::Tcg => AcceleratorChoice::Tcg,
             AcceleratorName::Kvm => AcceleratorChoice::Kvm,
         },
-        cpus: add.cpus,
+        cpus: add.cpus.unwrap_or(defaults.cpus),
         memory_mb: add.memory,
         kernel_arguments: add.append.clone(),
         qemu_arguments: add.qemu_arguments.clone(),
-        ..VirtualMachine::new(&kernel)
+        ..defaults
     };
     machine.check().and_then(|()| kernel::check_name(&machine.kernel)).map_err(UsageError)?;
     let cache = kernel::cache().map_err(anyhow::Error::msg)?;
@@ -228,7 +252,7 @@ fn show_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result
 fn verify_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
     let machine = files.read(&arguments.name).map_err(usage)?;
     let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
-    let mut target = open(&arguments.name, &meter, StopRequests::default())?;
+    let mut target = boot_target(&arguments.name, machine, &meter, StopRequests::default())?;
     target.prepare()?;
     let mut running = target.start(&Command { program: meter, arguments: vec!["--version".into()] })?;
     let mut said = Vec::new();

@@ -226,6 +226,7 @@ fn manifest(shape: &Shape) -> Manifest {
         command: ["tardy", "run", "--duration", "60s", "--load", "messaging"].map(said).to_vec(),
         target: said("local"),
         emulated: false,
+        virtual_time: false,
         started_unix_ns: 1_767_323_045_000_000_000,
         ended_unix_ns: None,
         state: if shape.valid { RunState::Complete } else { RunState::Failed },

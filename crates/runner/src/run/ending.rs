@@ -88,6 +88,9 @@ pub fn state_of(facts: &Facts) -> (RunState, Option<String>) {
             let why = why.unwrap_or_else(|| with_last_words("the meter could not measure".into(), &facts.diagnostics));
             (RunState::Failed, Some(why))
         }
+        None if facts.exit == Some(Exit::Ended) => {
+            (RunState::Interrupted, Some("stopped on request, before the totals were told".into()))
+        }
         None => {
             let exit = facts.exit.map_or("still alive".into(), |exit| exit.to_string());
             let why = format!("the meter died in phase {phase} ({exit})");

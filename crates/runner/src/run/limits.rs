@@ -40,6 +40,22 @@ impl TimeLimits {
         }
     }
 
+    /// Limits for a target whose clock is slower than the host's by this factor.
+    pub fn stretched(&self, slowdown: u32) -> Self {
+        let long = |limit: Duration| limit.saturating_mul(slowdown);
+        Self {
+            silence: long(self.silence),
+            check: long(self.check),
+            prepare: long(self.prepare),
+            load: long(self.load),
+            settle: long(self.settle),
+            measure: self.measure.map(long),
+            collect: long(self.collect),
+            restore: long(self.restore),
+            stop: long(self.stop),
+        }
+    }
+
     /// Limit of one phase, `None` when it may take for ever.
     pub fn phase(&self, phase: RunPhase) -> Option<Duration> {
         match phase {

@@ -64,6 +64,7 @@ pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<Path
         command: source.command.iter().cloned().collect(),
         target: target.into(),
         emulated: false,
+        virtual_time: false,
         started_unix_ns,
         ended_unix_ns: None,
         state: RunState::Running,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const DURATION_NS_DEFAULT: u64 = 60_000_000_000;
+const SEED_DEFAULT: u64 = 1;
 const EXAMPLES: &str = "\
 Examples:
   tardy run --duration 20s --load messaging
@@ -33,6 +34,9 @@ pub struct RunArguments {
     /// Time between two wake-ups
     #[arg(short = 'i', long, value_name = "TIME", default_value = "1ms", value_parser = positive_time_ns, help_heading = "Measurement")]
     interval: u64,
+    /// Draw every interval anew from this seed, from half to one and a half of --interval [default: none; in virtual time 1]
+    #[arg(long, value_name = "N", help_heading = "Measurement")]
+    pub seed: Option<u64>,
     /// Wake up this long before counting
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = time_ns, help_heading = "Measurement")]
     settle: u64,
@@ -144,8 +148,8 @@ impl RunArguments {
         Duration::from_nanos(self.silence)
     }
 
-    /// What the meter is asked to do.
-    pub fn settings(&self) -> Result<RunSettings, UsageError> {
+    /// What the meter is asked to do. A machine in virtual time keeps every sample and is not traced unless asked to.
+    pub fn settings(&self, virtual_time: bool) -> Result<RunSettings, UsageError> {
         let commands = self.load_commands.iter().map(|line| LoadRequest::Command { line: line.clone() });
         Ok(RunSettings {
             interval_ns: self.interval,
@@ -164,20 +168,22 @@ impl RunArguments {
             cpu_dma_latency_us: self.cpu_dma_latency.map(whole_microseconds).transpose()?,
             limit_ns: self.limit,
             worst_kept: self.worst_kept,
-            every_sample: self.every_sample,
-            trace: self.trace_settings()?,
+            every_sample: self.every_sample || virtual_time,
+            trace: self.trace_settings(virtual_time)?,
             loads: self.loads.iter().cloned().chain(commands).collect(),
             settings: self.settings.clone(),
             degrade: self.degrade,
             sources: self.tracers.sources(),
-            dither_seed: None,
+            dither_seed: self.seed.or(virtual_time.then_some(SEED_DEFAULT)),
             watch: None,
         })
     }
 
-    fn trace_settings(&self) -> Result<TraceSettings, UsageError> {
+    fn trace_settings(&self, virtual_time: bool) -> Result<TraceSettings, UsageError> {
         Ok(TraceSettings {
             mode: match self.trace {
+                // Every traced event would be counted as time of the kernel's.
+                TraceName::Auto if virtual_time => SnapshotMode::Off,
                 TraceName::Auto => SnapshotMode::Auto,
                 TraceName::Trigger => SnapshotMode::Trigger,
                 TraceName::Onmax => SnapshotMode::Onmax,
@@ -254,7 +260,7 @@ mod tests {
 
     fn settings(words: &[&str]) -> RunSettings {
         let words = std::iter::once(&"run").chain(words);
-        Line::try_parse_from(words).unwrap().arguments.settings().unwrap()
+        Line::try_parse_from(words).unwrap().arguments.settings(false).unwrap()
     }
 
     fn refused(words: &[&str]) -> String {

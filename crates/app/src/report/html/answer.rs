@@ -34,7 +34,13 @@ pub fn answer(data: &ReportData) -> Markup {
 fn validity(summary: &RunSummary) -> Markup {
     let degraded = summary.problems.iter().filter(|problem| problem.severity == Severity::Degraded).count();
     html! {
-        @if summary.emulated {
+        @if summary.virtual_time {
+            p.validity.invalid role="note" {
+                strong { "These figures are virtual time. " }
+                "They count executed instructions, one nanosecond each. They repeat exactly and compare kernels, paths "
+                "and settings; they prove no deadline of any hardware."
+            }
+        } @else if summary.emulated {
             p.validity.invalid role="note" {
                 strong { "This machine was emulated. " }
                 "Its latencies mean nothing as real-time figures, and no limit is judged by them. What ran, in which "

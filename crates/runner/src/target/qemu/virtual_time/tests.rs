@@ -1,1 +1,124 @@
+//! The backend against a QEMU that is a shell script.
 
+use super::*;
+use crate::run::{RunRequest, TimeLimits, run};
+use crate::stop::StopRequests;
+use crate::target::{Exit, Output};
+use archive::manifest::RunState;
+use archive::reader::Run;
+use archive::settings::RunSettings;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Finds out where it is to write, then does its part.
+const SCRIPT: &str = "#!/bin/sh\n\
+    for word; do case $word in\n\
+      file,id=stream,*) stream=${word#*path=};;\n\
+      file,id=console,*) console=${word#*path=};;\n\
+    esac; done\n";
+
+struct Stage(TempDir);
+
+impl Stage {
+    fn with(part: &str) -> Self {
+        let stage = Self(tempfile::tempdir().unwrap());
+        fs::write(stage.path("qemu"), format!("{SCRIPT}{part}\n")).unwrap();
+        fs::set_permissions(stage.path("qemu"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(stage.path("kernel"), super::super::elf::tests::module("")).unwrap();
+        fs::write(stage.path("meter"), "not looked at").unwrap();
+        stage
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn target(&self) -> VirtualTimeTarget {
+        let machine = VirtualMachine {
+            qemu: Some(self.path("qemu")),
+            ..VirtualMachine::in_virtual_time(self.path("kernel").to_str().unwrap())
+        };
+        VirtualTimeTarget::new("exact", machine, &self.path("meter"), self.0.path())
+    }
+
+    fn run(&self, stop: &StopRequests) -> Run {
+        let settings = RunSettings { limit_ns: Some(1000), ..RunSettings::default() };
+        let request = RunRequest {
+            id: "test".into(),
+            directory: self.path("run"),
+            command: Vec::new(),
+            tool_version: "0".into(),
+            meter: self.path("meter"),
+            limits: TimeLimits::of(&settings, Duration::from_secs(60)),
+            settings,
+        };
+        run(&mut self.target(), &request, stop, &mut |_| ()).unwrap();
+        Run::open(self.path("run")).unwrap()
+    }
+}
+
+fn measure() -> Command {
+    Command { program: "/meter".into(), arguments: vec!["measure".into()] }
+}
+
+#[test]
+fn the_guest_is_told_before_it_boots_and_its_stream_comes_whole() {
+    let stage = Stage::with("printf first >$stream; sleep 0.2; printf ' second' >>$stream; echo hello >$console");
+    let mut target = stage.target();
+    target.prepare().unwrap();
+    let mut running = target.start(&measure()).unwrap();
+    running.write(serde_json::to_string(&RunSettings::default()).unwrap().as_bytes()).unwrap();
+    assert_eq!(running.read(Duration::ZERO), Output::Closed, "nothing runs before the settings are complete");
+    running.write(b"\n").unwrap();
+    let mut said = Vec::new();
+    while let Output::Bytes(bytes) = running.read(Duration::from_secs(60)) {
+        said.extend(bytes);
+    }
+    assert_eq!(said, b"first second");
+    assert_eq!(running.wait(Duration::from_secs(60)), Some(Exit::Code(0)));
+    assert_eq!(target.console(), b"hello\n");
+    let initramfs = fs::read(target.scratch.as_ref().unwrap().0.join("initramfs")).unwrap();
+    let text = String::from_utf8_lossy(&initramfs);
+    assert!(text.contains("\"hostname\":\"exact\",\"start_ns\":5000000000"), "the plan is in the file system");
+    assert!(target.caveat().unwrap().text.contains("VIRTUAL TIME"));
+}
+
+#[test]
+fn a_panic_is_the_reason_and_the_archive_says_virtual_time() {
+    let stage = Stage::with("echo 'Kernel panic - not syncing: no init' >$console");
+    let archived = stage.run(&StopRequests::default());
+    let manifest = archived.manifest.unwrap();
+    assert!(manifest.emulated && manifest.virtual_time);
+    assert_eq!((manifest.state, manifest.target.as_str()), (RunState::Failed, "exact (virtual time)"));
+    assert!(manifest.problem.unwrap().contains("Kernel panic"));
+    assert!(archived.problems.iter().any(|problem| problem.text.contains("VIRTUAL TIME")));
+}
+
+#[test]
+fn a_request_to_stop_ends_the_guest() {
+    let stage = Stage::with("exec sleep 100");
+    let stop = StopRequests::default();
+    stop.request();
+    let manifest = stage.run(&stop).manifest.unwrap();
+    assert_eq!(manifest.state, RunState::Interrupted, "{:?}", manifest.problem);
+}
+
+#[test]
+fn a_qemu_that_cannot_be_started_is_named() {
+    let stage = Stage::with("");
+    fs::set_permissions(stage.path("qemu"), fs::Permissions::from_mode(0o644)).unwrap();
+    let problem = stage.run(&StopRequests::default()).manifest.unwrap().problem.unwrap();
+    assert!(problem.contains("failed to start") && problem.contains("qemu"), "{problem}");
+}
+
+#[test]
+fn nothing_but_measuring_is_done_there() {
+    let stage = Stage::with("");
+    let mut target = stage.target();
+    target.prepare().unwrap();
+    let version = Command { arguments: vec!["--version".into()], ..measure() };
+    assert!(target.start(&version).is_err());
+    assert!(target.send_file(Path::new("/etc/hostname"), Path::new("/x")).is_err());
+}
