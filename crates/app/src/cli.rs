@@ -1,6 +1,7 @@
 //! The command line: one file a verb. Verbs return how they ended; only this module turns that into an exit code.
 
 mod archives;
+mod compare;
 mod completions;
 mod cyclictest;
 mod exit;
@@ -48,6 +49,7 @@ enum Verb {
     Cyclictest(cyclictest::CyclictestArguments),
     Observe(Box<observe::ObserveArguments>),
     Judge(judge::JudgeArguments),
+    Compare(compare::CompareArguments),
     List(list::ListArguments),
     Restore(restore::RestoreArguments),
     Target(target::TargetArguments),
@@ -82,6 +84,7 @@ pub fn main() -> ExitCode {
         Verb::Cyclictest(arguments) => cyclictest::run(&arguments),
         Verb::Observe(arguments) => observe::run(&arguments, command),
         Verb::Judge(arguments) => judge::run(&arguments),
+        Verb::Compare(arguments) => compare::run(&arguments),
         Verb::List(arguments) => list::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
         Verb::Target(arguments) => target::run(&arguments),

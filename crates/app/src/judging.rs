@@ -3,6 +3,7 @@
 use archive::explanation::Explanation;
 use archive::reader::Run;
 use archive::summary::RunSummary;
+use judge::compare::{Comparison, Side, compare};
 use judge::limit::Limit;
 use judge::machine::DoubtKind;
 use judge::proof::{Proof, proof};
@@ -43,5 +44,32 @@ pub fn judge_run(
         archive: summary.archive,
         emulated: summary.emulated,
         tracing: summary.tracing,
+    }
+}
+
+/// Version of the document that `tardy compare --json` prints.
+pub const COMPARE_VERSION: u32 = 1;
+
+/// Two runs side by side.
+#[derive(Debug, Serialize)]
+pub struct ComparedRuns {
+    pub compare_version: u32,
+    /// Paths of the archives.
+    pub a: String,
+    pub b: String,
+    pub comparison: Comparison,
+}
+
+/// Sets two runs side by side, each with its explanations.
+pub fn compare_runs(a: (&Run, &[Explanation]), b: (&Run, &[Explanation])) -> ComparedRuns {
+    let (summary_a, summary_b) = (RunSummary::of(a.0, &[]), RunSummary::of(b.0, &[]));
+    ComparedRuns {
+        compare_version: COMPARE_VERSION,
+        comparison: compare(
+            Side { run: a.0, summary: &summary_a, explanations: a.1 },
+            Side { run: b.0, summary: &summary_b, explanations: b.1 },
+        ),
+        a: summary_a.archive,
+        b: summary_b.archive,
     }
 }

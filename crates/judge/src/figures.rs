@@ -66,7 +66,7 @@ pub fn quantile_ns(histogram: &Histogram, q: f64) -> Option<f64> {
     Some(bucket_high_ns(*last as usize) as f64)
 }
 
-fn load_rates(run: &Run) -> Vec<LoadRate> {
+pub(crate) fn load_rates(run: &Run) -> Vec<LoadRate> {
     let begin = |phase: RunPhase| run.phases.iter().find(|(name, _)| *name == phase).map(|(_, at)| *at);
     let end_ns = begin(RunPhase::Collect).or(run.ending.map(|(_, at)| at));
     let Some((start_ns, end_ns)) = begin(RunPhase::Load).or(begin(RunPhase::Measure)).zip(end_ns) else {

@@ -7,6 +7,7 @@
 //!   order a [`coin`] decided; [`observer`] applies both to what tracing costs.
 //! * [`bounds`] says how often something happens at most, [`blocks`] makes independent counts of bursts, [`limit`] reads what
 //!   must hold, [`verdict`] says whether a run shows it.
+//! * [`compare`] sets two runs side by side without a verdict, [`difference`] says in what else they differ.
 //!
 //! Nothing here does I/O, reads a clock, or draws a random number that the caller did not seed.
 
@@ -15,6 +16,8 @@
 pub mod blocks;
 pub mod bounds;
 pub mod coin;
+pub mod compare;
+pub mod difference;
 pub mod figures;
 pub mod limit;
 pub mod machine;

@@ -1,5 +1,6 @@
 //! Runs the binary `tardy` against a fake meter and on saved archives.
 
+mod compare;
 mod export;
 mod fake_meter;
 mod judge;

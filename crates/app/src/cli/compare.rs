@@ -1,0 +1,142 @@
+//! `tardy compare`: two runs side by side, without a verdict.
+
+use super::archives;
+use super::exit::{Exit, UsageError};
+use crate::explaining::explain_run;
+use crate::judging::{ComparedRuns, compare_runs};
+use crate::text::figures::{count, latency};
+use crate::text::page::{Page, write_stdout};
+use crate::text::table::{Align, Table};
+use clap::Args;
+use judge::compare::{ComparedFigure, Comparison};
+use judge::difference::Difference;
+use std::path::PathBuf;
+
+/// Differences shown of each kind; `--json` has all of them.
+const DIFFERENCES_SHOWN: usize = 12;
+
+/// Set two runs side by side: figures, causes, and in what machine and settings differ
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    /// Path of an archive, an id below runs/, or `latest`
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// The other run
+    #[arg(value_name = "B")]
+    b: PathBuf,
+    /// Further runs are refused: several runs prove something only when they were measured in randomised rounds
+    #[arg(hide = true)]
+    more: Vec<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
+    if !arguments.more.is_empty() {
+        let text = "compare takes two runs. Several runs of each, measured one after the other, prove no more: whatever \
+                    drifted meanwhile looks like a difference. Only runs in randomised rounds can be tested";
+        return Err(UsageError(text.into()).into());
+    }
+    let (a, b) = (archives::open(&arguments.a)?, archives::open(&arguments.b)?);
+    let explained = [&a, &b].map(|run| explain_run(run, &mut |_, _| {}));
+    let compared = compare_runs((&a, &explained[0]), (&b, &explained[1]));
+    if arguments.json {
+        let mut document = serde_json::to_vec(&compared)?;
+        document.push(b'\n');
+        write_stdout(&document)?;
+    } else {
+        lay_out(&compared, Page::for_stdout()).print()?;
+    }
+    Ok(Exit::Measured)
+}
+
+fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
+    let comparison = &compared.comparison;
+    page.wrapped("A  ", &compared.a);
+    page.wrapped("B  ", &compared.b);
+    for caution in &comparison.cautions {
+        page.wrapped("caution: ", caution);
+    }
+    page.blank();
+    figures(comparison, &mut page);
+    causes(comparison, &mut page);
+    differences(comparison, &mut page);
+    page.blank();
+    page.wrapped("", &comparison.sentence);
+    page
+}
+
+fn figures(comparison: &Comparison, page: &mut Page) {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
+    table.row(["all CPUs", "A", "B", "B / A"]);
+    for figure in &comparison.figures {
+        let shown = |value: Option<f64>| value.map_or("-".into(), |value| amount(figure, value));
+        let ratio = figure.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"));
+        let name = if figure.unit == "ns" { figure.name.clone() } else { format!("{}, {}", figure.name, figure.unit) };
+        table.row([name, shown(figure.a), shown(figure.b), ratio]);
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+}
+
+fn amount(figure: &ComparedFigure, value: f64) -> String {
+    if figure.unit == "ns" { latency(value.round() as i64) } else { count(value.round() as u64) }
+}
+
+fn causes(comparison: &Comparison, page: &mut Page) {
+    let (unexplained_a, unexplained_b) = comparison.unexplained;
+    if comparison.culprits.is_empty() && unexplained_a + unexplained_b == 0 {
+        return;
+    }
+    page.blank();
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Left]);
+    table.row(["spikes by cause", "A", "B", ""]);
+    for entry in &comparison.culprits {
+        let note = match (entry.a, entry.b) {
+            (0, _) => "only in B",
+            (_, 0) => "only in A",
+            _ => "",
+        };
+        table.row([entry.culprit.as_str(), &entry.a.to_string(), &entry.b.to_string(), note]);
+    }
+    if unexplained_a + unexplained_b > 0 {
+        table.row(["not explained", &unexplained_a.to_string(), &unexplained_b.to_string(), ""]);
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+}
+
+fn differences(comparison: &Comparison, page: &mut Page) {
+    page.blank();
+    if comparison.differences.is_empty() {
+        page.line("Machine, kernel and settings are alike as far as they were recorded.");
+        return;
+    }
+    page.heading("Different besides");
+    let mut shown: Vec<(&str, usize)> = Vec::new();
+    for difference in &comparison.differences {
+        match shown.iter_mut().find(|(what, _)| *what == difference.what) {
+            Some((_, count)) => *count += 1,
+            None => shown.push((&difference.what, 1)),
+        }
+        let (_, so_far) = shown.iter().find(|(what, _)| *what == difference.what).expect("it was just counted");
+        if *so_far <= DIFFERENCES_SHOWN {
+            page.wrapped(&format!("  {}: ", difference.what), &sides(difference));
+        }
+    }
+    for (what, count) in shown.iter().filter(|(_, count)| *count > DIFFERENCES_SHOWN) {
+        page.line(&format!("  {what}: and {} more, see --json", count - DIFFERENCES_SHOWN));
+    }
+}
+
+fn sides(difference: &Difference) -> String {
+    match (&difference.a, &difference.b) {
+        (Some(a), Some(b)) => format!("A {a}; B {b}"),
+        (Some(a), None) => format!("only A: {a}"),
+        (None, Some(b)) => format!("only B: {b}"),
+        (None, None) => String::new(),
+    }
+}

@@ -1,0 +1,289 @@
+//! Two runs side by side. One run each is no verdict, so this module draws none: it shows figures, who was late for which
+//! cause, and in what the machines and the settings differ.
+
+use crate::difference::{Difference, differences};
+use crate::figures::{load_rates, quantile_ns};
+use archive::explanation::{Explanation, ExplanationStatus};
+use archive::histogram::Histogram;
+use archive::reader::Run;
+use archive::spike::SpikeReason;
+use archive::summary::RunSummary;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A quantile is shown when at least so many samples are expected above it.
+const SAMPLES_ABOVE_MIN: f64 = 25.0;
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
+
+/// What one run each can and cannot say, wherever two are shown.
+pub const NO_VERDICT: &str = "One run each is no verdict: it cannot separate a change from what differs between any two \
+    runs of the same (10 to 20 % of p99.99 is usual). Measure in randomised rounds to find out.";
+
+/// One figure of both runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparedFigure {
+    pub name: String,
+    /// `ns`, `missed/h`, or the unit of a load for each second.
+    pub unit: String,
+    pub a: Option<f64>,
+    pub b: Option<f64>,
+    /// b / a, where both are there and positive.
+    pub ratio: Option<f64>,
+}
+
+/// Spikes of one cause in both runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComparedCulprit {
+    pub culprit: String,
+    pub a: u64,
+    pub b: u64,
+}
+
+/// Two runs side by side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// All CPUs of a run together.
+    pub figures: Vec<ComparedFigure>,
+    /// Explained spikes, by cause, those that only one run has first; none when only one run kept spikes.
+    pub culprits: Vec<ComparedCulprit>,
+    /// Spikes of each run that nothing explains.
+    pub unexplained: (u64, u64),
+    pub differences: Vec<Difference>,
+    /// What speaks against setting these two side by side.
+    pub cautions: Vec<String>,
+    pub sentence: String,
+}
+
+/// One side of a comparison.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    pub run: &'a Run,
+    pub summary: &'a RunSummary,
+    pub explanations: &'a [Explanation],
+}
+
+/// Sets two runs side by side.
+pub fn compare(a: Side, b: Side) -> Comparison {
+    let (causes_a, unexplained_a) = causes(a);
+    let (causes_b, unexplained_b) = causes(b);
+    let mut culprits: Vec<ComparedCulprit> = Vec::new();
+    for name in causes_a.keys().chain(causes_b.keys().filter(|name| !causes_a.contains_key(*name))) {
+        let count = |causes: &BTreeMap<String, u64>| causes.get(name).copied().unwrap_or(0);
+        culprits.push(ComparedCulprit { culprit: name.clone(), a: count(&causes_a), b: count(&causes_b) });
+    }
+    culprits.sort_by_key(|entry| (entry.a > 0 && entry.b > 0, std::cmp::Reverse(entry.a.max(entry.b))));
+    let differences = differences(a.summary, b.summary);
+    let mut cautions = cautions(a.summary, b.summary, &differences);
+    let kept = |side: Side| !side.run.spikes.is_empty();
+    if kept(a) != kept(b) {
+        // A run without traces has no causes; that is no cause lost.
+        let blind = if kept(a) { "B" } else { "A" };
+        cautions.push(format!("run {blind} kept no spikes: causes cannot be compared"));
+        culprits.clear();
+    }
+    Comparison {
+        figures: figures(a, b),
+        culprits,
+        unexplained: (unexplained_a, unexplained_b),
+        cautions,
+        differences,
+        sentence: NO_VERDICT.into(),
+    }
+}
+
+fn figures(a: Side, b: Side) -> Vec<ComparedFigure> {
+    let (all_a, all_b) = (all_cpus(a.run), all_cpus(b.run));
+    let quantile = |histogram: &Histogram, q: f64| {
+        let enough = histogram.total() as f64 * (1.0 - q) >= SAMPLES_ABOVE_MIN;
+        if enough { quantile_ns(histogram, q) } else { None }
+    };
+    let mut figures: Vec<ComparedFigure> = QUANTILES
+        .iter()
+        .map(|(name, q)| compared(name, "ns", quantile(&all_a, *q), quantile(&all_b, *q)))
+        .filter(|figure| figure.a.is_some() || figure.b.is_some())
+        .collect();
+    let max = |side: Side| side.summary.all_cpus.max.map(|ns| ns as f64);
+    figures.push(compared("max", "ns", max(a), max(b)));
+    figures.push(compared("missed periods", "1/h", missed_per_hour(a.summary), missed_per_hour(b.summary)));
+    let (loads_a, loads_b) = (load_rates(a.run), load_rates(b.run));
+    for load in &loads_a {
+        if let Some(other) = loads_b.iter().find(|other| other.name == load.name && other.unit == load.unit) {
+            let unit = format!("{}/s", load.unit);
+            figures.push(compared(&load.name, &unit, Some(load.per_second), Some(other.per_second)));
+        }
+    }
+    figures
+}
+
+fn compared(name: &str, unit: &str, a: Option<f64>, b: Option<f64>) -> ComparedFigure {
+    let ratio = a.zip(b).filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| b / a);
+    ComparedFigure { name: name.into(), unit: unit.into(), a, b, ratio }
+}
+
+fn all_cpus(run: &Run) -> Histogram {
+    let mut all = Histogram::default();
+    run.threads.values().for_each(|thread| all.merge(&thread.histogram));
+    all
+}
+
+fn missed_per_hour(summary: &RunSummary) -> Option<f64> {
+    let missed =
+        summary.cpus.iter().map(|cpu| cpu.missed).try_fold(0u64, |sum, missed| Some(sum.saturating_add(missed?)))?;
+    let hours = summary.measured_ns.filter(|ns| *ns > 0)? as f64 / 3.6e12;
+    Some(missed as f64 / hours)
+}
+
+/// Spikes by the cause that explains most of them, and how many nothing explains.
+fn causes(side: Side) -> (BTreeMap<String, u64>, u64) {
+    let is_control =
+        |number| side.run.spikes.iter().any(|spike| spike.number == number && spike.reason == SpikeReason::Control);
+    let mut causes = BTreeMap::new();
+    let mut unexplained = 0;
+    for explanation in side.explanations.iter().filter(|explanation| !is_control(explanation.spike)) {
+        match (explanation.status, explanation.findings.first()) {
+            (ExplanationStatus::Explained, Some(finding)) => {
+                *causes.entry(finding.culprit.clone()).or_default() += 1;
+            }
+            _ => unexplained += 1,
+        }
+    }
+    (causes, unexplained)
+}
+
+fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference]) -> Vec<String> {
+    let mut cautions = Vec::new();
+    for (name, summary) in [("A", a), ("B", b)] {
+        if !summary.valid {
+            cautions.push(format!("run {name} is not valid: {}", summary.invalid_because.join("; ")));
+        }
+        if summary.emulated {
+            cautions.push(format!("run {name} was emulated: its latencies mean nothing as real-time figures"));
+        }
+        if summary.imported.is_some() {
+            cautions.push(format!("run {name} was imported: what its tool counts as latency may be something else"));
+        }
+    }
+    if let Some(recorded) = differences.iter().find(|difference| difference.what == "recorded meanwhile") {
+        cautions.push(format!(
+            "run A recorded {} and run B {}: recording costs time, so the latencies differ by that, too",
+            recorded.a.as_deref().unwrap_or("something unknown"),
+            recorded.b.as_deref().unwrap_or("something unknown")
+        ));
+    }
+    if let Some((a, b)) = a.measured_ns.zip(b.measured_ns).filter(|(a, b)| *a > 0 && *b > 0)
+        && (a / b >= 2 || b / a >= 2)
+    {
+        let longer = if a > b { "A" } else { "B" };
+        cautions.push(format!("run {longer} is at least twice as long: its maximum is larger for that reason alone"));
+    }
+    cautions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::environment::Environment;
+    use archive::explanation::{Confidence, Finding};
+    use archive::histogram::bucket_of;
+    use archive::reader::ThreadRun;
+    use archive::sample::Totals;
+
+    fn run(latency_ns: i64, samples: u64) -> Run {
+        let histogram = Histogram { buckets: vec![(bucket_of(latency_ns).unwrap() as u32, samples)] };
+        let totals = Totals { cycles: samples, latency_ns_max: Some(latency_ns), ..Totals::default() };
+        Run {
+            threads: BTreeMap::from([(0, ThreadRun { totals, histogram, ..ThreadRun::default() })]),
+            environment: Some(Environment { kernel_release: format!("6.1.{latency_ns}"), ..Environment::default() }),
+            ..Run::default()
+        }
+    }
+
+    fn explained(spike: u32, culprit: Option<&str>) -> Explanation {
+        let finding = |culprit: &str| Finding {
+            culprit: culprit.into(),
+            sentence: String::new(),
+            confidence: Confidence::Certain,
+            ns: 1,
+            evidence: Vec::new(),
+            confirm: String::new(),
+            fix: String::new(),
+        };
+        Explanation {
+            spike,
+            latency_ns: 1,
+            median_ns: 1,
+            status: if culprit.is_some() { ExplanationStatus::Explained } else { ExplanationStatus::NotExplained },
+            phases: Vec::new(),
+            findings: culprit.into_iter().map(finding).collect(),
+            spans: Vec::new(),
+            lanes: Vec::new(),
+            caveats: Vec::new(),
+        }
+    }
+
+    fn compared_runs(a: (&Run, &[Explanation]), b: (&Run, &[Explanation])) -> Comparison {
+        let (summary_a, summary_b) = (RunSummary::of(a.0, &[]), RunSummary::of(b.0, &[]));
+        compare(
+            Side { run: a.0, summary: &summary_a, explanations: a.1 },
+            Side { run: b.0, summary: &summary_b, explanations: b.1 },
+        )
+    }
+
+    #[test]
+    fn figures_stand_side_by_side_as_far_as_the_samples_reach() {
+        let comparison = compared_runs((&run(400, 10_000), &[]), (&run(600, 1_000_000), &[]));
+        let figure = |name: &str| comparison.figures.iter().find(|figure| figure.name == name);
+        assert_eq!(figure("p50").unwrap().ratio, Some(1.5));
+        assert_eq!(figure("p99.9").unwrap().a, None, "ten samples above are too few");
+        assert_eq!((figure("p99.99").unwrap().b, figure("p99.99").unwrap().ratio), (Some(600.0), None));
+        assert_eq!(figure("p99.999"), None);
+        assert_eq!(figure("max").unwrap().ratio, Some(1.5));
+        assert!(comparison.sentence.starts_with("One run each is no verdict"));
+    }
+
+    #[test]
+    fn culprits_gained_and_lost_come_first() {
+        let a = [
+            explained(1, Some("steal")),
+            explained(2, Some("steal")),
+            explained(3, Some("idle-exit")),
+            explained(4, None),
+        ];
+        let b = [explained(1, Some("steal")), explained(2, Some("fair-server"))];
+        let comparison = compared_runs((&run(1, 100), &a), (&run(1, 100), &b));
+        let culprits: Vec<(&str, u64, u64)> =
+            comparison.culprits.iter().map(|entry| (entry.culprit.as_str(), entry.a, entry.b)).collect();
+        assert_eq!(culprits, [("idle-exit", 1, 0), ("fair-server", 0, 1), ("steal", 2, 1)]);
+        assert_eq!(comparison.unexplained, (1, 0));
+    }
+
+    #[test]
+    fn a_run_without_spikes_has_lost_no_causes() {
+        let mut traced = run(1, 100);
+        traced.spikes.push(archive::spike::Spike {
+            number: 1,
+            thread: 0,
+            tid: 1,
+            sample: archive::sample::Sample { cpu: 0, cycle: 1, due_ns: 0, latency_ns: 1 },
+            reason: SpikeReason::NewMaximum,
+            previous_seen_ns: None,
+            snapshot: None,
+            snapshot_missing: None,
+            watched: None,
+        });
+        let comparison = compared_runs((&traced, &[explained(1, Some("steal"))]), (&run(1, 100), &[]));
+        assert!(comparison.culprits.is_empty());
+        assert!(comparison.cautions.contains(&"run B kept no spikes: causes cannot be compared".to_owned()));
+    }
+
+    #[test]
+    fn what_speaks_against_it_is_said() {
+        let (mut a, b) = (run(1, 100), run(2, 100));
+        a.threads.clear();
+        let comparison = compared_runs((&a, &[]), (&b, &[]));
+        assert!(comparison.cautions[0].starts_with("run A is not valid"), "{:?}", comparison.cautions);
+        let kernel = comparison.differences.iter().find(|difference| difference.what == "kernel").unwrap();
+        assert_eq!((kernel.a.as_deref(), kernel.b.as_deref()), (Some("6.1.1"), Some("6.1.2")));
+    }
+}

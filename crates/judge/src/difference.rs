@@ -1,0 +1,178 @@
+//! In what two runs differ beside their latencies: machine, kernel, settings.
+
+use archive::environment::Environment;
+use archive::settings::{LoadRequest, RunSettings};
+use archive::summary::RunSummary;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// One thing in which two runs differ; `None`: not there, or not known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    pub what: String,
+    pub a: Option<String>,
+    pub b: Option<String>,
+}
+
+/// A named property of a run.
+type Property = (&'static str, Option<String>);
+
+/// Everything that differs. Nothing is left out as harmless: nobody knows beforehand what a latency depends on.
+pub fn differences(a: &RunSummary, b: &RunSummary) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for ((what, a), (_, b)) in properties(a).into_iter().zip(properties(b)) {
+        if a != b {
+            found.push(Difference { what: what.into(), a, b });
+        }
+    }
+    for (what, lines) in LISTS {
+        found.extend(only_in_one(what, &lines(a), &lines(b)));
+    }
+    found
+}
+
+fn properties(summary: &RunSummary) -> Vec<Property> {
+    let unknown = Environment::default();
+    let environment = summary.environment.as_ref().unwrap_or(&unknown);
+    let said = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    let mut properties = vec![
+        ("target", said(&summary.target)),
+        ("machine", said(&environment.hostname)),
+        ("architecture", said(&environment.architecture)),
+        ("processor", environment.cpu_model.clone()),
+        ("kernel", said(&environment.kernel_release)),
+        ("kernel build", said(&environment.kernel_version)),
+        ("preemption", environment.preemption.clone()),
+        ("PREEMPT_RT", environment.preempt_rt.map(|yes| yes.to_string())),
+        ("CPUs online", environment.cpus_online.clone()),
+        ("CPUs isolated", environment.cpus_isolated.clone()),
+        ("CPUs nohz_full", environment.cpus_nohz_full.clone()),
+        ("SMT", environment.smt.clone()),
+        ("memory in kB", environment.memory_total_kb.map(|kb| kb.to_string())),
+        ("clock source", environment.clocksource.clone()),
+        ("idle driver", environment.idle_driver.clone()),
+        ("idle governor", environment.idle_governor.clone()),
+        ("sched_rt_runtime_us", environment.rt_runtime_us.map(|us| us.to_string())),
+        ("sched_rt_period_us", environment.rt_period_us.map(|us| us.to_string())),
+        ("hypervisor", environment.virtualisation.clone()),
+        ("container", environment.container.clone()),
+        ("recorded meanwhile", summary.tracing.clone()),
+        ("version of tardy", said(&summary.tool_version)),
+        ("version of the meter", summary.meter_version.clone()),
+    ];
+    properties.extend(settings(summary.settings.as_ref()));
+    properties
+}
+
+fn settings(settings: Option<&RunSettings>) -> Vec<Property> {
+    let of = |value: &dyn Fn(&RunSettings) -> Option<String>| settings.and_then(value);
+    let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    vec![
+        ("interval in ns", of(&|settings| Some(settings.interval_ns.to_string()))),
+        ("duration in ns", of(&|settings| settings.duration_ns.map(|ns| ns.to_string()))),
+        ("cycles", of(&|settings| settings.cycles.map(|cycles| cycles.to_string()))),
+        ("CPUs measured", of(&|settings| settings.cpus.as_deref().map(list))),
+        ("policy", of(&|settings| Some(format!("{:?}", settings.policy).to_uppercase()))),
+        ("priority", of(&|settings| Some(settings.priority.to_string()))),
+        ("memory locked", of(&|settings| Some(settings.lock_memory.to_string()))),
+        ("cpu_dma_latency in us", of(&|settings| settings.cpu_dma_latency_us.map(|us| us.to_string()))),
+        ("limit in ns", of(&|settings| settings.limit_ns.map(|ns| ns.to_string()))),
+        ("every sample kept", of(&|settings| Some(settings.every_sample.to_string()))),
+    ]
+}
+
+/// Lists of which whatever is in one run only is a difference.
+type Lines = fn(&RunSummary) -> Vec<String>;
+const LISTS: [(&str, Lines); 8] = [
+    ("load", |summary| {
+        summary.settings.as_ref().map_or(Vec::new(), |settings| settings.loads.iter().map(load).collect())
+    }),
+    ("setting", |summary| {
+        let settings = summary.settings.as_ref().map_or(&[][..], |settings| &settings.settings);
+        settings.iter().map(|change| format!("{}={}", change.path, change.value)).collect()
+    }),
+    ("kernel command line", |summary| {
+        let line = summary.environment.as_ref().and_then(|environment| environment.command_line.as_deref());
+        line.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+    }),
+    ("kernel option", |summary| of_environment(summary, |environment| &environment.config)),
+    ("frequency governor", |summary| of_environment(summary, |environment| &environment.frequency_governors)),
+    ("fair server", |summary| of_environment(summary, |environment| &environment.fair_server_runtime)),
+    ("mitigation", |summary| of_environment(summary, |environment| &environment.mitigations)),
+    ("debug option", |summary| of_environment(summary, |environment| &environment.debug_options)),
+];
+
+fn of_environment(summary: &RunSummary, list: fn(&Environment) -> &Vec<String>) -> Vec<String> {
+    summary.environment.as_ref().map(list).cloned().unwrap_or_default()
+}
+
+fn load(request: &LoadRequest) -> String {
+    match request {
+        LoadRequest::Builtin { name, workers: 0 } => name.clone(),
+        LoadRequest::Builtin { name, workers } => format!("{name}:{workers}"),
+        LoadRequest::Command { line } => format!("command: {line}"),
+    }
+}
+
+/// Lines of one list only; two that set the same name to different values stand beside each other.
+fn only_in_one(what: &str, a: &[String], b: &[String]) -> Vec<Difference> {
+    let (set_a, set_b): (BTreeSet<&String>, BTreeSet<&String>) = (a.iter().collect(), b.iter().collect());
+    let name = |line: &str| line.split(['=', ':']).next().unwrap_or_default().to_owned();
+    let mut rest_b: Vec<&String> = set_b.difference(&set_a).copied().collect();
+    let mut found = Vec::new();
+    for line in set_a.difference(&set_b) {
+        let partner = rest_b.iter().position(|other| name(other) == name(line)).map(|at| rest_b.remove(at));
+        found.push(Difference { what: what.into(), a: Some((*line).clone()), b: partner.cloned() });
+    }
+    found.extend(rest_b.into_iter().map(|line| Difference { what: what.into(), a: None, b: Some(line.clone()) }));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::reader::Run;
+
+    fn summary(environment: Environment, settings: Option<RunSettings>) -> RunSummary {
+        RunSummary { environment: Some(environment), settings, ..RunSummary::of(&Run::default(), &[]) }
+    }
+
+    #[test]
+    fn alike_runs_do_not_differ() {
+        let environment = Environment { config: vec!["CONFIG_HZ=250".into()], ..Environment::default() };
+        let one = summary(environment, Some(RunSettings::default()));
+        assert_eq!(differences(&one, &one), []);
+    }
+
+    #[test]
+    fn options_of_the_same_name_stand_beside_each_other() {
+        let kernel = |hz: &str, line: &str| {
+            let config = vec![format!("CONFIG_HZ={hz}"), "CONFIG_SMP=y".into()];
+            summary(Environment { config, command_line: Some(line.into()), ..Environment::default() }, None)
+        };
+        let found = differences(&kernel("250", "quiet isolcpus=1"), &kernel("1000", "quiet threadirqs"));
+        let lines: Vec<String> =
+            found.iter().map(|found| format!("{}: {:?} {:?}", found.what, found.a, found.b)).collect();
+        assert_eq!(
+            lines,
+            [
+                "kernel command line: Some(\"isolcpus=1\") None",
+                "kernel command line: None Some(\"threadirqs\")",
+                "kernel option: Some(\"CONFIG_HZ=250\") Some(\"CONFIG_HZ=1000\")",
+            ]
+        );
+    }
+
+    #[test]
+    fn settings_and_loads_are_told() {
+        let loads = vec![LoadRequest::Builtin { name: "cpu".into(), workers: 2 }];
+        let b = RunSettings { priority: 90, loads, ..RunSettings::default() };
+        let found = differences(
+            &summary(Environment::default(), Some(RunSettings::default())),
+            &summary(Environment::default(), Some(b)),
+        );
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!((found[0].what.as_str(), found[0].b.as_deref()), ("priority", Some("90")));
+        assert_eq!((found[1].what.as_str(), found[1].b.as_deref()), ("load", Some("cpu:2")));
+    }
+}
