@@ -7,6 +7,7 @@
 //! * [`writer`] turns a stream into an archive directory, [`reader`] opens one, whatever a crash left of it.
 //! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
 
+pub mod causes;
 pub mod environment;
 pub mod explanation;
 pub mod frame;

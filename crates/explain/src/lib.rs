@@ -24,6 +24,7 @@ mod ordinary;
 mod picture;
 mod priority;
 pub mod recording;
+pub mod run_analysis;
 mod scene;
 mod silence;
 mod snapshot;

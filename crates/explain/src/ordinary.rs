@@ -32,6 +32,16 @@ impl<'c> Ordinary<'c> {
         times.sort_unstable();
         times.get(times.len() / 2).copied().unwrap_or(0)
     }
+
+    /// Median time of a phase; `None` without controls.
+    pub fn phase_ns(&self, phase: PhaseName) -> Option<i64> {
+        let of = |control: &Explanation| -> i64 {
+            control.phases.iter().filter(|known| known.name == phase).map(|known| known.ns).sum()
+        };
+        let mut times: Vec<i64> = self.controls.iter().map(of).collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied()
+    }
 }
 
 /// A name without the thread's number, so that another instance of the same thing has the same name.

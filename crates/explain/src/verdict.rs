@@ -1,7 +1,7 @@
 //! Asks the catalogue, and decides whether the answers suffice.
 
 use crate::case::{Case, Claim};
-use crate::culprits::CATALOGUE;
+use crate::culprits::{CATALOGUE, Proof};
 use crate::ordinary::Ordinary;
 use archive::explanation::{Confidence, ExplanationStatus, Finding, OwnerKind, PhaseName};
 use std::collections::HashSet;
@@ -37,7 +37,10 @@ pub fn reach(case: &mut Case) -> Verdict {
     }
     let mut weighed: Vec<Weighed> = Vec::new();
     for culprit in CATALOGUE {
-        let Some(claim) = (culprit.look)(case) else { continue };
+        let Some(mut claim) = (culprit.look)(case) else { continue };
+        if culprit.about.proof == Proof::Unproven {
+            claim.confidence = Confidence::Hint;
+        }
         for &index in &claim.pieces {
             case.taken[index] = true;
         }

@@ -1,9 +1,18 @@
 //! An ordinary task keeps the CPU although the measuring thread is runnable: a section that cannot be preempted.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
 use crate::event::What;
 use crate::holder::Holder;
 use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it",
+    confirm: "the preemptoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
+    fix: "PREEMPT_RT or preempt=full; keep the task off the CPU (cpuset, taskset, isolcpus)",
+    reading: &["Lock types and their rules", "ftrace - Function Tracer"],
+    proof: Proof::Real,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let blocks = |holder: Holder| match holder {

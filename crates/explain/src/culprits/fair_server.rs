@@ -1,36 +1,29 @@
-//! The scheduler gave an ordinary task its turn although a real-time thread could run.
+//! The scheduler gave ordinary tasks their share although a real-time thread could run.
 
-use crate::case::{Case, Claim, held};
-use crate::event::What;
-use crate::holder::Holder;
-use archive::explanation::{Confidence, OwnerKind, PhaseName};
-use archive::watched::WatchedKind;
+use super::about::{About, Proof};
+use super::passed_over::PassedOver;
+use crate::case::{Case, Claim};
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "the scheduler switches to an ordinary task while the real-time thread could run, on a kernel with a fair server (6.12 and later)",
+    confirm: "/sys/kernel/debug/sched/fair_server/cpuN/runtime says how many ns of each period (beside it) ordinary tasks get; 50 ms of 1 s by default",
+    fix: "leave ordinary tasks 5 % of the CPU; or echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
+    reading: &["Deadline Task Scheduling", "Scheduler debugfs"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    if case.household.own_prio.is_none_or(|prio| prio >= 100) {
-        return None;
-    }
-    let own = case.household.own_tid;
-    let work_of_a_cycle = case.input.spike.watched == Some(WatchedKind::Cycle);
-    let could_run_ns = match case.anchors.woken {
-        _ if work_of_a_cycle => case.scene.window.due_ns,
-        woken => woken?.ts_ns,
+    let found = PassedOver::find(case)?;
+    let mechanism = match found.is_throttling(case) {
+        Some(true) => return None,
+        Some(false) => "the fair server",
+        None => "the fair server or real-time throttling",
     };
-    let switched = case.anchors.switched;
-    let chosen = case.event(|event| match event.what {
-        What::Switch { prev, prev_state, next, next_prio, .. } => {
-            let ours_could_run = (!work_of_a_cycle && switched.is_none_or(|switched| event.ts_ns < switched.ts_ns))
-                || (prev == own && prev_state & 0xff == 0);
-            event.cpu == case.cpu() && event.ts_ns > could_run_ns && next != own && next_prio >= 100 && ours_could_run
-        }
-        _ => false,
-    })?;
-    let pieces = case.claim(|piece| {
-        (case.kept_off(piece) || piece.phase == PhaseName::ReturnToUser)
-            && piece.start_ns >= chosen.ts_ns
-            && (case.kind(piece) == OwnerKind::Task || held(piece).is_some_and(Holder::is_idle))
-    })?;
-    let mut evidence = Vec::new();
+    let spender = found.spender(case).map(|tid| {
+        format!("{} had the CPU before and was still runnable: it left too little of it", case.names().task(tid))
+    });
+    let mut evidence: Vec<String> = spender.into_iter().collect();
     if let Some(environment) = case.input.environment {
         evidence.extend(environment.rt_runtime_us.map(|us| format!("sched_rt_runtime_us is {us}")));
         evidence.extend(environment.fair_server_runtime.iter().take(2).map(|line| format!("fair server: {line}")));
@@ -38,14 +31,14 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     Some(Claim {
         confidence: Confidence::Likely,
         sentence: format!(
-            "the scheduler gave {} the CPU although the measuring thread could run ({}): fair server or real-time throttling",
-            case.culprits(&pieces),
-            case.share(&pieces)
+            "the scheduler gave {} the CPU although the measuring thread could run ({}): {mechanism}",
+            found.preferred(case),
+            case.share(&found.pieces)
         ),
-        events: vec![chosen],
+        events: vec![found.decision],
         evidence,
-        confirm: "dmesg says `RT throttling activated` on kernels before 6.12; /sys/kernel/debug/sched/fair_server/cpu*/runtime on later ones".into(),
+        confirm: "/sys/kernel/debug/sched/fair_server/cpu*/runtime; dmesg says `RT throttling activated` where that was it".into(),
         fix: "make the real-time work leave 5 % of the CPU; then echo 0 to the fair server's runtime, or sysctl kernel.sched_rt_runtime_us=-1".into(),
-        pieces,
+        pieces: found.pieces,
     })
 }

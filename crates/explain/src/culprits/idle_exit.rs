@@ -1,9 +1,18 @@
 //! The CPU slept when the wake-up was due, and took its time to come back.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
 use crate::event::{IDLE_EXIT, What};
 use crate::holder::Holder;
 use archive::explanation::{Confidence, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "power:cpu_idle shows the CPU in an idle state when the wake-up was due",
+    confirm: "/sys/devices/system/cpu/cpuN/cpuidle/stateK/latency says what the state costs; repeat with it disabled",
+    fix: "hold /dev/cpu_dma_latency at 0 (--cpu-dma-latency 0), or echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateK/disable; in a guest idle=poll or cpuidle-haltpoll",
+    reading: &["CPU Idle Time Management", "PM Quality Of Service Interface", "Guest halt polling"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {

@@ -1,11 +1,20 @@
 //! One interrupt again and again: no single handler is long, together they are.
 
+use super::about::{About, Proof};
 use super::previous_irq::is_foreign;
 use crate::case::{Case, Claim};
 use crate::event::What;
 use crate::holder::Holder;
 use archive::explanation::Confidence;
 use std::collections::HashMap;
+
+pub const ABOUT: About = About {
+    recognised: "one interrupt is entered more than ten times between due and seen",
+    confirm: "the rate in /proc/interrupts; /proc/irq/N/spurious counts interrupts nobody wanted",
+    fix: "raise its coalescing, move it, or unplug the device",
+    reading: &["SMP IRQ affinity"],
+    proof: Proof::MadeUp,
+};
 
 /// Entries of one interrupt between due and seen from which it is a storm.
 const ENTRIES_MIN: usize = 11;

@@ -3,10 +3,19 @@
 //! A lock still held where the interrupt came in at last speaks for it. The interrupt flag of the events in between says
 //! nothing, since the scheduler's and the timers' own events are always recorded with interrupts off.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
 use crate::holder::Holder;
 use crate::ledger::Piece;
 use archive::explanation::{Confidence, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "the timer interrupt comes late on top of a task; above a hint only on bare metal with a lock still held where it comes in",
+    confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
+    fix: "report the function to its maintainers; keep the task off the CPU (cpuset, taskset, isolcpus)",
+    reading: &["ftrace - Function Tracer", "Lock types and their rules"],
+    proof: Proof::MadeUp,
+};
 
 /// The timer was due and a task had the CPU.
 pub fn is_late_in_task(piece: &Piece) -> bool {

@@ -1,7 +1,16 @@
 //! The thread came back to its timer after the next wake-up was due already.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, duration};
 use archive::explanation::{Confidence, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "the thread starts its timer after the instant it is due",
+    confirm: "look at the wake-up before: its own lateness is the cause",
+    fix: "mend the cycle before, or use a longer interval",
+    reading: &["hrtimers - subsystem for high-resolution kernel timers"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| piece.phase == PhaseName::LateArm)?;

@@ -1,9 +1,18 @@
 //! The measuring thread was moved to another CPU while it should have run.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
 use crate::event::What;
 use crate::holder::Holder;
 use archive::explanation::{Confidence, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "sched_migrate_task of the thread, to a CPU that slept",
+    confirm: "taskset -p TID shows the CPUs it may use",
+    fix: "pin the thread to one CPU",
+    reading: &["CPUSETS"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let own = case.household.own_tid;

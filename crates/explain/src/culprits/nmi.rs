@@ -1,8 +1,17 @@
 //! Non-maskable interrupts.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
 use crate::holder::Holder;
 use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "nmi:nmi_handler says how long it had the CPU",
+    confirm: "the row NMI of /proc/interrupts",
+    fix: "sysctl kernel.nmi_watchdog=0; stop perf sessions; if it stays, a device reports hardware errors",
+    reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| matches!(held(piece), Some(Holder::Nmi { .. })))?;

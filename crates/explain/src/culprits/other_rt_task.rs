@@ -1,16 +1,29 @@
 //! Another real-time task of at least our priority had the CPU.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
 use crate::holder::Holder;
+use crate::ledger::Piece;
 use crate::priority::priority_words;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
+pub const ABOUT: About = About {
+    recognised: "sched_switch gives the CPU to a thread with at least our priority",
+    confirm: "ps -eLo tid,cls,rtprio,psr,comm lists all real-time threads",
+    fix: "lower it (chrt -p -f 1 TID), raise ours (--priority, below 99), or move it off the CPU (taskset -p)",
+    reading: &["Scheduler"],
+    proof: Proof::MadeUp,
+};
+
+/// The real-time thread that had the CPU by its priority while the measuring thread could have run.
+pub fn interferes(case: &Case, piece: &Piece) -> Option<i32> {
+    let could_run = case.kept_off(piece) || matches!(piece.phase, PhaseName::ReturnToUser | PhaseName::WakePath);
+    let tid = held(piece).and_then(Holder::tid)?;
+    (could_run && case.kind(piece) == OwnerKind::RtTask && case.outranks(tid)).then_some(tid)
+}
+
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    let pieces = case.claim(|piece| {
-        (case.kept_off(piece) || matches!(piece.phase, PhaseName::ReturnToUser | PhaseName::WakePath))
-            && case.kind(piece) == OwnerKind::RtTask
-            && held(piece).and_then(Holder::tid).is_some_and(|tid| case.outranks(tid))
-    })?;
+    let pieces = case.claim(|piece| interferes(case, piece).is_some())?;
     let tid = pieces
         .iter()
         .max_by_key(|&&index| case.pieces[index].ns())
@@ -25,14 +38,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         events: Vec::new(),
         evidence: Vec::new(),
         confirm: format!("chrt -p {tid}; ps -eLo tid,cls,rtprio,psr,comm lists all real-time threads"),
-        fix: match case.names().comm(tid) {
-            comm if comm.starts_with("migration/") => {
-                "stop-machine work: do not load modules, toggle tracing or hotplug CPUs while measuring".into()
-            }
-            _ => {
-                format!("lower it (chrt -p -f 1 {tid}), raise ours (--priority), or move it off this CPU (taskset -p)")
-            }
-        },
+        fix: format!("lower it (chrt -p -f 1 {tid}), raise ours (--priority), or move it off this CPU (taskset -p)"),
         pieces,
     })
 }

@@ -3,8 +3,17 @@
 //! A timer interrupt that comes late on top of such a thread is judged like one on top of any task: the thread may have
 //! masked it, or the hypervisor may have held it back.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "a thread of this tool has the CPU while the measuring thread could run",
+    confirm: "measure once with --trace off",
+    fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have one of their own; take fewer snapshots (--snapshots, --controls)",
+    reading: &["ftrace - Function Tracer"],
+    proof: Proof::Real,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| case.kind(piece) == OwnerKind::Tool && piece.phase != PhaseName::TimerDelay)?;

@@ -1,7 +1,16 @@
 //! A watched thread did its own work: what is left of a cycle when nobody held it up.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "a watched thread had the CPU itself",
+    confirm: "perf record -t TID shows where it spends its time",
+    fix: "do less in a cycle, or give it a longer one",
+    reading: &["Scheduler"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| piece.phase == PhaseName::Working && case.kind(piece) == OwnerKind::Own)?;

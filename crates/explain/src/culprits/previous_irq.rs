@@ -1,8 +1,17 @@
 //! Other interrupts were served between due and seen.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
 use crate::holder::Holder;
 use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "another interrupt is served between due and seen",
+    confirm: "watch /proc/interrupts; /proc/irq/N/effective_affinity says where it may go",
+    fix: "echo another CPU to /proc/irq/N/smp_affinity_list; threadirqs; keep senders of inter-processor interrupts away (isolcpus, nohz_full)",
+    reading: &["SMP IRQ affinity"],
+    proof: Proof::MadeUp,
+};
 
 /// Interrupts that are not the one that brought the wake-up.
 pub fn is_foreign(case: &Case, piece: &crate::ledger::Piece) -> bool {

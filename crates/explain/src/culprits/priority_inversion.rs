@@ -1,5 +1,6 @@
 //! A watched thread waited for one of lower priority, which a third one kept off the CPU.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, duration, held};
 use crate::course::{Awaited, Doing};
 use crate::event::What;
@@ -7,6 +8,14 @@ use crate::holder::Holder;
 use crate::ledger::Piece;
 use crate::priority::priority_words;
 use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "a watched thread waits for one that is less urgent, which could run and does not because a third one, less urgent than the first, has the CPU",
+    confirm: "`perf lock` or `strace -f -e futex` shows the lock they share; lock:contention_begin, on newer kernels",
+    fix: "a mutex that inherits priorities (PTHREAD_PRIO_INHERIT); a shorter section, or no shared lock at all",
+    reading: &["RT-mutex implementation design", "Lock types and their rules"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let own_tid = case.household.own_tid;

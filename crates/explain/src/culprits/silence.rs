@@ -1,9 +1,18 @@
 //! Time in which the kernel was provably not executed: the hypervisor or the firmware had the CPU.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, duration};
 use crate::ledger::Answer;
 use crate::silence::overdue_elsewhere;
 use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "the timer was due with interrupts enabled and its interrupt did not come, or no CPU recorded anything while a timer of another busy CPU was overdue, too",
+    confirm: "bare metal: rdmsr 0x34 before and after (Intel counts system management interrupts there), the hwlat tracer; guest: kvm:kvm_exit and kvm:kvm_entry on the host",
+    fix: "bare metal: BIOS settings for legacy USB, error polling, power capping and fan control; guest: virtual CPUs pinned one to one on isolated CPUs",
+    reading: &["Hardware Latency Detector", "OSNOISE Tracer"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| matches!(piece.answer, Answer::SilenceAllCpus(_) | Answer::SilenceThisCpu(_)))?;

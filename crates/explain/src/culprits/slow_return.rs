@@ -1,7 +1,16 @@
 //! The thread had the CPU and still took long to see the clock; no event says why.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "the thread had the CPU and took long to see the clock, and no event says why",
+    confirm: "compare with a run without load; perf stat -e cache-misses",
+    fix: "tsc as clocksource; keep memory-hungry work off CPUs that share the cache (resctrl)",
+    reading: &["User Interface for Resource Control feature"],
+    proof: Proof::Real,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| piece.phase == PhaseName::ReturnToUser && case.kind(piece) == OwnerKind::Own)?;

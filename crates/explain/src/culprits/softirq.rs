@@ -1,8 +1,17 @@
 //! Softirqs: network, block, timer wheel and RCU work in the kernel's second half of interrupts.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
 use crate::holder::Holder;
 use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "softirq_entry to softirq_exit lies between due and seen",
+    confirm: "/proc/softirqs; napi:napi_poll names the device",
+    fix: "PREEMPT_RT; move the interrupt that raises it, and RPS/XPS masks; rcu_nocbs for RCU; no ksoftirqd above our priority",
+    reading: &["Scaling in the Linux Networking Stack", "Reducing OS jitter due to per-cpu kthreads"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| matches!(held(piece), Some(Holder::Softirq { .. })))?;

@@ -3,9 +3,18 @@
 //! The locks that mask interrupts disable preemption too, until after they have enabled interrupts again. Preemption enabled
 //! where the interrupt came in at last means that no such lock was held: the hypervisor did not run the CPU.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim};
 use crate::event::Event;
 use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "in a guest: the timer interrupt comes late on top of a task, with preemption enabled where it comes in",
+    confirm: "on the host: perf kvm stat, or kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
+    fix: "on the host: virtual CPUs pinned one to one on isolated CPUs, SCHED_FIFO for their threads, no overcommitment",
+    reading: &["The KVM halt polling system"],
+    proof: Proof::Real,
+};
 
 /// A shorter delay may be a short masked section of the kernel's entry code.
 const UNLOCKED_NS_MIN: i64 = 50_000;

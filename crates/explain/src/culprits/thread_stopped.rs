@@ -1,8 +1,17 @@
 //! The measuring thread was stopped by a signal or a debugger.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim};
 use crate::event::{What, state};
 use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "sched_switch shows the thread leaving the CPU stopped or traced, and not coming back until later",
+    confirm: "look for SIGSTOP, a debugger, a frozen cgroup or a suspended shell job",
+    fix: "leave the process alone while it measures; such a sample says nothing about the kernel",
+    reading: &["Control Group v2"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let tid = case.household.own_tid;

@@ -1,7 +1,16 @@
 //! The interrupt that brought the wake-up was itself slow, outside any other timer's function.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim};
 use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "the interrupt that brought the wake-up takes more than 20 µs outside the functions of other timers",
+    confirm: "the function_graph tracer on hrtimer_interrupt",
+    fix: "guest: a virtual CPU that is pinned and offers its timer to the guest; bare metal: tsc as clocksource, the TSC deadline timer",
+    reading: &["Timerlat tracer"],
+    proof: Proof::Real,
+};
 
 /// Every wake-up has such an interrupt; a shorter one is ordinary.
 const SLOW_NS_MIN: i64 = 20_000;

@@ -1,8 +1,17 @@
 //! The kernel let a timer wait for company, as it may for threads without a real-time priority.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, duration};
 use crate::event::What;
 use archive::explanation::{Confidence, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "the timer of a watched thread was started with a later hard expiry than asked for",
+    confirm: "/proc/PID/timerslack_ns",
+    fix: "a real-time policy, or prctl(PR_SET_TIMERSLACK, 1)",
+    reading: &["hrtimers - subsystem for high-resolution kernel timers"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     case.input.spike.watched?;

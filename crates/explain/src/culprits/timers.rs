@@ -1,19 +1,42 @@
 //! Other timers expired in the same interrupt.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
 use crate::event::Vector;
 use crate::holder::Holder;
+use crate::ledger::Piece;
 use archive::explanation::{Confidence, PhaseName};
 
+pub const ABOUT: About = About {
+    recognised: "functions of other timers are executed in the timer interrupt",
+    confirm: "/proc/timer_list shows which timers a CPU has",
+    fix: "keep their owners off the CPU; skew_tick=1 and an interval that is no multiple of the tick spread expiries; nohz_full removes the tick",
+    reading: &["hrtimers - subsystem for high-resolution kernel timers", "NO_HZ: Reducing Scheduling-Clock Ticks"],
+    proof: Proof::MadeUp,
+};
+
+/// Whether another timer's function held the CPU in this piece.
+fn is_other(case: &Case, piece: &Piece) -> bool {
+    let Some(holder) = held(piece) else { return false };
+    let timer = matches!(holder, Holder::Vector { vector: Vector::LocalTimer, .. }) || case.is_wake_interrupt(piece);
+    let before_ours = piece.phase == PhaseName::Handler;
+    let other = holder.function().is_some_and(|function| before_ours || !is_wakeup(case, function));
+    timer && holder.is_hardirq() && other && piece.phase != PhaseName::WakePath
+}
+
+/// The pieces of timers with one of these functions, when they took most of what other timers took.
+pub fn mostly(case: &Case, functions: &[&str]) -> Option<Vec<usize>> {
+    let all = case.claim(|piece| is_other(case, piece))?;
+    let named = |piece: &Piece| {
+        let function = piece.answer.holder().function().and_then(|address| case.names().function_known(address));
+        is_other(case, piece) && function.is_some_and(|function| functions.contains(&function))
+    };
+    let pieces = case.claim(named)?;
+    (case.ns(&pieces) * 2 >= case.ns(&all)).then_some(pieces)
+}
+
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    let pieces = case.claim(|piece| {
-        let Some(holder) = held(piece) else { return false };
-        let timer =
-            matches!(holder, Holder::Vector { vector: Vector::LocalTimer, .. }) || case.is_wake_interrupt(piece);
-        let before_ours = piece.phase == PhaseName::Handler;
-        let other = holder.function().is_some_and(|function| before_ours || !is_wakeup(case, function));
-        timer && holder.is_hardirq() && other && piece.phase != PhaseName::WakePath
-    })?;
+    let pieces = case.claim(|piece| is_other(case, piece))?;
     let (who, others) = case.largest(&pieces, |case, piece| {
         piece.answer.holder().function().map_or_else(String::new, |function| case.names().function(function))
     });

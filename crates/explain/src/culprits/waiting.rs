@@ -1,9 +1,18 @@
 //! A watched thread waited in the middle of its work.
 
+use super::about::{About, Proof};
 use crate::case::{Case, Claim};
 use crate::course::Doing;
 use crate::event::What;
 use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "a watched thread sleeps in the middle of its work",
+    confirm: "`strace -f` shows the call it waits in",
+    fix: "no file, socket or device in the loop; shorten what others do while they hold a lock",
+    reading: &["Lock types and their rules"],
+    proof: Proof::MadeUp,
+};
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let own_tid = case.household.own_tid;

@@ -1,5 +1,6 @@
 //! Whole traces in, explanations out: the corpus with its expected findings, and hostile input.
 
+mod catalogue;
 mod corpus;
 mod hostile;
 mod trace_builder;

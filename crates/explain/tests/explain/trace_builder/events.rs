@@ -67,6 +67,10 @@ static EVENTS: &[Definition] = &[
     event("irq_vectors", "reschedule_exit", 323, VECTOR),
     event("irq_vectors", "call_function_entry", 324, VECTOR),
     event("irq_vectors", "call_function_exit", 325, VECTOR),
+    event("irq_vectors", "irq_work_entry", 326, VECTOR),
+    event("irq_vectors", "irq_work_exit", 327, VECTOR),
+    event("irq_vectors", "thermal_apic_entry", 328, VECTOR),
+    event("irq_vectors", "thermal_apic_exit", 329, VECTOR),
     event(
         "timer",
         "hrtimer_start",
@@ -86,6 +90,8 @@ static EVENTS: &[Definition] = &[
         &[("void * hrtimer", 8, false), ("s64 now", 8, true), ("void * function", 8, false)],
     ),
     event("timer", "hrtimer_expire_exit", 333, &[("void * hrtimer", 8, false)]),
+    event("timer", "timer_expire_entry", 334, &[("void * timer", 8, false), ("void * function", 8, false)]),
+    event("timer", "timer_expire_exit", 335, &[("void * timer", 8, false)]),
     event("workqueue", "workqueue_execute_start", 340, &[("void * work", 8, false), ("void * function", 8, false)]),
     event("workqueue", "workqueue_execute_end", 341, &[("void * work", 8, false), ("void * function", 8, false)]),
     event("power", "cpu_idle", 350, &[("u32 state", 4, false), ("u32 cpu_id", 4, false)]),
@@ -100,6 +106,12 @@ static EVENTS: &[Definition] = &[
         "page_fault_user",
         370,
         &[("unsigned long address", 8, false), ("unsigned long ip", 8, false), ("unsigned long error_code", 8, false)],
+    ),
+    event(
+        "ipi",
+        "ipi_send_cpu",
+        375,
+        &[("unsigned int cpu", 4, false), ("void * callsite", 8, false), ("void * callback", 8, false)],
     ),
     event("csd", "csd_function_entry", 380, &[("void * func", 8, false), ("void * csd", 8, false)]),
     event("csd", "csd_function_exit", 381, &[("void * func", 8, false), ("void * csd", 8, false)]),
@@ -185,7 +197,7 @@ pub fn format_text(definition: &Definition) -> String {
             arguments += &format!(", __get_str({name})");
         } else {
             let conversion = match (declaration, name) {
-                (_, "function" | "func" | "handler") => "%ps",
+                (_, "function" | "func" | "handler" | "callsite" | "callback") => "%ps",
                 (text, _) if text.contains("char") => "%s",
                 (text, _) if text.contains('*') => "%p",
                 _ if size == 8 => "%ld",

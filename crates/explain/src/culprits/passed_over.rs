@@ -1,0 +1,134 @@
+//! The scheduler decided, and passed over a real-time thread that could run.
+//!
+//! Only two things in the kernel do so: real-time throttling (before Linux 6.12, and with CONFIG_RT_GROUP_SCHED), which
+//! takes the CPU from all real-time threads for the rest of a period, and the fair server (from 6.12 on), which gives
+//! ordinary tasks a share. The fair server never gives the CPU to nobody.
+
+use crate::case::{Case, held};
+use crate::event::{Event, IDLE_EXIT, What};
+use crate::holder::Holder;
+use archive::explanation::{OwnerKind, PhaseName};
+use archive::watched::WatchedKind;
+
+/// The first release with a fair server, which the default kernel configuration has instead of throttling.
+const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
+
+/// What the scheduler preferred, and until when.
+pub struct PassedOver<'c> {
+    /// The event that shows its decision.
+    pub decision: Event<'c>,
+    /// Pieces of the ledger that ordinary tasks and idle held since.
+    pub pieces: Vec<usize>,
+    /// Part of them in which nobody had the CPU.
+    pub idle_ns: i64,
+}
+
+impl<'c> PassedOver<'c> {
+    pub fn find(case: &Case<'c>) -> Option<Self> {
+        if case.household.own_prio.is_none_or(|prio| prio >= 100) {
+            return None;
+        }
+        let work_of_a_cycle = case.input.spike.watched == Some(WatchedKind::Cycle);
+        let could_run_ns = match case.anchors.woken {
+            _ if work_of_a_cycle => case.scene.window.due_ns,
+            woken => woken?.ts_ns,
+        };
+        let decision = decision(case, could_run_ns, work_of_a_cycle)?;
+        // It was asked to decide until the last event that says so.
+        let undecided = |event: &&Event| event.ts_ns < decision.ts_ns && event.needs_resched();
+        let story = case.scene.cpu(case.cpu())?;
+        let asked = story.events_between(could_run_ns, decision.ts_ns).iter().rfind(undecided);
+        let from_ns = asked.map_or(decision.ts_ns, |event| event.ts_ns);
+        let pieces = case.claim(|piece| {
+            (case.kept_off(piece) || piece.phase == PhaseName::ReturnToUser)
+                && piece.start_ns >= from_ns
+                && (case.kind(piece) == OwnerKind::Task || held(piece).is_some_and(Holder::is_idle))
+        })?;
+        let idle = pieces.iter().filter(|&&index| held(&case.pieces[index]).is_some_and(Holder::is_idle));
+        let idle_ns = idle.map(|&index| case.pieces[index].ns()).sum();
+        Some(Self { decision, pieces, idle_ns })
+    }
+
+    /// Whether it can only have been throttling, or only the fair server; `None` when it can have been both.
+    pub fn is_throttling(&self, case: &Case) -> Option<bool> {
+        if self.idle_ns * 20 > case.ns(&self.pieces) {
+            return Some(true);
+        }
+        let environment = case.input.environment?;
+        let groups = environment.config.iter().any(|line| line == "CONFIG_RT_GROUP_SCHED=y");
+        let server = !environment.fair_server_runtime.is_empty();
+        match release(&environment.kernel_release) {
+            Some(release) if release < FAIR_SERVER_SINCE && !server => Some(true),
+            Some(release) if release >= FAIR_SERVER_SINCE && !groups => Some(false),
+            _ if server && !groups => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The task that was given most of the time, and how many others had the rest; empty when it was nobody.
+    pub fn preferred(&self, case: &Case) -> String {
+        let tasks: Vec<usize> =
+            self.pieces.iter().copied().filter(|&index| case.kind(&case.pieces[index]) == OwnerKind::Task).collect();
+        if tasks.is_empty() { String::new() } else { case.culprits(&tasks) }
+    }
+
+    /// The real-time task that held the CPU last before the decision: it had used up what there was to use.
+    pub fn spender(&self, case: &Case) -> Option<i32> {
+        let story = case.scene.cpu(case.cpu())?;
+        let left = story.before.events().chain(story.events.iter().copied()).filter(|event| {
+            matches!(event.what, What::Switch { prev_prio: ..100, prev_state, next_prio: 100.., .. }
+                if prev_state & 0xff == 0 && event.ts_ns <= self.decision.ts_ns)
+        });
+        let Some(What::Switch { prev, .. }) = left.max_by_key(|event| event.ts_ns).map(|event| event.what) else {
+            return None;
+        };
+        (prev > 0).then_some(prev)
+    }
+}
+
+/// The first event that shows somebody less urgent chosen while the thread could run: a switch to it, going idle, or a
+/// task that is no longer asked to give way and goes on.
+fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool) -> Option<Event<'c>> {
+    let own = case.household.own_tid;
+    let switched = case.anchors.switched;
+    let waits = |ts_ns: i64| !work_of_a_cycle && switched.is_none_or(|switched| ts_ns < switched.ts_ns);
+    let asked = case.event(|event| event.cpu == case.cpu() && event.ts_ns >= could_run_ns && event.needs_resched());
+    let asked_later = |event: &Event| asked.is_some_and(|asked| asked.ts_ns < event.ts_ns && asked.tid == event.tid);
+    case.event(|event| {
+        if event.cpu != case.cpu() || event.ts_ns <= could_run_ns {
+            return false;
+        }
+        match event.what {
+            What::Switch { prev, prev_state, next, next_prio, .. } => {
+                next != own && next_prio >= 100 && (waits(event.ts_ns) || (prev == own && prev_state & 0xff == 0))
+            }
+            What::Idle { state } => state != IDLE_EXIT && waits(event.ts_ns),
+            _ => {
+                waits(event.ts_ns)
+                    && event.tid != own
+                    && !case.names().is_rt(event.tid)
+                    && asked_later(event)
+                    && !event.needs_resched()
+            }
+        }
+    })
+}
+
+/// `6.12.94-rt` is (6, 12).
+fn release(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_compared_by_their_numbers() {
+        assert_eq!(release("6.12.94+deb13-rt-amd64"), Some((6, 12)));
+        assert!(release("6.1.0-50-rt-amd64").is_some_and(|release| release < FAIR_SERVER_SINCE));
+        assert_eq!(release(""), None);
+        assert_eq!(release("unknown"), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! The kernel stops a CPU, or all of them, to change something nobody may execute meanwhile.
+
+use super::about::{About, Proof};
+use super::other_rt_task::interferes;
+use crate::case::{Case, Claim};
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "a thread called migration/N has the CPU while the thread could run",
+    confirm: "--tracer function on multi_cpu_stop and migration_cpu_stop; dmesg and the journal show what was loaded or changed at that instant",
+    fix: "load no module, switch no tracer, probe or BPF program, change no CPU's state and no clock source, and pin no other thread anew while real-time work runs",
+    reading: &["CPU hotplug in the Kernel", "ftrace - Function Tracer"],
+    proof: Proof::MadeUp,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let stops = |tid: i32| case.names().comm(tid).starts_with("migration/");
+    let pieces = case.claim(|piece| interferes(case, piece).is_some_and(stops))?;
+    let (first, last) = (case.pieces[*pieces.first()?].start_ns, case.pieces[*pieces.last()?].end_ns);
+    let others =
+        case.scene.cpus.iter().filter(|story| story.cpu != case.cpu()).filter(|story| {
+            story.overlapping(first, last).iter().any(|interval| interval.holder.tid().is_some_and(stops))
+        });
+    let together: Vec<String> = others.map(|story| story.cpu.to_string()).collect();
+    let (what, evidence) = match together.is_empty() {
+        true => ("stopped this CPU to move a thread or change something", Vec::new()),
+        false => (
+            "stopped several CPUs together",
+            vec![format!("migration threads ran meanwhile on CPU {}, too", together.join(", "))],
+        ),
+    };
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("the kernel {what}: {} ran ({})", case.culprits(&pieces), case.share(&pieces)),
+        events: Vec::new(),
+        evidence,
+        confirm: ABOUT.confirm.into(),
+        fix: ABOUT.fix.into(),
+        pieces,
+    })
+}

@@ -1,0 +1,32 @@
+//! The scheduler's tick, in the same interrupt as our timer or in one of its own.
+
+use super::about::{About, Proof};
+use super::timers;
+use crate::case::{Case, Claim};
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "tick_nohz_handler (tick_sched_timer before Linux 6.8) takes most of what other timers take in the timer interrupt",
+    confirm: "the event timer:tick_stop with success=0 names what keeps the tick; /sys/devices/system/cpu/nohz_full says where it may stop",
+    fix: "nohz_full= for this CPU and one runnable task on it: no second task, no perf session, no CPU-time timer; skew_tick=1, and an interval that is no multiple of the tick",
+    reading: &["NO_HZ: Reducing Scheduling-Clock Ticks"],
+    proof: Proof::MadeUp,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = timers::mostly(case, &["tick_nohz_handler", "tick_sched_timer"])?;
+    let nohz_full = case.input.environment.and_then(|environment| environment.cpus_nohz_full.as_deref());
+    let evidence = match nohz_full {
+        Some(cpus) if !cpus.trim().is_empty() => vec![format!("nohz_full is {}", cpus.trim())],
+        _ => Vec::new(),
+    };
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("the tick of the scheduler had its turn first ({})", case.share(&pieces)),
+        events: Vec::new(),
+        evidence,
+        confirm: ABOUT.confirm.into(),
+        fix: ABOUT.fix.into(),
+        pieces,
+    })
+}

@@ -1,0 +1,34 @@
+//! The worst phases of different wake-ups put together: larger than anything seen, and still no bound.
+
+use super::Told;
+use archive::causes::{Composed, ComposedPart};
+use archive::explanation::PhaseName;
+use archive::watched::WatchedKind;
+
+/// The phases of the way from due to seen. A late arm is the lateness of the wake-up before and would count it twice.
+const WAY: [PhaseName; 5] = [
+    PhaseName::TimerDelay,
+    PhaseName::Handler,
+    PhaseName::WakePath,
+    PhaseName::SchedulingDelay,
+    PhaseName::ReturnToUser,
+];
+
+/// `None` when fewer than two spikes were recorded, or all the worst phases were seen in one.
+pub fn composed(told: &[Told]) -> Option<Composed> {
+    let wake_ups: Vec<&Told> = told.iter().filter(|told| told.spike.watched != Some(WatchedKind::Cycle)).collect();
+    let parts: Vec<ComposedPart> = WAY.iter().filter_map(|&phase| worst(&wake_ups, phase)).collect();
+    let first = parts.first()?.spike;
+    if parts.iter().all(|part| part.spike == first) {
+        return None;
+    }
+    Some(Composed { ns: parts.iter().fold(0i64, |sum, part| sum.saturating_add(part.ns)), parts })
+}
+
+fn worst(told: &[&Told], phase: PhaseName) -> Option<ComposedPart> {
+    let of = told.iter().filter_map(|told| {
+        let ns = told.explanation.phases.iter().find(|known| known.name == phase)?.ns;
+        Some(ComposedPart { phase, ns, spike: told.spike.number })
+    });
+    of.max_by_key(|part| (part.ns, std::cmp::Reverse(part.spike)))
+}

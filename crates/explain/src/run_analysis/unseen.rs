@@ -1,0 +1,65 @@
+//! The chance of a cause that has not been seen: causes seen once, over spikes (Good and Turing).
+
+use archive::causes::{CauseGroup, NewCause};
+
+/// The bound holds with this probability of an error at most.
+const ERROR: f64 = 0.05;
+
+/// `None` when no spike has a known cause.
+pub fn new_cause(groups: &[CauseGroup]) -> Option<NewCause> {
+    let known = groups.iter().filter(|group| group.culprit.is_some()).map(|group| group.spikes.len());
+    let attributed: usize = known.clone().sum();
+    let seen_once = known.filter(|spikes| *spikes == 1).count();
+    if attributed == 0 {
+        return None;
+    }
+    let count = attributed as f64;
+    let chance = seen_once as f64 / count;
+    Some(NewCause {
+        attributed: attributed as u32,
+        seen_once: seen_once as u32,
+        chance,
+        chance_max: (chance + margin(count)).min(1.0),
+    })
+}
+
+/// How far the estimate may be below the truth (McAllester and Schapire 2000).
+fn margin(count: f64) -> f64 {
+    (2.0 * 2f64.sqrt() + 3f64.sqrt()) * ((3.0 / ERROR).ln() / count).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(culprit: Option<&str>, spikes: u32) -> CauseGroup {
+        CauseGroup {
+            culprit: culprit.map(str::to_owned),
+            title: String::new(),
+            spikes: (0..spikes).collect(),
+            latency_ns_max: 0,
+            cpus: Vec::new(),
+            worst: 0,
+            period: None,
+            rhythm: String::new(),
+        }
+    }
+
+    #[test]
+    fn causes_seen_once_tell_of_those_not_seen() {
+        let groups = [group(Some("softirq"), 17), group(Some("nmi"), 1), group(Some("timers"), 2), group(None, 9)];
+        let found = new_cause(&groups).unwrap();
+        assert_eq!((found.attributed, found.seen_once), (20, 1));
+        assert!((found.chance - 0.05).abs() < 1e-12);
+        assert_eq!(found.chance_max, 1.0, "twenty spikes bound nothing");
+        assert_eq!(new_cause(&[group(None, 9)]), None);
+    }
+
+    #[test]
+    fn many_spikes_of_one_cause_bound_the_chance() {
+        let found = new_cause(&[group(Some("softirq"), 10_000)]).unwrap();
+        assert_eq!(found.chance, 0.0);
+        // (2 sqrt 2 + sqrt 3) sqrt(ln 60 / 10000)
+        assert!((found.chance_max - 0.092_280).abs() < 1e-4, "{}", found.chance_max);
+    }
+}

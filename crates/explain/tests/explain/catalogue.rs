@@ -1,0 +1,109 @@
+//! The catalogue keeps what it says of itself: docs/culprits.md is written from it, and the corpus holds the proofs.
+
+use explain::culprits::{CATALOGUE, Culprit, Proof};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const INTRODUCTION: &str = "\
+# The culprits
+
+<!-- Written from crates/explain/src/culprits by UPDATE_GOLDEN=1 cargo test -p explain catalogue; do not edit. -->
+
+What `tardy explain` can name, in the order in which it asks: the first that fits gets the time, so the more specific
+stands before the more general. [How a spike is explained](explaining.md) says what a finding must prove, and
+[adding a culprit](adding-a-culprit.md) how this list grows.
+
+*Proof* says what recognising it rests on: a trace of a real machine in the corpus, a trace that was made up from what
+kernels record, or nothing yet. An unproven culprit is never more than a hint, and never makes a spike explained.
+";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Cases named after a culprit: those with a trace of a real machine, and made-up ones.
+fn cases(culprit: &Culprit) -> (usize, usize) {
+    let (mut real, mut made_up) = (0, 0);
+    for entry in std::fs::read_dir(root().join("corpus/explain")).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name == culprit.id || name.strip_prefix(culprit.id).is_some_and(|rest| rest.starts_with("--")) {
+            if entry.path().join("events.txt").exists() { made_up += 1 } else { real += 1 }
+        }
+    }
+    (real, made_up)
+}
+
+fn document() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    text += "\n| culprit | what it is | proof |\n|---|---|---|\n";
+    for culprit in CATALOGUE {
+        let _ =
+            writeln!(text, "| [{id}](#{id}) | {} | {} |", culprit.title, culprit.about.proof.words(), id = culprit.id);
+    }
+    for culprit in CATALOGUE {
+        let about = culprit.about;
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}.\n\n- Recognised: {}.\n- Confirm: {}.\n- Fix: {}.\n- Kernel documentation: {}.\n- Proof: {}.\n",
+            culprit.id,
+            capitalised(culprit.title),
+            about.recognised,
+            about.confirm,
+            about.fix,
+            about.reading.iter().map(|title| format!("*{title}*")).collect::<Vec<_>>().join(", "),
+            about.proof.words()
+        );
+    }
+    text
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[test]
+fn the_document_says_what_the_catalogue_says() {
+    let path = root().join("docs/culprits.md");
+    let text = document();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(there == text, "docs/culprits.md is stale; UPDATE_GOLDEN=1 cargo test -p explain catalogue writes it anew");
+}
+
+#[test]
+fn every_culprit_has_the_proof_it_claims() {
+    let mut wrong = Vec::new();
+    for culprit in CATALOGUE {
+        let (real, made_up) = cases(culprit);
+        let kept = match culprit.about.proof {
+            Proof::Real => real > 0,
+            Proof::MadeUp => made_up > 0 && real == 0,
+            Proof::Unproven => real == 0,
+        };
+        if !kept {
+            wrong.push(format!(
+                "{} claims {:?} and has {real} real and {made_up} made-up cases in corpus/explain",
+                culprit.id, culprit.about.proof
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_culprit_says_everything_once() {
+    let mut ids: Vec<&str> = CATALOGUE.iter().map(|culprit| culprit.id).collect();
+    ids.sort_unstable();
+    assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "two culprits have one identifier");
+    for Culprit { id, title, about, .. } in CATALOGUE {
+        let words = [*title, about.recognised, about.confirm, about.fix];
+        assert!(
+            words.iter().all(|words| !words.is_empty() && !words.ends_with('.')),
+            "{id}: empty, or ends with a dot"
+        );
+        assert!(!about.reading.is_empty(), "{id}: no kernel documentation");
+    }
+}
