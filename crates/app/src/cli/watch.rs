@@ -21,6 +21,8 @@ use runner::meter::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
 use runner::target::local;
 use started::Started;
+use std::fs;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs the verb; `command` is the command line as typed.
@@ -28,11 +30,20 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     let mut settings = arguments.settings()?;
     let meter = MeterPlaces::of_process().find()?;
     let signals = Signals::watch()?;
-    let mut target = open_target(local::NAME, &meter, &signals)?;
+    let mut target = open_target(&arguments.target, &meter, &signals)?;
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (directory, id) = make_new(arguments.out.as_deref(), since_1970.as_secs(), &host(local::NAME))?;
+    let (directory, id) = make_new(arguments.out.as_deref(), since_1970.as_secs(), &host(&arguments.target))?;
     let mut started = match arguments.command() {
         [] => None,
+        [program, ..] if arguments.target != local::NAME => {
+            // A virtual machine has no files but those it is sent, and mounts its own over some folders.
+            let path = fs::canonicalize(program)?;
+            let there = Path::new("/").join(path.file_name().unwrap_or_default());
+            target.send_file(&path, &there)?;
+            let words = settings.watch.iter_mut().flat_map(|watch| watch.command.first_mut());
+            words.for_each(|word| *word = there.display().to_string());
+            None
+        }
         // What the command prints would spoil a document of ours.
         words => Some(Started::waiting(&meter, words, arguments.json || arguments.quiet)?),
     };

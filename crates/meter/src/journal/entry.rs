@@ -1,6 +1,6 @@
 //! One change to the machine, and how it is undone.
 
-use crate::trace::{kernel_swap, mount};
+use crate::trace::{kernel_swap, maxima, mount};
 use ftrace::tracefs::{Tracefs, USUAL_ROOTS};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -54,6 +54,8 @@ pub enum Entry {
     Setting { path: PathBuf, before: String, after: String },
     /// An instance was made in the trace file system.
     TraceInstance { name: String },
+    /// An event was made up for the kernel to find maxima with.
+    MadeUpEvent { name: String },
     /// A directory for a load's files was made.
     Directory { path: PathBuf },
 }
@@ -64,6 +66,7 @@ impl Entry {
         match self {
             Self::Setting { path, before, .. } => format!("{} = {before}", path.display()),
             Self::TraceInstance { name } => format!("trace instance {name} removed"),
+            Self::MadeUpEvent { name } => format!("trace event {name} removed"),
             Self::Directory { path } => format!("{} removed", path.display()),
         }
     }
@@ -81,6 +84,10 @@ impl Entry {
         match self {
             Self::Setting { path, before, after } => undo_setting(path, before, after),
             Self::TraceInstance { name } => undo_instance(name),
+            Self::MadeUpEvent { name } => match mount::find_or_mount() {
+                Ok(tracefs) => maxima::forget(&tracefs, name),
+                Err(error) => Err(format!("trace event {name} may still be there: {error}")),
+            },
             Self::Directory { path } => match fs::remove_dir_all(path) {
                 Ok(()) => Ok(true),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
@@ -107,9 +114,15 @@ fn undo_setting(path: &PathBuf, before: &str, after: &str) -> Result<bool, Strin
         }
         _ => {}
     }
-    fs::write(path, before).map(|()| true).map_err(|error| {
-        format!("{} is not back at {before:?}: {error}; as root: echo {before} > {}", path.display(), path.display())
-    })
+    let by_hand = format!("as root: echo {before} > {}", path.display());
+    fs::write(path, before)
+        .map_err(|error| format!("{} is not back at {before:?}: {error}; {by_hand}", path.display()))?;
+    match read_setting(path) {
+        Ok(now) if now.trim_end() != before && !same_number(&now, before) => {
+            Err(format!("{} is {now:?} after {before:?} was written to it; {by_hand}", path.display()))
+        }
+        _ => Ok(true),
+    }
 }
 
 /// The text of a kernel setting. Some of them (`osnoise/cpus`) refuse to be read in small pieces, so the standard

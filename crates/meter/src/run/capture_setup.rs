@@ -33,7 +33,14 @@ pub fn prepare<W: Write>(
     if let Some(tracer) = settings.trace.tracer.as_ref().filter(|tracer| tracer.name != "nop") {
         refusal::available(&tracefs, &tracer.name).map_err(Failure::from)?;
     }
-    let armed = recorder::choose_mode(settings.trace.mode, &tracefs.capabilities())
+    let able = tracefs.capabilities();
+    // For threads that are not ours the kernel's own judgement is the quickest.
+    let by_itself = settings.watch.is_some() && able.snapshot && able.hist_triggers && able.print_trigger;
+    let asked = match settings.trace.mode {
+        SnapshotMode::Auto if by_itself => SnapshotMode::Onmax,
+        asked => asked,
+    };
+    let armed = recorder::choose_mode(asked, &able)
         .and_then(|mode| recorder::arm(&tracefs, mode, &settings.trace, possible_cpus(plan), journal));
     match armed {
         Ok(armed) => Ok(Some(armed)),

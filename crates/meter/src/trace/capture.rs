@@ -28,6 +28,7 @@ const STACK_BYTES: usize = 256 << 10;
 /// Copied traces that wait for the host may take this much memory; then further ones wait in the kernel's buffers.
 const WAITING_BYTES_MAX: u64 = 64 << 20;
 const IDLE_WAIT: Duration = Duration::from_millis(100);
+const FOLLOWED_WAIT: Duration = Duration::from_millis(10);
 
 /// What the thread hands over.
 #[derive(Debug)]
@@ -172,7 +173,9 @@ impl Capture {
                 return;
             }
             if self.pending.is_empty() && !stopping {
-                self.job.recorder.wait(IDLE_WAIT);
+                // Nothing rings for a spike that is found by following and not by the kernel.
+                let follows = self.job.announcements.is_some();
+                self.job.recorder.wait(if follows { FOLLOWED_WAIT } else { IDLE_WAIT });
             }
         }
     }
@@ -272,12 +275,15 @@ impl Capture {
         let coverage: Vec<Coverage> = self.copies.iter().map(|copy| coverage(copy, &self.job.layout)).collect();
         let window_covered = covered(&coverage, sample.cpu, frozen.recording_since_ns, sample.due_ns, sample.seen_ns());
         // Two markers close together swap twice; what the second took away comes back with a swap of our own.
-        if !window_covered && !unmarked && self.job.recorder.mode() == SnapshotMode::Trigger {
+        // A maximum of the kernel's may have been of another wake-up; then the live buffer still has this one.
+        let swaps = matches!(self.job.recorder.mode(), SnapshotMode::Trigger | SnapshotMode::Onmax);
+        if !window_covered && !unmarked && swaps {
             self.pending.push(Pending { unmarked: true, ..pending });
             return;
         }
         if !window_covered && self.job.recorder.mode() == SnapshotMode::Onmax {
-            let why = "the kernel keeps new maxima of the whole run only, and this was none".to_owned();
+            let why = "the kernel keeps new maxima of the whole run only, this was none, and newer events have taken its place"
+                .to_owned();
             let spike = self.spike(&pending, None, Some(why));
             let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new() });
             return;

@@ -6,6 +6,7 @@
 //! spike queue now and then. The spare buffer is cleared after it was copied: the next swap would bring its old events
 //! back to life.
 
+use super::maxima;
 use super::recorder::{CpuCopy, Frozen, Recorder, failed};
 use super::wakeup;
 use crate::kernel::clock::monotonic_ns;
@@ -28,6 +29,11 @@ pub struct KernelSwapRecorder {
     mode: SnapshotMode,
     changes: Option<File>,
     pages: Vec<(u32, RawPages)>,
+    /// The live buffers, for spikes that were no maximum of the kernel's.
+    live: Vec<(u32, RawPages)>,
+    from_live: bool,
+    /// Somebody else sets the triggers.
+    foreign: bool,
     since_ns: i64,
     counted: Vec<(u64, u64)>,
 }
@@ -35,7 +41,17 @@ pub struct KernelSwapRecorder {
 impl KernelSwapRecorder {
     /// Takes an instance that was just made and allocates its spare buffer when recording starts.
     pub fn new(instance: Instance, mode: SnapshotMode) -> Self {
-        Self { instance, mode, changes: None, pages: Vec::new(), since_ns: i64::MAX, counted: Vec::new() }
+        Self {
+            instance,
+            mode,
+            changes: None,
+            pages: Vec::new(),
+            live: Vec::new(),
+            from_live: false,
+            foreign: false,
+            since_ns: i64::MAX,
+            counted: Vec::new(),
+        }
     }
 
     /// Lets the kernel compute how late each of our threads gets the CPU: the deadline is what it armed its timer for.
@@ -79,6 +95,9 @@ impl Recorder for KernelSwapRecorder {
         self.instance.clear_snapshot().map_err(failed)?;
         for cpu in self.instance.cpus() {
             self.pages.push((cpu, self.instance.open_snapshot_raw(cpu).map_err(failed)?));
+            if self.mode == SnapshotMode::Onmax {
+                self.live.push((cpu, self.instance.open_raw(cpu).map_err(failed)?));
+            }
             self.counted.push((0, 0));
         }
         if self.mode == SnapshotMode::Trigger {
@@ -90,7 +109,7 @@ impl Recorder for KernelSwapRecorder {
     }
 
     fn begin(&mut self, count_from_ns: i64) -> Result<(), String> {
-        if self.mode == SnapshotMode::Onmax { self.watch_maxima(count_from_ns) } else { Ok(()) }
+        if self.mode == SnapshotMode::Onmax && !self.foreign { self.watch_maxima(count_from_ns) } else { Ok(()) }
     }
 
     fn wait(&mut self, timeout: Duration) {
@@ -107,6 +126,8 @@ impl Recorder for KernelSwapRecorder {
 
     fn freeze(&mut self, _note: &str, unmarked: bool) -> Result<Frozen, String> {
         let began_ns = monotonic_ns();
+        // What no maximum has put aside is in the live buffer still.
+        self.from_live = unmarked && self.mode == SnapshotMode::Onmax;
         // A marker of a measuring thread has swapped already; swapping again would bring the past back to life.
         if unmarked && self.mode == SnapshotMode::Trigger {
             let mut marker = self.instance.open_marker().map_err(failed)?;
@@ -118,7 +139,8 @@ impl Recorder for KernelSwapRecorder {
     }
 
     fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String> {
-        for (at, (cpu, raw)) in self.pages.iter_mut().enumerate() {
+        let pages = if self.from_live { &mut self.live } else { &mut self.pages };
+        for (at, (cpu, raw)) in pages.iter_mut().enumerate() {
             let Some(copy) = into.get_mut(at) else { break };
             copy.cpu = *cpu;
             copy.stats = self.instance.cpu_stats(*cpu).map_err(failed)?;
@@ -140,6 +162,10 @@ impl Recorder for KernelSwapRecorder {
 
     fn instance(&self) -> &Instance {
         &self.instance
+    }
+
+    fn leaves_maxima_to_others(&mut self) {
+        self.foreign = true;
     }
 }
 
@@ -167,8 +193,19 @@ pub fn hrtimer_wakeup_address() -> Result<String, String> {
 /// Takes the triggers off that would keep an instance busy; harmless where there are none.
 pub fn release(instance: &Instance) {
     let _ = instance.set_tracing_on(false);
-    // The maximum reads a variable of the deadline, so it goes first.
-    for (system, event) in [("sched", "sched_switch"), ("timer", "hrtimer_start")] {
+    take_triggers_off(instance);
+}
+
+/// The same while recording goes on.
+pub fn take_triggers_off(instance: &Instance) {
+    // What reads a variable of another trigger goes before it.
+    let made_up = std::fs::read_dir(instance.path().join("events/synthetic")).into_iter().flatten().flatten();
+    let made_up: Vec<String> = made_up
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with(maxima::EVENT_PREFIX))
+        .collect();
+    let known = [("sched", "sched_switch"), ("timer", "hrtimer_start")];
+    for (system, event) in made_up.iter().map(|name| ("synthetic", name.as_str())).chain(known) {
         let path = instance.path().join("events").join(system).join(event).join("trigger");
         let listed = std::fs::read_to_string(path).unwrap_or_default();
         for line in listed.lines().filter(|line| !line.starts_with('#')) {

@@ -9,6 +9,7 @@ pub mod capturing;
 pub mod events;
 pub mod flip;
 pub mod kernel_swap;
+pub mod maxima;
 pub mod mount;
 pub mod recorder;
 pub mod retention;

@@ -75,6 +75,8 @@ pub trait Recorder: Send {
     fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String>;
     /// The instance whose event formats describe the pages.
     fn instance(&self) -> &Instance;
+    /// The kernel is to find maxima of threads that are not ours; [`super::maxima::Whom`] says of which, and when.
+    fn leaves_maxima_to_others(&mut self) {}
     /// Every instance that records the events of spikes.
     fn recording(&self) -> Vec<&Instance> {
         vec![self.instance()]

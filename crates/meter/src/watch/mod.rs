@@ -26,6 +26,7 @@ use crate::run::watch::Stopped;
 use crate::run::{Failure, Lines};
 use crate::trace::capture::Announcements;
 use crate::trace::capturing::Capturing;
+use crate::trace::maxima::Whom;
 use crate::trace::mount;
 use crate::trace::recorder::{Armed, failed};
 use archive::message::{Ending, Message, RunPhase, Severity};
@@ -79,10 +80,21 @@ pub(crate) fn run<W: Write>(
     lines: &mut Lines<W>,
     machine: &mut Machine,
 ) -> Result<Ending, Failure> {
+    let mut request = request.clone();
+    let mut started = None;
+    if request.pid.is_none() && request.comm.is_none() && !request.command.is_empty() {
+        let child = start::spawn(&request.command)
+            .map_err(|error| Failure::new(format!("failed to start {}: {error}", request.command.join(" ")), ""))?;
+        (request.pid, request.ours) = (Some(child.id() as i32), true);
+        started = Some(child);
+    }
     let ours = request.pid.filter(|_| request.ours);
-    let ended = watch(settings, request, prepared, lines, machine);
+    let ended = watch(settings, &request, prepared, lines, machine);
     if let Some(pid) = ours.filter(|pid| targets::state_of(*pid).is_some()) {
         start::terminate(pid);
+    }
+    if let Some(how) = started.and_then(start::ending) {
+        lines.link.problem(Severity::Notice, how, "");
     }
     ended
 }
@@ -97,7 +109,7 @@ fn watch<W: Write>(
     let pattern =
         request.comm.as_deref().map(Pattern::new).transpose().map_err(|why| Failure::new(why, "check --comm"))?;
     let threads = find(request, pattern.as_ref())?;
-    let Prepared { plan, recorder, mut loads, clocks } = prepared;
+    let Prepared { plan, mut recorder, mut loads, clocks } = prepared;
     let tracefs = mount::find_or_mount().map_err(|error| blind(&failed(error)))?;
     let journal = machine.journal().ok_or_else(|| Failure::new("there is no journal", "please report this"))?;
     let follower = Follower::arm(&tracefs, journal).map_err(|why| blind(&why))?;
@@ -119,9 +131,14 @@ fn watch<W: Write>(
     let followed = Arc::new(Mutex::new(Followed::new(wakeups, terms, end_ns)));
     let tids: Vec<i32> = threads.iter().map(|found| found.tid).collect();
     let cpus = housekeeping(&plan, &tids);
-    let recording =
-        recording::Recording::of(recorder.as_ref(), &follower.functions, &tids).map_err(|why| blind(&why))?;
+    let whom = Whom { from_ns: count_from_ns, threshold_ns: settings.trace.threshold_ns, ..Whom::default() };
+    let mut recording = recording::Recording::of(recorder.as_mut(), &follower.functions, &tids, whom, journal)
+        .map_err(|why| blind(&why))?;
     let (capturing, bell) = start_capturing(settings, recorder, &cpus, count_from_ns, end_ns)?;
+    if let Err(why) = recording.begin() {
+        let text = format!("the kernel does not find maxima by itself, so spikes are copied some ms later: {why}");
+        lines.link.problem(Severity::Notice, text, "--trace trigger says so beforehand");
+    }
 
     let mute_cpus = follower.mute_cpus.clone();
     let additions = follower.begin(&tids).map_err(|why| blind(&why))?;

@@ -1,16 +1,30 @@
-//! Tells the recorder's instances whom they are about: the base events that are recorded of some threads only.
+//! Tells the recorder's instances whom they are about: the base events that are recorded of some threads only, and the
+//! triggers by which the kernel finds maxima itself.
 
 use super::wakeups::TimerFunctions;
+use crate::journal::{Entry, Journal};
+use crate::trace::kernel_swap::take_triggers_off;
+use crate::trace::maxima::{self, Whom};
 use crate::trace::recorder::{Armed, failed};
+use archive::settings::SnapshotMode;
 use ftrace::tracefs::Instance;
 
 /// Page faults of more threads than this are recorded of every thread: a filter is a sentence of limited length.
 const FILTERED_MAX: usize = 120;
 
+/// The kernel's own search for maxima in one instance.
+struct Maxima {
+    instance: Instance,
+    event: String,
+    whom: Whom,
+    running: bool,
+}
+
 /// The instances of a recorder whose filters name the watched threads.
 pub struct Recording {
     instances: Vec<Instance>,
     tids: Vec<i32>,
+    maxima: Option<Maxima>,
 }
 
 impl Recording {
@@ -18,23 +32,65 @@ impl Recording {
     ///
     /// # Errors
     /// A sentence.
-    pub fn of(recorder: Option<&Armed>, functions: &TimerFunctions, tids: &[i32]) -> Result<Self, String> {
-        let instances: Vec<Instance> =
-            recorder.map(|armed| armed.recorder.recording().into_iter().cloned().collect()).unwrap_or_default();
+    pub fn of(
+        recorder: Option<&mut Armed>,
+        functions: &TimerFunctions,
+        tids: &[i32],
+        whom: Whom,
+        journal: &mut Journal,
+    ) -> Result<Self, String> {
+        let Some(armed) = recorder else { return Ok(Self { instances: Vec::new(), tids: Vec::new(), maxima: None }) };
+        let instances: Vec<Instance> = armed.recorder.recording().into_iter().cloned().collect();
         for instance in &instances {
             instance.set_event_filter("timer", "hrtimer_start", &functions.filter()).map_err(failed)?;
         }
-        let mut recording = Self { instances, tids: Vec::new() };
-        recording.only(tids);
+        let mut maxima = None;
+        if armed.recorder.mode() == SnapshotMode::Onmax {
+            armed.recorder.leaves_maxima_to_others();
+            let (instance, event) = (armed.recorder.instance().clone(), maxima::event_name());
+            journal.note(Entry::MadeUpEvent { name: event.clone() }).map_err(|error| error.to_string())?;
+            maxima::define(instance.root(), &event)?;
+            let whom = Whom { timers: functions.filter(), ..whom };
+            maxima = Some(Maxima { instance, event, whom, running: false });
+        }
+        let mut recording = Self { instances, tids: Vec::new(), maxima };
+        recording.filter(tids);
         Ok(recording)
+    }
+
+    /// Begins the search for maxima, once the recorder records.
+    ///
+    /// # Errors
+    /// A sentence; spikes are then copied from the live buffer.
+    pub fn begin(&mut self) -> Result<(), String> {
+        if let Some(maxima) = &mut self.maxima {
+            maxima.running = true;
+        }
+        self.search()
     }
 
     /// Takes notice of the threads that are there now.
     pub fn only(&mut self, tids: &[i32]) {
+        if self.filter(tids) {
+            // Threads beyond what a trigger can name are found by the follower alone.
+            let _ = self.search();
+        }
+    }
+
+    /// A maximum is forgotten with its trigger, so the first wake-up afterwards is one again.
+    fn search(&mut self) -> Result<(), String> {
+        let Some(Maxima { instance, event, whom, running: true }) = &mut self.maxima else { return Ok(()) };
+        take_triggers_off(instance);
+        whom.tids.clone_from(&self.tids);
+        maxima::watch(instance, event, whom).inspect_err(|_| take_triggers_off(instance))
+    }
+
+    /// Answers whether anybody came or went.
+    fn filter(&mut self, tids: &[i32]) -> bool {
         let mut tids = tids.to_vec();
         tids.sort_unstable();
         if tids == self.tids || tids.is_empty() {
-            return;
+            return false;
         }
         let named: Vec<String> = tids.iter().map(|tid| format!("common_pid == {tid}")).collect();
         let filter = if tids.len() > FILTERED_MAX { "0".to_owned() } else { named.join(" || ") };
@@ -47,5 +103,6 @@ impl Recording {
             }
         }
         self.tids = tids;
+        true
     }
 }

@@ -5,8 +5,10 @@
 
 use super::targets;
 use rustix::process::{Pid, Signal, getpid, kill_process};
+use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Time a command that was just started has to come to its stop.
@@ -25,6 +27,33 @@ pub fn become_command(words: &[String]) -> i32 {
     let error = Command::new(program).args(arguments).exec();
     eprintln!("tardy-meter: failed to run {program}: {error}");
     if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }
+}
+
+/// Starts a command to be watched, on a machine where nobody else can: it waits as if the host had started it. What it
+/// prints goes where this process complains.
+///
+/// # Errors
+/// When this program cannot be started once more.
+pub fn spawn(words: &[String]) -> io::Result<Child> {
+    let elsewhere = io::stderr().as_fd().try_clone_to_owned()?;
+    let mut command = Command::new("/proc/self/exe");
+    command.arg("start").args(words).stdin(Stdio::null()).stdout(Stdio::from(elsewhere)).spawn()
+}
+
+/// How a command of ours ended, when that is worth a word. It is asked to end and waited for a while.
+pub fn ending(mut child: Child) -> Option<String> {
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if begun.elapsed() < STOP_TIME => std::thread::sleep(Duration::from_millis(5)),
+            _ => {
+                let _ = child.kill();
+                break child.wait().ok()?;
+            }
+        }
+    };
+    (!status.success()).then(|| format!("the command ended with {status}"))
 }
 
 /// Waits until a process that [`become_command`] runs in has stopped.

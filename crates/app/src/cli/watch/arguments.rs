@@ -29,6 +29,9 @@ const MARGIN_BEFORE_NS: u64 = 20_000_000;
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("whom").required(true).args(["pid", "comm", "command"]))]
 pub struct WatchArguments {
+    /// Machine to watch on: `local`, or a virtual machine that `tardy target add` made, into which the command is sent
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    pub target: String,
     /// Watch this process, its threads, and what it starts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     pid: Option<i32>,
