@@ -15,6 +15,7 @@ mod observe;
 mod quantity;
 mod report;
 mod restore;
+pub(crate) mod rounds;
 mod run;
 mod target;
 mod watch;

@@ -6,19 +6,19 @@ mod series;
 
 use super::archives::new_below;
 use super::exit::{Exit, UsageError};
+use super::rounds::{Measuring, Rounds, RoundsState, measure, system_seed};
 use super::run::{RunArguments, host, signals::Signals};
 use super::target;
 use crate::text::page::{Page, write_stdout};
 use archive::settings::{RunSettings, SnapshotMode};
 use clap::{Args, ValueEnum};
-use journal::{Journal, JournalState, OBSERVE_VERSION};
-use judge::coin::{Coin, SEED_MAX};
+use journal::{Journal, OBSERVE_VERSION};
+use judge::coin::SEED_MAX;
 use judge::observer::Level;
 use judge::sign_flip::PAIRS_MAX;
 use runner::meter::MeterPlaces;
-use series::Series;
+use series::Observation;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -48,9 +48,9 @@ pub struct ObserveArguments {
     confidence: f64,
     /// Seed of the coin that decides the order, to repeat a series [default: from the system]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=SEED_MAX), help_heading = "Rounds")]
-    seed: Option<u64>,
+    coin_seed: Option<u64>,
     /// Go on with an interrupted series, with its own settings; a complete one is shown again
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["rounds", "levels", "confidence", "seed", "out", "target", "duration", "cycles", "interval", "loads"], help_heading = "Rounds")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["rounds", "levels", "confidence", "coin_seed", "out", "target", "duration", "cycles", "interval", "loads"], help_heading = "Rounds")]
     resume: Option<PathBuf>,
 
     #[command(flatten)]
@@ -83,7 +83,11 @@ impl LevelName {
 /// A sentence that says what to write.
 pub fn confidence(text: &str) -> Result<f64, String> {
     let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().map_err(|_| "write it like 95 or 99.9")?;
-    if (50.0..=99.9999).contains(&percent) { Ok(percent / 100.0) } else { Err("it is from 50 to 99.9999".into()) }
+    if (50.0..=99.9999).contains(&percent) {
+        Ok((percent * 1e6).round() / 1e8)
+    } else {
+        Err("it is from 50 to 99.9999".into())
+    }
 }
 
 pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<Exit> {
@@ -91,18 +95,27 @@ pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result
         Some(directory) => (directory.clone(), Journal::load(directory)?),
         None => begin(arguments, command)?,
     };
-    let mut series = Series::new(directory, journal);
-    if series.journal.state != JournalState::Complete {
-        let meter = MeterPlaces::of_process().find()?;
-        let signals = Signals::watch()?;
-        let silence = arguments.run.silence();
-        let ended = series.measure(&meter, &signals, silence, arguments.run.quiet, arguments.run.json);
-        signals.measuring_is_over();
+    let journal = if journal.rounds.state == RoundsState::Complete {
+        journal
+    } else {
+        let measuring = Measuring {
+            meter: MeterPlaces::of_process().find()?,
+            signals: Signals::watch()?,
+            silence: arguments.run.silence(),
+            quiet: arguments.run.quiet || arguments.run.json,
+            command: journal.command.clone(),
+        };
+        let mut observation = Observation { directory: directory.clone(), journal, measuring };
+        let ended = observation.probe().and_then(|found| if found { measure(&mut observation) } else { Ok(()) });
+        observation.measuring.signals.measuring_is_over();
         ended?;
-    }
-    show(arguments, &series.directory, &series.journal)?;
-    Ok(match (&series.journal.result, series.journal.state) {
-        (_, JournalState::Failed) | (None, _) => Exit::NotMeasured,
+        observation.journal.result = observation.result();
+        observation.journal.save(&directory)?;
+        observation.journal
+    };
+    show(arguments, &directory, &journal)?;
+    Ok(match (&journal.result, journal.rounds.state) {
+        (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,
         (Some(result), _) if result.no_interval.is_some() => Exit::NotEnoughData,
         (Some(_), _) => Exit::Measured,
     })
@@ -121,21 +134,20 @@ fn begin(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<(
     let directory = make_directory(arguments, started)?;
     let journal = Journal {
         observe_version: OBSERVE_VERSION,
-        state: JournalState::Running,
-        problem: None,
+        rounds: Rounds::new(
+            arguments.coin_seed.unwrap_or_else(|| system_seed(started)),
+            arguments.rounds,
+            levels.iter().map(|level| level.name().to_owned()).collect(),
+        ),
         target: arguments.run.target.clone(),
         emulated: false,
         command,
         tool_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: i64::try_from(started.as_nanos()).unwrap_or(i64::MAX),
-        seed: arguments.seed.unwrap_or_else(|| system_seed(started)),
-        rounds_asked: arguments.rounds,
         confidence: arguments.confidence,
         settings,
-        levels,
         levels_absent: Vec::new(),
         probed: false,
-        attempts: Vec::new(),
         result: None,
     };
     Ok((directory, journal))
@@ -166,14 +178,6 @@ fn make_directory(arguments: &ObserveArguments, started: Duration) -> anyhow::Re
     Ok(out.clone())
 }
 
-/// A seed nobody chose: from the kernel, or from the clock where that gives none.
-fn system_seed(now: Duration) -> u64 {
-    let mut bytes = [0; 8];
-    let read = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    let seed = if read.is_ok() { u64::from_le_bytes(bytes) } else { Coin::new(now.as_nanos() as u64).next_u64() };
-    seed & SEED_MAX
-}
-
 fn show(arguments: &ObserveArguments, directory: &Path, journal: &Journal) -> anyhow::Result<()> {
     if arguments.run.json {
         let mut document = serde_json::to_value(journal)?;
@@ -195,10 +199,7 @@ mod tests {
 
     #[test]
     fn confidences_are_percentages() {
-        assert_eq!(
-            [confidence("95"), confidence("99.9 %")],
-            [Ok(0.95), Ok(0.999)].map(|value: Result<f64, String>| value)
-        );
+        assert_eq!((confidence("95"), confidence("99.9 %")), (Ok(0.95), Ok(0.999)));
         for text in ["0.95", "100", "", "x", "nan", "49"] {
             assert!(confidence(text).is_err(), "{text}");
         }

@@ -101,7 +101,7 @@ fn a_kernel_without_function_tracer_is_named() {
     let bench = tracing(false);
     let ended = bench.run(&["observe", "--rounds", "1", "--duration", "1s", "--json"]);
     let document = ended.json();
-    assert_eq!(document["levels"], serde_json::json!(["off", "events"]));
+    assert_eq!(document["variants"], serde_json::json!(["off", "events"]));
     let why = document["levels_absent"][0]["why"].as_str().unwrap();
     assert!(why.starts_with("not on this kernel (CONFIG_FUNCTION_TRACER)"), "{why}");
     let difference = document["result"]["costs"][0]["figures"][0]["difference"]["value"].as_f64().unwrap();
@@ -113,7 +113,7 @@ fn a_kernel_without_function_tracer_is_named() {
 fn the_same_seed_tosses_the_same_coin() {
     let bench = tracing(true);
     let orders = |seed: &str, out: &str| {
-        let words = ["observe", "--rounds", "4", "--duration", "1s", "--seed", seed, "--out", out, "--json"];
+        let words = ["observe", "--rounds", "4", "--duration", "1s", "--coin-seed", seed, "--out", out, "--json"];
         let document = bench.run(&words).json();
         document["attempts"].as_array().unwrap().iter().map(|attempt| attempt["order"].clone()).collect::<Vec<_>>()
     };

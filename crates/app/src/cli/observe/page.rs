@@ -1,6 +1,7 @@
 //! The result of a series as a page for people.
 
-use super::journal::{Journal, JournalState};
+use super::journal::Journal;
+use crate::cli::rounds::RoundsState;
 use crate::summary_text::quoted;
 use crate::text::figures::{counted, duration, latency};
 use crate::text::page::Page;
@@ -12,12 +13,12 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     if journal.emulated {
         page.alarm("EMULATED MACHINE: costs in ns mean nothing here; which levels work does.");
     }
-    match journal.state {
-        JournalState::Failed => {
-            page.wrapped("", &format!("The series failed: {}.", journal.problem.as_deref().unwrap_or("unknown")))
+    match journal.rounds.state {
+        RoundsState::Failed => {
+            page.wrapped("", &format!("The series failed: {}.", journal.rounds.problem.as_deref().unwrap_or("unknown")))
         }
-        JournalState::Interrupted | JournalState::Running => page.line("Stopped early."),
-        JournalState::Complete => {}
+        RoundsState::Interrupted | RoundsState::Running => page.line("Stopped early."),
+        RoundsState::Complete => {}
     }
     match &journal.result {
         Some(result) => figures(journal, result, &mut page),
@@ -26,15 +27,13 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     for absent in &journal.levels_absent {
         page.wrapped(&format!("{}: ", absent.level.name()), &absent.why);
     }
-    let voids = journal.voids();
-    if voids > 0 {
-        let last = journal.attempts.iter().rev().find_map(|attempt| attempt.void.as_deref()).unwrap_or_default();
+    if let (voids @ 1.., Some(last)) = journal.rounds.voids() {
         page.wrapped("", &format!("{} void and not counted; the last one: {last}.", counted(voids as u64, "round")));
     }
     page.blank();
     let directory = quoted(&directory.display().to_string());
     page.line(&format!("Archives and observe.json are in {directory}."));
-    if !matches!(journal.state, JournalState::Complete) {
+    if !matches!(journal.rounds.state, RoundsState::Complete) {
         page.line(&format!("  tardy observe --resume {directory}"));
     }
     page
@@ -45,15 +44,14 @@ fn figures(journal: &Journal, result: &ObserverEffect, page: &mut Page) {
         .settings
         .duration_ns
         .map_or(String::new(), |ns| format!(" of {}", duration(i64::try_from(ns).unwrap_or(i64::MAX))));
-    let levels: Vec<&str> = journal.levels.iter().map(|level| level.name()).collect();
     page.wrapped(
         "",
         &format!(
             "What recording costs on {}: {}, each with one run{length} at every level ({}), in an order that a coin decided (seed {}).",
             journal.target,
             counted(u64::from(result.rounds), "round"),
-            levels.join(", "),
-            journal.seed,
+            journal.rounds.variants.join(", "),
+            journal.rounds.seed,
         ),
     );
     for cost in &result.costs {

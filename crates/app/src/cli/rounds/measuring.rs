@@ -1,0 +1,68 @@
+//! One run of a series into an archive, with the means that all its runs have in common.
+
+use crate::cli::run::open_target;
+use crate::cli::run::signals::Signals;
+use crate::progress::Progress;
+use crate::text::printable::printable;
+use archive::reader::Run;
+use archive::settings::RunSettings;
+use judge::coin::{Coin, SEED_MAX};
+use runner::run::{RunRequest, TimeLimits};
+use std::fs;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What every run of a series needs.
+pub struct Measuring {
+    pub meter: PathBuf,
+    pub signals: Signals,
+    pub silence: Duration,
+    /// Show nothing while it goes on.
+    pub quiet: bool,
+    /// The command line as typed, for the manifests.
+    pub command: Vec<String>,
+}
+
+impl Measuring {
+    pub fn stopped(&self) -> bool {
+        self.signals.requests().count() > 0
+    }
+
+    /// Says on a terminal what comes next.
+    pub fn tell(&self, line: &str) {
+        if !self.quiet && io::stderr().is_terminal() {
+            eprintln!("{}", printable(line));
+        }
+    }
+
+    /// Measures once and opens what it left.
+    ///
+    /// # Errors
+    /// When there is not even an archive.
+    pub fn run(&self, target: &str, settings: RunSettings, directory: &Path) -> anyhow::Result<Run> {
+        let mut target = open_target(target, &self.meter, &self.signals)?;
+        let request = RunRequest {
+            id: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            directory: directory.to_owned(),
+            command: self.command.clone(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
+            meter: self.meter.clone(),
+            limits: TimeLimits::of(&settings, self.silence),
+            settings,
+        };
+        let mut progress = Progress::new(self.quiet, true, request.settings.duration_ns);
+        let requests = self.signals.requests();
+        let outcome = runner::run::run(target.as_mut(), &request, requests, &mut |event| progress.event(&event));
+        progress.clear();
+        Ok(Run::open(&outcome?.directory)?)
+    }
+}
+
+/// A seed nobody chose: from the kernel, or from the clock where that gives none.
+pub fn system_seed(now: Duration) -> u64 {
+    let mut bytes = [0; 8];
+    let read = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    let seed = if read.is_ok() { u64::from_le_bytes(bytes) } else { Coin::new(now.as_nanos() as u64).next_u64() };
+    seed & SEED_MAX
+}
