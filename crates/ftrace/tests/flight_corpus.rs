@@ -1,0 +1,64 @@
+//! The flight records of the corpus, each beside what it is expected to say. `UPDATE_GOLDEN=1` writes the expectations.
+
+use ftrace::flight_record::{FlightRecord, Place};
+use ftrace::kernel_symbols::KernelSymbols;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn records() -> Vec<PathBuf> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/flight-records");
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(corpus).expect("the corpus").map(|entry| entry.expect("an entry").path()).collect();
+    found.retain(|path| path.is_dir());
+    found.sort();
+    assert!(!found.is_empty());
+    found
+}
+
+fn name<'a>(place: &Place<'a>) -> &'a str {
+    match place {
+        Place::Function(name) => name,
+        Place::Program => "(program)",
+        Place::Unknown => "(unknown)",
+    }
+}
+
+/// The gaps, who ran how long since the last halt, and the last stretches one by one.
+fn told(record: &FlightRecord, symbols: &KernelSymbols) -> String {
+    let stretches = record.stretches(symbols);
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for stretch in stretches.iter().filter(|stretch| stretch.halts == 0) {
+        *sums.entry(name(&stretch.place)).or_default() += stretch.instructions;
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by_key(|&(name, instructions)| (std::cmp::Reverse(instructions), name));
+    let mut text = format!("wake-up {}\n", record.marker);
+    for gap in &record.gaps {
+        writeln!(text, "gap: {gap:?}").expect("memory");
+    }
+    text.push_str("\nsince the last halt, ns of virtual time\n");
+    for (name, instructions) in sums.iter().take(12) {
+        writeln!(text, "{instructions:>8} {name}").expect("memory");
+    }
+    text.push_str("\nthe last stretches: ns before the wake-up was seen, length, place\n");
+    for stretch in &stretches[stretches.len().saturating_sub(120)..] {
+        writeln!(text, "{:>8} {:>6} {}", stretch.before_marker, stretch.instructions, name(&stretch.place))
+            .expect("memory");
+    }
+    text
+}
+
+#[test]
+fn every_record_of_the_corpus_tells_what_is_expected() {
+    for directory in records() {
+        let record = FlightRecord::parse(&fs::read(directory.join("record.bin")).expect("a record"));
+        let symbols = KernelSymbols::parse(&fs::read_to_string(directory.join("symbols.txt")).expect("symbols"));
+        let (told, path) = (told(&record, &symbols), directory.join("expected.txt"));
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&path, &told).expect("a writable corpus");
+        }
+        assert_eq!(told, fs::read_to_string(&path).expect("an expectation"), "{}", directory.display());
+    }
+}
