@@ -30,6 +30,9 @@ fn every_figure_is_readable_without_a_script() {
     }
     for spike in &data.summary.spikes {
         assert!(html.contains(&format!("id=\"spike-{}\"", spike.spike.number)));
+        for held in spike.explanation.iter().flat_map(|e| &e.functions).flat_map(|functions| &functions.held) {
+            assert!(html.contains(&held.chain.join(" &lt; ")), "spike {} lacks {held:?}", spike.spike.number);
+        }
         for owner in spike.explanation.iter().flat_map(|e| &e.phases).flat_map(|phase| &phase.owners) {
             assert!(html.contains(&micros(owner.ns)), "the ledger of spike {} lacks {owner:?}", spike.spike.number);
         }

@@ -1,5 +1,6 @@
 //! The account of one spike: ledger, culprits, evidence, and the picture of who held the CPUs.
 
+use crate::functions::FunctionAccount;
 use serde::{Deserialize, Serialize};
 
 /// A stretch on the way from due to seen. In this order; absent ones have no time.
@@ -180,6 +181,9 @@ pub struct Explanation {
     pub findings: Vec<Finding>,
     pub spans: Vec<PhaseSpan>,
     pub lanes: Vec<Lane>,
+    /// `None` when the trace has neither functions nor stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub functions: Option<FunctionAccount>,
     /// Lost events, missing coverage, absent event types: what limits this account.
     pub caveats: Vec<String>,
 }

@@ -11,6 +11,7 @@ pub mod causes;
 pub mod environment;
 pub mod explanation;
 pub mod frame;
+pub mod functions;
 pub mod guest;
 pub mod histogram;
 pub mod manifest;

@@ -1,7 +1,7 @@
 //! Makes a corpus case out of a spike of a run: `cut_case RUN SPIKE DIRECTORY`.
 //!
-//! Writes `spike.json` and a `trace.dat` with only the pages around the wake-up, the formats of the events in them and,
-//! when run on the machine that was measured, the names of the functions they mention.
+//! Writes `spike.json` and a `trace.dat` with only the pages around the wake-up, the formats of the events in them, and
+//! the names of the functions they mention: those of the trace itself, or, when it has none, those of this machine.
 
 use archive::reader::Run;
 use ftrace::format::{EventFormat, Field, Storage};
@@ -67,15 +67,27 @@ fn cut(trace: &[u8], from_ns: u64, to_ns: u64) -> Vec<u8> {
                 threads.insert(record.common_pid);
                 let Some(format) = file.metadata.formats.by_id(record.id) else { continue };
                 formats.insert(format.id, format);
-                let functions = ["function", "func", "handler", "callsite", "callback"];
+                let functions = ["function", "func", "handler", "callsite", "callback", "ip", "parent_ip"];
                 let fields = functions.iter().filter_map(|name| format.field(name));
                 addresses.extend(fields.filter_map(|field| field.uint(record.payload)));
+                if let Some(callers) = format.field("caller") {
+                    // A stack goes on to the end of the record, whatever its declared length.
+                    let stack = record.payload.get(callers.offset..).unwrap_or(&[]).chunks_exact(8);
+                    addresses.extend(stack.map(|caller| u64::from_le_bytes(caller.try_into().unwrap_or_default())));
+                }
             }
             pages.push((cpu.cpu, kept));
         }
     }
-    let kallsyms = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
     let addresses: Vec<u64> = addresses.into_iter().filter(|&address| address != 0).collect();
+    let symbols: BTreeMap<u64, &str> = addresses
+        .iter()
+        .filter_map(|&address| file.metadata.symbols.find(address).map(|(name, distance)| (address - distance, name)))
+        .collect();
+    let kallsyms = match file.metadata.symbols.is_empty() {
+        true => kernel_symbols::excerpt(&std::fs::read_to_string("/proc/kallsyms").unwrap_or_default(), &addresses),
+        false => symbols.iter().map(|(address, name)| format!("{address:016x} T {name}\n")).collect(),
+    };
     let name = |tid: &i32| file.metadata.command_lines.name(*tid).map(|name| format!("{tid} {name}\n"));
     let metadata = MetadataText {
         header_page: "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
@@ -87,7 +99,7 @@ fn cut(trace: &[u8], from_ns: u64, to_ns: u64) -> Vec<u8> {
         event_formats: formats.values().map(|format| (format.system.clone(), format_text(format))).collect(),
         saved_cmdlines: threads.iter().filter(|tid| **tid != 0).filter_map(name).collect(),
         printk_formats: String::new(),
-        kallsyms: kernel_symbols::excerpt(&kallsyms, &addresses),
+        kallsyms,
     };
     let stats = |cpu| file.metadata.cpu_stats.iter().find(|(known, _)| *known == cpu).map(|(_, stats)| *stats);
     TraceDat {

@@ -45,8 +45,15 @@ enum Kind {
     Frequency,
     Nmi,
     PageFault { user: bool },
+    Function,
+    GraphEntry,
+    GraphExit,
+    Stack,
     Marker,
 }
+
+/// Callers of a stack trace that are read.
+const STACK_MAX: usize = 128;
 
 /// How records of one event type are read.
 #[derive(Debug)]
@@ -120,9 +127,32 @@ impl Decoder {
             | What::TimerExpireEntry { function }
             | What::WorkStart { function }
             | What::CsdEntry { function }
-            | What::Nmi { handler: function, .. } => names.learn_function(function, metadata),
+            | What::Nmi { handler: function, .. }
+            | What::GraphEntry { function, .. }
+            | What::GraphExit { function, .. } => names.learn_function(function, metadata),
+            What::Function { function, caller } => {
+                names.learn_function(function, metadata);
+                names.learn_function(caller, metadata);
+            }
             _ => {}
         }
+    }
+
+    /// Addresses in a stack trace, the innermost first; empty for any other event.
+    pub fn callers(&self, event: &Event) -> Vec<u64> {
+        let recipe = self.recipe(event.id).filter(|recipe| recipe.kind == Kind::Stack);
+        let Some((recipe, field)) = recipe.and_then(|recipe| Some((recipe, recipe.texts[0].as_ref()?))) else {
+            return Vec::new();
+        };
+        // The declared length of the array is that of the shortest trace; it goes on to the end of the record.
+        let size = field.element_size.clamp(1, 8);
+        let there = event.payload.get(field.offset..).unwrap_or(&[]);
+        let told = usize::try_from(self.read(recipe.slots[0], event.payload)).unwrap_or(0);
+        let count = there.len() / size;
+        let callers = (0..count.min(if told == 0 { count } else { told }))
+            .filter_map(|index| self.byte_order.uint_at(there, index * size, size));
+        // Short traces of some kernels end with an address of all ones.
+        callers.take_while(|&caller| caller != 0 && caller != u64::MAX >> (64 - 8 * size)).take(STACK_MAX).collect()
     }
 
     #[inline]
@@ -169,6 +199,10 @@ impl Decoder {
             Kind::Frequency => What::Frequency { khz: long(0) as u32, cpu: long(1) as u32 },
             Kind::Nmi => What::Nmi { handler: address(0), delta_ns: long(1) },
             Kind::PageFault { user } => What::PageFault { user, address: address(0) },
+            Kind::Function => What::Function { function: address(0), caller: address(1) },
+            Kind::GraphEntry => What::GraphEntry { function: address(0), depth: int(1) },
+            Kind::GraphExit => What::GraphExit { function: address(0), depth: int(1) },
+            Kind::Stack => What::Stack,
             Kind::Marker => What::Marker,
         }
     }
@@ -216,6 +250,10 @@ impl Recipe {
             ("nmi", "nmi_handler") => (Kind::Nmi, &["handler", "delta_ns"], &[]),
             ("exceptions", "page_fault_user") => (Kind::PageFault { user: true }, &["address"], &[]),
             ("exceptions", "page_fault_kernel") => (Kind::PageFault { user: false }, &["address"], &[]),
+            ("ftrace", "function") => (Kind::Function, &["ip", "parent_ip"], &[]),
+            ("ftrace", "funcgraph_entry") => (Kind::GraphEntry, &["func", "depth"], &[]),
+            ("ftrace", "funcgraph_exit") => (Kind::GraphExit, &["func", "depth"], &[]),
+            ("ftrace", "kernel_stack") => (Kind::Stack, &["size"], &["caller"]),
             ("ftrace", "print" | "raw_data" | "bprint" | "bputs") => (Kind::Marker, &[], &[]),
             ("irq_vectors" | "ipi", name) => {
                 let (vector, entry) = match name.strip_suffix("_entry") {

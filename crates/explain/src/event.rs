@@ -180,6 +180,22 @@ pub enum What {
         user: bool,
         address: u64,
     },
+    /// A kernel function was entered, called from inside another.
+    Function {
+        function: u64,
+        caller: u64,
+    },
+    /// The same with its depth in the thread's calls, from 0.
+    GraphEntry {
+        function: u64,
+        depth: i32,
+    },
+    GraphExit {
+        function: u64,
+        depth: i32,
+    },
+    /// The callers of this instant, see [`crate::scene::CpuStory::stacks`].
+    Stack,
     /// Text written to `trace_marker`.
     Marker,
     /// Any other event: it proves that the CPU was alive, and who ran.
@@ -214,6 +230,11 @@ impl Event<'_> {
 
     pub fn is_interrupt_entry(&self) -> bool {
         matches!(self.what, What::VectorEntry { .. } | What::IrqEntry { .. })
+    }
+
+    /// Whether the function tracer recorded it.
+    pub fn is_function(&self) -> bool {
+        matches!(self.what, What::Function { .. } | What::GraphEntry { .. } | What::GraphExit { .. })
     }
 
     pub fn preempt_off(&self) -> bool {

@@ -88,6 +88,12 @@ fn what(event: &Event, names: &Names) -> String {
         What::Nmi { handler, delta_ns } => format!("nmi handler {} took {delta_ns} ns", function(handler)),
         What::PageFault { user: true, address } => format!("page fault of user code at {address:#x}"),
         What::PageFault { user: false, address } => format!("page fault of kernel code at {address:#x}"),
+        What::Function { function: entered, caller } => {
+            format!("{}() called by {}", function(entered), function(caller))
+        }
+        What::GraphEntry { function: entered, depth } => format!("{}() begins, depth {depth}", function(entered)),
+        What::GraphExit { function: left, depth } => format!("{}() ends, depth {depth}", function(left)),
+        What::Stack => format!("called by: {}", names.text(event.cpu, event.ts_ns).unwrap_or("")),
         What::Marker => format!("marker: {}", names.text(event.cpu, event.ts_ns).unwrap_or("").trim()),
         What::Other => names.text(event.cpu, event.ts_ns).unwrap_or("another event").to_owned(),
     }

@@ -17,6 +17,7 @@ mod decode;
 mod event;
 mod event_line;
 mod evidence;
+mod functions;
 mod holder;
 mod ledger;
 mod names;
@@ -96,6 +97,7 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
         findings: Vec::new(),
         spans: vec![PhaseSpan { name: PhaseName::Untraced, start_ns: 0, end_ns: latency_ns }],
         lanes: Vec::new(),
+        functions: None,
         caveats: spike.snapshot_missing.iter().map(|why| format!("no snapshot: {why}")).collect(),
     }
 }
@@ -173,6 +175,7 @@ fn explain_scene(input: &SpikeInput, scene: &Scene) -> Explanation {
         findings: verdict.findings,
         spans: picture::phase_spans(&spans, scene.window.due_ns),
         lanes: picture::lanes(scene, &pieces, &household),
+        functions: functions::account(&case),
         caveats,
     }
 }

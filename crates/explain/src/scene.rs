@@ -78,6 +78,15 @@ pub struct DueTimer {
     pub fired_ns: Option<i64>,
 }
 
+/// The callers of one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stack {
+    pub ts_ns: i64,
+    pub tid: i32,
+    /// Addresses, the innermost first.
+    pub callers: Vec<u64>,
+}
+
 /// What one CPU did in the window.
 #[derive(Debug, Default)]
 pub struct CpuStory<'a> {
@@ -93,6 +102,10 @@ pub struct CpuStory<'a> {
     pub arms: Vec<Event<'a>>,
     /// Timers started on this CPU that were due between due and seen, whoever they belong to.
     pub due_timers: Vec<DueTimer>,
+    /// Stack traces of the window: when, whose, and the callers' addresses, the innermost first.
+    pub stacks: Vec<Stack>,
+    /// Whether there are functions or stack traces among the events.
+    pub has_functions: bool,
     /// Events read, those before the window included.
     pub events_read: u64,
 }
@@ -142,6 +155,7 @@ impl<'a> CpuStory<'a> {
             self.arms.push(event);
         }
         if event.ts_ns >= window.start_ns && event.ts_ns <= window.end_ns {
+            self.has_functions |= event.is_function() || event.what == What::Stack;
             self.events.push(event);
         } else if event.ts_ns < window.start_ns {
             self.before.keep(event, own_tid);

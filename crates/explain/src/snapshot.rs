@@ -3,7 +3,7 @@
 use crate::decode::Decoder;
 use crate::event::{Event, What};
 use crate::names::Names;
-use crate::scene::{Covered, CpuStory, Moment, Scene};
+use crate::scene::{Covered, CpuStory, Moment, Scene, Stack};
 use crate::window::Window;
 use archive::spike::{Coverage, Snapshot, Spike};
 use ftrace::page::GapKind;
@@ -56,9 +56,12 @@ impl<'a> Opened<'a> {
                     },
                 },
             });
-            let story = CpuStory::read(pages.cpu, moments, window, covered, spike.tid);
+            let mut story = CpuStory::read(pages.cpu, moments, window, covered, spike.tid);
             for event in story.before.events().chain(story.events.iter().copied()) {
                 self.decoder.learn(&event, &mut names, metadata);
+            }
+            if story.has_functions {
+                self.read_stacks(&mut story, &mut names);
             }
             for function in story.intervals.iter().filter_map(|interval| interval.holder.function()) {
                 names.learn_function(function, metadata);
@@ -72,6 +75,16 @@ impl<'a> Opened<'a> {
         scene.names.learn_from_command_lines(tids.into_iter(), metadata);
         self.say_limits(&mut scene, spike);
         scene
+    }
+
+    fn read_stacks(&self, story: &mut CpuStory<'_>, names: &mut Names) {
+        for event in story.events.iter().filter(|event| event.what == What::Stack) {
+            let callers = self.decoder.callers(event);
+            callers.iter().for_each(|&caller| names.learn_function(caller, &self.file.metadata));
+            let words: Vec<String> = callers.iter().map(|&caller| names.function(caller)).collect();
+            names.learn_text(event.cpu, event.ts_ns, words.join(" < "));
+            story.stacks.push(Stack { ts_ns: event.ts_ns, tid: event.tid, callers });
+        }
     }
 
     /// Events that are only shown, as the kernel words them.

@@ -45,6 +45,8 @@ pub struct Replay {
     /// The contexts below are those of the CPU at `cursor_ns`.
     known: bool,
     tid: i32,
+    /// The thread that gave way to `tid`, until something of `tid` is seen.
+    giving_way: Option<i32>,
     idle_state: u32,
     /// Each is a [`Holder::Vector`] or [`Holder::Irq`].
     irqs: Vec<Holder>,
@@ -62,6 +64,7 @@ impl Replay {
             cursor_ns: covered_from_ns.unwrap_or(i64::MAX),
             known: false,
             tid: 0,
+            giving_way: None,
             idle_state: IDLE_EXIT,
             irqs: Vec::new(),
             current: Pending::default(),
@@ -87,6 +90,7 @@ impl Replay {
     pub fn gap(&mut self) {
         self.known = false;
         self.cursor_ns = i64::MAX;
+        self.giving_way = None;
         self.irqs.clear();
         self.others.clear();
         self.current = Pending::default();
@@ -176,7 +180,12 @@ impl Replay {
             What::Switch { prev, .. } => prev,
             _ => event.tid,
         };
-        if tid != self.tid {
+        if tid == self.tid {
+            self.giving_way = None;
+        } else if self.giving_way == Some(tid) && event.is_function() && event.flags & flag::IRQS_OFF != 0 {
+            // The kernel names the new thread only at the end of the switch; functions before that go by the old one.
+            return;
+        } else {
             // A switch was not recorded: from the last event to this one nobody knows who ran.
             if (self.window.start_ns..=self.window.end_ns).contains(&event.ts_ns) {
                 self.switches_missing += 1;
@@ -204,6 +213,7 @@ impl Replay {
         {
             self.current = pending;
         }
+        self.giving_way = Some(self.tid);
         self.tid = tid;
         self.idle_state = IDLE_EXIT;
     }

@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Claim};
 use crate::culprits::{CATALOGUE, Proof};
+use crate::functions;
 use crate::ordinary::Ordinary;
 use archive::explanation::{Confidence, ExplanationStatus, Finding, OwnerKind, PhaseName};
 use std::collections::HashSet;
@@ -87,6 +88,8 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Ord
     events.dedup();
     let mut evidence: Vec<String> = events.iter().map(|event| case.line(event)).collect();
     evidence.extend(claim.evidence);
+    let (where_spent, functions) = functions::words(case, &claim.pieces, matches!(id, "steal" | "silence"));
+    evidence.extend(functions);
     if !ordinary.is_unknown() {
         evidence.push(format!("the same takes {} in ordinary wake-ups", crate::case::duration(ordinary_ns)));
     }
@@ -97,7 +100,7 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Ord
     };
     Finding {
         culprit: id.into(),
-        sentence: voice(claim.sentence),
+        sentence: voice(claim.sentence + &where_spent),
         confidence: claim.confidence,
         ns: case.ns(&claim.pieces),
         evidence,

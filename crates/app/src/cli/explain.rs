@@ -2,6 +2,7 @@
 
 mod account;
 mod document;
+mod functions;
 
 use super::archives;
 use super::exit::{Exit, UsageError};

@@ -4,6 +4,7 @@ use super::{Dice, Shape};
 use archive::explanation::{
     Confidence, Explanation, ExplanationStatus, Finding, Lane, Owner, OwnerKind, Phase, PhaseName, PhaseSpan, Segment,
 };
+use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, MaskedStretch};
 use archive::spike::Spike;
 
 pub fn explain(shape: &Shape, spike: &Spike) -> Explanation {
@@ -39,6 +40,28 @@ pub fn explain(shape: &Shape, spike: &Spike) -> Explanation {
         findings: vec![finding],
         spans,
         lanes: lanes.collect(),
+        functions: (spike.number == 3).then(|| FunctionAccount {
+            held: vec![HeldInFunction {
+                cpu: spike.sample.cpu,
+                kind: OwnerKind::Task,
+                name: said("kworker/1:2-300"),
+                owner_ns: latency_ns / 2,
+                ns: Some(latency_ns / 3),
+                chain: vec![said("shrink_dentry_list"), said("prune_dcache_sb")],
+                source: ChainSource::Entries,
+                last_entered: false,
+            }],
+            irqs_off: None,
+            preempt_off: Some(MaskedStretch {
+                cpu: spike.sample.cpu,
+                start_ns: 10,
+                end_ns: 900,
+                ns_max: 950,
+                thread: said("kworker/1:2-300"),
+                first: said("_raw_spin_lock"),
+                last: said("call_rcu"),
+            }),
+        }),
         caveats: if spike.number == 3 {
             vec![said("1204 events of CPU 1 were lost inside the window")]
         } else {

@@ -1,10 +1,12 @@
 //! The timer interrupt came late while a task ran: the task had interrupts masked, as far as the trace can show.
 //!
 //! A lock still held where the interrupt came in at last speaks for it. The interrupt flag of the events in between says
-//! nothing, since the scheduler's and the timers' own events are always recorded with interrupts off.
+//! nothing, since the scheduler's and the timers' own events are always recorded with interrupts off. That of functions
+//! does: a function tracer proves it.
 
 use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
+use crate::functions::proves_masked;
 use crate::holder::Holder;
 use crate::ledger::Piece;
 use archive::explanation::{Confidence, PhaseName};
@@ -29,6 +31,11 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let who = case.culprits(&pieces);
     let share = case.share(&pieces);
     let (confidence, why) = match case.virtualised() {
+        host if proves_masked(case, &pieces) => (
+            // A hypervisor could still have held back an interrupt that was let in for a moment.
+            if host.is_none() && case.bare_metal() { Confidence::Certain } else { Confidence::Likely },
+            "it had interrupts masked, as the functions recorded meanwhile show".to_owned(),
+        ),
         None if case.bare_metal() && locked => {
             (Confidence::Likely, "it held a lock, most likely with interrupts masked".to_owned())
         }

@@ -117,6 +117,29 @@ fn expected(explanation: &Explanation, window: &[String]) -> String {
             let _ = writeln!(text, "{:>16} ns  {:?} {}", owner.ns, owner.kind, owner.name);
         }
     }
+    if let Some(functions) = &explanation.functions {
+        let _ = writeln!(text);
+        for held in &functions.held {
+            let _ = writeln!(
+                text,
+                "{:?} of {} ns of {}, {:?}: {}",
+                held.ns,
+                held.owner_ns,
+                held.name,
+                held.source,
+                held.chain.join(" < ")
+            );
+        }
+        for (what, masked) in [("interrupts", &functions.irqs_off), ("preemption", &functions.preempt_off)] {
+            let Some(masked) = masked else { continue };
+            let (start_ns, end_ns, ns_max) = (masked.start_ns, masked.end_ns, masked.ns_max);
+            let (thread, first, last) = (&masked.thread, &masked.first, &masked.last);
+            let _ = writeln!(
+                text,
+                "{what} off from {start_ns} ns to {end_ns} ns, {ns_max} ns at most: {thread}, {first} to {last}"
+            );
+        }
+    }
     for finding in &explanation.findings {
         let (culprit, confidence) = (&finding.culprit, confidence_word(finding.confidence));
         let _ = writeln!(text, "\n{culprit} ({confidence}, {} ns): {}", finding.ns, finding.sentence);

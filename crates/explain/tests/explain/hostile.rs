@@ -66,6 +66,14 @@ pub fn adds_up(explanation: &Explanation, latency_ns: i64) {
     }
     let findings_ns: i64 = explanation.findings.iter().map(|finding| finding.ns).sum();
     assert!(findings_ns <= latency_ns.max(0), "no nanosecond is blamed twice");
+    let Some(functions) = &explanation.functions else { return };
+    for held in &functions.held {
+        assert!(!held.chain.is_empty() && held.owner_ns <= latency_ns, "{held:?}");
+        assert!(held.ns.is_none_or(|ns| ns > 0 && ns <= held.owner_ns), "{held:?}");
+    }
+    for masked in functions.irqs_off.iter().chain(&functions.preempt_off) {
+        assert!(masked.ns() >= 0 && masked.ns() <= masked.ns_max, "{masked:?}");
+    }
 }
 
 /// Every event with every field, as an export asks for them.
@@ -110,6 +118,22 @@ fn values(name: &str) -> BoxedStrategy<Vec<(String, String)>> {
             .boxed(),
         "hrtimer_expire_entry" => {
             (pair("hrtimer", timer()), pair("function", function())).prop_map(|(a, b)| vec![a, b]).boxed()
+        }
+        "function" => {
+            let function = || {
+                let names =
+                    ["a", "b", "c", "sysvec_apic_timer_interrupt", "exit_to_user_mode_prepare", "xfd_a", "0", "-1"];
+                proptest::sample::select(names.to_vec()).prop_map(str::to_owned).boxed()
+            };
+            (pair("ip", function()), pair("parent_ip", function())).prop_map(|(a, b)| vec![a, b]).boxed()
+        }
+        "funcgraph_entry" | "funcgraph_exit" => {
+            let depth = text(prop_oneof![0..6i64, any::<i64>()].boxed());
+            (pair("func", small_text()), pair("depth", depth)).prop_map(|(a, b)| vec![a, b]).boxed()
+        }
+        "kernel_stack" => {
+            let callers = Just("a,asm_sysvec_apic_timer_interrupt,b,__x64_sys_openat,c".to_owned()).boxed();
+            (pair("size", small_text()), pair("caller", callers)).prop_map(|(a, b)| vec![a, b]).boxed()
         }
         "hrtimer_expire_exit" | "hrtimer_cancel" => pair("hrtimer", timer()).prop_map(|a| vec![a]).boxed(),
         "cpu_idle" => pair("state", small_text()).prop_map(|a| vec![a]).boxed(),

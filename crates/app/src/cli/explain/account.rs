@@ -1,5 +1,6 @@
 //! The account of one spike on a page: who held the CPU in which phase, what is behind it, what to do.
 
+use super::functions;
 use crate::summary_text::{confidence_word, culprit};
 use crate::text::figures::{latency, microseconds};
 use crate::text::page::Page;
@@ -31,6 +32,9 @@ pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, page: &mut Page
     let Some(explanation) = explanation else { return };
     if explanation.status != ExplanationStatus::NoTrace {
         ledger(explanation, page);
+    }
+    if let Some(account) = &explanation.functions {
+        functions::lay_out(account, page);
     }
     for (at, finding) in explanation.findings.iter().enumerate() {
         lay_out_finding(at + 1, finding, page);

@@ -1,6 +1,7 @@
 //! The document of `tardy explain --json`. Its shape is a promise; `explanation_version` counts its changes.
 
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Phase};
+use archive::functions::FunctionAccount;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
 use serde::Serialize;
@@ -28,6 +29,9 @@ struct Entry<'a> {
     /// They sum to `latency_ns`.
     phases: &'a [Phase],
     findings: &'a [Finding],
+    /// Absent when the trace has no functions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    functions: Option<&'a FunctionAccount>,
     caveats: &'a [String],
 }
 
@@ -56,6 +60,7 @@ fn entry<'a>(spike: &Spike, explanation: &'a Explanation) -> Entry<'a> {
         status: explanation.status,
         phases: &explanation.phases,
         findings: &explanation.findings,
+        functions: explanation.functions.as_ref(),
         caveats: &explanation.caveats,
     }
 }

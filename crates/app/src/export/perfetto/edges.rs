@@ -110,13 +110,15 @@ pub struct Edges {
     cpu: u32,
     /// `None` between stretches.
     running: Option<Thread>,
+    /// The thread that gave way to it: what a switch still does goes by that name.
+    giving_way: Option<i64>,
     last_ns: u64,
     open: Vec<Open>,
 }
 
 impl Edges {
     pub fn new(cpu: u32) -> Self {
-        Self { cpu, running: None, last_ns: 0, open: Vec::new() }
+        Self { cpu, running: None, giving_way: None, last_ns: 0, open: Vec::new() }
     }
 
     /// To be called before an event is written.
@@ -129,7 +131,11 @@ impl Edges {
     ) {
         let left = if event.name() == "sched_switch" { leaving(event) } else { None };
         let tid = left.as_ref().map_or(i64::from(event.tid), |thread| thread.tid);
-        if self.running.as_ref().is_some_and(|running| running.tid != tid) {
+        let is_tail = self.giving_way == Some(tid) && event.system() == "ftrace";
+        if self.running.as_ref().is_some_and(|running| running.tid == tid) {
+            self.giving_way = None;
+        }
+        if self.running.as_ref().is_some_and(|running| running.tid != tid) && !is_tail {
             // A switch is missing in the middle of the record.
             self.end(packets);
         }
@@ -140,6 +146,7 @@ impl Edges {
         }
         self.last_ns = event.ts_ns;
         if event.name() == "sched_switch" {
+            self.giving_way = Some(tid);
             self.running = coming(event).or(self.running.take());
         }
         self.follow(event);

@@ -4,6 +4,7 @@ use super::super::plot::Plots;
 use super::super::{number, words};
 use super::{facts, ledger, said};
 use archive::explanation::{Explanation, ExplanationStatus, Finding};
+use archive::functions::{FunctionAccount, MaskedStretch};
 use archive::spike::{Snapshot, SpikeReason};
 use archive::summary::{RunSummary, SpikeSummary};
 use maud::{Markup, PreEscaped, html};
@@ -99,6 +100,7 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots) -> 
             }
         }
         @if !explanation.phases.is_empty() { (ledger::table(explanation)) }
+        @if let Some(functions) = &explanation.functions { (self::functions(functions)) }
         @if !explanation.caveats.is_empty() {
             div.caveats {
                 h4 { "What limits this account" }
@@ -128,6 +130,47 @@ fn finding(finding: &Finding, latency_ns: i64) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// In which function each owner was, and what could not be interrupted or preempted.
+fn functions(account: &FunctionAccount) -> Markup {
+    let masked = [("interrupts off", &account.irqs_off), ("preemption off", &account.preempt_off)];
+    if account.held.is_empty() && masked.iter().all(|(_, stretch)| stretch.is_none()) {
+        return html! {};
+    }
+    html! {
+        div.functions {
+            h4 { "Functions" }
+            dl {
+                @for held in &account.held {
+                    div {
+                        dt { (said(&held.name)) ", " (number::micros_unit(held.owner_ns)) }
+                        dd {
+                            @match held.ns {
+                                Some(ns) if held.last_entered => {
+                                    "no function was entered for " (number::micros_unit(ns)) " after "
+                                },
+                                Some(ns) => { (number::micros_unit(ns)) " of it in " },
+                                None => { "a stack trace shows it in " },
+                            }
+                            code { (said(&held.chain.join(" < "))) }
+                        }
+                    }
+                }
+                @for (what, stretch) in masked {
+                    @if let Some(stretch) = stretch { div { dt { "Longest with " (what) } dd { (masked_stretch(stretch)) } } }
+                }
+            }
+        }
+    }
+}
+
+fn masked_stretch(stretch: &MaskedStretch) -> Markup {
+    html! {
+        (number::micros_unit(stretch.ns())) " (" (number::micros_unit(stretch.ns_max)) " at most) by " (said(&stretch.thread))
+        ", from " code { (said(&stretch.first)) } " (" (number::micros_unit(stretch.start_ns)) ") to "
+        code { (said(&stretch.last)) } " (" (number::micros_unit(stretch.end_ns)) ")"
     }
 }
 

@@ -115,6 +115,10 @@ static EVENTS: &[Definition] = &[
     ),
     event("csd", "csd_function_entry", 380, &[("void * func", 8, false), ("void * csd", 8, false)]),
     event("csd", "csd_function_exit", 381, &[("void * func", 8, false), ("void * csd", 8, false)]),
+    event("ftrace", "function", 1, &[("unsigned long ip", 8, false), ("unsigned long parent_ip", 8, false)]),
+    event("ftrace", "kernel_stack", 4, &[("int size", 4, true), ("unsigned long caller[8]", 64, false)]),
+    event("ftrace", "funcgraph_exit", 10, &[("unsigned long func", 8, false), ("int depth", 4, true)]),
+    event("ftrace", "funcgraph_entry", 11, &[("unsigned long func", 8, false), ("int depth", 4, true)]),
     event("syscalls", "sys_exit_clock_nanosleep", 390, &[("int __syscall_nr", 4, true), ("long ret", 8, true)]),
 ];
 
@@ -133,7 +137,11 @@ impl Definition {
         let mut offset = COMMON;
         let mut placed = Vec::new();
         for &(declaration, size, signed) in self.fields {
-            let aligned = if declaration.contains('[') && !declaration.starts_with("__data_loc") { 1 } else { size };
+            let aligned = match declaration {
+                _ if declaration.starts_with("char ") => 1,
+                _ if declaration.contains("long ") && declaration.contains('[') => 8,
+                _ => size,
+            };
             offset = offset.next_multiple_of(aligned);
             let name = declaration.rsplit(' ').next().unwrap_or(declaration);
             let name = name.split('[').next().unwrap_or(name);
@@ -160,6 +168,12 @@ impl Definition {
                 bytes[offset..offset + 4].copy_from_slice(&place.to_le_bytes());
                 bytes.extend_from_slice(value.as_bytes());
                 bytes.push(0);
+            } else if declaration.contains("long ") && declaration.contains('[') {
+                // Functions with commas between them.
+                for (index, function) in value.split(',').take(size / 8).enumerate() {
+                    let address = functions.address(function).to_le_bytes();
+                    bytes[offset + index * 8..offset + index * 8 + 8].copy_from_slice(&address);
+                }
             } else if declaration.contains('[') {
                 let text = &value.as_bytes()[..value.len().min(size - 1)];
                 bytes[offset..offset + text.len()].copy_from_slice(text);
@@ -197,7 +211,7 @@ pub fn format_text(definition: &Definition) -> String {
             arguments += &format!(", __get_str({name})");
         } else {
             let conversion = match (declaration, name) {
-                (_, "function" | "func" | "handler" | "callsite" | "callback") => "%ps",
+                (_, "function" | "func" | "handler" | "callsite" | "callback" | "ip" | "parent_ip") => "%ps",
                 (text, _) if text.contains("char") => "%s",
                 (text, _) if text.contains('*') => "%p",
                 _ if size == 8 => "%ld",

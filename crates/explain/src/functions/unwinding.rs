@@ -1,0 +1,101 @@
+//! Kernel functions by name: where interrupts and exceptions begin, and where a thread's own calls begin.
+
+/// Functions through which an interrupt enters the kernel, on the architectures the tool knows.
+const INTERRUPT_ENTRIES: [&str; 17] = [
+    "irq_enter",
+    "sysvec_",
+    "__sysvec_",
+    "asm_sysvec_",
+    "common_interrupt",
+    "__common_interrupt",
+    "asm_common_interrupt",
+    "call_on_irq_stack",
+    "do_interrupt_handler",
+    "el1_interrupt",
+    "el1h_64_irq",
+    "el0_interrupt",
+    "el0t_64_irq",
+    "gic_handle_irq",
+    "generic_handle_arch_irq",
+    "__irq_svc",
+    "__irq_usr",
+];
+
+/// Functions through which a fault enters the kernel.
+const EXCEPTION_ENTRIES: [&str; 7] =
+    ["exc_", "asm_exc_", "do_mem_abort", "do_page_fault", "el1_abort", "el0_da", "do_DataAbort"];
+
+/// Functions through which a thread leaves the kernel.
+const EXITS: [&str; 6] = [
+    "exit_to_user_mode",
+    "syscall_exit_to_user_mode",
+    "irqentry_exit_to_user_mode",
+    "__prepare_exit_to_usermode",
+    "prepare_exit_to_usermode",
+    "do_notify_resume",
+];
+
+/// The last that these call, in whatever order.
+const LAST_STEPS: [&str; 5] = ["switch_fpu_return", "restore_fpregs", "fpregs_", "xfd_", "__rseq_"];
+
+/// Functions above which there is only user space, or the beginning of a kernel thread.
+const ROOTS: [&str; 12] = [
+    "entry_SYSCALL",
+    "do_syscall_64",
+    "do_fast_syscall_32",
+    "__do_fast_syscall_32",
+    "el0_svc",
+    "el0t_64_sync",
+    "do_el0_svc",
+    "ret_fast_syscall",
+    "ret_from_fork",
+    "kthread",
+    "do_trap_ecall_u",
+    "cpu_startup_entry",
+];
+
+pub fn is_interrupt_entry(name: &str) -> bool {
+    INTERRUPT_ENTRIES.iter().any(|entry| name.starts_with(entry))
+}
+
+pub fn is_exception_entry(name: &str) -> bool {
+    EXCEPTION_ENTRIES.iter().any(|entry| name.starts_with(entry))
+}
+
+pub fn is_exit_to_user(name: &str) -> bool {
+    EXITS.iter().any(|exit| name.starts_with(exit))
+}
+
+/// Whether nothing but user space can take long after this function, when a thread is leaving the kernel.
+pub fn is_last_step(name: &str) -> bool {
+    is_exit_to_user(name) || LAST_STEPS.iter().any(|step| name.starts_with(step))
+}
+
+/// The interrupted thread's own calls in a stack trace, innermost first: without the interrupt and the recording itself
+/// on one side, and without leftovers of earlier calls on the other, which stack walks over hints contain.
+pub fn thread_part(innermost_first: &[String]) -> &[String] {
+    let after = innermost_first.iter().rposition(|name| is_interrupt_entry(name)).map_or(0, |index| index + 1);
+    let calls = &innermost_first[after..];
+    let recording = |name: &String| name.starts_with("trace_event_") || name.starts_with("__traceiter_");
+    let calls = &calls[calls.iter().position(|name| !recording(name)).unwrap_or(calls.len())..];
+    let is_root = |name: &String| ROOTS.iter().any(|root| name.starts_with(root)) || name.contains("_sys_");
+    match calls.iter().position(is_root) {
+        Some(root) => &calls[..=root],
+        None => calls,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_is_cut_to_the_calls_of_the_interrupted_thread() {
+        let stack = "trace_event_raw_event_hrtimer_expire_entry __hrtimer_run_queues hrtimer_interrupt \
+                     __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt \
+                     make_kuid inode_init_always alloc_inode __x64_sys_openat get_random_u32";
+        let names: Vec<String> = stack.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(thread_part(&names).join(" "), "make_kuid inode_init_always alloc_inode __x64_sys_openat");
+        assert_eq!(thread_part(&[]).len(), 0);
+    }
+}
