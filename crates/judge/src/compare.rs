@@ -184,7 +184,6 @@ fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference]) -> Vec<S
 mod tests {
     use super::*;
     use archive::environment::Environment;
-    use archive::explanation::{Confidence, Finding};
     use archive::histogram::bucket_of;
     use archive::reader::ThreadRun;
     use archive::sample::Totals;
@@ -200,26 +199,15 @@ mod tests {
     }
 
     fn explained(spike: u32, culprit: Option<&str>) -> Explanation {
-        let finding = |culprit: &str| Finding {
-            culprit: culprit.into(),
-            sentence: String::new(),
-            confidence: Confidence::Certain,
-            ns: 1,
-            evidence: Vec::new(),
-            confirm: String::new(),
-            fix: String::new(),
+        let finding = |culprit: &str| {
+            serde_json::json!({ "culprit": culprit, "sentence": "", "confidence": "certain", "ns": 1, "evidence": [],
+                "confirm": "", "fix": "" })
         };
-        Explanation {
-            spike,
-            latency_ns: 1,
-            median_ns: 1,
-            status: if culprit.is_some() { ExplanationStatus::Explained } else { ExplanationStatus::NotExplained },
-            phases: Vec::new(),
-            findings: culprit.into_iter().map(finding).collect(),
-            spans: Vec::new(),
-            lanes: Vec::new(),
-            caveats: Vec::new(),
-        }
+        let status = if culprit.is_some() { "explained" } else { "not_explained" };
+        let findings: Vec<serde_json::Value> = culprit.into_iter().map(finding).collect();
+        let document = serde_json::json!({ "spike": spike, "latency_ns": 1, "median_ns": 1, "status": status, "phases": [],
+            "findings": findings, "spans": [], "lanes": [], "caveats": [] });
+        serde_json::from_value(document).unwrap()
     }
 
     fn compared_runs(a: (&Run, &[Explanation]), b: (&Run, &[Explanation])) -> Comparison {

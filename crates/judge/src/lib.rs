@@ -4,7 +4,8 @@
 //! with a reason where nothing may be claimed. docs/judging.md explains each claim and its conditions.
 //!
 //! * [`figures`] takes the one number of a run that a comparison uses; [`sign_flip`] compares paired rounds of runs whose
-//!   order a [`coin`] decided; [`observer`] applies both to what tracing costs.
+//!   order a [`coin`] decided; [`observer`] applies both to what tracing costs, [`experiment`] to two variants of
+//!   anything, with [`multiplicity`] for many figures and an [`e_process`] for many looks.
 //! * [`bounds`] says how often something happens at most, [`blocks`] makes independent counts of bursts, [`limit`] reads what
 //!   must hold, [`verdict`] says whether a run shows it.
 //! * [`compare`] sets two runs side by side without a verdict, [`difference`] says in what else they differ.
@@ -18,9 +19,12 @@ pub mod bounds;
 pub mod coin;
 pub mod compare;
 pub mod difference;
+pub mod e_process;
+pub mod experiment;
 pub mod figures;
 pub mod limit;
 pub mod machine;
+pub mod multiplicity;
 pub mod observer;
 pub mod proof;
 pub mod quantile;

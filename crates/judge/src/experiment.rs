@@ -1,0 +1,417 @@
+//! Two variants in randomised rounds: which figures differ, by how much, and what would have been seen.
+
+use crate::e_process::evidence;
+use crate::figures::{load_rates, quantile_ns};
+use crate::multiplicity::holm;
+use crate::observer::Estimate;
+use crate::sign_flip::{Interval, PAIRS_MAX, SignFlip};
+use crate::words::{change, p_value, percent, rough, time};
+use archive::explanation::{Explanation, ExplanationStatus};
+use archive::histogram::Histogram;
+use archive::reader::Run;
+use archive::spike::SpikeReason;
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use std::collections::{BTreeMap, BTreeSet};
+
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
+/// A quantile resolves when so many samples of a run are expected above it: 25 independent ones where two come together.
+const SAMPLES_ABOVE_MIN: f64 = 50.0;
+/// Chance with which the smallest detectable change would have been seen.
+const POWER: f64 = 0.8;
+
+/// How the numbers of a figure are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// By their ratio: latencies, rates of loads.
+    Ratio,
+    /// By the difference of their roots, which scatter alike however many there are: counts.
+    Count,
+}
+
+/// A figure that is compared, fixed before the first round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metric {
+    pub name: String,
+    /// `ns`, `a run`, or a load's unit for each second.
+    pub unit: String,
+    pub scale: Scale,
+}
+
+/// What one run gives to a comparison.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct VariantFigures {
+    /// By the name of the metric.
+    pub values: BTreeMap<String, f64>,
+    /// Causes of its spikes.
+    pub culprits: BTreeSet<String>,
+}
+
+/// Both runs of a complete round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairedRound {
+    pub a: VariantFigures,
+    pub b: VariantFigures,
+}
+
+/// What happened to one figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricResult {
+    pub metric: Metric,
+    /// Geometric means over the rounds; arithmetic ones of counts.
+    pub a: f64,
+    pub b: f64,
+    /// Of b / a; absent for counts.
+    pub ratio: Option<Estimate>,
+    /// Two-sided and exact.
+    pub p_value: f64,
+    /// Corrected for the number of secondary metrics (Holm); the primary one needs no correction.
+    pub p_adjusted: f64,
+    /// A ratio that would have been found with 80 % probability; absent for counts and for two rounds or fewer.
+    pub detectable: Option<f64>,
+    pub differs: bool,
+    pub sentence: String,
+}
+
+/// In how many runs of each variant a cause showed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CulpritResult {
+    pub culprit: String,
+    pub a: u32,
+    pub b: u32,
+    pub p_adjusted: f64,
+    pub differs: bool,
+}
+
+/// The answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The primary metric of B is larger.
+    Worse,
+    Better,
+    NoDifferenceFound,
+    TooFewRounds,
+}
+
+/// The result of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentResult {
+    pub rounds: u32,
+    pub confidence: f64,
+    pub outcome: Outcome,
+    pub primary: MetricResult,
+    pub secondary: Vec<MetricResult>,
+    pub culprits: Vec<CulpritResult>,
+    /// Evidence of a difference in the primary metric after each round; 1 / (1 - confidence) decides.
+    pub evidence: Vec<f64>,
+    pub sentence: String,
+}
+
+/// The metrics of an experiment whose runs have so many samples each; the first one is primary: the highest quantile
+/// that resolves.
+pub fn metrics(samples: f64, loads: &[(String, String)]) -> Vec<Metric> {
+    let resolves = |q: f64| samples * (1.0 - q) >= SAMPLES_ABOVE_MIN * (1.0 - 1e-9);
+    let latency = |name: &str| Metric { name: name.into(), unit: "ns".into(), scale: Scale::Ratio };
+    let mut metrics: Vec<Metric> =
+        QUANTILES.iter().filter(|(_, q)| resolves(*q)).map(|(name, _)| latency(name)).rev().collect();
+    if metrics.is_empty() {
+        metrics.push(latency("p50"));
+    }
+    metrics.push(latency("max"));
+    let missed = Metric { name: "missed periods".into(), unit: "a run".into(), scale: Scale::Count };
+    metrics.push(missed);
+    metrics.extend(loads.iter().map(|(name, unit)| Metric {
+        name: name.clone(),
+        unit: format!("{unit}/s"),
+        scale: Scale::Ratio,
+    }));
+    metrics
+}
+
+/// The numbers of a run; `None` when it left none.
+pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<VariantFigures> {
+    let mut all = Histogram::default();
+    run.threads.values().for_each(|thread| all.merge(&thread.histogram));
+    let mut values: BTreeMap<String, f64> = BTreeMap::new();
+    for (name, q) in QUANTILES {
+        values.insert(name.into(), quantile_ns(&all, q)?);
+    }
+    let max_ns = run.threads.values().filter_map(|thread| thread.totals.latency_ns_max).max()?;
+    values.insert("max".into(), max_ns as f64);
+    let missed = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.missed_periods));
+    values.insert("missed periods".into(), missed as f64);
+    values.extend(load_rates(run).into_iter().map(|load| (load.name, load.per_second)));
+    let control =
+        |number| run.spikes.iter().any(|spike| spike.number == number && spike.reason == SpikeReason::Control);
+    let explained = explanations
+        .iter()
+        .filter(|explanation| explanation.status == ExplanationStatus::Explained && !control(explanation.spike));
+    let culprits = explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.clone())).collect();
+    Some(VariantFigures { values, culprits })
+}
+
+/// Compares the variants; `None` without any complete round or metric. `metrics` are those fixed beforehand, the primary
+/// one first. Rounds beyond [`PAIRS_MAX`] are left out.
+pub fn experiment(rounds: &[PairedRound], metrics: &[Metric], confidence: f64) -> Option<ExperimentResult> {
+    let rounds = &rounds[..rounds.len().min(PAIRS_MAX)];
+    let risk = 1.0 - confidence;
+    let (first, others) = metrics.split_first()?;
+    let mut primary = compared(rounds, first, confidence)?;
+    let mut secondary: Vec<MetricResult> =
+        others.iter().filter_map(|metric| compared(rounds, metric, confidence)).collect();
+    let adjusted = holm(&secondary.iter().map(|result| result.p_value).collect::<Vec<_>>());
+    secondary.iter_mut().zip(adjusted).for_each(|(result, p)| result.p_adjusted = p);
+    for result in std::iter::once(&mut primary).chain(&mut secondary) {
+        result.differs = result.p_adjusted <= risk;
+        result.sentence = sentence(result, rounds.len(), confidence);
+    }
+    let enough = SignFlip::of(&vec![0.0; rounds.len()]).ok()?.interval(confidence);
+    let outcome = match (&enough, primary.differs) {
+        (Err(_), _) => Outcome::TooFewRounds,
+        (Ok(_), false) => Outcome::NoDifferenceFound,
+        (Ok(_), true) if primary.b > primary.a => Outcome::Worse,
+        (Ok(_), true) => Outcome::Better,
+    };
+    let sentence = match enough {
+        Err(few) => format!(
+            "No verdict: {} rounds allow at most {} confidence; {} needs {}.",
+            rounds.len(),
+            percent(few.confidence_max),
+            percent(confidence),
+            few.rounds_needed
+        ),
+        Ok(_) => primary.sentence.clone(),
+    };
+    Some(ExperimentResult {
+        rounds: rounds.len() as u32,
+        confidence,
+        outcome,
+        evidence: evidence(&differences(rounds, first)?),
+        primary,
+        secondary,
+        culprits: culprits(rounds, risk),
+        sentence,
+    })
+}
+
+/// One difference for each round, b against a.
+fn differences(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<f64>> {
+    let difference = |(a, b): (f64, f64)| match metric.scale {
+        Scale::Ratio => (a > 0.0 && b > 0.0).then(|| (b / a).ln()),
+        Scale::Count => Some(b.max(0.0).sqrt() - a.max(0.0).sqrt()),
+    };
+    pairs(rounds, metric)?.into_iter().map(difference).collect()
+}
+
+fn pairs(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<(f64, f64)>> {
+    rounds.iter().map(|round| Some((*round.a.values.get(&metric.name)?, *round.b.values.get(&metric.name)?))).collect()
+}
+
+fn compared(rounds: &[PairedRound], metric: &Metric, confidence: f64) -> Option<MetricResult> {
+    let pairs = pairs(rounds, metric)?;
+    let differences = differences(rounds, metric)?;
+    let test = SignFlip::of(&differences).ok()?;
+    let count = pairs.len() as f64;
+    let mean = |side: &dyn Fn(&(f64, f64)) -> f64| match metric.scale {
+        Scale::Ratio => (pairs.iter().map(|pair| side(pair).ln()).sum::<f64>() / count).exp(),
+        Scale::Count => pairs.iter().map(side).sum::<f64>() / count,
+    };
+    let by_ratio = metric.scale == Scale::Ratio;
+    let ratio = by_ratio.then(|| Estimate {
+        value: test.mean().exp(),
+        interval: test.interval(confidence).ok().map(|interval| Interval {
+            low: interval.low.exp(),
+            high: interval.high.exp(),
+            confidence,
+        }),
+    });
+    let p = test.p_value();
+    Some(MetricResult {
+        metric: metric.clone(),
+        a: mean(&|pair| pair.0),
+        b: mean(&|pair| pair.1),
+        ratio,
+        p_value: p,
+        p_adjusted: p,
+        detectable: detectable(&differences, confidence).filter(|_| by_ratio).map(f64::exp),
+        differs: false,
+        sentence: String::new(),
+    })
+}
+
+/// The mean difference that a test at this confidence would find with [`POWER`], from how the differences scatter.
+fn detectable(differences: &[f64], confidence: f64) -> Option<f64> {
+    let count = differences.len() as f64;
+    if differences.len() < 3 {
+        return None;
+    }
+    let mean = differences.iter().sum::<f64>() / count;
+    let variance = differences.iter().map(|difference| (difference - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
+    let reach = student.inverse_cdf((1.0 + confidence) / 2.0) + student.inverse_cdf(POWER);
+    Some(reach * (variance / count).sqrt()).filter(|size| size.is_finite())
+}
+
+fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String {
+    let metric = &result.metric;
+    let p = p_value(result.p_adjusted);
+    let direction = if result.b > result.a { "raised" } else { "lowered" };
+    let Some(ratio) = &result.ratio else {
+        let (a, b) = (rough(result.a), rough(result.b));
+        return if result.differs {
+            format!("B {direction} {} from {a} to {b} {} ({rounds} rounds, {p}).", metric.name, metric.unit)
+        } else {
+            format!("No difference found in {}: {a} and {b} {} ({rounds} rounds, {p}).", metric.name, metric.unit)
+        };
+    };
+    let latency = metric.unit == "ns";
+    let amount = |value: f64| if latency { time(value) } else { format!("{} {}", rough(value), metric.unit) };
+    let span = ratio.interval.map_or(String::new(), |interval| {
+        format!(", {} interval {} to {}", percent(confidence), change(interval.low), change(interval.high))
+    });
+    if result.differs {
+        return format!(
+            "B {direction} {} by {} ({}, from {} to {}{span}; {rounds} rounds, {p}).",
+            metric.name,
+            amount((result.b - result.a).abs()),
+            change(ratio.value),
+            amount(result.a),
+            amount(result.b)
+        );
+    }
+    let seen = match result.detectable {
+        Some(size) if metric.name != "max" => {
+            format!(" Changes of more than {:.1} % would have been seen with 80 % probability.", (size - 1.0) * 100.0)
+        }
+        _ => String::new(),
+    };
+    format!("No difference found in {} ({}{span}; {rounds} rounds, {p}).{seen}", metric.name, change(ratio.value))
+}
+
+/// Causes by the runs they showed in, those that differ first.
+fn culprits(rounds: &[PairedRound], risk: f64) -> Vec<CulpritResult> {
+    let names: BTreeSet<&String> =
+        rounds.iter().flat_map(|round| round.a.culprits.iter().chain(&round.b.culprits)).collect();
+    let present = |figures: &VariantFigures, name: &str| u32::from(figures.culprits.contains(name));
+    let mut found: Vec<CulpritResult> = names
+        .into_iter()
+        .filter_map(|name| {
+            let (a, b): (Vec<u32>, Vec<u32>) =
+                rounds.iter().map(|round| (present(&round.a, name), present(&round.b, name))).unzip();
+            let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| f64::from(*b) - f64::from(*a)).collect();
+            let p_adjusted = SignFlip::of(&differences).ok()?.p_value();
+            Some(CulpritResult {
+                culprit: name.clone(),
+                a: a.iter().sum(),
+                b: b.iter().sum(),
+                p_adjusted,
+                differs: false,
+            })
+        })
+        .collect();
+    let adjusted = holm(&found.iter().map(|culprit| culprit.p_adjusted).collect::<Vec<_>>());
+    for (culprit, p) in found.iter_mut().zip(adjusted) {
+        (culprit.p_adjusted, culprit.differs) = (p, p <= risk);
+    }
+    found.sort_by(|one, other| one.p_adjusted.total_cmp(&other.p_adjusted));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coin::Coin;
+
+    fn figures(p99_ns: f64, culprits: &[&str]) -> VariantFigures {
+        let values = [("p99", p99_ns), ("p50", 0.4 * p99_ns), ("max", 9.0 * p99_ns), ("missed periods", 3.0)];
+        VariantFigures {
+            values: values.map(|(name, value)| (name.to_owned(), value)).into(),
+            culprits: culprits.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    /// Rounds in which B is so many times A, but for a scatter of 10 %.
+    fn rounds(count: u32, factor: f64, seed: u64) -> Vec<PairedRound> {
+        let mut coin = Coin::new(seed);
+        let mut scatter = || 0.9 + 0.2 * coin.unit();
+        let round = |_| PairedRound {
+            a: figures(50_000.0 * scatter(), &["steal"]),
+            b: figures(
+                50_000.0 * factor * scatter(),
+                if factor > 1.2 { &["steal", "fair-server"] } else { &["steal"] },
+            ),
+        };
+        (0..count).map(round).collect()
+    }
+
+    fn result(count: u32, factor: f64) -> ExperimentResult {
+        experiment(&rounds(count, factor, 8), &metrics(10_000.0, &[]), 0.95).unwrap()
+    }
+
+    #[test]
+    fn the_highest_quantile_that_resolves_is_primary() {
+        let primary = |samples: f64| metrics(samples, &[])[0].name.clone();
+        assert_eq!([10.0, 5_000.0, 300_000.0, 5e6].map(primary), ["p50", "p99", "p99.9", "p99.999"]);
+        let all = metrics(5_000.0, &[("messaging".into(), "messages".into())]);
+        let names: Vec<&str> = all.iter().map(|metric| metric.name.as_str()).collect();
+        assert_eq!(names, ["p99", "p50", "max", "missed periods", "messaging"]);
+    }
+
+    #[test]
+    fn a_change_is_found_with_its_size_and_its_cause() {
+        let result = result(12, 1.5);
+        assert_eq!(result.outcome, Outcome::Worse);
+        let ratio = result.primary.ratio.clone().unwrap();
+        assert!(ratio.interval.unwrap().contains(1.5), "{ratio:?}");
+        assert!(result.sentence.starts_with("B raised p99 by "), "{}", result.sentence);
+        let new = &result.culprits[0];
+        assert_eq!((new.culprit.as_str(), new.a, new.b, new.differs), ("fair-server", 0, 12, true));
+        assert!((new.p_adjusted - 2.0 * 2.0 / 4096.0).abs() < 1e-12);
+        assert!(!result.culprits[1].differs);
+        assert!(result.evidence.iter().any(|evidence| *evidence >= 20.0), "{:?}", result.evidence);
+        let missed = result.secondary.iter().find(|metric| metric.metric.name == "missed periods").unwrap();
+        assert_eq!((missed.p_value, missed.differs), (1.0, false));
+    }
+
+    #[test]
+    fn no_difference_says_what_would_have_been_seen() {
+        let result = result(12, 1.0);
+        assert_eq!(result.outcome, Outcome::NoDifferenceFound, "{}", result.sentence);
+        assert!(result.sentence.contains("would have been seen with 80 % probability"), "{}", result.sentence);
+        let detectable = result.primary.detectable.unwrap();
+        assert!((1.02..1.15).contains(&detectable), "{detectable}");
+    }
+
+    #[test]
+    fn few_rounds_have_no_verdict() {
+        let result = result(5, 1.5);
+        assert_eq!(result.outcome, Outcome::TooFewRounds);
+        assert_eq!(result.sentence, "No verdict: 5 rounds allow at most 93.75 % confidence; 95 % needs 6.");
+        assert!(experiment(&[], &metrics(1e6, &[]), 0.95).is_none());
+    }
+
+    #[test]
+    fn the_smallest_detectable_change_follows_from_the_scatter() {
+        let differences = [0.112, 0.087, 0.154, -0.021, 0.098, 0.131, 0.060, 0.045, 0.173, 0.009];
+        // sd 0.0621464, t(9) at 0.975 and 0.8: 2.262157 and 0.883404.
+        let expected = (2.262157 + 0.883404) * 0.062_146 / 10f64.sqrt();
+        assert!((detectable(&differences, 0.95).unwrap() - expected).abs() < 1e-4);
+    }
+
+    /// Experiments on two variants that do the same may find a difference in one of twenty.
+    #[test]
+    fn false_alarms_stay_below_what_is_promised() {
+        let series = 400;
+        let found = (0..series)
+            .filter(|seed| {
+                let result = experiment(&rounds(8, 1.0, 1000 + seed), &metrics(10_000.0, &[]), 0.95).unwrap();
+                result.outcome != Outcome::NoDifferenceFound
+            })
+            .count();
+        let most = 0.05 + 2.5 * (0.05f64 * 0.95 / series as f64).sqrt();
+        assert!(found as f64 <= most * series as f64, "{found} of {series}");
+    }
+}

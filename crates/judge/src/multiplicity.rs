@@ -1,0 +1,58 @@
+//! Several tests at once: p-values that keep their promise together.
+
+/// Holm's step-down: whoever rejects at `a` wrongly rejects anything with probability at most `a`, whatever the
+/// dependence. In the order of the input.
+pub fn holm(p_values: &[f64]) -> Vec<f64> {
+    let order = ascending(p_values);
+    let mut adjusted = vec![0.0; p_values.len()];
+    let mut largest: f64 = 0.0;
+    for (rank, at) in order.iter().enumerate() {
+        largest = largest.max(p_values[*at] * (p_values.len() - rank) as f64);
+        adjusted[*at] = largest.min(1.0);
+    }
+    adjusted
+}
+
+/// Benjamini and Hochberg: of what is rejected at `a`, a share of at most `a` is wrong on average, for independent tests.
+/// For lists to look into, not for claims.
+pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
+    let order = ascending(p_values);
+    let mut adjusted = vec![0.0; p_values.len()];
+    let mut smallest: f64 = 1.0;
+    for (rank, at) in order.iter().enumerate().rev() {
+        smallest = smallest.min(p_values[*at] * p_values.len() as f64 / (rank + 1) as f64);
+        adjusted[*at] = smallest;
+    }
+    adjusted
+}
+
+fn ascending(p_values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|one, other| p_values[*one].total_cmp(&p_values[*other]));
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn near(values: &[f64], expected: &[f64]) {
+        let close = values.iter().zip(expected).all(|(value, expected)| (value - expected).abs() < 1e-12);
+        assert!(close && values.len() == expected.len(), "{values:?}");
+    }
+
+    #[test]
+    fn the_reference_values_hold() {
+        near(&holm(&[0.004, 0.03, 0.012, 0.2]), &[0.016, 0.06, 0.036, 0.2]);
+        near(&benjamini_hochberg(&[0.004, 0.03, 0.012, 0.2]), &[0.016, 0.04, 0.024, 0.2]);
+    }
+
+    #[test]
+    fn one_test_needs_no_correction_and_none_gives_none() {
+        near(&holm(&[0.03]), &[0.03]);
+        near(&benjamini_hochberg(&[0.03]), &[0.03]);
+        near(&holm(&[]), &[]);
+        near(&holm(&[0.9, 0.8]), &[1.0, 1.0]);
+    }
+}
