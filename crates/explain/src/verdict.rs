@@ -3,7 +3,7 @@
 use crate::case::{Case, Claim};
 use crate::culprits::{CATALOGUE, Proof};
 use crate::functions;
-use crate::ordinary::Ordinary;
+use crate::ordinary::{Ordinary, goes_by_name};
 use archive::explanation::{Confidence, ExplanationStatus, Finding, OwnerKind, PhaseName};
 use std::collections::HashSet;
 
@@ -83,6 +83,7 @@ pub fn reach(case: &mut Case) -> Verdict {
 
 fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Ordinary) -> Finding {
     let mut events = case.brackets(&claim.pieces);
+    let owners = owners(case, &claim);
     events.extend(claim.events);
     events.sort_by_key(|event| (event.ts_ns, event.cpu));
     events.dedup();
@@ -91,7 +92,12 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Ord
     let (where_spent, functions) = functions::words(case, &claim.pieces, matches!(id, "steal" | "silence"));
     evidence.extend(functions);
     if !ordinary.is_unknown() {
-        evidence.push(format!("the same takes {} in ordinary wake-ups", crate::case::duration(ordinary_ns)));
+        let least_ns = case.ns(&claim.pieces) * 100 / LIFT_MIN_PERCENT;
+        let (as_long, controls) = ordinary.as_long_in(least_ns, &owners);
+        let usually = crate::case::duration(ordinary_ns);
+        evidence.push(format!(
+            "the same takes {usually} in ordinary wake-ups, and about as long in {as_long} of {controls}"
+        ));
     }
     // Nobody measures with a thread that is watched.
     let voice = |text: String| match case.input.spike.watched {
@@ -114,16 +120,19 @@ fn ordinary_ns(case: &Case, claim: &Claim, ordinary: &Ordinary) -> i64 {
     if ordinary.is_unknown() {
         return 0;
     }
-    let by_name = |kind| matches!(kind, OwnerKind::Hardirq | OwnerKind::Softirq | OwnerKind::Nmi);
-    let owners: HashSet<(PhaseName, OwnerKind, String)> = claim
+    owners(case, claim).iter().map(|(phase, kind, name)| ordinary.ns(*phase, *kind, name)).sum()
+}
+
+/// Who holds the claimed pieces, as far as owners are told apart in comparisons.
+fn owners(case: &Case, claim: &Claim) -> HashSet<(PhaseName, OwnerKind, String)> {
+    claim
         .pieces
         .iter()
         .map(|&index| {
             let piece = &case.pieces[index];
             let kind = case.kind(piece);
-            let name = if by_name(kind) { piece.answer.name(case.names()) } else { String::new() };
+            let name = if goes_by_name(kind) { piece.answer.name(case.names()) } else { String::new() };
             (piece.phase, kind, name)
         })
-        .collect();
-    owners.iter().map(|(phase, kind, name)| ordinary.ns(*phase, *kind, name)).sum()
+        .collect()
 }

@@ -79,3 +79,5 @@ pub fn analyse(run: &SpikesOfRun) -> RunCauses {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub use tests::any_spike;

@@ -19,6 +19,11 @@ fn spike(number: u32, cpu: u32, due_ns: i64, latency_ns: i64) -> Spike {
     }
 }
 
+/// A spike for tests that need one.
+pub fn any_spike() -> Spike {
+    spike(1, 0, SECOND, 5_000)
+}
+
 fn explanation(spike: &Spike, culprit: Option<&str>, phases: &[(PhaseName, i64)]) -> Explanation {
     let latency_ns = spike.sample.latency_ns;
     let finding = culprit.map(|culprit| Finding {
