@@ -18,6 +18,7 @@ mod restore;
 pub(crate) mod rounds;
 mod run;
 mod target;
+mod virtual_time;
 mod watch;
 
 use crate::text::printable::printable;

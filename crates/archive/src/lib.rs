@@ -18,6 +18,7 @@ pub mod manifest;
 pub mod message;
 pub mod reader;
 pub mod sample;
+pub mod samples_file;
 pub mod settings;
 pub mod spike;
 pub mod summary;

@@ -1,6 +1,7 @@
 //! `tardy run`: measures, explains what was found, and prints the summary.
 
 mod arguments;
+mod seeds;
 pub mod signals;
 mod tracer_arguments;
 
@@ -30,6 +31,9 @@ pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exi
     let settings = arguments.settings(target::is_in_virtual_time(&arguments.target))?;
     let meter = MeterPlaces::of_process().find()?;
     let signals = signals::Signals::watch()?;
+    if let Some(seeds) = arguments.seeds {
+        return seeds::run(arguments, seeds, &settings, &command, &meter, &signals);
+    }
     let mut target = open_target(&arguments.target, &meter, &signals)?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (directory, id) = make_new(arguments.out.as_deref(), started.as_secs(), &host(&arguments.target))?;

@@ -1,6 +1,9 @@
 //! `tardy target`: virtual machines to run on, as files.
 
+mod determinism;
+
 use super::exit::{Exit, UsageError};
+use super::quantity::positive_time_ns;
 use crate::text::page::{Page, write_stdout};
 use crate::text::printable::printable;
 use crate::text::table::{Align, Table};
@@ -43,8 +46,8 @@ enum TargetVerb {
     Show(NamedArgument),
     /// Remove the file of a target; its kernel stays in the cache
     Remove(NamedArgument),
-    /// Boot a target and say what came up
-    Verify(NamedArgument),
+    /// Boot a target and say what came up; in virtual time: show that it repeats to the nanosecond
+    Verify(VerifyArguments),
 }
 
 #[derive(Debug, Args)]
@@ -61,6 +64,18 @@ struct NamedArgument {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, Args)]
+struct VerifyArguments {
+    #[command(flatten)]
+    named: NamedArgument,
+    /// In virtual time: identical runs, each with an idle and with a loaded guest
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..))]
+    runs: u32,
+    /// In virtual time: length of each run
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "2s", value_parser = positive_time_ns)]
+    duration: u64,
 }
 
 /// Make a virtual machine a target; downloads its kernel if it is one of Debian's
@@ -249,9 +264,19 @@ fn show_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result
     Ok(Exit::Measured)
 }
 
-fn verify_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
+fn verify_target(verify: &VerifyArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
+    let arguments = &verify.named;
     let machine = files.read(&arguments.name).map_err(usage)?;
     let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
+    if machine.backend == Backend::Virtual {
+        return determinism::verify(&determinism::Verification {
+            target: &arguments.name,
+            meter: &meter,
+            runs: verify.runs,
+            duration_ns: verify.duration,
+            json: arguments.json,
+        });
+    }
     let mut target = boot_target(&arguments.name, machine, &meter, StopRequests::default())?;
     target.prepare()?;
     let mut running = target.start(&Command { program: meter, arguments: vec!["--version".into()] })?;

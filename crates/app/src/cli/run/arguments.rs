@@ -37,6 +37,9 @@ pub struct RunArguments {
     /// Draw every interval anew from this seed, from half to one and a half of --interval [default: none; in virtual time 1]
     #[arg(long, value_name = "N", help_heading = "Measurement")]
     pub seed: Option<u64>,
+    /// In virtual time: run this many seeds, from --seed on, each into an archive below --out, and name the worst
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Measurement")]
+    pub seeds: Option<u32>,
     /// Wake up this long before counting
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = time_ns, help_heading = "Measurement")]
     settle: u64,
