@@ -156,13 +156,17 @@ fn nothing_stays_open_and_nobody_stays_on_a_cpu_behind_a_snapshot() {
 fn fields_of_events_keep_their_values() {
     let trace = perfetto(&archived(&["blocking-task"]), &[]);
     let spike = spike_of("blocking-task");
+    let events = fs::read_to_string(corpus("blocking-task").join("events.txt")).unwrap();
+    let line = events.lines().rfind(|line| line.contains(&format!("next_pid={}", spike.tid))).unwrap();
+    let of = |name: &str| line.split(&format!(" {name}=")).nth(1).unwrap().split(' ').next().unwrap().to_owned();
     let switches = trace.events.iter().filter(|event| event.message == 4).map(|event| fields(&event.content));
     let into_thread = switches.filter(|switch| value(switch, 6) == Some(spike.tid as u64)).last().unwrap();
-    assert_eq!(
-        (text(&into_thread, 1).unwrap(), text(&into_thread, 5).unwrap()),
-        ("kworker/1:2".into(), "tardy".into())
-    );
-    assert_eq!((value(&into_thread, 3), value(&into_thread, 7)), (Some(120), Some(19)));
+    for (number, name) in [(1, "prev_comm"), (5, "next_comm")] {
+        assert_eq!(text(&into_thread, number), Some(of(name)), "{name}");
+    }
+    for (number, name) in [(2, "prev_pid"), (3, "prev_prio"), (4, "prev_state"), (7, "next_prio")] {
+        assert_eq!(value(&into_thread, number).map(|value| value.to_string()), Some(of(name)), "{name}");
+    }
     let due = spike.sample.due_ns as u64;
     let arm = trace.events.iter().find(|event| event.message == 551).map(|event| fields(&event.content)).unwrap();
     assert_eq!(value(&arm, 3), Some(due));
