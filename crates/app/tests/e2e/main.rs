@@ -3,3 +3,6 @@
 mod lab;
 mod machine_faults;
 mod whole_way;
+mod traced;
+mod tracers;
+mod watch;

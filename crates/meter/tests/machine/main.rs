@@ -3,3 +3,4 @@
 mod faults;
 mod measuring;
 mod process;
+mod tracers;

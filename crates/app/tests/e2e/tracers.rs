@@ -1,0 +1,132 @@
+//! The kernel's own tracers beside the measurement, each on a kernel that has it.
+
+use super::lab::{KERNEL, Lab, assert_ledgers_add_up, text};
+use archive::reader::Run;
+use archive::spike::SpikeReason;
+use archive::tracer::KernelSeries;
+
+/// Linux runs function_graph in instances from 6.12 on.
+const KERNEL_OF_GRAPHS: &str = "debian:6.12-rt";
+/// An emulated processor needs seconds to patch every function of a kernel; these show what the load does.
+const FUNCTIONS: &str = "d_*,__d_*,*lookup*,path_*,shmem_*,vfs_*,do_sys*,hrtimer_*,*schedule*,try_to_wake_up";
+
+/// Nothing that was changed is left: the journal compares every setting with what it was, and says what it could not do.
+fn assert_restored(run: &Run) {
+    let left: Vec<_> = run.problems.iter().filter(|problem| problem.text.contains("not put back")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+fn series<'a>(run: &'a Run, name: &str) -> Vec<&'a KernelSeries> {
+    run.kernel_series.iter().filter(|series| series.name == name).collect()
+}
+
+/// Figures that fit each other, and enough of them.
+fn assert_measured(run: &Run, name: &str, cpus: &[u32], least: u64) {
+    let found = series(run, name);
+    assert_eq!(found.iter().map(|series| series.cpu).collect::<Vec<_>>(), cpus, "{name}");
+    for series in found {
+        assert!(series.count >= least, "{name}: {series:?}");
+        assert_eq!(series.histogram.total(), series.count, "{name}");
+        assert_eq!(series.worst.first().map(|worst| worst.ns), series.max_ns, "{name}");
+        assert!(series.min_ns <= series.max_ns && series.sum_ns >= series.max_ns.unwrap_or(0), "{name}: {series:?}");
+    }
+}
+
+/// Functions were recorded, named, and read: an account of a spike has some.
+fn assert_functions_found(run: &Run, tracer: &str) {
+    assert_eq!(run.effective.as_ref().unwrap().tracer.as_deref(), Some(tracer));
+    let explanations = assert_ledgers_add_up(run);
+    let chains = explanations.iter().filter_map(|explanation| explanation.functions.as_ref());
+    let named = chains.flat_map(|functions| &functions.held).any(|held| !held.chain.is_empty());
+    assert!(named, "{tracer}: no function is named in any account");
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn functions_and_stacks_are_in_the_snapshots() {
+    let lab = Lab::with(KERNEL, &[]);
+    let words = ["--duration", "3s", "--load", "dentry", "--tracer", "function", "--functions", FUNCTIONS, "--stack"];
+    let (run, _) = lab.measured("run", &words);
+    assert_functions_found(&run, "function");
+    assert_restored(&run);
+    let with_trace = |spike: &&archive::spike::Spike| spike.reason != SpikeReason::Control && spike.snapshot.is_some();
+    let traces: Vec<Vec<u8>> =
+        run.spikes.iter().filter(with_trace).map(|spike| run.spike_trace(spike.number).unwrap()).collect();
+    let has = |word: &str| traces.iter().any(|trace| trace.windows(word.len()).any(|at| at == word.as_bytes()));
+    // The names in a trace are those of addresses that it mentions.
+    for word in ["name: function\n", "name: kernel_stack\n", "hrtimer_wakeup\n", "asm_sysvec_apic_timer_interrupt\n"] {
+        assert!(has(word), "{word:?} is in no trace");
+    }
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_graph_of_functions_is_recorded_where_an_instance_can_and_refused_elsewhere() {
+    let words = ["--duration", "3s", "--load", "dentry", "--tracer", "function_graph", "--functions", FUNCTIONS];
+    let (run, _) = Lab::with(KERNEL_OF_GRAPHS, &[]).measured("run", &words);
+    assert_functions_found(&run, "function_graph");
+    assert_restored(&run);
+
+    let refused = Lab::with(KERNEL, &[]).run(&words);
+    assert_eq!(refused.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&refused.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("function_graph in its top-level buffer only") && said.contains("6.12"), "{said}");
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn the_longest_wake_ups_and_the_noise_are_kept_beside_the_measurement() {
+    let lab = Lab::with(KERNEL, &[]);
+    // Odd values first: what is put back is what was there, not what a fresh kernel has.
+    let odd = "/sys/kernel/tracing/osnoise/stop_tracing_us=987654";
+    let words =
+        ["--duration", "4s", "--tracer", "wakeup_rt", "--functions", FUNCTIONS, "--source", "osnoise", "--set", odd];
+    let (run, said) = lab.measured("run", &words);
+    assert_restored(&run);
+
+    assert!(!run.latency_traces.is_empty(), "{said}");
+    for (at, trace) in run.latency_traces.iter().enumerate() {
+        assert_eq!((trace.number as usize, trace.tracer.as_str()), (at + 1, "wakeup_rt"));
+        assert!(trace.latency_ns > 0 && trace.entries > 0 && trace.cpu.is_some(), "{trace:?}");
+        assert!(trace.task.as_ref().is_some_and(|task| task.priority > 0), "{trace:?}");
+        let kept = text(&lab.path(&format!("run/tracer/{:04}.txt", trace.number)));
+        assert!(kept.starts_with("# tracer: wakeup_rt\n"), "{kept}");
+    }
+    let growing = run.latency_traces.windows(2).all(|pair| pair[0].latency_ns < pair[1].latency_ns);
+    assert!(growing, "each is longer than the one before: {:?}", run.latency_traces);
+    assert!(said.contains("tracer wakeup_rt kept"), "{said}");
+
+    assert_measured(&run, "osnoise noise", &[0, 1], 1);
+    assert_measured(&run, "osnoise irq", &[0, 1], 100);
+    for noise in series(&run, "osnoise noise") {
+        assert!(noise.max_ns.unwrap() < 2_000_000_000, "no more than the period of a second: {noise:?}");
+    }
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn timerlat_and_hwlat_measure_beside_ours() {
+    let lab = Lab::with(KERNEL, &[]);
+    let odd = "/sys/kernel/tracing/osnoise/timerlat_period_us=777";
+    let words = ["--duration", "4s", "--cpus", "0", "--tracer", "timerlat", "--source", "hwlat", "--set", odd];
+    let (run, said) = lab.measured("run", &words);
+    assert_restored(&run);
+
+    assert_measured(&run, "timerlat irq", &[0], 300);
+    assert_measured(&run, "timerlat thread", &[0], 300);
+    let [irq, thread] = ["timerlat irq", "timerlat thread"].map(|name| series(&run, name)[0].min_ns.unwrap());
+    assert!(irq < thread, "a thread cannot be woken before its timer's interrupt: {irq} {thread}");
+    assert!(said.contains("timerlat thread"), "{said}");
+    // It stops the CPU that it looks at, so it looks where nothing is measured.
+    assert!(run.problems.iter().any(|problem| problem.text.contains("on CPU 1, which is not measured")));
+    assert_measured(&run, "hwlat inner", &[1], 1);
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_tracer_the_kernel_lacks_is_named_with_its_option() {
+    let refused = Lab::with(KERNEL, &[]).run(&["--duration", "1s", "--tracer", "irqsoff"]);
+    assert_eq!(refused.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&refused.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("CONFIG_IRQSOFF_TRACER") && said.contains("wakeup_rt"), "{said}");
+}

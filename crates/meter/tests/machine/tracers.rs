@@ -1,0 +1,47 @@
+//! What the kernel of this machine lacks is told before anything is measured.
+
+use super::process::{Meter, is_root, short, traced};
+use archive::message::{Ending, Message, Severity};
+use archive::settings::RunSettings;
+use archive::tracer::{KernelSource, TracerSettings};
+
+fn with_tracer(name: &str) -> RunSettings {
+    let mut settings = traced(200);
+    settings.trace.tracer = Some(TracerSettings { name: name.into(), ..TracerSettings::default() });
+    settings
+}
+
+fn with_source(source: KernelSource) -> RunSettings {
+    RunSettings { sources: vec![source], ..short(200) }
+}
+
+/// Tracers of this kernel; `None` where they cannot be listed.
+fn available() -> Option<String> {
+    let tracefs = meter::trace::mount::find_or_mount().ok()?;
+    std::fs::read_to_string(tracefs.root().join("available_tracers")).ok()
+}
+
+#[test]
+fn a_missing_tracer_ends_the_run_with_the_name_of_its_option() {
+    let Some(there) = is_root().then(available).flatten() else {
+        return eprintln!("skipped: needs root and a trace file system");
+    };
+    let cases = [
+        (with_tracer("irqsoff"), "irqsoff", "CONFIG_IRQSOFF_TRACER"),
+        (with_tracer("function"), "function", "CONFIG_FUNCTION_TRACER"),
+        (with_source(KernelSource::Timerlat), "timerlat", "CONFIG_TIMERLAT_TRACER"),
+    ];
+    for (settings, name, option) in cases {
+        if there.split_whitespace().any(|tracer| tracer == name) {
+            eprintln!("skipped: this kernel has the tracer {name}");
+            continue;
+        }
+        let state = tempfile::tempdir().unwrap();
+        let finished = Meter::start(&settings, state.path()).finish();
+        assert_eq!((finished.ending(), finished.status.code()), (Some(Ending::Failed), Some(3)), "{name}");
+        let told = finished.problems(Severity::Invalid);
+        assert!(told.iter().any(|text| text.contains(option) && text.contains("this kernel has")), "{told:?}");
+        let measured = finished.messages.iter().any(|message| matches!(message, Message::Thread { .. }));
+        assert!(!measured, "nothing is measured without what was asked for");
+    }
+}
