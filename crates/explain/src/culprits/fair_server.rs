@@ -6,11 +6,11 @@ use crate::case::{Case, Claim};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "the scheduler switches to an ordinary task while the real-time thread could run, on a kernel with a fair server (6.12 and later)",
+    recognised: "the scheduler switches to an ordinary task, or lets one go on, while the real-time thread could run, on a kernel with a fair server (6.12 and later)",
     confirm: "/sys/kernel/debug/sched/fair_server/cpuN/runtime says how many ns of each period (beside it) ordinary tasks get; 50 ms of 1 s by default",
     fix: "leave ordinary tasks 5 % of the CPU; or echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
     reading: &["Deadline Task Scheduling", "Scheduler debugfs"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
@@ -35,7 +35,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             found.preferred(case),
             case.share(&found.pieces)
         ),
-        events: vec![found.decision],
+        events: found.asked.into_iter().chain([found.decision]).collect(),
         evidence,
         confirm: "/sys/kernel/debug/sched/fair_server/cpu*/runtime; dmesg says `RT throttling activated` where that was it".into(),
         fix: "make the real-time work leave 5 % of the CPU; then echo 0 to the fair server's runtime, or sysctl kernel.sched_rt_runtime_us=-1".into(),

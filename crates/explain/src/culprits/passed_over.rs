@@ -7,6 +7,7 @@
 use crate::case::{Case, held};
 use crate::event::{Event, IDLE_EXIT, What};
 use crate::holder::Holder;
+use crate::ledger::Piece;
 use archive::explanation::{OwnerKind, PhaseName};
 use archive::watched::WatchedKind;
 
@@ -17,6 +18,8 @@ const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 pub struct PassedOver<'c> {
     /// The event that shows its decision.
     pub decision: Event<'c>,
+    /// The last event before in which the CPU was still asked to decide.
+    pub asked: Option<Event<'c>>,
     /// Pieces of the ledger that ordinary tasks and idle held since.
     pub pieces: Vec<usize>,
     /// Part of them in which nobody had the CPU.
@@ -37,7 +40,7 @@ impl<'c> PassedOver<'c> {
         // It was asked to decide until the last event that says so.
         let undecided = |event: &&Event| event.ts_ns < decision.ts_ns && event.needs_resched();
         let story = case.scene.cpu(case.cpu())?;
-        let asked = story.events_between(could_run_ns, decision.ts_ns).iter().rfind(undecided);
+        let asked = story.events_between(could_run_ns, decision.ts_ns).iter().rfind(undecided).copied();
         let from_ns = asked.map_or(decision.ts_ns, |event| event.ts_ns);
         let pieces = case.claim(|piece| {
             (case.kept_off(piece) || piece.phase == PhaseName::ReturnToUser)
@@ -46,13 +49,16 @@ impl<'c> PassedOver<'c> {
         })?;
         let idle = pieces.iter().filter(|&&index| held(&case.pieces[index]).is_some_and(Holder::is_idle));
         let idle_ns = idle.map(|&index| case.pieces[index].ns()).sum();
-        Some(Self { decision, pieces, idle_ns })
+        Some(Self { decision, asked, pieces, idle_ns })
     }
 
     /// Whether it can only have been throttling, or only the fair server; `None` when it can have been both.
     pub fn is_throttling(&self, case: &Case) -> Option<bool> {
         if self.idle_ns * 20 > case.ns(&self.pieces) {
             return Some(true);
+        }
+        if self.ended_by_itself(case) {
+            return Some(false);
         }
         let environment = case.input.environment?;
         let groups = environment.config.iter().any(|line| line == "CONFIG_RT_GROUP_SCHED=y");
@@ -65,11 +71,29 @@ impl<'c> PassedOver<'c> {
         }
     }
 
+    /// The thread was chosen as soon as the task fell asleep or ended: nothing forbade it to run.
+    fn ended_by_itself(&self, case: &Case) -> bool {
+        let own = case.household.own_tid;
+        let given = case.event(|event| {
+            event.ts_ns > self.decision.ts_ns && matches!(event.what, What::Switch { next, .. } if next == own)
+        });
+        given.is_some_and(|event| {
+            matches!(event.what, What::Switch { prev: 1.., prev_prio: 100.., prev_state, .. } if prev_state & 0xff != 0)
+        })
+    }
+
     /// The task that was given most of the time, and how many others had the rest; empty when it was nobody.
     pub fn preferred(&self, case: &Case) -> String {
         let tasks: Vec<usize> =
             self.pieces.iter().copied().filter(|&index| case.kind(&case.pieces[index]) == OwnerKind::Task).collect();
-        if tasks.is_empty() { String::new() } else { case.culprits(&tasks) }
+        let name = |case: &Case, piece: &Piece| {
+            piece.answer.holder().tid().map_or_else(String::new, |tid| case.names().task(tid))
+        };
+        match case.largest(&tasks, name) {
+            (name, 0) => name,
+            (name, 1) => format!("{name} and one other task"),
+            (name, others) => format!("{name} and {others} other tasks"),
+        }
     }
 
     /// The real-time task that held the CPU last before the decision: it had used up what there was to use.

@@ -51,7 +51,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             "real-time throttling: no real-time thread was allowed to run ({}), {spent}; {whose}",
             case.share(&found.pieces)
         ),
-        events: vec![found.decision],
+        events: found.asked.into_iter().chain([found.decision]).collect(),
         evidence,
         confirm: ABOUT.confirm.into(),
         fix: ABOUT.fix.into(),

@@ -14,7 +14,7 @@ const WAY: [PhaseName; 5] = [
     PhaseName::ReturnToUser,
 ];
 
-/// `None` when fewer than two spikes were recorded, or all the worst phases were seen in one.
+/// `None` when it is not more than what was seen in one wake-up.
 pub fn composed(told: &[Told]) -> Option<Composed> {
     let wake_ups: Vec<&Told> = told.iter().filter(|told| told.spike.watched != Some(WatchedKind::Cycle)).collect();
     let parts: Vec<ComposedPart> = WAY.iter().filter_map(|&phase| worst(&wake_ups, phase)).collect();
@@ -22,7 +22,10 @@ pub fn composed(told: &[Told]) -> Option<Composed> {
     if parts.iter().all(|part| part.spike == first) {
         return None;
     }
-    Some(Composed { ns: parts.iter().fold(0i64, |sum, part| sum.saturating_add(part.ns)), parts })
+    let ns = parts.iter().fold(0i64, |sum, part| sum.saturating_add(part.ns));
+    // Less than what was seen says nothing: the rest of that wake-up was not recorded.
+    let seen_ns = wake_ups.iter().map(|told| told.spike.sample.latency_ns).max()?;
+    (ns > seen_ns).then_some(Composed { ns, parts })
 }
 
 fn worst(told: &[&Told], phase: PhaseName) -> Option<ComposedPart> {

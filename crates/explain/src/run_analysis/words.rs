@@ -66,9 +66,9 @@ pub fn sentences(causes: &RunCauses) -> Vec<String> {
             false => "too few spikes to bound it".into(),
         };
         sentences.push(format!(
-            "chance that the next one has a cause not yet seen: about {} ({} of {} seen once; {bound})",
+            "chance that the next one has a cause not yet seen: about {} ({} of {} was seen once; {bound})",
             percent(new.chance),
-            count(new.seen_once as usize, "cause"),
+            new.seen_once,
             count(kinds, "cause"),
         ));
     }
