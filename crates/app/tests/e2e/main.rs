@@ -3,6 +3,4 @@
 mod lab;
 mod machine_faults;
 mod whole_way;
-mod traced;
 mod tracers;
-mod watch;
