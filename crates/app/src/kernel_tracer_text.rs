@@ -3,7 +3,7 @@
 use crate::text::figures::{count, counted, latency, microseconds_rough};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
-use archive::summary::KernelSeriesSummary;
+use archive::summary::{KernelSeriesSummary, RunSummary};
 use archive::tracer::{LatencyTrace, TracedTask};
 
 const TRACES_SHOWN: usize = 5;
@@ -62,6 +62,24 @@ pub fn lay_out_latencies(traces: &[LatencyTrace], page: &mut Page) {
         page.line(&format!("  and {} more", traces.len() - TRACES_SHOWN));
     }
     page.line("  The kernel's text of each is in tracer/ of the archive.");
+}
+
+/// How many snapshots begin too late, in a sentence; `None` when all reach back to when their wake-up was due.
+pub fn uncovered(summary: &RunSummary) -> Option<String> {
+    let snapshots = || summary.spikes.iter().filter_map(|entry| entry.spike.snapshot.as_ref());
+    let short = snapshots().filter(|snapshot| !snapshot.window_covered).count() as u64;
+    let traced = summary.effective.as_ref().and_then(|effective| effective.tracer.as_deref());
+    let fewer = match traced {
+        Some("function" | "function_graph") => ", or fewer functions (--functions, --functions-not)",
+        _ => "",
+    };
+    (short > 0).then(|| {
+        let all = counted(snapshots().count() as u64, "snapshot");
+        format!(
+            "{} of {all} begin after the wake-up was due: a larger --buffer-kb reaches back further{fewer}",
+            count(short)
+        )
+    })
 }
 
 /// One stretch in a sentence.

@@ -1,6 +1,6 @@
 //! The summary of a run as a page for people: one sentence, a table, the worst spikes, what is wrong, what to type next.
 
-use crate::kernel_tracer_text::{lay_out_latencies, lay_out_series};
+use crate::kernel_tracer_text::{lay_out_latencies, lay_out_series, uncovered};
 use crate::text::figures::{count, counted, duration, latency, microseconds_rough};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
@@ -197,7 +197,7 @@ fn losses(summary: &RunSummary) -> Vec<String> {
     let loss = |loss: &archive::message::Loss| format!("{} {}: {}", count(loss.count), loss.what, loss.detail);
     let dropped: u64 = summary.cpus.iter().map(|cpu| cpu.records_dropped).sum();
     let records = (dropped > 0).then(|| format!("{} records of samples: the meter could not keep up", count(dropped)));
-    summary.losses.iter().map(loss).chain(records).collect()
+    summary.losses.iter().map(loss).chain(records).chain(uncovered(summary)).collect()
 }
 
 /// Everything that did not go as asked, worst first, each with its mend.

@@ -158,6 +158,6 @@ mod tests {
         assert_eq!(parsed("--stack").tracer().unwrap().unwrap().name, "nop");
         assert_eq!(parsed("").tracer().unwrap(), None);
         assert_eq!(parsed("--tracer irqsoff --tracer-threshold 50us").tracer().unwrap().unwrap().threshold_ns, 50_000);
-        assert!(parsed("--tracer irqsoff --tracer-threshold 50").tracer().is_err());
+        assert!(parsed("--tracer irqsoff --tracer-threshold 1500ns").tracer().is_err());
     }
 }
