@@ -5,6 +5,7 @@ mod compare;
 mod completions;
 mod cyclictest;
 mod exit;
+mod experiment;
 mod explain;
 mod export;
 mod import;
@@ -52,6 +53,7 @@ enum Verb {
     Observe(Box<observe::ObserveArguments>),
     Judge(judge::JudgeArguments),
     Compare(compare::CompareArguments),
+    Experiment(Box<experiment::ExperimentArguments>),
     List(list::ListArguments),
     Restore(restore::RestoreArguments),
     Target(target::TargetArguments),
@@ -87,6 +89,7 @@ pub fn main() -> ExitCode {
         Verb::Observe(arguments) => observe::run(&arguments, command),
         Verb::Judge(arguments) => judge::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
+        Verb::Experiment(arguments) => experiment::run(&arguments, command),
         Verb::List(arguments) => list::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
         Verb::Target(arguments) => target::run(&arguments),

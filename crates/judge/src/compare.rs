@@ -18,7 +18,7 @@ const QUANTILES: [(&str, f64); 5] =
 
 /// What one run each can and cannot say, wherever two are shown.
 pub const NO_VERDICT: &str = "One run each is no verdict: it cannot separate a change from what differs between any two \
-    runs of the same (10 to 20 % of p99.99 is usual). Measure in randomised rounds to find out.";
+    runs of the same (10 to 20 % of p99.99 is usual). `tardy experiment` measures in randomised rounds to find out.";
 
 /// One figure of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

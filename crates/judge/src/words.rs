@@ -3,9 +3,10 @@
 /// A time in the unit that suits it: `847 ns`, `153.2 µs`, `12.35 ms`, `1.20 s`.
 pub fn time(ns: f64) -> String {
     match ns.abs() {
-        size if size < 1e3 => format!("{ns:.0} ns"),
-        size if size < 1e6 => format!("{:.1} µs", ns / 1e3),
-        size if size < 1e9 => format!("{:.2} ms", ns / 1e6),
+        // Each unit ends where its rounding would show a thousand.
+        size if size < 999.5 => format!("{ns:.0} ns"),
+        size if size < 999_950.0 => format!("{:.1} µs", ns / 1e3),
+        size if size < 999_995_000.0 => format!("{:.2} ms", ns / 1e6),
         _ => format!("{:.2} s", ns / 1e9),
     }
 }
@@ -72,6 +73,7 @@ mod tests {
     #[test]
     fn figures_are_short() {
         assert_eq!([847.0, 153_214.0, -2e6, 1.2e9].map(time), ["847 ns", "153.2 µs", "-2.00 ms", "1.20 s"]);
+        assert_eq!([999.9999, 999_990.0, 999_999_999.0].map(time), ["1.0 µs", "1.00 ms", "1.00 s"]);
         assert_eq!(
             [0.0, 0.0123, 4.56, 789.4, 12_345.0, -12_345.0, -345_000.0].map(rough),
             ["0", "0.0123", "4.56", "789", "12 300", "-12 300", "-345 000"]

@@ -1,7 +1,7 @@
 //! Invented runs against limits: what passes, what fails, what is too short, and what is refused.
 
 use archive::environment::Environment;
-use archive::manifest::{Manifest, RunState};
+use archive::manifest::Manifest;
 use archive::message::{Ending, Problem, RunPhase, Severity};
 use archive::reader::{Run, ThreadRun};
 use archive::sample::{Second, Totals};
@@ -33,20 +33,10 @@ fn run(seconds: u32, cpus: u32, seen: impl Fn(u32, u32) -> Seen) -> Run {
         };
         (cpu, ThreadRun { thread: cpu, cpu, totals, seconds: records, ..ThreadRun::default() })
     };
-    let manifest = Manifest {
-        archive_version: 1,
-        id: "invented".into(),
-        tool_version: String::new(),
-        command: Vec::new(),
-        target: "local".into(),
-        emulated: false,
-        started_unix_ns: 0,
-        ended_unix_ns: None,
-        state: RunState::Complete,
-        problem: None,
-        settings: Some(RunSettings { limit_ns: Some(100_000), ..RunSettings::default() }),
-        imported: None,
-    };
+    let manifest = serde_json::json!({ "archive_version": 1, "id": "invented", "tool_version": "", "command": [],
+        "target": "local", "started_unix_ns": 0, "ended_unix_ns": null, "state": "complete", "problem": null });
+    let mut manifest: Manifest = serde_json::from_value(manifest).unwrap();
+    manifest.settings = Some(RunSettings { limit_ns: Some(100_000), ..RunSettings::default() });
     let end_ns = i64::from(seconds) * 1_000_000_000;
     Run {
         manifest: Some(manifest),

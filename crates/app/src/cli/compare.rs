@@ -35,7 +35,8 @@ pub struct CompareArguments {
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     if !arguments.more.is_empty() {
         let text = "compare takes two runs. Several runs of each, measured one after the other, prove no more: whatever \
-                    drifted meanwhile looks like a difference. Only runs in randomised rounds can be tested";
+                    drifted meanwhile looks like a difference. Only runs in randomised rounds can be tested: \
+                    `tardy experiment`";
         return Err(UsageError(text.into()).into());
     }
     let (a, b) = (archives::open(&arguments.a)?, archives::open(&arguments.b)?);

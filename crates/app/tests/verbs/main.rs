@@ -1,6 +1,7 @@
 //! Runs the binary `tardy` against a fake meter and on saved archives.
 
 mod compare;
+mod experiment;
 mod export;
 mod fake_meter;
 mod judge;

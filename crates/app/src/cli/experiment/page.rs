@@ -1,0 +1,99 @@
+//! The result of an experiment as a page for people.
+
+use super::journal::Journal;
+use super::variant::Variant;
+use crate::cli::rounds::RoundsState;
+use crate::summary_text::quoted;
+use crate::text::figures::{counted, latency};
+use crate::text::page::Page;
+use crate::text::table::{Align, Table};
+use judge::experiment::{ExperimentResult, MetricResult};
+use judge::sign_flip::Interval;
+use std::path::Path;
+
+pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
+    if journal.emulated {
+        page.alarm("EMULATED MACHINE: these latencies mean nothing as real-time figures.");
+    }
+    match journal.rounds.state {
+        RoundsState::Failed => {
+            let why = journal.rounds.problem.as_deref().unwrap_or("unknown");
+            page.wrapped("", &format!("The series failed: {why}."));
+        }
+        RoundsState::Interrupted | RoundsState::Running => page.line("Stopped early."),
+        RoundsState::Complete => {}
+    }
+    page.wrapped("A  ", &described(&journal.a));
+    page.wrapped("B  ", &described(&journal.b));
+    if alike(&journal.a, &journal.b) {
+        page.line("Both are the same: this measures the noise floor.");
+    }
+    page.blank();
+    match &journal.result {
+        Some(result) => figures(result, &mut page),
+        None => page.line("No round is complete: nothing can be said."),
+    }
+    if let (voids @ 1.., Some(last)) = journal.rounds.voids() {
+        page.wrapped("", &format!("{} void and not counted; the last one: {last}.", counted(voids as u64, "round")));
+    }
+    page.blank();
+    let directory = quoted(&directory.display().to_string());
+    page.line(&format!("Archives and experiment.json are in {directory} (coin {}).", journal.rounds.seed));
+    if !matches!(journal.rounds.state, RoundsState::Complete) {
+        page.line(&format!("  tardy experiment --resume {directory}"));
+    }
+    page
+}
+
+fn described(variant: &Variant) -> String {
+    let options = if variant.options.is_empty() { "as both" } else { &variant.options };
+    match &variant.before {
+        Some(before) => format!("{options}, after `{before}`"),
+        None => options.to_owned(),
+    }
+}
+
+fn alike(a: &Variant, b: &Variant) -> bool {
+    (&a.target, &a.settings, &a.before) == (&b.target, &b.settings, &b.before)
+}
+
+fn figures(result: &ExperimentResult, page: &mut Page) {
+    page.wrapped("", &result.sentence);
+    page.blank();
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left]);
+    table.row(["", "A", "B", "B / A", "p", ""]);
+    for metric in std::iter::once(&result.primary).chain(&result.secondary) {
+        table.row(row(metric));
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+    page.wrapped("", "The first figure was chosen beforehand; p of the others is corrected for their number.");
+    let told = result.culprits.iter().filter(|culprit| culprit.differs);
+    for culprit in told {
+        let rounds = result.rounds;
+        let text =
+            format!("{}: in {} of {rounds} runs of B, in {} of {rounds} of A.", culprit.culprit, culprit.b, culprit.a);
+        page.wrapped("cause ", &text);
+    }
+}
+
+fn row(result: &MetricResult) -> [String; 6] {
+    let amount = |value: f64| match result.metric.unit.as_str() {
+        "ns" => latency(value.round() as i64),
+        _ => format!("{value:.1}"),
+    };
+    let ends = |interval: Interval| format!(" [{:.3}, {:.3}]", interval.low, interval.high);
+    let ratio = result
+        .ratio
+        .as_ref()
+        .map_or("-".into(), |ratio| format!("{:.3}{}", ratio.value, ratio.interval.map_or(String::new(), ends)));
+    [
+        result.metric.name.clone(),
+        amount(result.a),
+        amount(result.b),
+        ratio,
+        format!("{:.3}", result.p_adjusted),
+        if result.differs { "differs".into() } else { String::new() },
+    ]
+}
