@@ -96,12 +96,12 @@ impl<'c> PassedOver<'c> {
         }
     }
 
-    /// The real-time task that held the CPU last before the decision: it had used up what there was to use.
+    /// The real-time task that left the CPU last although it could have gone on: it had used up what there was to use.
     pub fn spender(&self, case: &Case) -> Option<i32> {
         let story = case.scene.cpu(case.cpu())?;
         let left = story.before.events().chain(story.events.iter().copied()).filter(|event| {
-            matches!(event.what, What::Switch { prev_prio: ..100, prev_state, next_prio: 100.., .. }
-                if prev_state & 0xff == 0 && event.ts_ns <= self.decision.ts_ns)
+            matches!(event.what, What::Switch { prev, prev_prio: ..100, prev_state, .. }
+                if prev != case.household.own_tid && prev_state & 0xff == 0 && event.ts_ns <= self.decision.ts_ns)
         });
         let Some(What::Switch { prev, .. }) = left.max_by_key(|event| event.ts_ns).map(|event| event.what) else {
             return None;

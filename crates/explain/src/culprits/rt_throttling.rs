@@ -10,7 +10,7 @@ pub const ABOUT: About = About {
     confirm: "dmesg says `sched: RT throttling activated`, once a boot; kernel.sched_rt_runtime_us of each kernel.sched_rt_period_us are allowed",
     fix: "find the real-time task that uses 95 % of a CPU and mend it; then, with care, sysctl kernel.sched_rt_runtime_us=-1; in a control group of version 1, cpu.rt_runtime_us",
     reading: &["Real-Time group scheduling"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
@@ -42,8 +42,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     }
     let spender = found.spender(case).map(|tid| case.names().task(tid));
     let spent = match &spender {
-        Some(name) => format!("{name} had used up their part"),
-        None => "they had used up their part before the trace begins".into(),
+        Some(name) => format!("{name} had used up what they may use"),
+        None => "their part had been used up before the trace begins".into(),
     };
     Some(Claim {
         confidence: Confidence::Likely,
