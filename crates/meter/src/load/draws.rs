@@ -19,7 +19,8 @@ impl Draws {
     pub fn between(&mut self, low: usize, high: usize) -> usize {
         self.drawn += 1;
         let span = high.saturating_sub(low) as u128 + 1;
-        low + (u128::from(mixed(self.seed.wrapping_add(self.drawn))) * span >> 64) as usize
+        let share = u128::from(mixed(self.seed.wrapping_add(self.drawn))) * span;
+        low + (share >> 64) as usize
     }
 }
 
