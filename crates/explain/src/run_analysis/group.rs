@@ -53,6 +53,9 @@ fn group(culprit: Option<&str>, mut spikes: Vec<&Told>, worst: &[(u32, Sample)],
 /// The rhythm of the due instants. Snapshots take their time: when more wake-ups were as late as these than snapshots could
 /// be taken, their instants are those of the recorder.
 fn rhythm(spikes: &[&Told], worst: &[(u32, Sample)], run: &SpikesOfRun) -> Rhythm {
+    if spikes.len() < period::VOTES_MIN {
+        return Rhythm::TooFew;
+    }
     let least_ns = spikes.iter().map(|told| told.spike.sample.latency_ns).min().unwrap_or(0);
     let captured: HashSet<(u32, u64)> = run.spikes.iter().map(|spike| (spike.thread, spike.sample.cycle)).collect();
     let as_late = worst.iter().filter(|(_, sample)| sample.latency_ns >= least_ns);

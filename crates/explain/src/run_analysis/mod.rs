@@ -36,6 +36,16 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
+    /// Whether there is something to explain and something to explain it from: the first new maxima of a thread are often
+    /// no later than the median will be.
+    fn is_late(&self) -> bool {
+        match self.explanation.status {
+            ExplanationStatus::NoTrace => false,
+            ExplanationStatus::Explained => !self.explanation.findings.is_empty(),
+            ExplanationStatus::NotExplained => true,
+        }
+    }
+
     /// The culprit that explains it; `None` when nothing does.
     fn culprit(&self) -> Option<&str> {
         let explained = self.explanation.status == ExplanationStatus::Explained;
@@ -51,7 +61,8 @@ pub fn analyse(run: &SpikesOfRun) -> RunCauses {
         .filter(|spike| spike.reason != SpikeReason::Control)
         .filter_map(|spike| {
             let explanation = run.explanations.iter().find(|explanation| explanation.spike == spike.number)?;
-            (explanation.status != ExplanationStatus::NoTrace).then_some(Told { spike, explanation })
+            let told = Told { spike, explanation };
+            told.is_late().then_some(told)
         })
         .collect();
     if told.is_empty() {

@@ -12,7 +12,7 @@ use std::f64::consts::TAU;
 /// Probability of telling a period of random instants, for one group of spikes.
 const LEVEL: f64 = 1e-3;
 /// Votes below which nothing is told.
-const VOTES_MIN: usize = 5;
+pub const VOTES_MIN: usize = 5;
 /// A period must be this many times as long as the interval of the samples, or its phases are those of the sampling.
 const INTERVALS_MIN: i64 = 10;
 /// The instants must span this many periods.

@@ -116,4 +116,7 @@ fn runs_without_explained_spikes_tell_nothing() {
     let control = Spike { reason: SpikeReason::Control, ..spike(1, 0, SECOND, 5_000) };
     let told = explanation(&control, Some("nmi"), &[]);
     assert_eq!(analysed(&[(control, told)], &[]), RunCauses::default(), "controls are no spikes");
+    let ordinary = spike(1, 0, SECOND, 5_000);
+    let told = Explanation { status: ExplanationStatus::Explained, ..explanation(&ordinary, None, &[]) };
+    assert_eq!(analysed(&[(ordinary, told)], &[]), RunCauses::default(), "what was not late needs no cause");
 }

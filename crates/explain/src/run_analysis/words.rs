@@ -9,7 +9,7 @@ pub fn rhythm(rhythm: &Rhythm) -> String {
     match rhythm {
         Rhythm::Period(period) => every(period),
         Rhythm::OfTheRecorder => {
-            "more wake-ups were as late than snapshots could be taken: when they happened says more of the recorder"
+            "not told: more wake-ups were as late as these than snapshots could be taken, so their instants are those of the recorder"
                 .into()
         }
         Rhythm::TooFew => "too few to tell a rhythm".into(),
@@ -66,10 +66,10 @@ pub fn sentences(causes: &RunCauses) -> Vec<String> {
             false => "too few spikes to bound it".into(),
         };
         sentences.push(format!(
-            "chance that the next one has a cause not yet seen: about {} ({} of {} was seen once; {bound})",
+            "chance that the next one has a cause not yet seen: about {} (causes seen once: {} of {}; {bound})",
             percent(new.chance),
             new.seen_once,
-            count(kinds, "cause"),
+            kinds,
         ));
     }
     if let Some(composed) = &causes.composed {
