@@ -11,7 +11,9 @@ const MACHINE_PATHS: [[&str; 2]; 3] = [["/ho", "me/"], ["/ro", "ot/"], ["/wo", "
 
 #[test]
 fn no_source_is_longer_than_800_lines() {
-    let long = files_ending(&[".rs", ".ts", ".tsx", ".css"]).filter_map(|name| {
+    // A generated list of types is as long as what it is generated from.
+    let written = files_ending(&[".rs", ".ts", ".tsx", ".css"]).filter(|name| !text(name).starts_with("// Generated"));
+    let long = written.filter_map(|name| {
         let lines = text(name).lines().count();
         (lines > LINES_MAX).then(|| format!("{name}: {lines} lines"))
     });
