@@ -8,6 +8,7 @@
 //!   anything, with [`multiplicity`] for many figures and an [`e_process`] for many looks.
 //! * [`bounds`] says how often something happens at most, [`blocks`] makes independent counts of bursts, [`limit`] reads what
 //!   must hold, [`verdict`] says whether a run shows it.
+//! * [`stationarity`] asks whether a series stays what it is.
 //! * [`compare`] sets two runs side by side without a verdict, [`difference`] says in what else they differ.
 //!
 //! Nothing here does I/O, reads a clock, or draws a random number that the caller did not seed.
@@ -29,5 +30,6 @@ pub mod observer;
 pub mod proof;
 pub mod quantile;
 pub mod sign_flip;
+pub mod stationarity;
 pub mod verdict;
 mod words;
