@@ -1,12 +1,15 @@
 //! Explains every spike of an archive: reads what `explain` needs from the disk, one trace at a time.
 
+use archive::causes::RunCauses;
 use archive::explanation::Explanation;
 use archive::message::RunPhase;
 use archive::reader::Run;
+use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
 use archive::watched::WatchedKind;
 pub use explain::Stretch;
 pub use explain::recording::{RecordedEvent, RecordedItem, RecordedText, RecordedValue, Recording};
+use explain::run_analysis::{SpikesOfRun, analyse};
 use explain::{SpikeInput, evidence_window, explain_spike, explain_without_trace, stretches};
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
@@ -30,6 +33,16 @@ pub fn explain_run(run: &Run, progress: &mut dyn FnMut(usize, usize)) -> Vec<Exp
     }
     explanations.sort_by_key(|explanation| explanation.spike);
     explanations
+}
+
+/// What the spikes of a run have in common.
+pub fn causes_of(run: &Run, explanations: &[Explanation]) -> RunCauses {
+    let worst: Vec<(u32, Sample)> =
+        run.threads.values().flat_map(|of| of.worst.iter().map(|sample| (of.thread, *sample))).collect();
+    let config = run.environment.iter().flat_map(|environment| &environment.config);
+    let tick_hz = config.filter_map(|line| line.strip_prefix("CONFIG_HZ=")?.parse().ok()).next();
+    let interval_ns = Context::of(run).interval_ns;
+    analyse(&SpikesOfRun { spikes: &run.spikes, explanations, worst: &worst, interval_ns, tick_hz })
 }
 
 /// The lines of the trace around one spike; empty without a trace.

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 /// Spikes on one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CpuCount {
     pub cpu: u32,
     pub count: u32,
@@ -13,7 +12,6 @@ pub struct CpuCount {
 
 /// A rhythm that random instants would show by chance less often than the level of the test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Period {
     pub period_ns: i64,
     /// Where in a period it happens: due instant modulo the period, CLOCK_MONOTONIC, in ns.
@@ -28,7 +26,6 @@ pub struct Period {
 
 /// The spikes that one culprit explains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CauseGroup {
     /// Identifier of the culprit; `None`: the spikes that are not explained.
     pub culprit: Option<String>,
@@ -48,7 +45,6 @@ pub struct CauseGroup {
 
 /// The chance that the next spike has a cause that has not been seen, after Good and Turing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct NewCause {
     /// Spikes with a known cause.
     pub attributed: u32,
@@ -61,7 +57,6 @@ pub struct NewCause {
 
 /// One part of a composed latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ComposedPart {
     pub phase: PhaseName,
     pub ns: i64,
@@ -71,7 +66,6 @@ pub struct ComposedPart {
 
 /// What a wake-up would take if the worst phases of different spikes met in one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Composed {
     pub ns: i64,
     /// In their order on the way; they sum to `ns`.
@@ -81,7 +75,6 @@ pub struct Composed {
 /// The causes of a run's spikes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RunCauses {
     /// Most spikes first, the unexplained last.
     pub groups: Vec<CauseGroup>,

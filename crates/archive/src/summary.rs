@@ -1,5 +1,6 @@
 //! The document that `--json`, the report and the index show: a run condensed, with its explanations beside its spikes.
 
+use crate::causes::RunCauses;
 use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::histogram::{Histogram, bucket_high_ns, bucket_low_ns, rank};
@@ -210,6 +211,10 @@ pub struct ReportData {
     pub summary: RunSummary,
     pub histograms: Vec<CpuHistogram>,
     pub seconds: Vec<Second>,
+    /// What the spikes have in common, if that was asked. The page shows it as HTML only.
+    #[serde(default)]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub causes: Option<RunCauses>,
 }
 
 impl RunSummary {
@@ -284,6 +289,7 @@ impl ReportData {
             summary: RunSummary::of(run, explanations),
             histograms: run.threads.values().map(|thread| cpu_histogram(thread, 400, step_ns(run))).collect(),
             seconds: run.threads.values().flat_map(|thread| thread.seconds.iter().copied()).collect(),
+            causes: None,
         }
     }
 }

@@ -1,20 +1,21 @@
 //! `tardy explain`: the account of a run's spikes, for people or as JSON.
 
 mod account;
+mod causes;
 mod document;
 mod functions;
 
 use super::archives;
 use super::exit::{Exit, UsageError};
-use crate::explaining::{events_of, explain_run};
-use crate::summary_text::quoted;
+use crate::explaining::{causes_of, events_of, explain_run};
 use crate::kernel_tracer_text::lay_out_latencies;
+use crate::summary_text::quoted;
 use crate::text::page::{Page, write_stdout};
 use archive::explanation::Explanation;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
-use clap::Args;
 use archive::summary::RunSummary;
+use clap::Args;
 use std::path::PathBuf;
 
 /// Account for every nanosecond of a run's worst spikes
@@ -41,7 +42,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     let run = archives::open(&arguments.run)?;
     let explanations = explain_run(&run, &mut |_, _| {});
     if arguments.json {
-        let mut document = serde_json::to_vec(&document::of(&run, &explanations))?;
+        let mut document = serde_json::to_vec(&document::of(&run, &explanations, &causes_of(&run, &explanations)))?;
         document.push(b'\n');
         write_stdout(&document)?;
         return Ok(Exit::Measured);
@@ -51,6 +52,9 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     let chosen = chosen(&run, arguments)?;
     if chosen.is_empty() {
         page.line("this run captured no spikes");
+    }
+    if arguments.spike.is_none() {
+        causes::lay_out(&causes_of(&run, &explanations), &mut page);
     }
     for spike in &chosen {
         page.blank();
@@ -68,10 +72,10 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
             left + chosen.len()
         ));
     }
-    page.print()?;
     if arguments.spike.is_none() {
         lay_out_latencies(&RunSummary::of(&run, &[]).latency_traces, &mut page);
     }
+    page.print()?;
     Ok(Exit::Measured)
 }
 

@@ -2,7 +2,7 @@
 
 use super::archives;
 use super::exit::Exit;
-use crate::explaining::explain_run;
+use crate::explaining::{causes_of, explain_run};
 use crate::report::{render_html, render_pngs};
 use crate::text::page::{Page, write_stdout};
 use anyhow::Context;
@@ -31,7 +31,8 @@ pub struct ReportArguments {
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     let run = archives::open(&arguments.run)?;
     let explanations = explain_run(&run, &mut |_, _| {});
-    let data = ReportData::of(&run, &explanations);
+    let mut data = ReportData::of(&run, &explanations);
+    data.causes = Some(causes_of(&run, &explanations));
     let html = arguments.output.clone().unwrap_or_else(|| run.directory.join("report.html"));
     write_atomically(&html, render_html(&data).as_bytes())?;
     let pictures = match &arguments.png {

@@ -1,5 +1,6 @@
 //! The document of `tardy explain --json`. Its shape is a promise; `explanation_version` counts its changes.
 
+use archive::causes::RunCauses;
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Phase};
 use archive::functions::FunctionAccount;
 use archive::reader::Run;
@@ -14,6 +15,8 @@ pub struct Document<'a> {
     explanation_version: u32,
     archive: String,
     spikes: Vec<Entry<'a>>,
+    /// What the spikes have in common.
+    causes: &'a RunCauses,
     /// What is missing or damaged in the archive.
     gaps: &'a [String],
 }
@@ -35,7 +38,7 @@ struct Entry<'a> {
     caveats: &'a [String],
 }
 
-pub fn of<'a>(run: &'a Run, explanations: &'a [Explanation]) -> Document<'a> {
+pub fn of<'a>(run: &'a Run, explanations: &'a [Explanation], causes: &'a RunCauses) -> Document<'a> {
     let spike_of = |explanation: &Explanation| run.spikes.iter().find(|spike| spike.number == explanation.spike);
     let mut pairs: Vec<(&Spike, &Explanation)> =
         explanations.iter().filter_map(|explanation| Some((spike_of(explanation)?, explanation))).collect();
@@ -46,6 +49,7 @@ pub fn of<'a>(run: &'a Run, explanations: &'a [Explanation]) -> Document<'a> {
         explanation_version: EXPLANATION_VERSION,
         archive: run.directory.display().to_string(),
         spikes: pairs.into_iter().map(|(spike, explanation)| entry(spike, explanation)).collect(),
+        causes,
         gaps: &run.gaps,
     }
 }

@@ -4,6 +4,7 @@
 //! name can neither add markup nor turn the reading direction of the sentence around it.
 
 mod answer;
+mod causes;
 mod cpus;
 mod honesty;
 mod kernel_tracers;
@@ -44,6 +45,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                     li { a href="#answer" { "The answer" } }
                     li { a href="#distribution" { "How often, how late" } }
                     li { a href="#time" { "When" } }
+                    @if causes::is_shown(data) { li { a href="#causes" { "Causes" } } }
                     li { a href="#spikes" { "The worst wake-ups" } }
                     li { a href="#machine" { "Machine" } }
                     li { a href="#settings" { "Settings and loads" } }
@@ -67,6 +69,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                 "The latest wake-up of each second on each CPU. A mark shows a wake-up whose trace was kept; it leads to its \
                  account below. Equal distances between the peaks point at something periodic."
             }))
+            (causes::section(data))
             (spikes::section(summary, plots))
             (kernel_tracers::section(summary))
             (machine::section(summary))
