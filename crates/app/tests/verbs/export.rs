@@ -39,7 +39,7 @@ fn spike_message(number: u32) -> archive::message::Message {
 }
 
 /// The archive `here` with these cases as spikes 11, 12, ...; spike 1 has a trace that is none.
-fn archived(cases: &[&str]) -> Bench {
+pub fn archived(cases: &[&str]) -> Bench {
     let spikes = cases.iter().zip(11..);
     let bench = ending_well(spikes.fold(measuring(), |bench, (case, number)| recorded(bench, case, number)));
     assert_eq!(bench.run(&["run", "--out", "here"]).code, Some(0));

@@ -4,6 +4,7 @@ mod compare;
 mod experiment;
 mod export;
 mod fake_meter;
+mod functions;
 mod judge;
 mod observe;
 mod perfetto_reader;
