@@ -63,7 +63,8 @@ impl Lab {
         let run = self.archive();
         assert!(run.gaps.is_empty(), "{words:?}: {:?}", run.gaps);
         assert_eq!(run.manifest.as_ref().unwrap().state, RunState::Complete, "{words:?}");
-        let console = text(&self.path("run/console.log"));
+        // A kernel that has nothing to complain of says nothing: then there is no such file.
+        let console = fs::read_to_string(self.path("run/console.log")).unwrap_or_default();
         assert!(!console.contains("BUG:") && !console.contains("Kernel panic"), "{words:?}: {console}");
         (run, said)
     }
