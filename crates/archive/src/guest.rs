@@ -37,7 +37,8 @@ pub struct VirtualTimePlan {
     /// CLOCK_MONOTONIC at which the meter is started, whatever the kernel needed until then; booting must be over.
     pub start_ns: i64,
     pub settings: RunSettings,
-    /// After the measurement the names of the kernel's functions are sent, too.
+    /// After the measurement the names of the kernel's functions are sent, too. A plan that asks for them is another
+    /// trajectory; ask in a boot of its own.
     #[serde(default)]
     pub symbols: bool,
 }
