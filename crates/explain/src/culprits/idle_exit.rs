@@ -11,7 +11,7 @@ pub const ABOUT: About = About {
     confirm: "/sys/devices/system/cpu/cpuN/cpuidle/stateK/latency says what the state costs; repeat with it disabled",
     fix: "hold /dev/cpu_dma_latency at 0 (--cpu-dma-latency 0), or echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateK/disable; in a guest idle=poll or cpuidle-haltpoll",
     reading: &["CPU Idle Time Management", "PM Quality Of Service Interface", "Guest halt polling"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

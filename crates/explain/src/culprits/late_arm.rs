@@ -9,7 +9,7 @@ pub const ABOUT: About = About {
     confirm: "look at the wake-up before: its own lateness is the cause",
     fix: "mend the cycle before, or use a longer interval",
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

@@ -12,7 +12,7 @@ pub const ABOUT: About = About {
     confirm: "ps -eLo tid,cls,rtprio,psr,comm lists all real-time threads",
     fix: "lower it (chrt -p -f 1 TID), raise ours (--priority, below 99), or move it off the CPU (taskset -p)",
     reading: &["Scheduler"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 /// The real-time thread that had the CPU by its priority while the measuring thread could have run.

@@ -10,7 +10,7 @@ pub const ABOUT: About = About {
     confirm: "the events softirq_entry with vec=9 and rcu:rcu_batch_start; /proc/softirqs counts them for each CPU",
     fix: "rcu_nocbs= for this CPU (and rcu_nocb_poll), taskset the rcuo* threads to others, rcutree.kthread_prio below ours, rcupdate.rcu_normal=1 against expedited grace periods",
     reading: &["NO_HZ: Reducing Scheduling-Clock Ticks", "Reducing OS jitter due to per-cpu kthreads"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 /// Number of the softirq.

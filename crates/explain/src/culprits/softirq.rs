@@ -10,7 +10,7 @@ pub const ABOUT: About = About {
     confirm: "/proc/softirqs; napi:napi_poll names the device",
     fix: "PREEMPT_RT; move the interrupt that raises it, and RPS/XPS masks; rcu_nocbs for RCU; no ksoftirqd above our priority",
     reading: &["Scaling in the Linux Networking Stack", "Reducing OS jitter due to per-cpu kthreads"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

@@ -9,7 +9,7 @@ pub const ABOUT: About = About {
     confirm: "the events block:block_rq_issue and block:block_rq_complete name device and writer",
     fix: "move its interrupt (smp_affinity_list) and its workers (/sys/devices/virtual/workqueue/cpumask) to another CPU; write logs and measurements to a tmpfs",
     reading: &["SMP IRQ affinity", "Workqueue"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 const NAMED: Named = Named {

@@ -9,7 +9,7 @@ pub const ABOUT: About = About {
     confirm: "the events workqueue:workqueue_execute_start with function=vmstat_update come once in vm.stat_interval seconds",
     fix: "sysctl vm.stat_interval=120; newer kernels leave isolated CPUs out of it",
     reading: &["Documentation for /proc/sys/vm/", "Reducing OS jitter due to per-cpu kthreads"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 const NAMED: Named = Named { functions: &["vmstat_update", "vmstat_shepherd"], ..NOTHING };

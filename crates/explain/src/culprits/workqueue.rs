@@ -10,7 +10,7 @@ pub const ABOUT: About = About {
     confirm: "workqueue:workqueue_queue_work with this function names who queued it; --tracer function on it shows where it cannot be preempted",
     fix: "a /sys/devices/virtual/workqueue/cpumask without this CPU moves work that is not bound to one; work that is bound to it goes away only with what queues it",
     reading: &["Workqueue", "Reducing OS jitter due to per-cpu kthreads"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 const NAMED: Named = Named { threads: &["kworker/*"], ..NOTHING };
