@@ -3,6 +3,10 @@
 use archive::explanation::Explanation;
 use archive::manifest::RunState;
 use archive::reader::Run;
+use runner::meter::MeterPlaces;
+use runner::stop::StopRequests;
+use runner::target::qemu::file::TargetFiles;
+use runner::target::qemu::{QemuTarget, kernel};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -69,6 +73,13 @@ impl Lab {
         (run, said)
     }
 
+    /// The machine itself, for what no verb of tardy does.
+    pub fn machine(&self) -> QemuTarget {
+        let machine = TargetFiles { here: self.path("targets"), own: None }.read("vm").unwrap();
+        let meter = MeterPlaces::of_process().find_for(machine.architecture).unwrap();
+        QemuTarget::new("vm", machine, &meter, &kernel::cache().unwrap(), StopRequests::default())
+    }
+
     /// The archive of the last run.
     pub fn archive(&self) -> Run {
         Run::open(self.path("run")).unwrap()
@@ -95,6 +106,16 @@ impl Lab {
         let problem = manifest.problem.clone().unwrap();
         assert!(problem.contains(reason), "{problem}");
         assert!(!run.threads.is_empty(), "what was measured before is kept");
+    }
+}
+
+/// What a test that failed has seen stays for whoever wants to know why.
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("kept: {}", self.0.path().display());
+            self.0.disable_cleanup(true);
+        }
     }
 }
 

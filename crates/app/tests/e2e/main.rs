@@ -1,6 +1,9 @@
 //! Real kernels in real virtual machines. `make e2e` runs these; they take minutes and download kernels once.
 
+mod founding_case;
+mod inspected;
 mod lab;
 mod machine_faults;
-mod whole_way;
+mod traced;
 mod tracers;
+mod whole_way;

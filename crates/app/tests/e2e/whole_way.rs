@@ -5,19 +5,10 @@ use archive::environment::Environment;
 use archive::settings::SnapshotMode;
 use archive::spike::SpikeReason;
 
-/// Kernels the whole way is gone with; `TARDY_E2E_KERNELS="debian:6.1 debian:6.12-rt" make e2e` names others.
-const KERNELS: &str = "TARDY_E2E_KERNELS";
-
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
 fn spikes_of_a_loaded_kernel_are_caught_and_accounted_for() {
-    let kernels = std::env::var(KERNELS).unwrap_or_else(|_| KERNEL.into());
-    for kernel in kernels.split_whitespace() {
-        whole_way(kernel);
-    }
-}
-
-fn whole_way(kernel: &str) {
+    let kernel = KERNEL;
     let lab = Lab::with(kernel, &[]);
     let (run, said) = lab.measured("run", &["--duration", "5s", "--load", "dentry"]);
     assert!(said.starts_with("EMULATED MACHINE"), "{kernel}: {said}");

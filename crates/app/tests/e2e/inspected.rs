@@ -1,0 +1,97 @@
+//! A virtual machine whose settings are read in the guest before a run and after it.
+
+use runner::target::qemu::QemuTarget;
+use runner::target::{Caveat, Command, Output, RunningCommand, Target, TargetError};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Contents of files by their paths; `None` for those the guest does not have.
+pub type Values = BTreeMap<String, Option<String>>;
+
+pub struct Inspected {
+    machine: QemuTarget,
+    paths: Vec<String>,
+    scratch: PathBuf,
+    pub before: Option<Values>,
+    pub after: Option<Values>,
+}
+
+impl Inspected {
+    pub fn new(machine: QemuTarget, paths: &[&str], scratch: &Path) -> Self {
+        let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+        Self { machine, paths, scratch: scratch.join("value"), before: None, after: None }
+    }
+
+    fn values(&mut self) -> Values {
+        let mut values = Values::new();
+        for path in &self.paths {
+            let fetched = self.machine.fetch_file(Path::new(path), &self.scratch);
+            let value = match fetched {
+                Ok(()) => Some(std::fs::read_to_string(&self.scratch).unwrap()),
+                Err(error) => {
+                    assert!(error.to_string().contains("No such file"), "{error}");
+                    None
+                }
+            };
+            values.insert(path.clone(), value);
+        }
+        values
+    }
+
+    /// Boots, so that there is something to look at.
+    fn boot(&mut self) -> Result<(), TargetError> {
+        let version = Command { program: "tardy-meter".into(), arguments: vec!["--version".into()] };
+        let mut running = self.machine.start(&version)?;
+        while matches!(running.read(PATIENCE), Output::Bytes(_)) {}
+        assert!(running.wait(PATIENCE).is_some());
+        Ok(())
+    }
+}
+
+impl Target for Inspected {
+    fn name(&self) -> &str {
+        self.machine.name()
+    }
+
+    fn prepare(&mut self) -> Result<(), TargetError> {
+        self.machine.prepare()
+    }
+
+    fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        self.machine.send_file(from, to)
+    }
+
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
+        if self.before.is_none() {
+            self.boot()?;
+            self.before = Some(self.values());
+        }
+        self.machine.start(command)
+    }
+
+    fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        self.machine.fetch_file(from, to)
+    }
+
+    fn console(&self) -> Vec<u8> {
+        self.machine.console()
+    }
+
+    fn forgets(&self) -> bool {
+        self.machine.forgets()
+    }
+
+    fn caveat(&self) -> Option<Caveat> {
+        self.machine.caveat()
+    }
+
+    fn close(&mut self) -> Result<(), TargetError> {
+        // A machine that went down is a matter of the run, which tells why.
+        let is_up = self.machine.fetch_file(Path::new("/proc/version"), &self.scratch).is_ok();
+        self.after = is_up.then(|| self.values());
+        self.machine.close()
+    }
+}
