@@ -6,8 +6,9 @@
 use crate::event::{Event, What, flag};
 use crate::scene::Scene;
 
-/// Page faults closer to each other than this are one run of them.
+/// Page faults closer to each other than this are one run of them; a program that imitates a processor takes longer.
 const FAULTS_APART_NS: i64 = 20_000;
+const FAULTS_APART_EMULATED_NS: i64 = 300_000;
 /// A thread that falls asleep so soon after a page fault sleeps in it.
 const FAULT_SLEEP_NS: i64 = 200_000;
 const STATE_BLOCKED: i64 = 0x02;
@@ -18,6 +19,8 @@ pub enum Doing {
     Running,
     /// One page fault after the other.
     Faulting,
+    /// Asleep in a page fault until a device has brought the page.
+    Fetching,
     /// It could run and does not.
     Ready,
     /// It sleeps until somebody wakes it; `None`: an interrupt, or nobody in the trace.
@@ -44,12 +47,20 @@ pub struct Leg {
 }
 
 /// The course of thread `tid` from one instant to another: ascending, without gap or overlap.
-pub fn course(scene: &Scene, tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec<Leg> {
+///
+/// `emulated`: the machine is a program's imitation.
+pub fn course(scene: &Scene, tid: i32, start_ns: i64, end_ns: i64, cpu: u32, emulated: bool) -> Vec<Leg> {
     let events = scene.events_by_time();
     let mut legs = Vec::new();
     for leg in life(&events, tid, start_ns, end_ns, cpu) {
         match leg.doing {
-            Doing::Running => split_at_faults(&events, tid, leg, &mut legs),
+            Doing::Running => split_at_faults(
+                &events,
+                tid,
+                leg,
+                if emulated { FAULTS_APART_EMULATED_NS } else { FAULTS_APART_NS },
+                &mut legs,
+            ),
             Doing::Waiting { .. } => split_by_awaited(&events, tid, leg, &mut legs),
             _ => legs.push(leg),
         }
@@ -78,7 +89,7 @@ fn life(events: &[Event], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec
                 let blocked = prev_state & STATE_BLOCKED != 0;
                 let next = match prev_state & 0xff {
                     0 => Doing::Ready,
-                    _ if blocked && event.ts_ns - last_fault_ns <= FAULT_SLEEP_NS => Doing::Faulting,
+                    _ if blocked && event.ts_ns - last_fault_ns <= FAULT_SLEEP_NS => Doing::Fetching,
                     _ => waiting,
                 };
                 (Doing::Running, next, event.cpu)
@@ -108,14 +119,14 @@ fn life(events: &[Event], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec
 }
 
 /// Cuts runs of page faults out of a stretch in which the thread ran.
-fn split_at_faults(events: &[Event], tid: i32, leg: Leg, legs: &mut Vec<Leg>) {
+fn split_at_faults(events: &[Event], tid: i32, leg: Leg, apart_ns: i64, legs: &mut Vec<Leg>) {
     let inside = |event: &&Event| event.ts_ns >= leg.start_ns && event.ts_ns <= leg.end_ns;
     let faults =
         events.iter().filter(inside).filter(|event| event.tid == tid && matches!(event.what, What::PageFault { .. }));
     let mut runs: Vec<(i64, i64)> = Vec::new();
     for fault in faults {
         match runs.last_mut() {
-            Some((_, last_ns)) if fault.ts_ns - *last_ns <= FAULTS_APART_NS => *last_ns = fault.ts_ns,
+            Some((_, last_ns)) if fault.ts_ns - *last_ns <= apart_ns => *last_ns = fault.ts_ns,
             _ => runs.push((fault.ts_ns, fault.ts_ns)),
         }
     }

@@ -16,13 +16,14 @@ pub fn cut(
     scene: &Scene,
     circumstances: Circumstances,
     tid: i32,
+    emulated: bool,
 ) -> (Vec<Span>, Vec<Leg>) {
     let Window { due_ns, seen_ns, .. } = scene.window;
     match kind {
-        WatchedKind::Timer => timer(anchors, scene, circumstances, tid),
+        WatchedKind::Timer => timer(anchors, scene, circumstances, tid, emulated),
         WatchedKind::Woken => (woken(anchors, scene.window, circumstances), Vec::new()),
         WatchedKind::Cycle => {
-            let legs = course(scene, tid, due_ns, seen_ns, circumstances.cpu);
+            let legs = course(scene, tid, due_ns, seen_ns, circumstances.cpu, emulated);
             (legs.iter().map(|leg| of_work(leg, None)).collect(), legs)
         }
     }
@@ -32,13 +33,19 @@ fn of_work(leg: &Leg, phase: Option<PhaseName>) -> Span {
     let own = match leg.doing {
         Doing::Running | Doing::Faulting => PhaseName::Working,
         Doing::Ready => PhaseName::Preempted,
-        Doing::Waiting { .. } => PhaseName::Waiting,
+        Doing::Waiting { .. } | Doing::Fetching => PhaseName::Waiting,
     };
     Span { phase: phase.unwrap_or(own), start_ns: leg.start_ns, end_ns: leg.end_ns, cpu: leg.cpu }
 }
 
 /// As any wake-up; what it did until it set its timer too late is told by its course, and slack is cut off.
-fn timer(anchors: &Anchors, scene: &Scene, circumstances: Circumstances, tid: i32) -> (Vec<Span>, Vec<Leg>) {
+fn timer(
+    anchors: &Anchors,
+    scene: &Scene,
+    circumstances: Circumstances,
+    tid: i32,
+    emulated: bool,
+) -> (Vec<Span>, Vec<Leg>) {
     let mut spans = Vec::new();
     let mut legs = Vec::new();
     let slack_until_ns = scene.arm().and_then(|arm| match arm.what {
@@ -50,7 +57,7 @@ fn timer(anchors: &Anchors, scene: &Scene, circumstances: Circumstances, tid: i3
     for whole in span::cut(anchors, scene.window, circumstances) {
         match (whole.phase, slack_until_ns) {
             (PhaseName::LateArm, _) => {
-                let late = course(scene, tid, whole.start_ns, whole.end_ns, whole.cpu);
+                let late = course(scene, tid, whole.start_ns, whole.end_ns, whole.cpu, emulated);
                 spans.extend(late.iter().map(|leg| of_work(leg, Some(PhaseName::LateArm))));
                 legs.extend(late);
             }

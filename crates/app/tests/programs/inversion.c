@@ -1,5 +1,6 @@
 /* A robot's loop with a deliberate priority inversion of 5 ms: three real-time threads on one CPU, a plain mutex between
- * the highest and the lowest, and one in the middle that computes while the lowest holds it. Usage: inversion CYCLES */
+ * the highest and the lowest, and one in the middle that computes while the lowest holds it. Usage: inversion CYCLES [SCALE]
+ * An emulated machine keeps no time: there SCALE makes everything that many times longer. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -9,6 +10,8 @@
 #include <time.h>
 
 #define MS 1000000L
+
+static long scale = 1;
 
 static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
 static struct timespec begin;
@@ -23,14 +26,14 @@ static long now_ns(void)
 
 static void busy(long ns)
 {
-    long until = now_ns() + ns;
+    long until = now_ns() + ns * scale;
     while (now_ns() < until)
         ;
 }
 
 static void sleep_until(long cycle, long offset_ns)
 {
-    long due = begin.tv_sec * 1000 * MS + begin.tv_nsec + cycle * 25 * MS + offset_ns;
+    long due = begin.tv_sec * 1000 * MS + begin.tv_nsec + (cycle * 25 * MS + offset_ns) * scale;
     struct timespec instant = { due / (1000 * MS), due % (1000 * MS) };
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &instant, NULL);
 }
@@ -93,6 +96,7 @@ static pthread_t start(const char *name, void *(*run)(void *), int priority)
 int main(int count, char **words)
 {
     cycles = count > 1 ? atol(words[1]) : 100;
+    scale = count > 2 ? atol(words[2]) : 1;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     pthread_t threads[] = { start("arm-low", low, 10), start("arm-middle", middle, 20), start("arm-high", high, 30) };
     for (int at = 0; at < 3; at++)

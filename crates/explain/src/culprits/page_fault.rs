@@ -37,12 +37,18 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
 /// The kernel tells when a fault begins and not when it ends, so a run of them counts from the first to the last.
 fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let tid = case.household.own_tid;
-    let pieces = case.claim(|piece| case.leg(piece).is_some_and(|leg| leg.doing == Doing::Faulting))?;
+    let pieces = case.claim(|piece| {
+        case.leg(piece).is_some_and(|leg| match leg.doing {
+            Doing::Faulting => case.kind(piece) == OwnerKind::Own,
+            doing => doing == Doing::Fetching,
+        })
+    })?;
     let (first, last) = (case.pieces[*pieces.first()?].start_ns, case.pieces[*pieces.last()?].end_ns);
     let story = case.scene.cpus.iter().flat_map(|story| story.events_between(first, last));
     let faults: Vec<_> =
         story.filter(|event| event.tid == tid && matches!(event.what, What::PageFault { .. })).copied().collect();
-    let slept = pieces.iter().any(|&index| case.kind(&case.pieces[index]) != OwnerKind::Own);
+    let slept =
+        pieces.iter().any(|&index| case.leg(&case.pieces[index]).is_some_and(|leg| leg.doing == Doing::Fetching));
     let count = match faults.len() {
         0 | 1 => "a page fault".to_owned(),
         count => format!("{count} page faults"),

@@ -16,7 +16,7 @@ use ftrace::header::PageLayout;
 use ftrace::page::{PageItem, PageItems};
 use ftrace::trace_dat::cut_pages;
 use std::sync::atomic::{
-    AtomicBool, AtomicU32, AtomicU64,
+    AtomicBool, AtomicI64, AtomicU32, AtomicU64,
     Ordering::{Relaxed, SeqCst},
 };
 use std::sync::mpsc::{Receiver, Sender};
@@ -28,6 +28,9 @@ const STACK_BYTES: usize = 256 << 10;
 /// Copied traces that wait for the host may take this much memory; then further ones wait in the kernel's buffers.
 const WAITING_BYTES_MAX: u64 = 64 << 20;
 const IDLE_WAIT: Duration = Duration::from_millis(100);
+/// Copies that are made for a spike before it is given up: of what was put aside, and of what is live.
+const TRIES_MAX: u8 = 3;
+const ANNOUNCED_WITHIN_NS: i64 = 1_000_000_000;
 const FOLLOWED_WAIT: Duration = Duration::from_millis(10);
 
 /// What the thread hands over.
@@ -82,6 +85,8 @@ pub struct Announcements {
     pub spikes: Receiver<Announced>,
     /// Set while a snapshot is being copied.
     pub busy: Arc<AtomicBool>,
+    /// Everything up to this instant has been announced.
+    pub heard_until_ns: Arc<AtomicI64>,
 }
 
 /// Everything the thread works with.
@@ -137,6 +142,8 @@ struct Pending {
     signal: SpikeSignal,
     /// No marker was written for it, or the one that was has not brought it into a snapshot.
     unmarked: bool,
+    /// Copies that did not hold it.
+    tried: u8,
 }
 
 struct Capture {
@@ -204,7 +211,7 @@ impl Capture {
         heard.extend(announced.map(|Announced { thread, tid, kind, signal }| (thread, tid, Some(kind), signal)));
         for (thread, tid, kind, signal) in heard {
             if signal.reason == SpikeReason::Control || self.retention.worth(signal.sample.latency_ns) {
-                self.pending.push(Pending { thread, tid, kind, signal, unmarked: self.busy });
+                self.pending.push(Pending { thread, tid, kind, signal, unmarked: self.busy, tried: 0 });
             } else {
                 self.job.counters.not_worth.fetch_add(1, Relaxed);
             }
@@ -236,6 +243,7 @@ impl Capture {
     fn copy_and_keep(&mut self, frozen: &Frozen) {
         let _ = scheduling::set_nice(-10).or_else(|_| scheduling::set_nice(0));
         let copied = self.job.recorder.copy(&mut self.copies);
+        self.await_announcements(frozen.frozen_ns);
         self.collect();
         let in_time: Vec<_> =
             self.pending.extract_if(.., |pending| pending.signal.sample.seen_ns() <= frozen.frozen_ns).collect();
@@ -245,6 +253,19 @@ impl Capture {
             self.keep(pending, frozen, copied.as_ref().err(), stolen_ns);
         }
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
+    }
+
+    /// A copy takes its past away from the buffers, so every spike in it must be known before it is given up. One who
+    /// follows threads hears of them a little later.
+    fn await_announcements(&self, until_ns: i64) {
+        let Some(from) = &self.job.announcements else { return };
+        let patience_ns = clock::monotonic_ns() + ANNOUNCED_WITHIN_NS;
+        while from.heard_until_ns.load(SeqCst) < until_ns
+            && clock::monotonic_ns() < patience_ns
+            && !self.job.stop.load(Relaxed)
+        {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// The last line of the trace: what the largest pending spike was.
@@ -277,8 +298,9 @@ impl Capture {
         // Two markers close together swap twice; what the second took away comes back with a swap of our own.
         // A maximum of the kernel's may have been of another wake-up; then the live buffer still has this one.
         let swaps = matches!(self.job.recorder.mode(), SnapshotMode::Trigger | SnapshotMode::Onmax);
-        if !window_covered && !unmarked && swaps {
-            self.pending.push(Pending { unmarked: true, ..pending });
+        let onmax = self.job.recorder.mode() == SnapshotMode::Onmax;
+        if !window_covered && swaps && (!unmarked || (onmax && pending.tried < TRIES_MAX)) {
+            self.pending.push(Pending { unmarked: true, tried: pending.tried + 1, ..pending });
             return;
         }
         if !window_covered && self.job.recorder.mode() == SnapshotMode::Onmax {

@@ -12,6 +12,7 @@ use super::wakeup;
 use crate::kernel::clock::monotonic_ns;
 use crate::measure::thread::MARKER;
 use archive::settings::SnapshotMode;
+use ftrace::page::{PageItem, PageItems};
 use ftrace::tracefs::{Instance, RawPages};
 use rustix::fs::inotify;
 use std::fs::File;
@@ -34,6 +35,11 @@ pub struct KernelSwapRecorder {
     from_live: bool,
     /// Somebody else sets the triggers.
     foreign: bool,
+    /// The kernel has told of a swap since the last copy.
+    swapped: bool,
+    /// Since when the live and the spare buffer hold everything, in mode `onmax`: a swap or a copy ends the past.
+    live_since_ns: i64,
+    spare_since_ns: i64,
     since_ns: i64,
     counted: Vec<(u64, u64)>,
 }
@@ -49,6 +55,9 @@ impl KernelSwapRecorder {
             live: Vec::new(),
             from_live: false,
             foreign: false,
+            swapped: false,
+            live_since_ns: i64::MAX,
+            spare_since_ns: i64::MAX,
             since_ns: i64::MAX,
             counted: Vec::new(),
         }
@@ -71,6 +80,26 @@ impl KernelSwapRecorder {
         let maximum = "hist:keys=next_pid:late=common_timestamp-$due:onmax($late).snapshot():clock=mono \
              if next_comm ~ \"tardy-cpu*\" && next_prio < 100";
         self.instance.add_trigger("sched", "sched_switch", maximum).map_err(failed)
+    }
+
+    /// Takes the kernel's word for swaps; the instant it is heard at is after that of the swap.
+    fn hear_of_swaps(&mut self) {
+        let Some(changes) = &mut self.changes else { return };
+        let mut events = [0; 4096];
+        while matches!(changes.read(&mut events), Ok(count) if count > 0) {
+            if !std::mem::replace(&mut self.swapped, true) {
+                self.spare_since_ns = self.live_since_ns;
+            }
+        }
+    }
+
+    /// Chooses the buffer to copy; answers since when it holds everything. One that was put aside goes first: the next
+    /// swap brings it back to life.
+    fn choose(&mut self, wishes_live: bool) -> i64 {
+        self.hear_of_swaps();
+        // A kernel that does not tell may have swapped at any time.
+        self.from_live = wishes_live && !self.swapped && self.changes.is_some();
+        if self.from_live { self.live_since_ns } else { std::mem::replace(&mut self.spare_since_ns, i64::MAX) }
     }
 
     fn watch(&self) -> Option<File> {
@@ -105,6 +134,9 @@ impl Recorder for KernelSwapRecorder {
         }
         self.instance.set_tracing_on(true).map_err(failed)?;
         self.since_ns = monotonic_ns();
+        // The swap that made the spare buffer is no maximum.
+        self.hear_of_swaps();
+        (self.swapped, self.live_since_ns) = (false, self.since_ns);
         Ok(())
     }
 
@@ -116,8 +148,7 @@ impl Recorder for KernelSwapRecorder {
         match &mut self.changes {
             Some(changes) => {
                 if wakeup::readable(changes, timeout) {
-                    let mut events = [0; 4096];
-                    while matches!(changes.read(&mut events), Ok(count) if count > 0) {}
+                    self.hear_of_swaps();
                 }
             }
             None => std::thread::sleep(timeout.min(LOOK_EVERY)),
@@ -126,8 +157,6 @@ impl Recorder for KernelSwapRecorder {
 
     fn freeze(&mut self, _note: &str, unmarked: bool) -> Result<Frozen, String> {
         let began_ns = monotonic_ns();
-        // What no maximum has put aside is in the live buffer still.
-        self.from_live = unmarked && self.mode == SnapshotMode::Onmax;
         // A marker of a measuring thread has swapped already; swapping again would bring the past back to life.
         if unmarked && self.mode == SnapshotMode::Trigger {
             let mut marker = self.instance.open_marker().map_err(failed)?;
@@ -135,7 +164,11 @@ impl Recorder for KernelSwapRecorder {
         }
         let frozen_ns = monotonic_ns();
         let swap_ns = (frozen_ns - began_ns) as u64;
-        Ok(Frozen { frozen_ns, swap_ns, blind_ns: 0, recording_since_ns: self.since_ns })
+        let recording_since_ns = match self.mode {
+            SnapshotMode::Onmax => self.choose(unmarked),
+            _ => self.since_ns,
+        };
+        Ok(Frozen { frozen_ns, swap_ns, blind_ns: 0, recording_since_ns })
     }
 
     fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String> {
@@ -149,9 +182,17 @@ impl Recorder for KernelSwapRecorder {
             copy.overwritten = copy.stats.overrun.saturating_sub(overrun_before);
             copy.dropped = dropped.saturating_sub(dropped_before);
             self.counted[at] = (copy.stats.overrun, dropped);
+            copy.layout = Some(raw.layout());
             copy.pages.clear();
             let room = copy.pages.capacity();
             raw.drain_into(&mut copy.pages, room.max(1 << 20)).map_err(failed)?;
+        }
+        if self.from_live {
+            self.live_since_ns = monotonic_ns();
+        } else if std::mem::take(&mut self.swapped) {
+            // The last event that was put aside is the one that swapped; everything later is in the live buffer.
+            let newest = into.iter().filter_map(newest_ns).max();
+            self.live_since_ns = newest.unwrap_or_else(monotonic_ns);
         }
         // While the kernel watches for maxima it lets nobody clear; what was read is gone from the buffer all the same.
         match self.mode {
@@ -167,6 +208,19 @@ impl Recorder for KernelSwapRecorder {
     fn leaves_maxima_to_others(&mut self) {
         self.foreign = true;
     }
+}
+
+/// Instant of the last event of a copied buffer.
+fn newest_ns(copy: &CpuCopy) -> Option<i64> {
+    let layout = copy.layout?;
+    let mut pages = copy.pages.chunks_exact(layout.page_size).rev();
+    pages.find_map(|page| {
+        let times = PageItems::new(page, &layout).filter_map(|item| match item {
+            PageItem::Record(record) => Some(record.ts_ns as i64),
+            PageItem::Gap { .. } => None,
+        });
+        times.max()
+    })
 }
 
 /// Address of the timer function of a sleeping thread, for kernels whose filters know no function names.

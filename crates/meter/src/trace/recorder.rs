@@ -7,6 +7,7 @@ use crate::journal::{Entry, Journal};
 use crate::kernel_tracer::recording;
 use archive::settings::{SnapshotMode, TraceSettings};
 use ftrace::cpu_stats::CpuStats;
+use ftrace::header::PageLayout;
 use ftrace::tracefs::{Capabilities, Instance, Tracefs};
 use std::fs::File;
 use std::time::Duration;
@@ -31,6 +32,8 @@ pub struct CpuCopy {
     pub cpu: u32,
     pub pages: Vec<u8>,
     pub stats: CpuStats,
+    /// Of the pages, where the way of copying has told.
+    pub layout: Option<PageLayout>,
     /// Events overwritten and events dropped since this buffer was last copied.
     pub overwritten: u64,
     pub dropped: u64,

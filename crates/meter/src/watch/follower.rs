@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::sync::atomic::{
-    AtomicBool,
+    AtomicBool, AtomicI64,
     Ordering::{Relaxed, SeqCst},
 };
 use std::sync::mpsc::{Sender, channel};
@@ -83,6 +83,8 @@ pub struct Bell {
     pub output: Sender<Announced>,
     /// The recorder copies just now: a spike is announced but must not be marked.
     pub busy: Arc<AtomicBool>,
+    /// Everything up to this instant has been announced.
+    pub heard_until_ns: Arc<AtomicI64>,
     /// Absent when the kernel itself notices.
     pub marker: Option<File>,
 }
@@ -268,6 +270,7 @@ impl Reading {
         }
         if let Some(bell) = &mut self.bell {
             bell.ring(announced);
+            bell.heard_until_ns.store(horizon_ns, SeqCst);
         }
     }
 }

@@ -37,7 +37,7 @@ use pattern::Pattern;
 use series::Terms;
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
@@ -253,7 +253,8 @@ fn start_capturing(
     let marker = if needs_marker { Some(armed.recorder.marker().map_err(fail)?) } else { None };
     let (output, spikes) = channel();
     let busy = Arc::new(AtomicBool::new(false));
-    let announcements = Announcements { spikes, busy: busy.clone() };
+    let heard_until_ns = Arc::new(AtomicI64::new(i64::MIN));
+    let announcements = Announcements { spikes, busy: busy.clone(), heard_until_ns: heard_until_ns.clone() };
     let schedule = Arc::new(OnceLock::new());
     let capturing = Capturing::start_for(armed, settings.trace.clone(), announcements, cpus.to_vec(), schedule.clone())
         .map_err(fail)?;
@@ -268,7 +269,7 @@ fn start_capturing(
         spike_threshold_ns: settings.trace.threshold_ns,
         traced: true,
     }]);
-    Ok((Some(capturing), Some(Bell { output, busy, marker })))
+    Ok((Some(capturing), Some(Bell { output, busy, heard_until_ns, marker })))
 }
 
 fn announce<W: Write>(

@@ -1,0 +1,57 @@
+//! `tardy watch` on a real kernel that finds maxima by itself, with two programs that do what they should not.
+
+use crate::lab::{KERNEL, Lab, assert_ledgers_add_up};
+use archive::settings::SnapshotMode;
+use archive::watched::WatchedKind;
+use std::path::Path;
+use std::process::Command;
+
+/// One of `tests/programs`, compiled for a machine without libraries.
+fn program(lab: &Lab, name: &str) -> String {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
+    let binary = lab.path(name);
+    let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&binary).arg(source).status();
+    assert!(compiled.is_ok_and(|status| status.success()), "cc is needed: apt install gcc libc6-dev");
+    binary.display().to_string()
+}
+
+/// `cycle_limit`: a machine that stands still now and then has larger maxima than the cause that is looked for.
+fn names(name: &str, words: &[&str], cycle_limit: &str, thread: &str, culprit: &str) {
+    let lab = Lab::with(KERNEL, &[]);
+    let program = program(&lab, name);
+    let words =
+        [&["watch", "--target", "vm", "--out", "run", "--cycle-limit", cycle_limit, "--", &program], words].concat();
+    let ended = lab.tardy(&words).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(matches!(ended.status.code(), Some(0 | 1)), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+    let run = lab.archive();
+    assert!(said.starts_with("EMULATED MACHINE"), "{said}");
+    assert_eq!(run.effective.as_ref().unwrap().snapshot_mode, SnapshotMode::Onmax);
+    assert_ledgers_add_up(&run);
+    let of_thread = |kind| run.watched.values().find(|series| series.name == thread && series.kind == kind);
+    for kind in [WatchedKind::Timer, WatchedKind::Cycle] {
+        let series = of_thread(kind).unwrap_or_else(|| panic!("no {kind:?} of {thread}: {said}"));
+        assert!(run.threads[&series.thread].totals.cycles > 10, "{said}");
+    }
+    // A snapshot that the kernel took at the wake-up holds nothing that came after it.
+    let by_kernel = run.spikes.iter().filter(|spike| spike.watched == Some(WatchedKind::Timer)).any(|spike| {
+        let seen_ns = spike.sample.seen_ns();
+        let coverage = spike.snapshot.iter().flat_map(|snapshot| &snapshot.coverage);
+        coverage.filter_map(|cpu| cpu.newest_ns).max().is_some_and(|newest_ns| newest_ns < seen_ns + 1_000_000)
+    });
+    assert!(by_kernel, "the kernel found no maximum by itself: {said}");
+    let row = said.lines().find(|line| line.trim_start().starts_with(culprit) && line.contains(thread));
+    assert!(row.is_some(), "{culprit} of {thread} is not among the causes: {said}");
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_priority_inversion_is_named_in_a_virtual_machine() {
+    names("inversion", &["60", "8"], "38ms", "arm-high", "priority-inversion");
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn page_faults_in_a_loop_are_named_in_a_virtual_machine() {
+    names("fault", &["80", "80", "256"], "3ms", "fault", "page-fault");
+}
