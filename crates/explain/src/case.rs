@@ -5,6 +5,7 @@ use crate::anchors::Anchors;
 use crate::course::{Doing, Leg};
 use crate::event::{Event, What};
 use crate::event_line;
+use crate::functions::LongestMasked;
 use crate::holder::{Holder, Household};
 use crate::ledger::{Answer, Piece};
 use crate::names::Names;
@@ -27,6 +28,7 @@ pub struct Case<'c> {
     pub course: &'c [Leg],
     pub pieces: &'c [Piece],
     pub wake_interrupt: Option<WakeInterrupt>,
+    pub masked: LongestMasked,
     /// Pieces another culprit has claimed already.
     pub taken: Vec<bool>,
 }

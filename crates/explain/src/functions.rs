@@ -14,6 +14,7 @@ use crate::ledger::Piece;
 use crate::scene::{CpuStory, Stack};
 use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, MaskedStretch};
 use calls::Level;
+use std::cell::OnceCell;
 
 /// Owners that are accounted for.
 const OWNERS_MAX: usize = 4;
@@ -80,8 +81,8 @@ pub fn account(case: &Case) -> Option<FunctionAccount> {
     });
     Some(FunctionAccount {
         held: held.collect(),
-        irqs_off: longest_masked(case, Masking::Interrupts).map(|masked| stretch(case, &masked)),
-        preempt_off: longest_masked(case, Masking::Preemption).map(|masked| stretch(case, &masked)),
+        irqs_off: longest_masked(case, Masking::Interrupts).map(|masked| stretch(case, masked)),
+        preempt_off: longest_masked(case, Masking::Preemption).map(|masked| stretch(case, masked)),
     })
 }
 
@@ -155,8 +156,23 @@ fn is_somebody(holder: Holder) -> bool {
     !matches!(holder, Holder::Untraced | Holder::Idle { .. } | Holder::Nmi { .. })
 }
 
+/// The longest masked stretches of a case, looked for when they are first asked for: each takes a walk over all events.
+#[derive(Debug, Default)]
+pub struct LongestMasked {
+    interrupts: OnceCell<Option<Masked>>,
+    preemption: OnceCell<Option<Masked>>,
+}
+
 /// The longest masked stretch of the late CPU that overlaps the wake-up.
-pub fn longest_masked(case: &Case, masking: Masking) -> Option<Masked> {
+pub fn longest_masked<'a>(case: &'a Case, masking: Masking) -> Option<&'a Masked> {
+    let cell = match masking {
+        Masking::Interrupts => &case.masked.interrupts,
+        Masking::Preemption => &case.masked.preemption,
+    };
+    cell.get_or_init(|| find_longest_masked(case, masking)).as_ref()
+}
+
+fn find_longest_masked(case: &Case, masking: Masking) -> Option<Masked> {
     let story = case.scene.cpu(case.cpu()).filter(|story| story.events.iter().any(|event| event.is_function()))?;
     let window = case.scene.window;
     let found = masked::stretches(story, case.names(), masking);
@@ -168,9 +184,8 @@ pub fn longest_masked(case: &Case, masking: Masking) -> Option<Masked> {
 /// Whether functions show that interrupts were masked for most of the pieces.
 pub fn proves_masked(case: &Case, indices: &[usize]) -> bool {
     let masked = longest_masked(case, Masking::Interrupts);
-    masked.is_some_and(|masked| {
-        shared_ns(case, indices, &masked).saturating_mul(10) >= case.ns(indices).saturating_mul(8)
-    })
+    masked
+        .is_some_and(|masked| shared_ns(case, indices, masked).saturating_mul(10) >= case.ns(indices).saturating_mul(8))
 }
 
 /// The part of the pieces that lies in a stretch of the late CPU.
@@ -216,7 +231,7 @@ pub fn words(case: &Case, indices: &[usize], innocent: bool) -> (String, Vec<Str
     }
     for (masking, what) in [(Masking::Interrupts, "interrupts were"), (Masking::Preemption, "preemption was")] {
         let Some(masked) = longest_masked(case, masking) else { continue };
-        if shared_ns(case, indices, &masked).saturating_mul(2) >= case.ns(indices) {
+        if shared_ns(case, indices, masked).saturating_mul(2) >= case.ns(indices) {
             let (ns, most) = (duration(masked.ns()), duration(masked.ns_max));
             let (first, last) = (&masked.first, &masked.last);
             evidence.push(format!("{what} off in every record of {ns} ({most} at most), from `{first}` to `{last}`"));
