@@ -4,7 +4,7 @@
 /// What recognising a culprit rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// The corpus holds a wake-up of a real machine that it caused.
+    /// The corpus holds a recorded wake-up that it caused, of a real machine or a virtual one.
     Real,
     /// The corpus holds a trace that was made up from what kernels are known to record.
     MadeUp,
@@ -30,7 +30,7 @@ impl Proof {
     /// The proof in a few words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Real => "seen on a real machine",
+            Self::Real => "seen in a recorded trace",
             Self::MadeUp => "recognised in a made-up trace",
             Self::Unproven => "unproven",
         }

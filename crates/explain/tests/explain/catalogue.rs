@@ -13,8 +13,8 @@ What `tardy explain` can name, in the order in which it asks: the first that fit
 stands before the more general. [How a spike is explained](explaining.md) says what a finding must prove, and
 [adding a culprit](adding-a-culprit.md) how this list grows.
 
-*Proof* says what recognising it rests on: a trace of a real machine in the corpus, a trace that was made up from what
-kernels record, or nothing yet. An unproven culprit is never more than a hint, and never makes a spike explained.
+*Proof* says what recognising it rests on: a recorded trace in the corpus, a trace that was made up from what kernels
+record, or nothing yet. An unproven culprit is never more than a hint, and never makes a spike explained.
 ";
 
 fn root() -> PathBuf {
