@@ -6,4 +6,5 @@ mod lab;
 mod machine_faults;
 mod traced;
 mod tracers;
+mod watch;
 mod whole_way;
