@@ -159,8 +159,8 @@ fn fields_of_events_keep_their_values() {
     let events = fs::read_to_string(corpus("blocking-task").join("events.txt")).unwrap();
     let line = events.lines().rfind(|line| line.contains(&format!("next_pid={}", spike.tid))).unwrap();
     let of = |name: &str| line.split(&format!(" {name}=")).nth(1).unwrap().split(' ').next().unwrap().to_owned();
-    let switches = trace.events.iter().filter(|event| event.message == 4).map(|event| fields(&event.content));
-    let into_thread = switches.filter(|switch| value(switch, 6) == Some(spike.tid as u64)).last().unwrap();
+    let mut switches = trace.events.iter().filter(|event| event.message == 4).map(|event| fields(&event.content));
+    let into_thread = switches.rfind(|switch| value(switch, 6) == Some(spike.tid as u64)).unwrap();
     for (number, name) in [(1, "prev_comm"), (5, "next_comm")] {
         assert_eq!(text(&into_thread, number), Some(of(name)), "{name}");
     }

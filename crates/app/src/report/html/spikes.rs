@@ -154,7 +154,7 @@ fn functions(account: &FunctionAccount) -> Markup {
                                 Some(ns) => { (number::micros_unit(ns)) " of it in " },
                                 None => { "a stack trace shows it in " },
                             }
-                            code { (said(&held.chain.join(" < "))) }
+                            code { (said(held.chain.join(" < "))) }
                         }
                     }
                 }
