@@ -1,3 +1,5 @@
+//! Texts of both kinds, and any other text.
+
 use super::*;
 use proptest::prelude::*;
 
