@@ -68,11 +68,11 @@ fn figures(journal: &Journal, result: &ObserverEffect, page: &mut Page) {
             "Each interval holds by itself, by the exact sign-flip test of the rounds, whatever the distribution.",
         );
     }
-    let maxima: Vec<String> = result
-        .maxima
-        .iter()
-        .map(|maxima| format!("{} {} to {}", maxima.level.name(), latency(maxima.low_ns), latency(maxima.high_ns)))
-        .collect();
+    let maxima = result.maxima.iter().map(|maxima| match (maxima.low_ns, maxima.high_ns) {
+        (low, high) if low == high => format!("{} {}", maxima.level.name(), latency(low)),
+        (low, high) => format!("{} {} to {}", maxima.level.name(), latency(low), latency(high)),
+    });
+    let maxima: Vec<String> = maxima.collect();
     page.wrapped("", &format!("Largest latency of each run, described and not compared: {}.", maxima.join("; ")));
 }
 
