@@ -166,7 +166,6 @@ fn explain_scene(input: &SpikeInput, scene: &Scene) -> Explanation {
         pieces: &pieces,
         wake_interrupt: WakeInterrupt::find(scene, &anchors),
         masked: functions::LongestMasked::default(),
-        masked: functions::LongestMasked::default(),
         taken: vec![false; pieces.len()],
     };
     let verdict = verdict::reach(&mut case);
