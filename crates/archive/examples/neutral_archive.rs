@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Item::Message(Message::FileBegin { file, kind }) => {
                 let cut = match kind {
                     FileKind::SpikeTrace { spike } => cuts.join(spike.to_string()).join("trace.dat"),
-                    FileKind::Samples { .. } => PathBuf::new(),
+                    _ => PathBuf::new(),
                 };
                 let Ok(mut bytes) = fs::read(cut).or_else(|_| fs::read(run.directory.join(file_path(kind)))) else {
                     continue;
