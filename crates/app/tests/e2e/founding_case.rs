@@ -3,7 +3,7 @@
 
 use crate::inspected::Inspected;
 use crate::lab::Lab;
-use crate::traced::events;
+use crate::traced::{Traced, events};
 use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::settings::{LoadRequest, RunSettings, SettingChange, SnapshotMode, TraceSettings};
@@ -117,7 +117,9 @@ fn founding_case(architecture: &str, series: &str) {
         let entries = explained["spikes"].as_array().unwrap();
         entries.iter().find(|entry| entry["spike"] == spike.number).unwrap_or(&Value::Null)
     };
-    let mut whole = 0;
+    // With a choice of functions there are spikes in which none of them ran.
+    let every_function = architecture != "arm64";
+    let (mut whole, mut named) = (0, 0);
     for spike in &run.spikes {
         let name = format!("{kernel}, spike {}", spike.number);
         assert_eq!(spike.reason, SpikeReason::NewMaximum, "{name}");
@@ -128,11 +130,22 @@ fn founding_case(architecture: &str, series: &str) {
         if is_whole(spike, snapshot) {
             whole += 1;
             assert_trace(&name, &lab, spike, snapshot);
-            assert_named(&name, account(spike));
+            let function = function_of(account(spike));
+            // A machine that its host stopped ran nothing.
+            let stopped =
+                account(spike)["findings"][0]["culprit"].as_str().is_some_and(|it| ["silence", "steal"].contains(&it));
+            assert!(
+                function.is_some() || stopped || !every_function,
+                "{name}: no function is named; {}",
+                account(spike)
+            );
+            named += usize::from(function.is_some());
+            eprintln!("{name}: {} us, most in {}", spike.sample.latency_ns / 1000, function.unwrap_or("?"));
         }
     }
     eprintln!("{kernel}: {} spikes, {whole} with everything from due to seen in their snapshot", run.spikes.len());
     assert!(whole > 0, "{kernel}: no snapshot holds its whole spike");
+    assert!(named > 0, "{kernel}: no function is named");
 }
 
 fn assert_settings_are_back(kernel: &str, target: &Inspected) {
@@ -173,20 +186,19 @@ fn is_whole(spike: &Spike, snapshot: &Snapshot) -> bool {
     })
 }
 
-/// Nothing is older than the snapshot before.
+/// Nothing comes twice: no event lies where an earlier snapshot took its CPU's events away. Older ones may come later, when two
+/// markers close together swapped twice and the recorder fetched back what the second had hidden.
 fn assert_fresh(name: &str, lab: &Lab, run: &Run, spike: &Spike, snapshot: &Snapshot) {
     let others = run.spikes.iter().filter_map(|spike| spike.snapshot.as_ref());
-    let before = others.filter(|other| other.frozen_ns < snapshot.frozen_ns).max_by_key(|other| other.frozen_ns);
-    // The newest event that the snapshot before took away from a CPU, less the time around the swap.
-    let newest = |cpu: u32| before.and_then(|before| before.coverage.iter().find(|of| of.cpu == cpu)?.newest_ns);
-    let taken = |cpu: u32| newest(cpu).map(|newest| newest - SWAP_LASTS_NS);
-    for coverage in &snapshot.coverage {
-        let fresh = coverage.oldest_ns.is_none_or(|oldest| Some(oldest) > taken(coverage.cpu));
-        assert!(fresh, "{name}: stale, {coverage:?} after {before:?}");
-    }
+    let earlier: Vec<_> = others.filter(|other| other.frozen_ns < snapshot.frozen_ns).collect();
+    let taken = |event: &&Traced| {
+        let intervals = earlier.iter().flat_map(|other| &other.coverage).filter(|coverage| coverage.cpu == event.cpu);
+        let mut ends = intervals.filter_map(|coverage| coverage.oldest_ns.zip(coverage.newest_ns));
+        ends.any(|(oldest, newest)| (oldest..=newest - SWAP_LASTS_NS).contains(&event.ns))
+    };
     let events = events(&trace_of(lab, spike));
-    let stale = events.iter().find(|event| Some(event.ns) <= taken(event.cpu));
-    assert!(stale.is_none(), "{name}: {stale:?} is no newer than {before:?}");
+    let stale = events.iter().find(taken);
+    assert!(stale.is_none(), "{name}: {stale:?} was in an earlier snapshot; {snapshot:?} after {earlier:?}");
 }
 
 /// Functions are inside, and the marker, which is the last line of a snapshot, unless that was taken much later.
@@ -213,14 +225,11 @@ fn assert_ledger(name: &str, spike: &Spike, account: &Value) {
     assert_eq!(sum, spike.sample.latency_ns, "{name}");
 }
 
-/// The function that ran is named; of user space a kernel's tracer knows no more than that.
-fn assert_named(name: &str, account: &Value) {
-    let held = account["functions"]["held"].as_array().map_or(&[][..], |held| held);
-    let function = held.first().and_then(|held| held["chain"][0].as_str()).unwrap_or_default();
+/// The function that ran longest; of user space a kernel's tracer knows no more than that.
+fn function_of(account: &Value) -> Option<&str> {
+    let function = account["functions"]["held"][0]["chain"][0].as_str()?;
     let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
-    let named = function == "user space" || !function.is_empty() && function.chars().all(letter);
-    assert!(named, "{name}: {function:?} is no function; {account}");
-    eprintln!("{name}: {} us, most in {function}", account["latency_ns"].as_i64().unwrap() / 1000);
+    (function == "user space" || !function.is_empty() && function.chars().all(letter)).then_some(function)
 }
 
 fn trace_of(lab: &Lab, spike: &Spike) -> PathBuf {
