@@ -20,6 +20,7 @@ fn manifest() -> Manifest {
         command: vec!["tardy".into(), "run".into()],
         target: "local".into(),
         emulated: false,
+        virtual_time: false,
         started_unix_ns: 1,
         ended_unix_ns: None,
         state: RunState::Running,

@@ -1,12 +1,14 @@
 //! This machine as a target.
 
 use super::{Command, Exit, Output, RunningCommand, Target, TargetError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{self, Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -20,6 +22,8 @@ const PIECES_AHEAD: usize = 64;
 const DIAGNOSTIC_LINES: usize = 20;
 const DIAGNOSTIC_LINE_BYTES: u64 = 4096;
 const EXIT_POLL: Duration = Duration::from_millis(5);
+/// How often it is noted that there is nothing to read.
+const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// This machine.
 #[derive(Debug, Default)]
@@ -51,15 +55,18 @@ impl Target for LocalTarget {
         })?;
         let (sender, output) = sync_channel(PIECES_AHEAD);
         let lines = Arc::new(Mutex::new(VecDeque::new()));
+        let found_empty = Arc::new(AtomicU64::new(0));
         if let Some(stdout) = child.stdout.take() {
-            thread::spawn(move || forward(stdout, &sender));
+            let noted = Arc::clone(&found_empty);
+            thread::spawn(move || forward(stdout, &sender, &noted));
         }
         let reader = child.stderr.take().map(|stderr| {
             let kept = Arc::clone(&lines);
             thread::spawn(move || keep_lines(stderr, &kept))
         });
         let input = child.stdin.take();
-        Ok(Box::new(LocalCommand { child, input, output, lines, reader, started: Instant::now(), ended: false }))
+        let (started, empty_at_end) = (Instant::now(), None);
+        Ok(Box::new(LocalCommand { child, input, output, found_empty, lines, reader, started, empty_at_end }))
     }
 
     fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
@@ -80,9 +87,15 @@ fn copy(from: &Path, to: &Path) -> Result<(), TargetError> {
     })
 }
 
-fn forward(mut stdout: ChildStdout, sender: &SyncSender<Vec<u8>>) {
+/// Hands on what the command says; counts in `found_empty` how often there was nothing, and all before it was handed on.
+fn forward(mut stdout: ChildStdout, sender: &SyncSender<Vec<u8>>, found_empty: &AtomicU64) {
     let mut buffer = vec![0; READ_BYTES];
     loop {
+        // An interrupted or failed wait says nothing; reading does.
+        if poll(&mut [PollFd::new(&stdout, PollFlags::IN)], Some(&LOOK_EVERY)) == Ok(0) {
+            found_empty.fetch_add(1, Ordering::SeqCst);
+            continue;
+        }
         match stdout.read(&mut buffer) {
             Ok(0) => return,
             Ok(count) => {
@@ -123,11 +136,12 @@ struct LocalCommand {
     child: Child,
     input: Option<ChildStdin>,
     output: Receiver<Vec<u8>>,
+    found_empty: Arc<AtomicU64>,
     lines: Arc<Mutex<VecDeque<String>>>,
     reader: Option<thread::JoinHandle<()>>,
     started: Instant,
-    /// The child had ended when output was last waited for in vain.
-    ended: bool,
+    /// How often there was nothing to read when the child was first seen to have ended.
+    empty_at_end: Option<u64>,
 }
 
 impl LocalCommand {
@@ -149,12 +163,18 @@ impl RunningCommand for LocalCommand {
     fn read(&mut self, wait: Duration) -> Output {
         match self.output.recv_timeout(wait) {
             Ok(bytes) => Output::Bytes(bytes),
-            // Grandchildren may hold the output open after the child has ended. What was on the way then has arrived by
-            // the second fruitless wait.
-            Err(RecvTimeoutError::Timeout) if self.ended => Output::Closed,
+            // Grandchildren may hold the output open after the child has ended. However busy this machine is, what was on
+            // the way then is here once the pipe was found empty afterwards.
             Err(RecvTimeoutError::Timeout) => {
-                self.ended = matches!(self.child.try_wait(), Ok(Some(_)));
-                Output::Quiet
+                let empty = self.found_empty.load(Ordering::SeqCst);
+                match self.empty_at_end {
+                    Some(at_end) if empty > at_end => self.output.try_recv().map_or(Output::Closed, Output::Bytes),
+                    Some(_) => Output::Quiet,
+                    None => {
+                        self.empty_at_end = matches!(self.child.try_wait(), Ok(Some(_))).then_some(empty);
+                        Output::Quiet
+                    }
+                }
             }
             Err(RecvTimeoutError::Disconnected) => Output::Closed,
         }
