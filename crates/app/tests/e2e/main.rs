@@ -6,5 +6,6 @@ mod lab;
 mod machine_faults;
 mod traced;
 mod tracers;
+mod virtual_time;
 mod watch;
 mod whole_way;
