@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 
 const SERIES_SHOWN: usize = 12;
 const FINDINGS_SHOWN: usize = 3;
-const KINDS: [WatchedKind; 3] = [WatchedKind::Timer, WatchedKind::Cycle, WatchedKind::Woken];
+/// Every kind of series, in the order they are shown.
+pub const KINDS: [WatchedKind; 3] = [WatchedKind::Timer, WatchedKind::Cycle, WatchedKind::Woken];
 
 /// Whether a run watched another program.
 pub fn is_watch(summary: &RunSummary) -> bool {

@@ -3,6 +3,7 @@ import { at, linear, logarithmic, valueAt, type Axis } from "../axis";
 import { binIndex, binned, type Bin } from "../bins";
 import { line, svg, text } from "../elements";
 import { axisCount, axisTime, counted, grouped, micros } from "../format";
+import { seriesName } from "../series_name";
 import type { ReportData } from "../types/report";
 import { choice, frame } from "./frame";
 import { area, grid } from "./grid";
@@ -15,6 +16,7 @@ const base = 0.5;
 export function histogram(figure: HTMLElement, data: ReportData): void {
   const bars = data.histograms.flatMap((histogram) => histogram.bars);
   if (bars.length === 0) return;
+  const names = data.histograms.map((histogram) => seriesName(data, histogram.thread));
   const limit = data.summary.settings?.limit_ns ?? undefined;
   const lowest = bars.reduce((low, bar) => Math.min(low, bar.low_ns), Infinity);
   const highest = bars.reduce((high, bar) => Math.max(high, bar.high_ns), limit ?? 2);
@@ -57,7 +59,7 @@ export function histogram(figure: HTMLElement, data: ReportData): void {
       pointer.setAttribute("d", `M${at(x, Math.sqrt(Math.max(low, 1) * high))} ${place.top}V${place.bottom}`);
       const parts = here.map(({ cpu, bin, bins }) => {
         const later = bin?.later ?? bins.filter((bin) => bin.index > index).reduce((sum, bin) => sum + bin.count, 0);
-        return `CPU ${data.histograms[cpu]?.cpu}: ${grouped(bin?.count ?? 0)}, later ${grouped(later)}`;
+        return `${names[cpu]}: ${grouped(bin?.count ?? 0)}, later ${grouped(later)}`;
       });
       panel.say(`${micros(low)} to ${micros(high)} – ${counted(found.reduce((sum, bin) => sum + bin.count, 0), "wake-up")}. ${parts.join("; ")}.`);
     };
@@ -79,7 +81,7 @@ export function histogram(figure: HTMLElement, data: ReportData): void {
     return picture;
   };
 
-  const buttons = series(data.histograms.map((histogram) => histogram.cpu), () => panel.redraw(), (index) => highlight(figure, index));
+  const buttons = series(names, () => panel.redraw(), (index) => highlight(figure, index));
   const panel = frame(figure, { hint: "Point at the picture, or focus it and use the arrow keys, to read counts.", spoken: true }, draw);
   panel.controls.append(
     choice(["Logarithmic", "Linear"], "Latency axis", (first) => {

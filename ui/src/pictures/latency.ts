@@ -2,6 +2,7 @@
 import { at, linear, logarithmic, valueAt } from "../axis";
 import { html, line, svg, text } from "../elements";
 import { axisTime, micros } from "../format";
+import { seriesName } from "../series_name";
 import { steps, type Point } from "../steps";
 import type { ReportData, SpikeSummary } from "../types/report";
 import { moved, zoomed, type View } from "../view";
@@ -14,7 +15,7 @@ const height = 340;
 export function latency(figure: HTMLElement, data: ReportData): void {
   const threads = [...new Set(data.seconds.map((second) => second.thread))].sort((a, b) => a - b);
   if (threads.length === 0) return;
-  const cpuOf = (thread: number) => data.summary.cpus.find((cpu) => cpu.thread === thread)?.cpu ?? thread;
+  const names = threads.map((thread) => seriesName(data, thread));
   const points = threads.map((thread): Point[] =>
     data.seconds.filter((second) => second.thread === thread).sort((a, b) => a.second - b.second),
   );
@@ -66,7 +67,7 @@ export function latency(figure: HTMLElement, data: ReportData): void {
         const point = buttons.hidden.has(index) ? undefined : line.find((point) => point.second === second);
         if (!point) return [];
         const missed = point.missed_periods > 0 ? ` (${point.missed_periods} missed)` : "";
-        return [`CPU ${cpuOf(threads[index] ?? 0)}: ${micros(point.latency_ns_max)}${missed}`];
+        return [`${names[index]}: ${micros(point.latency_ns_max)}${missed}`];
       });
       panel.say(`${length > 1 ? `Seconds ${second} to ${second + length - 1}` : `Second ${second}`} – ${parts.join("; ") || "nothing measured"}.`);
     };
@@ -107,7 +108,7 @@ export function latency(figure: HTMLElement, data: ReportData): void {
     return picture;
   };
 
-  const buttons = series(threads.map(cpuOf), () => panel.redraw(), (index) => highlight(figure, index));
+  const buttons = series(names, () => panel.redraw(), (index) => highlight(figure, index));
   const panel = frame(figure, { hint: "Point at the picture, or focus it and use the arrow keys, to read a second; wheel or + and − zoom once it has the focus.", spoken: true }, draw);
   const all = html("button", { type: "button" }, "Whole run");
   all.addEventListener("click", () => {

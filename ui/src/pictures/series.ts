@@ -1,4 +1,4 @@
-/** Buttons that name the CPUs of a picture, show their line, and switch it on and off. */
+/** Buttons that name the lines of a picture, show their line, and switch it on and off. */
 import { html, line, svg } from "../elements";
 
 export interface Series {
@@ -6,14 +6,14 @@ export interface Series {
   element: HTMLElement;
 }
 
-/** `cpus` in the order of their lines. `changed` runs after a switch, `pointed` while a button is pointed at. */
-export function series(cpus: number[], changed: () => void, pointed: (index: number | undefined) => void): Series {
+/** `names` in the order of their lines. `changed` runs after a switch, `pointed` while a button is pointed at. */
+export function series(names: string[], changed: () => void, pointed: (index: number | undefined) => void): Series {
   const hidden = new Set<number>();
-  const element = html("div", { class: "controls", role: "group", "aria-label": "CPUs shown" });
-  if (cpus.length < 2) return { hidden, element };
-  cpus.forEach((cpu, index) => {
+  const element = html("div", { class: "controls", role: "group", "aria-label": "Lines shown" });
+  if (names.length < 2) return { hidden, element };
+  names.forEach((name, index) => {
     const sample = svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, line(seriesClass(index), 0, 5, 26, 5));
-    const button = html("button", { type: "button", class: "series-button", "aria-pressed": "true" }, sample, `CPU ${cpu}`);
+    const button = html("button", { type: "button", class: "series-button", "aria-pressed": "true" }, sample, name);
     button.addEventListener("click", () => {
       if (!hidden.delete(index)) hidden.add(index);
       button.setAttribute("aria-pressed", String(!hidden.has(index)));

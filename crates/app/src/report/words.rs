@@ -5,6 +5,30 @@ use archive::manifest::RunState;
 use archive::message::Severity;
 use archive::settings::{Policy, SnapshotMode};
 use archive::spike::SpikeReason;
+use archive::summary::{CpuSummary, RunSummary};
+use archive::watched::WatchedKind;
+
+/// What a line of a picture and a row of the table is about: a CPU, or one kind of wake-ups of a watched thread.
+pub fn series(cpu: &CpuSummary) -> String {
+    match &cpu.watched {
+        Some(watched) => format!("{}-{} {}", watched.name, watched.tid, watched_kind(watched.kind)),
+        None => format!("CPU {}", cpu.cpu),
+    }
+}
+
+/// [`series`] by the number of its thread.
+pub fn series_of_thread(summary: &RunSummary, thread: u32) -> String {
+    let found = summary.cpus.iter().find(|cpu| cpu.thread == thread);
+    found.map_or_else(|| format!("thread {thread}"), series)
+}
+
+pub fn watched_kind(kind: WatchedKind) -> &'static str {
+    match kind {
+        WatchedKind::Timer => "timer",
+        WatchedKind::Cycle => "cycle",
+        WatchedKind::Woken => "woken",
+    }
+}
 
 /// Every owner kind, in the order legends list them.
 pub const OWNER_KINDS: [OwnerKind; 11] = [

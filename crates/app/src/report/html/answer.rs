@@ -3,6 +3,7 @@
 use super::super::{number, words};
 use super::said;
 use crate::summary_text::{measured_by, tracing};
+use crate::watched_text::{KINDS, is_watch, meaning, verdict, whom};
 use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
 use archive::summary::{CpuSummary, ReportData, RunSummary, SpikeSummary};
@@ -13,6 +14,14 @@ pub fn answer(data: &ReportData) -> Markup {
     html! {
         (validity(summary))
         @match worst_cpu(summary) {
+            Some((cpu, latency_ns)) if is_watch(summary) => {
+                p.verdict { (said(&verdict(summary))) }
+                (watched(summary))
+                (why(summary, cpu, latency_ns))
+                (limit(summary))
+                (recorded(summary))
+                (caution(summary))
+            },
             Some((cpu, latency_ns)) => {
                 p.verdict {
                     "The latest of " (number::grouped(cycles(summary))) " wake-ups was "
@@ -82,7 +91,11 @@ fn why(summary: &RunSummary, cpu: &CpuSummary, latency_ns: i64) -> Markup {
     let largest = summary.spikes.iter().find(|spike| spike.spike.reason != archive::spike::SpikeReason::Control);
     html! {
         p.why {
-            strong { "Why: " }
+            strong {
+                @if is_watch(summary) {
+                    "Why the longest, " (said(&words::series(cpu))) " of " (number::micros_unit(latency_ns)) ": "
+                } @else { "Why: " }
+            }
             @match (spike, largest) {
                 (Some(spike), _) => (cause(spike)),
                 (None, Some(other)) => {
@@ -135,6 +148,18 @@ fn limit(summary: &RunSummary) -> Markup {
             (number::grouped(over)) " of " (number::grouped(cycles(summary))) " wake-ups "
             @if over == 1 { "was" } @else { "were" }
             " later."
+        }
+    }
+}
+
+/// Who was watched, and what a sample is there.
+fn watched(summary: &RunSummary) -> Markup {
+    html! {
+        p { strong { "Watched: " } (said(&whom(summary))) ". The kernel's view: the way back to user space is not in it." }
+        ul {
+            @for kind in KINDS {
+                li { strong { (words::watched_kind(kind)) } " – " (meaning(kind)) }
+            }
         }
     }
 }

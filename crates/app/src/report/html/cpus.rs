@@ -1,6 +1,8 @@
 //! The table of latencies, one row per CPU.
 
-use super::super::number;
+use super::super::{number, words};
+use super::said;
+use crate::watched_text::is_watch;
 use archive::summary::{LatencyFigures, RunSummary};
 use maud::{Markup, html};
 
@@ -18,6 +20,7 @@ pub fn table(summary: &RunSummary) -> Markup {
     if summary.cpus.is_empty() {
         return html! {};
     }
+    let what = if is_watch(summary) { "watched thread" } else { "CPU" };
     let limited = summary.settings.as_ref().is_some_and(|settings| settings.limit_ns.is_some());
     let total = |of: fn(&archive::summary::CpuSummary) -> u64| summary.cpus.iter().map(of).fold(0, u64::saturating_add);
     let missed =
@@ -25,10 +28,10 @@ pub fn table(summary: &RunSummary) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="cpus-caption" {
             table.figures {
-                caption #cpus-caption { "Latency of each CPU in µs" }
+                caption #cpus-caption { "Latency of each " (what) " in µs" }
                 thead {
                     tr {
-                        th scope="col" { "CPU" }
+                        th scope="col" { (what) }
                         th scope="col" { "cycles" }
                         th scope="col" { "missed" }
                         @if limited { th scope="col" { "over limit" } }
@@ -41,13 +44,16 @@ pub fn table(summary: &RunSummary) -> Markup {
                 tbody {
                     @for cpu in &summary.cpus {
                         tr {
-                            th scope="row" { (cpu.cpu) }
+                            th scope="row" {
+                                @if cpu.watched.is_some() { (said(&words::series(cpu))) } @else { (cpu.cpu) }
+                            }
                             (counts(cpu.cycles, cpu.missed, limited.then_some(cpu.over_limit)))
                             (figures(&cpu.latency_ns, cpu.cycles))
                         }
                     }
                 }
-                @if summary.cpus.len() > 1 {
+                // Lateness and lengths of cycles do not add up to anything.
+                @if summary.cpus.len() > 1 && !is_watch(summary) {
                     tfoot {
                         tr {
                             th scope="row" { "all" }

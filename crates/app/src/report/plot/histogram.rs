@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::bins::binned;
 use super::drawing::{Anchor, Drawing};
-use crate::report::number;
+use crate::report::{number, words};
 use archive::summary::{HistogramBar, ReportData};
 use std::fmt::Write;
 
@@ -32,7 +32,8 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     for (index, bins) in lines.iter().enumerate() {
         drawing.path(&format!("series series-{}", index % 8), &outline(bins, &x, &y));
     }
-    legend(&mut drawing, data.histograms.iter().map(|histogram| histogram.cpu));
+    let names = data.histograms.iter().map(|histogram| words::series_of_thread(&data.summary, histogram.thread));
+    legend(&mut drawing, &names.collect::<Vec<_>>());
     if let Some(limit) = limit {
         let at = x.at(limit as f64);
         drawing.line("limit", at, TOP, at, BOTTOM);
@@ -73,16 +74,20 @@ fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis) {
     drawing.text("axis-title", RIGHT, BOTTOM + 38.0, Anchor::End, "latency");
 }
 
-/// Colours and CPUs, in a row at the top right.
-pub fn legend(drawing: &mut Drawing, cpus: impl DoubleEndedIterator<Item = u32> + ExactSizeIterator) {
-    const SHOWN: usize = 12;
-    const STEP: f64 = 66.0;
-    let (count, shown) = (cpus.len(), cpus.len().min(SHOWN));
-    let mut left = RIGHT - shown as f64 * STEP - if count > shown { STEP } else { 0.0 };
-    for (index, cpu) in cpus.take(SHOWN).enumerate() {
+/// Colours and names of the lines, in a row at the top right.
+pub fn legend(drawing: &mut Drawing, names: &[String]) {
+    /// Room for a sample of the line, and for a letter.
+    const SAMPLE: f64 = 32.0;
+    const LETTER: f64 = 7.0;
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let step = (SAMPLE + LETTER * longest as f64).max(66.0);
+    let (count, fitting) = (names.len(), ((RIGHT - LEFT - 100.0) / step) as usize);
+    let shown = count.min(fitting.clamp(1, 12));
+    let mut left = RIGHT - shown as f64 * step - if count > shown { 66.0 } else { 0.0 };
+    for (index, name) in names.iter().take(shown).enumerate() {
         drawing.line(&format!("series series-{}", index % 8), left, TOP - 28.0, left + 16.0, TOP - 28.0);
-        drawing.text("tick", left + 21.0, TOP - 24.0, Anchor::Start, &format!("CPU {cpu}"));
-        left += STEP;
+        drawing.text("tick", left + 21.0, TOP - 24.0, Anchor::Start, name);
+        left += step;
     }
     if count > shown {
         drawing.text("tick", left, TOP - 24.0, Anchor::Start, &format!("+ {} more", count - shown));

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
 use super::histogram::legend;
-use crate::report::number;
+use crate::report::{number, words};
 use archive::spike::SpikeReason;
 use archive::summary::{ReportData, SpikeSummary};
 use std::collections::BTreeMap;
@@ -44,8 +44,8 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     for (index, line) in series.values().enumerate() {
         drawing.path(&format!("series series-{}", index % 8), &steps(line, f64::from(last) + 1.0, &x, &y));
     }
-    let cpu_of = |thread: u32| data.summary.cpus.iter().find(|cpu| cpu.thread == thread).map_or(thread, |cpu| cpu.cpu);
-    legend(&mut drawing, series.keys().map(|thread| cpu_of(*thread)).collect::<Vec<_>>().into_iter());
+    let names: Vec<String> = series.keys().map(|thread| words::series_of_thread(&data.summary, *thread)).collect();
+    legend(&mut drawing, &names);
     if let Some(limit) = limit {
         let at = y.at(limit as f64);
         drawing.line("limit", LEFT, at, RIGHT, at);
