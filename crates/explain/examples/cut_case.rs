@@ -1,4 +1,5 @@
-//! Makes a corpus case out of a spike of a run: `cut_case RUN SPIKE DIRECTORY`.
+//! Makes a corpus case out of a spike of a run: `cut_case RUN SPIKE DIRECTORY [CPU]`.
+//! With a CPU, only its records are kept: others may be many and tell nothing.
 //!
 //! Writes `spike.json` and a `trace.dat` with only the pages around the wake-up, the formats of the events in them, and
 //! the names of the functions they mention: those of the trace itself, or, when it has none, those of this machine.
@@ -23,13 +24,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let run = Run::open(argument("RUN")?)?;
     let number: u32 = argument("SPIKE")?.parse()?;
     let directory = PathBuf::from(argument("DIRECTORY")?);
+    let only_cpu: Option<u32> = arguments.next().map(|cpu| cpu.parse()).transpose()?;
     let spike = run.spikes.iter().find(|spike| spike.number == number).ok_or("the run has no such spike")?;
     let trace = run.spike_trace(number)?;
     let quarter = u64::try_from(spike.sample.latency_ns / 4)?.clamp(20_000, QUARTER_NS_MAX) + MARGIN_NS;
     let from_ns = u64::try_from(spike.sample.due_ns)?.saturating_sub(quarter);
     let to_ns = u64::try_from(spike.sample.seen_ns())? + quarter;
     std::fs::create_dir_all(&directory)?;
-    std::fs::write(directory.join("trace.dat"), cut(&trace, from_ns, to_ns))?;
+    std::fs::write(directory.join("trace.dat"), cut(&trace, from_ns, to_ns, only_cpu))?;
     let threads = run.effective.iter().flat_map(|effective| &effective.threads);
     let measuring: Vec<(u32, i32)> = threads.filter_map(|thread| Some((*thread.cpus.first()?, thread.tid))).collect();
     let environment = run.environment.as_ref().map(|environment| {
@@ -54,13 +56,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn cut(trace: &[u8], from_ns: u64, to_ns: u64) -> Vec<u8> {
+fn cut(trace: &[u8], from_ns: u64, to_ns: u64, only_cpu: Option<u32>) -> Vec<u8> {
     let file = TraceFile::parse(trace);
     let layout = file.layout();
     let mut pages: Vec<(u32, &[u8])> = Vec::new();
     let (mut formats, mut threads, mut addresses) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
     for buffer in file.buffers.iter().take(1) {
-        for cpu in &buffer.cpus {
+        for cpu in buffer.cpus.iter().filter(|cpu| only_cpu.is_none_or(|only| only == cpu.cpu)) {
             let kept = cut_pages(&cpu.pages, &layout, from_ns, to_ns);
             for item in CpuRecords::new(cpu.cpu, kept, &layout) {
                 let TraceItem::Record(record) = item else { continue };

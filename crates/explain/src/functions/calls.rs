@@ -9,7 +9,7 @@ use super::path_tree::{PathTree, TOP};
 use super::unwinding::{is_exception_entry, is_exit_to_user, is_interrupt_entry, is_last_step, thread_part};
 use crate::event::{Event, What, flag};
 use crate::names::Names;
-use crate::scene::CpuStory;
+use crate::scene::{CpuStory, Hole};
 use archive::functions::ChainSource;
 use std::collections::HashMap;
 
@@ -91,6 +91,10 @@ struct Follower<'s> {
     stretches: &'s [(i64, i64)],
     cursor_ns: i64,
     tid: i32,
+    /// The thread that gave way to `tid`, until something of `tid` is seen.
+    giving_way: Option<i32>,
+    /// Holes in the record, not passed yet.
+    holes: &'s [Hole],
     /// What was spent since the last record that told of calls: thread, node, ns.
     since: (i32, usize, i64),
     threads: HashMap<i32, Frames>,
@@ -121,7 +125,9 @@ impl<'s> Follower<'s> {
             level,
             stretches,
             cursor_ns: i64::MIN,
-            tid: story.events.first().map_or(0, |event| event.tid),
+            tid: story.events.first().map_or(0, runner_of),
+            giving_way: None,
+            holes: &story.holes,
             since: (0, TOP, 0),
             threads: HashMap::new(),
             threads_met: HashMap::new(),
@@ -163,18 +169,32 @@ impl<'s> Follower<'s> {
 
     fn feed(&mut self, event: &Event) {
         self.advance(event.ts_ns);
+        let holes_passed = self.holes.partition_point(|hole| hole.ts_ns <= event.ts_ns);
+        self.holes = &self.holes[holes_passed..];
+        if holes_passed > 0 {
+            self.forget(event);
+        }
+        let tid = runner_of(event);
+        if tid == self.tid {
+            self.giving_way = None;
+        } else if self.giving_way == Some(tid) && event.is_function() && event.flags & flag::IRQS_OFF != 0 {
+            // The kernel names the new thread only at the end of the switch; functions before that go by the old one.
+            self.since = (self.tid, TOP, 0);
+            return;
+        } else {
+            self.forget(event);
+        }
         match event.what {
-            What::Switch { next, .. } => self.tid = next,
-            // The tail of a switch goes by the old name.
-            What::Function { .. } if event.tid != self.tid && self.is_in_switch(event) => {}
+            What::Switch { next, .. } => {
+                self.giving_way = Some(self.tid);
+                self.tid = next;
+            }
             What::Function { function, caller } => {
-                self.tid = event.tid;
                 let (function, caller) = (self.number(function), self.number(caller));
                 self.enter(event, function, caller);
             }
             What::GraphEntry { function, depth } => {
                 self.graph = true;
-                self.tid = event.tid;
                 let function = self.number(function);
                 let in_interrupt = event.flags & (flag::HARDIRQ | flag::NMI) != 0
                     || self.function_names.get(function as usize).is_some_and(|name| is_interrupt_entry(name));
@@ -189,7 +209,6 @@ impl<'s> Follower<'s> {
             }
             What::GraphExit { depth, .. } => {
                 self.graph = true;
-                self.tid = event.tid;
                 let depth = depth_of(depth);
                 let frames = self.threads.entry(event.tid).or_default();
                 frames.functions.truncate(depth);
@@ -201,8 +220,12 @@ impl<'s> Follower<'s> {
         self.since = (self.tid, TOP, 0);
     }
 
-    fn is_in_switch(&self, event: &Event) -> bool {
-        event.flags & flag::IRQS_OFF != 0
+    /// Records are missing before this one: nobody knows which calls returned meanwhile, nor on whose behalf.
+    fn forget(&mut self, event: &Event) {
+        self.tid = runner_of(event);
+        self.giving_way = None;
+        self.threads.clear();
+        self.since = (self.tid, TOP, 0);
     }
 
     fn enter(&mut self, event: &Event, function: u32, caller: u32) {
@@ -327,6 +350,14 @@ impl<'s> Follower<'s> {
         self.function_names.push(name.to_owned());
         self.by_name.insert(name.to_owned(), number);
         number
+    }
+}
+
+/// The thread that ran until this event.
+fn runner_of(event: &Event) -> i32 {
+    match event.what {
+        What::Switch { prev, .. } => prev,
+        _ => event.tid,
     }
 }
 
