@@ -4,6 +4,7 @@
 mod calls;
 mod masked;
 mod path_tree;
+mod running;
 mod unwinding;
 
 pub use masked::{Masked, Masking};

@@ -6,10 +6,11 @@
 //! traces all callers of an instant.
 
 use super::path_tree::{PathTree, TOP};
+use super::running::{Continuity, Running};
 use super::unwinding::{is_exception_entry, is_exit_to_user, is_interrupt_entry, is_last_step, thread_part};
 use crate::event::{Event, What, flag};
 use crate::names::Names;
-use crate::scene::{CpuStory, Hole};
+use crate::scene::CpuStory;
 use archive::functions::ChainSource;
 use std::collections::HashMap;
 
@@ -78,6 +79,8 @@ struct Frames {
     interrupt: Option<usize>,
     /// Frames that seemed to be over because an unknown caller appeared: some functions cannot be traced.
     doubted: Vec<u32>,
+    /// The same of the interrupt.
+    doubted_of_interrupt: Vec<u32>,
     /// What was spent between the thread's last function and that interrupt, by node.
     before_interrupt: Option<(usize, i64)>,
 }
@@ -90,11 +93,7 @@ struct Follower<'s> {
     /// Stretches not over yet.
     stretches: &'s [(i64, i64)],
     cursor_ns: i64,
-    tid: i32,
-    /// The thread that gave way to `tid`, until something of `tid` is seen.
-    giving_way: Option<i32>,
-    /// Holes in the record, not passed yet.
-    holes: &'s [Hole],
+    running: Running<'s>,
     /// What was spent since the last record that told of calls: thread, node, ns.
     since: (i32, usize, i64),
     threads: HashMap<i32, Frames>,
@@ -125,9 +124,7 @@ impl<'s> Follower<'s> {
             level,
             stretches,
             cursor_ns: i64::MIN,
-            tid: story.events.first().map_or(0, runner_of),
-            giving_way: None,
-            holes: &story.holes,
+            running: Running::new(story),
             since: (0, TOP, 0),
             threads: HashMap::new(),
             threads_met: HashMap::new(),
@@ -169,26 +166,13 @@ impl<'s> Follower<'s> {
 
     fn feed(&mut self, event: &Event) {
         self.advance(event.ts_ns);
-        let holes_passed = self.holes.partition_point(|hole| hole.ts_ns <= event.ts_ns);
-        self.holes = &self.holes[holes_passed..];
-        if holes_passed > 0 {
-            self.forget(event);
-        }
-        let tid = runner_of(event);
-        if tid == self.tid {
-            self.giving_way = None;
-        } else if self.giving_way == Some(tid) && event.is_function() && event.flags & flag::IRQS_OFF != 0 {
-            // The kernel names the new thread only at the end of the switch; functions before that go by the old one.
-            self.since = (self.tid, TOP, 0);
-            return;
-        } else {
-            self.forget(event);
+        let continuity = self.running.pass(event);
+        if continuity == Continuity::Broken {
+            // Nobody knows which calls returned meanwhile, nor on whose behalf.
+            self.threads.clear();
         }
         match event.what {
-            What::Switch { next, .. } => {
-                self.giving_way = Some(self.tid);
-                self.tid = next;
-            }
+            _ if continuity == Continuity::SwitchTail => {}
             What::Function { function, caller } => {
                 let (function, caller) = (self.number(function), self.number(caller));
                 self.enter(event, function, caller);
@@ -215,17 +199,11 @@ impl<'s> Follower<'s> {
                 frames.interrupt = frames.interrupt.filter(|&begin| begin < depth);
             }
             What::Stack => self.take_stack(event),
+            What::Switch { .. } => {}
+            _ if continuity == Continuity::Broken => {}
             _ => return,
         }
-        self.since = (self.tid, TOP, 0);
-    }
-
-    /// Records are missing before this one: nobody knows which calls returned meanwhile, nor on whose behalf.
-    fn forget(&mut self, event: &Event) {
-        self.tid = runner_of(event);
-        self.giving_way = None;
-        self.threads.clear();
-        self.since = (self.tid, TOP, 0);
+        self.since = (self.running.tid(), TOP, 0);
     }
 
     fn enter(&mut self, event: &Event, function: u32, caller: u32) {
@@ -242,6 +220,7 @@ impl<'s> Follower<'s> {
         match (in_interrupt, frames.interrupt) {
             (true, None) => {
                 frames.interrupt = Some(frames.functions.len());
+                frames.doubted_of_interrupt.clear();
                 let (tid, node, ns) = self.since;
                 frames.before_interrupt = (tid == event.tid && ns > 0).then_some((node, ns));
             }
@@ -259,19 +238,23 @@ impl<'s> Follower<'s> {
             _ => {}
         }
         let floor = frames.interrupt.unwrap_or(0).min(frames.functions.len());
+        let doubted = match frames.interrupt {
+            Some(_) => &mut frames.doubted_of_interrupt,
+            None => &mut frames.doubted,
+        };
         let known = frames.functions[floor..].iter().rposition(|&known| known == caller);
-        let doubted = frames.doubted.iter().rposition(|&known| known == caller).filter(|_| floor == 0);
-        match (known, doubted) {
+        let known_before = doubted.iter().rposition(|&known| known == caller);
+        match (known, known_before) {
             (Some(index), _) => frames.functions.truncate(floor + index + 1),
             (None, Some(index)) => {
-                frames.functions = std::mem::take(&mut frames.doubted);
-                frames.functions.truncate(index + 1);
+                frames.functions.truncate(floor);
+                frames.functions.extend(doubted.drain(..).take(index + 1));
             }
             (None, None) if from_exception => frames.functions.push(caller),
             // All that is known has returned, or the caller is one that leaves no record.
             (None, None) => {
-                if floor == 0 && frames.functions.len() > frames.doubted.len() {
-                    frames.doubted = std::mem::take(&mut frames.functions);
+                if frames.functions.len() - floor > doubted.len() {
+                    *doubted = frames.functions.split_off(floor);
                 }
                 frames.functions.truncate(floor);
                 frames.functions.push(caller);
@@ -291,8 +274,13 @@ impl<'s> Follower<'s> {
         let names: Vec<String> = stack.callers.iter().map(|&caller| self.names.function(caller)).collect();
         let thread: Vec<u32> = thread_part(&names).iter().rev().map(|name| self.number_of_name(name)).collect();
         let frames = self.threads.entry(event.tid).or_default();
-        frames.interrupt = (event.flags & (flag::HARDIRQ | flag::NMI) != 0).then_some(thread.len());
+        let in_interrupt = event.flags & (flag::HARDIRQ | flag::NMI) != 0;
+        // What the interrupt called is followed already.
+        let begin = frames.interrupt.unwrap_or(usize::MAX).min(frames.functions.len());
+        let of_interrupt = frames.functions.split_off(if in_interrupt { begin } else { frames.functions.len() });
+        frames.interrupt = in_interrupt.then_some(thread.len());
         frames.functions = thread;
+        frames.functions.extend(of_interrupt);
     }
 
     /// Gives the time since the last event to the innermost function known.
@@ -308,11 +296,12 @@ impl<'s> Follower<'s> {
         }
         self.cursor_ns = self.cursor_ns.max(until_ns);
         if wanted_ns > 0 {
+            let tid = self.running.tid();
             let next = THREADS + self.threads_met.len() as u32;
-            let thread = *self.threads_met.entry(self.tid).or_insert(next);
+            let thread = *self.threads_met.entry(tid).or_insert(next);
             let mut node = self.tree.child(TOP, thread);
             let user = self.number_of_name(USER_SPACE);
-            if let Some(frames) = self.threads.get(&self.tid) {
+            if let Some(frames) = self.threads.get(&tid) {
                 let name = |number: &u32| self.function_names.get(*number as usize).map_or("", String::as_str);
                 let functions = frames.of(self.level);
                 let last_step = functions.last().is_some_and(|last| is_last_step(name(last)));
@@ -327,7 +316,7 @@ impl<'s> Follower<'s> {
             self.tree.spend(node, wanted_ns);
             let spent_ns = if self.since.1 == node { self.since.2.saturating_add(wanted_ns) } else { wanted_ns };
             self.tree.note_pause(node, spent_ns);
-            self.since = (self.tid, node, spent_ns);
+            self.since = (tid, node, spent_ns);
         }
     }
 
@@ -350,14 +339,6 @@ impl<'s> Follower<'s> {
         self.function_names.push(name.to_owned());
         self.by_name.insert(name.to_owned(), number);
         number
-    }
-}
-
-/// The thread that ran until this event.
-fn runner_of(event: &Event) -> i32 {
-    match event.what {
-        What::Switch { prev, .. } => prev,
-        _ => event.tid,
     }
 }
 

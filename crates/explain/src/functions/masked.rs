@@ -5,6 +5,7 @@
 //! some point, so a stretch has a length that records show and one that it cannot exceed. Time in user space is never
 //! masked, though the last record before it and the first after it are made with interrupts off.
 
+use super::running::{Continuity, Running};
 use super::unwinding::{is_interrupt_entry, is_last_step};
 use crate::event::{Event, What, flag};
 use crate::names::Names;
@@ -50,14 +51,11 @@ pub fn stretches(story: &CpuStory, names: &Names, masking: Masking) -> Vec<Maske
     let mut found = Vec::new();
     let mut open: Option<Open> = None;
     let mut before: Option<Event> = None;
-    let mut holes = story.holes.iter().map(|hole| hole.ts_ns).peekable();
+    let mut running = Running::new(story);
     for event in &story.events {
         // Between the last step out of the kernel and whatever comes next there was user space.
-        let mut broken = before.is_some_and(|before| leaves(&before, names) && !leaves(event, names));
-        while holes.next_if(|&hole_ns| hole_ns <= event.ts_ns).is_some() {
-            broken = true;
-        }
-        if broken {
+        let left = before.is_some_and(|before| leaves(&before, names) && !leaves(event, names));
+        if running.pass(event) == Continuity::Broken || left {
             found.extend(open.take().map(|open| open.close(None, names, masking)));
             before = None;
         }
