@@ -54,8 +54,7 @@ impl Assembler {
     }
 
     fn file(&self, parts: &[CpuPart]) -> Vec<u8> {
-        let cpus =
-            parts.iter().map(|part| CpuBytes { cpu: part.cpu, pages: &part.pages, stats: Some(part.stats) }).collect();
+        let cpus = parts.iter().map(|part| CpuBytes { cpu: part.cpu, pages: &part.pages, stats: part.stats }).collect();
         TraceDat {
             metadata: &self.metadata,
             layout: self.layout,

@@ -3,17 +3,17 @@
 //! It freezes at the lowest real-time priority, so that a loaded machine cannot overwrite the spike first, and copies as an
 //! ordinary task. It never waits for the host.
 
+use super::past::{Past, full_bytes};
 use super::recorder::{CpuCopy, Frozen, Recorder};
 use super::retention::Retention;
 use crate::kernel::{clock, scheduling};
 use crate::measure::books::{Books, SpikeSignal};
 use crate::measure::cycle::Schedule;
 use archive::settings::{Policy, SnapshotMode, TraceSettings};
-use archive::spike::{Coverage, Snapshot, Spike, SpikeReason};
+use archive::spike::{Snapshot, Spike, SpikeReason};
 use archive::watched::WatchedKind;
 use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
-use ftrace::page::{PageItem, PageItems};
 use ftrace::trace_dat::cut_pages;
 use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicU32, AtomicU64,
@@ -48,7 +48,7 @@ pub enum Captured {
 #[derive(Debug)]
 pub struct CpuPart {
     pub cpu: u32,
-    pub stats: CpuStats,
+    pub stats: Option<CpuStats>,
     pub pages: Vec<u8>,
 }
 
@@ -142,6 +142,8 @@ struct Pending {
     signal: SpikeSignal,
     /// No marker was written for it, or the one that was has not brought it into a snapshot.
     unmarked: bool,
+    /// The thread has written a line about it.
+    has_line: bool,
     /// Copies that did not hold it.
     tried: u8,
 }
@@ -152,6 +154,9 @@ struct Capture {
     retention: Retention,
     pending: Vec<Pending>,
     busy: bool,
+    /// When the recorder last became busy and last became idle.
+    busy_since_ns: i64,
+    idle_since_ns: i64,
     next_number: u32,
     steal_ns: Option<u64>,
 }
@@ -160,13 +165,23 @@ impl Capture {
     fn prepare(mut job: CaptureJob) -> Result<Self, String> {
         let _ = scheduling::bind(&job.cpus);
         let cpus = job.recorder.instance().cpus();
-        let room = job.buffer_kb_per_cpu as usize * 1024 + 16 * job.layout.page_size;
+        let room = full_bytes(job.buffer_kb_per_cpu, &job.layout);
         let copies = cpus.iter().map(|cpu| CpuCopy { cpu: *cpu, pages: touched(room), ..CpuCopy::default() }).collect();
         // Without real-time priority the freeze is only later; the coverage of each snapshot shows what that cost.
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
         job.recorder.start()?;
         let retention = Retention::new(job.settings.snapshots_max as usize, job.settings.budget_bytes);
-        Ok(Self { job, copies, retention, pending: Vec::new(), busy: false, next_number: 1, steal_ns: steal_ns() })
+        Ok(Self {
+            job,
+            copies,
+            retention,
+            pending: Vec::new(),
+            busy: false,
+            busy_since_ns: i64::MAX,
+            idle_since_ns: i64::MIN,
+            next_number: 1,
+            steal_ns: steal_ns(),
+        })
     }
 
     fn run(&mut self) {
@@ -211,17 +226,25 @@ impl Capture {
         heard.extend(announced.map(|Announced { thread, tid, kind, signal }| (thread, tid, Some(kind), signal)));
         for (thread, tid, kind, signal) in heard {
             if signal.reason == SpikeReason::Control || self.retention.worth(signal.sample.latency_ns) {
-                self.pending.push(Pending { thread, tid, kind, signal, unmarked: self.busy, tried: 0 });
+                let unmarked = if kind.is_some() { self.busy } else { self.was_busy_at(signal.sample.seen_ns()) };
+                self.pending.push(Pending { thread, tid, kind, signal, unmarked, has_line: !unmarked, tried: 0 });
             } else {
                 self.job.counters.not_worth.fetch_add(1, Relaxed);
             }
         }
     }
 
+    /// Whether a thread that saw the time then found the recorder busy. A spike may be heard of later than that.
+    fn was_busy_at(&self, seen_ns: i64) -> bool {
+        seen_ns < self.idle_since_ns || (self.busy && seen_ns >= self.busy_since_ns)
+    }
+
     fn set_busy(&mut self, busy: bool) {
         self.busy = busy;
         self.job.watched.iter().for_each(|watched| watched.books.recorder_busy.store(busy, SeqCst));
         self.job.announcements.iter().for_each(|from| from.busy.store(busy, SeqCst));
+        let since_ns = if busy { &mut self.busy_since_ns } else { &mut self.idle_since_ns };
+        *since_ns = clock::monotonic_ns();
     }
 
     fn capture_pending(&mut self) {
@@ -231,7 +254,7 @@ impl Capture {
         clock::sleep_until_ns(latest_ns.saturating_add(self.job.settings.margin_after_ns.min(1_000_000_000) as i64));
         let unmarked = self.pending.iter().all(|pending| pending.unmarked);
         match self.job.recorder.freeze(&self.note(), unmarked) {
-            Ok(frozen) => self.copy_and_keep(&frozen),
+            Ok(frozen) => self.copy_and_keep(&frozen, unmarked),
             Err(why) => self.give_up(&why),
         }
         self.set_busy(false);
@@ -240,19 +263,38 @@ impl Capture {
         }
     }
 
-    fn copy_and_keep(&mut self, frozen: &Frozen) {
+    fn copy_and_keep(&mut self, frozen: &Frozen, by_us: bool) {
         let _ = scheduling::set_nice(-10).or_else(|_| scheduling::set_nice(0));
         let copied = self.job.recorder.copy(&mut self.copies);
+        let past = Past::new(&self.copies, &self.job.layout, self.job.recorder.mode(), frozen);
         self.await_announcements(frozen.frozen_ns);
         self.collect();
-        let in_time: Vec<_> =
-            self.pending.extract_if(.., |pending| pending.signal.sample.seen_ns() <= frozen.frozen_ns).collect();
+        let in_time = self.take_in_time(&past, frozen);
         let steal_before = std::mem::replace(&mut self.steal_ns, steal_ns());
         let stolen_ns = self.steal_ns.zip(steal_before).map(|(now, before)| now.saturating_sub(before));
         for pending in in_time {
-            self.keep(pending, frozen, copied.as_ref().err(), stolen_ns);
+            self.keep(pending, frozen, &past, by_us, copied.as_ref().err(), stolen_ns);
         }
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
+    }
+
+    /// Takes the spikes that this copy can hold. A marker swaps at once and the copy begins later: what was seen between
+    /// the two is in the live buffer, which a swap of our own brings.
+    fn take_in_time(&mut self, past: &Past, frozen: &Frozen) -> Vec<Pending> {
+        let by_marker = self.job.recorder.mode() == SnapshotMode::Trigger;
+        let until_ns = if by_marker { past.until_ns } else { frozen.frozen_ns };
+        let in_time = self.pending.extract_if(.., |pending| {
+            let seen_ns = pending.signal.sample.seen_ns();
+            seen_ns <= until_ns || (seen_ns <= frozen.frozen_ns && pending.tried >= TRIES_MAX)
+        });
+        let in_time = in_time.collect();
+        for pending in &mut self.pending {
+            if by_marker && pending.signal.sample.seen_ns() <= frozen.frozen_ns {
+                pending.unmarked = true;
+                pending.tried += 1;
+            }
+        }
+        in_time
     }
 
     /// A copy takes its past away from the buffers, so every spike in it must be known before it is given up. One who
@@ -285,7 +327,15 @@ impl Capture {
         }
     }
 
-    fn keep(&mut self, pending: Pending, frozen: &Frozen, broken: Option<&String>, stolen_ns: Option<u64>) {
+    fn keep(
+        &mut self,
+        pending: Pending,
+        frozen: &Frozen,
+        past: &Past,
+        by_us: bool,
+        broken: Option<&String>,
+        stolen_ns: Option<u64>,
+    ) {
         let Pending { signal, unmarked, .. } = &pending;
         let sample = &signal.sample;
         let control = signal.reason == SpikeReason::Control;
@@ -293,17 +343,24 @@ impl Capture {
             self.job.counters.not_worth.fetch_add(1, Relaxed);
             return;
         }
-        let coverage: Vec<Coverage> = self.copies.iter().map(|copy| coverage(copy, &self.job.layout)).collect();
-        let window_covered = covered(&coverage, sample.cpu, frozen.recording_since_ns, sample.due_ns, sample.seen_ns());
+        let mode = self.job.recorder.mode();
+        let (due_ns, seen_ns) = (sample.due_ns, sample.seen_ns());
+        let window_covered = past.covers(sample.cpu, due_ns, seen_ns);
+        // The kernel swaps at a maximum before the thread itself sees the time.
+        let until_ns = if mode == SnapshotMode::Onmax { seen_ns.min(past.until_ns) } else { seen_ns };
+        let usable = until_ns >= due_ns && past.covers(sample.cpu, due_ns, until_ns);
         // Two markers close together swap twice; what the second took away comes back with a swap of our own.
         // A maximum of the kernel's may have been of another wake-up; then the live buffer still has this one.
-        let swaps = matches!(self.job.recorder.mode(), SnapshotMode::Trigger | SnapshotMode::Onmax);
-        let onmax = self.job.recorder.mode() == SnapshotMode::Onmax;
-        if !window_covered && swaps && (!unmarked || (onmax && pending.tried < TRIES_MAX)) {
+        let again = match mode {
+            SnapshotMode::Trigger => pending.tried < TRIES_MAX && !(by_us && past.has_overwritten(sample.cpu)),
+            SnapshotMode::Onmax => !unmarked || pending.tried < TRIES_MAX,
+            _ => false,
+        };
+        if !usable && again {
             self.pending.push(Pending { unmarked: true, tried: pending.tried + 1, ..pending });
             return;
         }
-        if !window_covered && self.job.recorder.mode() == SnapshotMode::Onmax {
+        if !usable && mode == SnapshotMode::Onmax {
             let why = "the kernel keeps new maxima of the whole run only, this was none, and newer events have taken its place"
                 .to_owned();
             let spike = self.spike(&pending, None, Some(why));
@@ -311,16 +368,18 @@ impl Capture {
             return;
         }
         let from_ns = sample.due_ns - self.job.settings.margin_before_ns as i64;
-        let to_ns = sample.seen_ns() + self.job.settings.margin_after_ns as i64;
+        // The marker is written after the time was seen, on a slow machine long after.
+        let line_ns = past.marker_ns(pending.tid, seen_ns).filter(|_| pending.has_line).unwrap_or(seen_ns);
+        let to_ns = (seen_ns + self.job.settings.margin_after_ns as i64).max(line_ns);
         let parts = self.parts(from_ns.max(0) as u64, to_ns.max(0) as u64);
         let page_bytes = bytes_of(&parts);
         let trace_bytes = page_bytes + self.job.bytes_without_pages;
         let snapshot = Snapshot {
-            mode: self.job.recorder.mode(),
-            frozen_ns: frozen.frozen_ns,
+            mode,
+            frozen_ns: if mode == SnapshotMode::Trigger { past.until_ns } else { frozen.frozen_ns },
             swap_ns: frozen.swap_ns,
             blind_ns: frozen.blind_ns,
-            coverage,
+            coverage: past.coverage.clone(),
             window_covered,
             trace_bytes,
             steal_ns: stolen_ns,
@@ -383,59 +442,9 @@ fn touched(bytes: usize) -> Vec<u8> {
     memory
 }
 
-fn coverage(copy: &CpuCopy, layout: &PageLayout) -> Coverage {
-    let pages = copy.pages.chunks_exact(layout.page_size);
-    // The stamp of a page may be that of the last event read before it, so the records themselves are asked.
-    let oldest = pages.clone().find_map(|page| record_times(page, layout).min());
-    let newest = pages.rev().find_map(|page| record_times(page, layout).max());
-    Coverage {
-        cpu: copy.cpu,
-        oldest_ns: oldest.map(|ns| ns as i64),
-        newest_ns: newest.map(|ns| ns as i64),
-        overwritten: copy.overwritten,
-        dropped: copy.dropped,
-    }
-}
-
-fn record_times<'a>(page: &'a [u8], layout: &PageLayout) -> impl Iterator<Item = u64> + 'a {
-    PageItems::new(page, layout).filter_map(|item| match item {
-        PageItem::Record(record) => Some(record.ts_ns),
-        PageItem::Gap { .. } => None,
-    })
-}
-
-/// A buffer covers back to when it began recording, or to its oldest event once it has overwritten some.
-fn covered(coverage: &[Coverage], cpu: u32, recording_since_ns: i64, due_ns: i64, seen_ns: i64) -> bool {
-    coverage.iter().find(|coverage| coverage.cpu == cpu).is_some_and(|coverage| {
-        let overwritten_until = coverage.oldest_ns.filter(|_| coverage.overwritten > 0).unwrap_or(i64::MIN);
-        due_ns >= recording_since_ns.max(overwritten_until)
-            && coverage.newest_ns.is_some_and(|newest| newest >= seen_ns.min(due_ns))
-    })
-}
-
 /// Time stolen from all CPUs since boot, from /proc/stat, in ns of 10 ms resolution.
 fn steal_ns() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = stat.lines().next()?.split_whitespace().nth(8)?.parse().ok()?;
     Some(ticks * 10_000_000)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn one(oldest_ns: i64, newest_ns: i64, overwritten: u64) -> Vec<Coverage> {
-        vec![Coverage { cpu: 1, oldest_ns: Some(oldest_ns), newest_ns: Some(newest_ns), overwritten, dropped: 0 }]
-    }
-
-    #[test]
-    fn coverage_begins_with_the_recording_or_with_the_oldest_event_left() {
-        assert!(
-            covered(&one(500, 2000, 0), 1, 100, 400, 1000),
-            "nothing overwritten: silence before 500 is known to be silence"
-        );
-        assert!(!covered(&one(500, 2000, 3), 1, 100, 400, 1000), "events before 500 were overwritten");
-        assert!(!covered(&one(500, 2000, 0), 1, 450, 400, 1000), "switched on after the sample was due");
-        assert!(!covered(&one(500, 2000, 0), 0, 100, 400, 1000), "no buffer of that CPU");
-    }
 }

@@ -119,7 +119,7 @@ impl Recorder for FlipRecorder {
             let (overrun_before, dropped_before) = side.counted[at];
             side.counted[at] = (overrun, dropped);
             copy.cpu = *cpu;
-            copy.stats = stats;
+            copy.stats = Some(stats);
             copy.overwritten = overrun.saturating_sub(overrun_before);
             copy.dropped = dropped.saturating_sub(dropped_before);
             copy.pages.clear();

@@ -7,12 +7,12 @@
 //! back to life.
 
 use super::maxima;
+use super::past::{lost_events, newest_ns};
 use super::recorder::{CpuCopy, Frozen, Recorder, failed};
 use super::wakeup;
 use crate::kernel::clock::monotonic_ns;
 use crate::measure::thread::MARKER;
 use archive::settings::SnapshotMode;
-use ftrace::page::{PageItem, PageItems};
 use ftrace::tracefs::{Instance, RawPages};
 use rustix::fs::inotify;
 use std::fs::File;
@@ -37,11 +37,10 @@ pub struct KernelSwapRecorder {
     foreign: bool,
     /// The kernel has told of a swap since the last copy.
     swapped: bool,
-    /// Since when the live and the spare buffer hold everything, in mode `onmax`: a swap or a copy ends the past.
+    /// Since when the live and the spare buffer hold everything: a swap or a copy ends the past. The latter only in mode
+    /// `onmax`.
     live_since_ns: i64,
     spare_since_ns: i64,
-    since_ns: i64,
-    counted: Vec<(u64, u64)>,
 }
 
 impl KernelSwapRecorder {
@@ -58,8 +57,6 @@ impl KernelSwapRecorder {
             swapped: false,
             live_since_ns: i64::MAX,
             spare_since_ns: i64::MAX,
-            since_ns: i64::MAX,
-            counted: Vec::new(),
         }
     }
 
@@ -127,16 +124,15 @@ impl Recorder for KernelSwapRecorder {
             if self.mode == SnapshotMode::Onmax {
                 self.live.push((cpu, self.instance.open_raw(cpu).map_err(failed)?));
             }
-            self.counted.push((0, 0));
         }
         if self.mode == SnapshotMode::Trigger {
             self.instance.add_trigger("ftrace", "print", TRIGGER).map_err(failed)?;
         }
         self.instance.set_tracing_on(true).map_err(failed)?;
-        self.since_ns = monotonic_ns();
+        let since_ns = monotonic_ns();
         // The swap that made the spare buffer is no maximum.
         self.hear_of_swaps();
-        (self.swapped, self.live_since_ns) = (false, self.since_ns);
+        (self.swapped, self.live_since_ns) = (false, since_ns);
         Ok(())
     }
 
@@ -166,7 +162,7 @@ impl Recorder for KernelSwapRecorder {
         let swap_ns = (frozen_ns - began_ns) as u64;
         let recording_since_ns = match self.mode {
             SnapshotMode::Onmax => self.choose(unmarked),
-            _ => self.since_ns,
+            _ => self.live_since_ns,
         };
         Ok(Frozen { frozen_ns, swap_ns, blind_ns: 0, recording_since_ns })
     }
@@ -176,22 +172,22 @@ impl Recorder for KernelSwapRecorder {
         for (at, (cpu, raw)) in pages.iter_mut().enumerate() {
             let Some(copy) = into.get_mut(at) else { break };
             copy.cpu = *cpu;
-            copy.stats = self.instance.cpu_stats(*cpu).map_err(failed)?;
-            let dropped = copy.stats.dropped_events + copy.stats.commit_overrun;
-            let (overrun_before, dropped_before) = self.counted[at];
-            copy.overwritten = copy.stats.overrun.saturating_sub(overrun_before);
-            copy.dropped = dropped.saturating_sub(dropped_before);
-            self.counted[at] = (copy.stats.overrun, dropped);
+            // The counters of the instance are those of its live buffer.
+            copy.stats = if self.from_live { Some(self.instance.cpu_stats(*cpu).map_err(failed)?) } else { None };
             copy.layout = Some(raw.layout());
             copy.pages.clear();
             let room = copy.pages.capacity();
             raw.drain_into(&mut copy.pages, room.max(1 << 20)).map_err(failed)?;
+            (copy.overwritten, copy.dropped) = lost_events(&copy.pages, &raw.layout());
         }
+        // The last event that was put aside is the one that swapped; everything later is in the live buffer.
+        let newest = into.iter().filter_map(|copy| newest_ns(&copy.pages, &copy.layout?)).max();
         if self.from_live {
             self.live_since_ns = monotonic_ns();
+        } else if self.mode == SnapshotMode::Trigger {
+            // Nothing was put aside: the live buffer is what it was.
+            self.live_since_ns = newest.unwrap_or(self.live_since_ns);
         } else if std::mem::take(&mut self.swapped) {
-            // The last event that was put aside is the one that swapped; everything later is in the live buffer.
-            let newest = into.iter().filter_map(newest_ns).max();
             self.live_since_ns = newest.unwrap_or_else(monotonic_ns);
         }
         // While the kernel watches for maxima it lets nobody clear; what was read is gone from the buffer all the same.
@@ -208,19 +204,6 @@ impl Recorder for KernelSwapRecorder {
     fn leaves_maxima_to_others(&mut self) {
         self.foreign = true;
     }
-}
-
-/// Instant of the last event of a copied buffer.
-fn newest_ns(copy: &CpuCopy) -> Option<i64> {
-    let layout = copy.layout?;
-    let mut pages = copy.pages.chunks_exact(layout.page_size).rev();
-    pages.find_map(|page| {
-        let times = PageItems::new(page, &layout).filter_map(|item| match item {
-            PageItem::Record(record) => Some(record.ts_ns as i64),
-            PageItem::Gap { .. } => None,
-        });
-        times.max()
-    })
 }
 
 /// Address of the timer function of a sleeping thread, for kernels whose filters know no function names.

@@ -1,7 +1,7 @@
 //! The recorder: a trace of the kernel that always runs, and snapshots of it around spikes while the measurement goes on.
 //!
 //! [`recorder`] knows the ways in which a kernel can hand over a stretch of its past; [`capture`] is the thread that
-//! waits for spikes and copies; [`assemble`] makes a file of what was copied; [`retention`] decides which snapshots stay.
+//! waits for spikes and copies; [`past`] says what a copy proves; [`assemble`] makes a file of what was copied; [`retention`] decides which snapshots stay.
 
 pub mod assemble;
 pub mod capture;
@@ -11,6 +11,7 @@ pub mod flip;
 pub mod kernel_swap;
 pub mod maxima;
 pub mod mount;
+pub mod past;
 pub mod recorder;
 pub mod retention;
 mod wakeup;

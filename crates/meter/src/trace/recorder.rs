@@ -22,7 +22,7 @@ pub struct Frozen {
     pub swap_ns: u64,
     /// How long no buffer recorded.
     pub blind_ns: u64,
-    /// Since when the frozen buffer has recorded.
+    /// Since when the frozen buffer has recorded; in mode `trigger` an instant at which it was live after the swap before.
     pub recording_since_ns: i64,
 }
 
@@ -31,10 +31,11 @@ pub struct Frozen {
 pub struct CpuCopy {
     pub cpu: u32,
     pub pages: Vec<u8>,
-    pub stats: CpuStats,
+    /// Counters of the buffer that was copied, where the kernel tells them.
+    pub stats: Option<CpuStats>,
     /// Of the pages, where the way of copying has told.
     pub layout: Option<PageLayout>,
-    /// Events overwritten and events dropped since this buffer was last copied.
+    /// Events overwritten and events dropped since this buffer was last copied or cleared.
     pub overwritten: u64,
     pub dropped: u64,
 }

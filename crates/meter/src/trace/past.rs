@@ -1,0 +1,183 @@
+//! What a copied buffer proves about the past: for which stretch it holds every event.
+//!
+//! Only the pages tell. The counters of an instance describe its live buffer, which after a swap is not the one that was
+//! copied. A buffer that was put aside and brought back to life before it was copied has a hole, which begins with the
+//! marker that put it aside.
+
+use super::recorder::{CpuCopy, Frozen};
+use crate::measure::thread::MARKER;
+use archive::settings::SnapshotMode;
+use archive::spike::Coverage;
+use ftrace::header::PageLayout;
+use ftrace::page::{GapKind, PageItem, PageItems};
+
+/// The copied buffers of all CPUs.
+#[derive(Debug)]
+pub struct Past {
+    pub coverage: Vec<Coverage>,
+    /// Stretches of one CPU within which events were lost, between the events around them.
+    lost: Vec<(u32, i64, i64)>,
+    /// In order of time.
+    markers: Vec<Marker>,
+    /// Stretches in which the buffer was the live one.
+    live: Vec<(i64, i64)>,
+    /// Up to when it is complete: the swap, or the freeze.
+    pub until_ns: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Marker {
+    ns: i64,
+    tid: i32,
+}
+
+impl Past {
+    pub fn new(copies: &[CpuCopy], layout: &PageLayout, mode: SnapshotMode, frozen: &Frozen) -> Self {
+        let coverage: Vec<Coverage> = copies.iter().map(|copy| coverage(copy, layout)).collect();
+        let lost = copies.iter().flat_map(|copy| lost_stretches(copy, layout)).collect();
+        let mut markers: Vec<Marker> = copies.iter().flat_map(|copy| markers(&copy.pages, layout)).collect();
+        markers.sort_by_key(|marker| marker.ns);
+        let newest_ns = coverage.iter().filter_map(|of| of.newest_ns).max();
+        let (live, until_ns) = match mode {
+            SnapshotMode::Trigger => live_between_markers(&coverage, &markers, newest_ns, frozen),
+            SnapshotMode::Onmax => {
+                let until_ns = newest_ns.unwrap_or(frozen.frozen_ns);
+                (vec![(frozen.recording_since_ns, until_ns)], until_ns)
+            }
+            _ => (vec![(frozen.recording_since_ns, frozen.frozen_ns)], frozen.frozen_ns),
+        };
+        Self { coverage, lost, markers, live, until_ns }
+    }
+
+    /// Whether every event of the CPU between the two instants is there. Silence counts where the buffer demonstrably
+    /// recorded and nothing was overwritten.
+    pub fn covers(&self, cpu: u32, from_ns: i64, to_ns: i64) -> bool {
+        let Some(coverage) = self.coverage.iter().find(|coverage| coverage.cpu == cpu) else { return false };
+        let kept_from_ns = match coverage.overwritten {
+            0 => i64::MIN,
+            _ => coverage.oldest_ns.unwrap_or(i64::MAX),
+        };
+        let lost = |&(of, after_ns, before_ns): &(u32, i64, i64)| of == cpu && after_ns < to_ns && before_ns > from_ns;
+        from_ns >= kept_from_ns
+            && self.live.iter().any(|(since_ns, until_ns)| *since_ns <= from_ns && to_ns <= *until_ns)
+            && !self.lost.iter().any(lost)
+    }
+
+    /// Whether events of the CPU were overwritten: then no other buffer has them either.
+    pub fn has_overwritten(&self, cpu: u32) -> bool {
+        self.coverage.iter().any(|coverage| coverage.cpu == cpu && coverage.overwritten > 0)
+    }
+
+    /// Instant of the line a thread wrote about what it saw at `seen_ns`.
+    pub fn marker_ns(&self, tid: i32, seen_ns: i64) -> Option<i64> {
+        self.markers.iter().find(|marker| marker.tid == tid && marker.ns >= seen_ns).map(|marker| marker.ns)
+    }
+}
+
+/// Bytes that a full buffer of one CPU takes when it is copied. The kernel counts only data, adds a page for readers, and
+/// at least two pages are there.
+pub fn full_bytes(buffer_kb: u32, layout: &PageLayout) -> usize {
+    let data = layout.page_size.saturating_sub(layout.data_offset).max(1);
+    ((buffer_kb as usize * 1024).div_ceil(data).max(2) + 16) * layout.page_size
+}
+
+/// Events overwritten before the first page, and events lost between pages, as the kernel has flagged the pages.
+pub fn lost_events(pages: &[u8], layout: &PageLayout) -> (u64, u64) {
+    let mut counts = pages.chunks_exact(layout.page_size).map(|page| lost_before(page, layout));
+    let overwritten = counts.next().flatten().unwrap_or(0);
+    (overwritten, counts.flatten().sum())
+}
+
+/// Events lost before a page; at least one where the kernel does not say how many.
+fn lost_before(page: &[u8], layout: &PageLayout) -> Option<u64> {
+    match PageItems::new(page, layout).next() {
+        Some(PageItem::Gap { kind: GapKind::Lost { count }, .. }) => Some(count.unwrap_or(1).max(1)),
+        _ => None,
+    }
+}
+
+/// Every marker swaps, so any but the last is one after which the buffer came back. When, is known of the last time only:
+/// with the swap that put the previous copy aside.
+fn live_between_markers(
+    coverage: &[Coverage],
+    markers: &[Marker],
+    newest_ns: Option<i64>,
+    frozen: &Frozen,
+) -> (Vec<(i64, i64)>, i64) {
+    let oldest_ns = coverage.iter().filter_map(|of| of.oldest_ns).min();
+    let (Some(oldest_ns), Some(newest_ns)) = (oldest_ns, newest_ns) else { return (Vec::new(), frozen.frozen_ns) };
+    let until_ns = markers.last().map_or(newest_ns, |last| last.ns);
+    // Later events mean that a marker swapped while pages were copied, so they are of two buffers.
+    if newest_ns > frozen.frozen_ns {
+        return (Vec::new(), until_ns.min(frozen.frozen_ns));
+    }
+    let back_ns = frozen.recording_since_ns;
+    let mut live = vec![(oldest_ns, markers.first().map_or(until_ns, |first| first.ns))];
+    let pairs = markers.windows(2).map(|pair| (pair[0].ns, pair[1].ns));
+    live.extend(pairs.filter(|(from, to)| (*from..=*to).contains(&back_ns)).map(|(_, to)| (back_ns, to)));
+    (live, until_ns)
+}
+
+fn coverage(copy: &CpuCopy, layout: &PageLayout) -> Coverage {
+    let pages = copy.pages.chunks_exact(layout.page_size);
+    // The stamp of a page may be that of the last event read before it, so the records themselves are asked.
+    let oldest = pages.clone().find_map(|page| record_times(page, layout).min());
+    let newest = pages.rev().find_map(|page| record_times(page, layout).max());
+    Coverage {
+        cpu: copy.cpu,
+        oldest_ns: oldest,
+        newest_ns: newest,
+        overwritten: copy.overwritten,
+        dropped: copy.dropped,
+    }
+}
+
+/// Instant of the last event of a copied buffer.
+pub fn newest_ns(pages: &[u8], layout: &PageLayout) -> Option<i64> {
+    pages.chunks_exact(layout.page_size).rev().find_map(|page| record_times(page, layout).max())
+}
+
+fn record_times<'a>(page: &'a [u8], layout: &PageLayout) -> impl Iterator<Item = i64> + 'a {
+    PageItems::new(page, layout).filter_map(|item| match item {
+        PageItem::Record(record) => Some(record.ts_ns as i64),
+        PageItem::Gap { .. } => None,
+    })
+}
+
+fn lost_stretches(copy: &CpuCopy, layout: &PageLayout) -> Vec<(u32, i64, i64)> {
+    let mut stretches = Vec::new();
+    let mut before: Option<&[u8]> = None;
+    for page in copy.pages.chunks_exact(layout.page_size) {
+        if let Some(before) = before.filter(|_| lost_before(page, layout).is_some()) {
+            let after_ns = record_times(before, layout).max().unwrap_or(i64::MIN);
+            stretches.push((copy.cpu, after_ns, record_times(page, layout).min().unwrap_or(i64::MAX)));
+        }
+        before = Some(page);
+    }
+    stretches
+}
+
+/// Lines that measuring threads and the capturing thread wrote. Text in an event begins at a whole word, so pages without
+/// such a word need not be decoded: there are thousands.
+fn markers(pages: &[u8], layout: &PageLayout) -> Vec<Marker> {
+    let [first, second, third, fourth, ..] = *MARKER else { return Vec::new() };
+    let wanted = u32::from_ne_bytes([first, second, third, fourth]);
+    // Without a way out of the loop, so that the compiler compares many words at once.
+    let holds = |page: &&[u8]| {
+        page.as_chunks().0.iter().fold(false, |found, word| found | (u32::from_ne_bytes(*word) == wanted))
+    };
+    let candidates = pages.chunks_exact(layout.page_size).filter(holds);
+    let records = candidates.flat_map(|page| PageItems::new(page, layout));
+    let marker = |item: PageItem<'_>| match item {
+        PageItem::Record(record) if record.payload.windows(MARKER.len()).any(|text| text == MARKER) => {
+            // Every event begins with its number, two bytes of flags, and the thread.
+            let tid = layout.byte_order.u32_at(record.payload, 4)? as i32;
+            Some(Marker { ns: record.ts_ns as i64, tid })
+        }
+        _ => None,
+    };
+    records.filter_map(marker).collect()
+}
+
+#[cfg(test)]
+mod tests;
