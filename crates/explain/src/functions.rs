@@ -19,7 +19,7 @@ use std::cell::OnceCell;
 
 /// Owners that are accounted for.
 const OWNERS_MAX: usize = 4;
-/// An owner below this part of the latency is not worth a chain.
+/// An owner below this part of what the trace shows of the latency is not worth a chain.
 const OWNER_PERCENT_MIN: i64 = 5;
 /// Callers that are kept.
 const CHAIN_MAX: usize = 16;
@@ -66,7 +66,9 @@ pub fn account(case: &Case) -> Option<FunctionAccount> {
     let total = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.ns()).sum::<i64>();
     owners.sort_by_key(|(_, _, pieces)| std::cmp::Reverse(total(pieces)));
     owners.truncate(OWNERS_MAX);
-    owners.retain(|(_, _, pieces)| total(pieces).saturating_mul(100) >= case.latency_ns() * OWNER_PERCENT_MIN);
+    let shown: Vec<&Piece> = case.pieces.iter().filter(|piece| piece.answer.holder() != Holder::Untraced).collect();
+    let least_ns = total(&shown).saturating_mul(OWNER_PERCENT_MIN);
+    owners.retain(|(_, _, pieces)| total(pieces).saturating_mul(100) >= least_ns);
     let held = owners.into_iter().filter_map(|(cpu, holder, pieces)| {
         let Spent { ns, chain, source, last_entered } = spent(case, &pieces)?;
         Some(HeldInFunction {

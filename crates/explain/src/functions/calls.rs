@@ -43,7 +43,9 @@ pub fn most_of(story: &CpuStory, names: &Names, stretches: &[(i64, i64)], total_
     let name = |number: u32| follower.function_names.get(number as usize).cloned().unwrap_or_default();
     let chain: Vec<String> = heaviest.path.into_iter().map(name).collect();
     let in_user_space = chain.first().is_some_and(|name| name == USER_SPACE);
-    let paused = heaviest.longest_pause_ns.saturating_mul(100) >= ns.saturating_mul(MOST_PERCENT[0]);
+    let is_part = |part_ns: i64, percent: i64| part_ns.saturating_mul(100) >= ns.saturating_mul(percent);
+    // Few long pauses are as doubtful as one; many short ones are a function that is called often.
+    let paused = is_part(heaviest.own_ns, MOST_PERCENT[0]) && is_part(heaviest.longest_pause_ns, MOST_PERCENT[1]);
     let last_entered = source == ChainSource::Entries && paused && !in_user_space;
     Some(Most { ns, chain, source, last_entered })
 }

@@ -22,6 +22,8 @@ struct Node {
 pub struct Heaviest {
     /// Time of the innermost function with all it called.
     pub ns: i64,
+    /// The part of it while the innermost function was the last one entered.
+    pub own_ns: i64,
     /// The longest part of it in the innermost function itself without any record.
     pub longest_pause_ns: i64,
     /// Innermost first.
@@ -99,7 +101,8 @@ impl PathTree {
             }
             index = self.nodes[index].parent;
         }
-        Some(Heaviest { ns: whole_ns[deepest], longest_pause_ns: self.nodes[deepest].longest_ns, path })
+        let Node { own_ns, longest_ns, .. } = self.nodes[deepest];
+        Some(Heaviest { ns: whole_ns[deepest], own_ns, longest_pause_ns: longest_ns, path })
     }
 }
 
@@ -118,7 +121,7 @@ mod tests {
         }
         tree.spend(shrink, 10);
         tree.note_pause(shrink, 10);
-        let found = |ns, longest_pause_ns, path| Some(Heaviest { ns, longest_pause_ns, path });
+        let found = |ns, own_ns, path| Some(Heaviest { ns, own_ns, longest_pause_ns: own_ns, path });
         assert_eq!(tree.heaviest(50, |_| true), found(90, 0, vec![2, 1]));
         assert_eq!(tree.heaviest(95, |_| true), found(100, 10, vec![1]));
         assert_eq!(tree.heaviest(101, |_| true), None);
