@@ -1,14 +1,34 @@
 //! Memory that never faults while measuring.
 
-use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::mm::{MapFlags, MlockAllFlags, ProtFlags, mlockall, mmap_anonymous, munlockall, munmap};
 use std::io;
+
+/// What a run maps after its memory is locked, apart from what every measuring thread needs, and that.
+const ROOM_BYTES: usize = 16 << 20;
+const ROOM_BYTES_PER_CPU: usize = 8 << 20;
 
 /// Locks everything mapped now and later.
 ///
 /// # Errors
-/// EPERM or ENOMEM without CAP_IPC_LOCK or with a small RLIMIT_MEMLOCK.
+/// EPERM or ENOMEM without CAP_IPC_LOCK, or with an RLIMIT_MEMLOCK that is too small for what is still to come: nothing is
+/// locked then, because a later allocation would fail, which ends the process.
 pub fn lock_all() -> io::Result<()> {
-    Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
+    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if let Err(error) = try_to_map(ROOM_BYTES + ROOM_BYTES_PER_CPU * cpus) {
+        munlockall()?;
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// Whether so much more may be mapped while it counts as locked. Memory that nobody may touch counts, and costs nothing.
+fn try_to_map(bytes: usize) -> io::Result<()> {
+    // SAFETY: the kernel chooses the address, nobody learns it, and it is unmapped with the length it was mapped with.
+    unsafe {
+        let place = mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::empty(), MapFlags::PRIVATE)?;
+        Ok(munmap(place, bytes)?)
+    }
 }
 
 /// From here on new memory is locked page by page as it is touched. What is mapped already stays locked whole.
