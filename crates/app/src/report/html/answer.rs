@@ -15,7 +15,7 @@ pub fn answer(data: &ReportData) -> Markup {
         (validity(summary))
         @match worst_cpu(summary) {
             Some((cpu, latency_ns)) if is_watch(summary) => {
-                p.verdict { (said(&verdict(summary))) }
+                p.verdict { (said(verdict(summary))) }
                 (watched(summary))
                 (why(summary, cpu, latency_ns))
                 (limit(summary))
@@ -93,7 +93,7 @@ fn why(summary: &RunSummary, cpu: &CpuSummary, latency_ns: i64) -> Markup {
         p.why {
             strong {
                 @if is_watch(summary) {
-                    "Why the longest, " (said(&words::series(cpu))) " of " (number::micros_unit(latency_ns)) ": "
+                    "Why the longest, " (said(words::series(cpu))) " of " (number::micros_unit(latency_ns)) ": "
                 } @else { "Why: " }
             }
             @match (spike, largest) {
@@ -155,7 +155,7 @@ fn limit(summary: &RunSummary) -> Markup {
 /// Who was watched, and what a sample is there.
 fn watched(summary: &RunSummary) -> Markup {
     html! {
-        p { strong { "Watched: " } (said(&whom(summary))) ". The kernel's view: the way back to user space is not in it." }
+        p { strong { "Watched: " } (said(whom(summary))) ". The kernel's view: the way back to user space is not in it." }
         ul {
             @for kind in KINDS {
                 li { strong { (words::watched_kind(kind)) } " – " (meaning(kind)) }

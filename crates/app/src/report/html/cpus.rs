@@ -45,7 +45,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                     @for cpu in &summary.cpus {
                         tr {
                             th scope="row" {
-                                @if cpu.watched.is_some() { (said(&words::series(cpu))) } @else { (cpu.cpu) }
+                                @if cpu.watched.is_some() { (said(words::series(cpu))) } @else { (cpu.cpu) }
                             }
                             (counts(cpu.cycles, cpu.missed, limited.then_some(cpu.over_limit)))
                             (figures(&cpu.latency_ns, cpu.cycles))
