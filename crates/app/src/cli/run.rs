@@ -54,7 +54,7 @@ pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exi
     let summary = RunSummary::of(&run, &explanations);
     // A run that was stopped and is sound has nothing broken about it; the summary says that it is short.
     let broken = outcome.problem.as_deref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
-    show(arguments, &summary, broken)?;
+    show(arguments.json, arguments.quiet, &summary, broken)?;
     if let Some(broken) = broken.filter(|text| !progress.has_told(text)) {
         eprintln!("tardy: {}", printable(broken));
     }
@@ -70,14 +70,14 @@ pub fn open_target(name: &str, meter: &Path, signals: &signals::Signals) -> anyh
 }
 
 /// Prints the result; what went wrong goes to standard error where no summary says it. `broken` is told elsewhere.
-fn show(arguments: &RunArguments, summary: &RunSummary, broken: Option<&str>) -> anyhow::Result<()> {
+pub fn show(json: bool, quiet: bool, summary: &RunSummary, broken: Option<&str>) -> anyhow::Result<()> {
     let mut complaints = Vec::new();
-    if arguments.json {
+    if json {
         let mut document = serde_json::to_vec(summary)?;
         document.push(b'\n');
         write_stdout(&document)?;
         complaints = problems(summary);
-    } else if arguments.quiet {
+    } else if quiet {
         let mut page = Page::for_stdout();
         page.line(&summary.archive);
         page.print()?;

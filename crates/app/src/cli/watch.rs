@@ -7,11 +7,9 @@ pub use arguments::WatchArguments;
 
 use super::archives::make_new;
 use super::exit::Exit;
-use super::run::{exit_of, host, open_target, signals::Signals};
+use super::run::{exit_of, host, open_target, show, signals::Signals};
 use crate::explaining::explain_run;
 use crate::progress::Progress;
-use crate::summary_text::{problems, summary_page};
-use crate::text::page::{Page, write_stdout};
 use crate::text::printable::printable;
 use archive::manifest::RunState;
 use archive::reader::Run;
@@ -68,7 +66,7 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     }
     let summary = RunSummary::of(&run, &explanations);
     let broken = outcome.problem.as_deref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
-    show(arguments, &summary, broken)?;
+    show(arguments.json, arguments.quiet, &summary, broken)?;
     if let Some(how) = ended.filter(|how| !how.is_success()) {
         eprintln!("tardy: the command {how}");
     }
@@ -76,26 +74,4 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
         eprintln!("tardy: {}", printable(broken));
     }
     Ok(exit_of(&summary))
-}
-
-/// Prints the result; what went wrong goes to standard error where no summary says it. `broken` is told elsewhere.
-fn show(arguments: &WatchArguments, summary: &RunSummary, broken: Option<&str>) -> anyhow::Result<()> {
-    let mut complaints = Vec::new();
-    if arguments.json {
-        let mut document = serde_json::to_vec(summary)?;
-        document.push(b'\n');
-        write_stdout(&document)?;
-        complaints = problems(summary);
-    } else if arguments.quiet {
-        let mut page = Page::for_stdout();
-        page.line(&summary.archive);
-        page.print()?;
-        complaints = problems(summary);
-    } else {
-        summary_page(summary, broken, Page::for_stdout()).print()?;
-    }
-    for complaint in complaints {
-        eprintln!("tardy: {}", printable(&complaint));
-    }
-    Ok(())
 }
