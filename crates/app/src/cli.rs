@@ -10,6 +10,7 @@ mod explain;
 mod export;
 mod import;
 mod judge;
+mod limits;
 mod list;
 mod man;
 mod observe;

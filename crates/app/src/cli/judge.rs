@@ -1,17 +1,14 @@
 //! `tardy judge`: what a saved run proves, and whether it shows that a limit holds.
 
 use super::archives;
-use super::exit::{Exit, UsageError};
-use super::observe::confidence;
-use super::quantity::time_ns;
+use super::exit::Exit;
+use super::limits::LimitArguments;
 use crate::judging::{JudgedRun, judge_run};
 use crate::text::figures::latency;
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
-use archive::reader::Run;
-use clap::{Args, ValueEnum};
-use judge::limit::{Limit, Rate, Requirement};
-use judge::machine::DoubtKind;
+use clap::Args;
+use judge::limit::Requirement;
 use judge::verdict::{CpuJudgement, Judgement, Verdict};
 use std::path::PathBuf;
 
@@ -31,54 +28,18 @@ pub struct JudgeArguments {
     /// Path of an archive, an id below runs/, or `latest`
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// What must hold: 'latency < 100us', 'p99.9 < 50us', 'missed < 1/h'; may be repeated [default: the run's --limit]
-    #[arg(long = "limit", value_name = "LIMIT")]
-    limits: Vec<String>,
-    /// How often a latency may be exceeded on each CPU, like 1/h, 3/day or never
-    #[arg(long, value_name = "RATE", default_value = "1/h", value_parser = Rate::parse)]
-    allow: Rate,
-    /// Confidence of the verdict, in percent
-    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
-    confidence: f64,
-    /// Let such a machine pass a limit all the same
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
-    accept: Vec<AcceptName>,
+    #[command(flatten)]
+    limits: LimitArguments,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum AcceptName {
-    /// A program imitated the processor
-    Emulated,
-    /// A virtual machine
-    Virtual,
-    Container,
-    /// A kernel that is not PREEMPT_RT
-    NonRt,
-    /// A machine of which nothing is known
-    Unknown,
-}
-
-impl AcceptName {
-    fn kind(self) -> DoubtKind {
-        match self {
-            Self::Emulated => DoubtKind::Emulated,
-            Self::Virtual => DoubtKind::Virtual,
-            Self::Container => DoubtKind::Container,
-            Self::NonRt => DoubtKind::NonRt,
-            Self::Unknown => DoubtKind::Unknown,
-        }
-    }
-}
-
 pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     let run = archives::open(&arguments.run)?;
-    let limits = limits(arguments, &run)?;
-    let accepted: Vec<DoubtKind> = arguments.accept.iter().map(|name| name.kind()).collect();
+    let limits = arguments.limits.of(&run)?;
     let explanations = run.explanations().unwrap_or_default();
-    let judged = judge_run(&run, &explanations, &limits, arguments.confidence, &accepted);
+    let judged = judge_run(&run, &explanations, &limits, arguments.limits.confidence, &arguments.limits.accepted());
     if arguments.json {
         let mut document = serde_json::to_vec(&judged)?;
         document.push(b'\n');
@@ -87,21 +48,6 @@ pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
         lay_out(&judged, Page::for_stdout()).print()?;
     }
     Ok(exit_of(&judged))
-}
-
-/// The limits that were typed, or else the one the run was measured with.
-fn limits(arguments: &JudgeArguments, run: &Run) -> Result<Vec<Limit>, UsageError> {
-    let typed = arguments.limits.iter().map(|text| Limit::parse(text, &arguments.allow, time_ns).map_err(UsageError));
-    let typed: Vec<Limit> = typed.collect::<Result<_, _>>()?;
-    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
-    match settings.and_then(|settings| settings.limit_ns) {
-        Some(latest_ns) if typed.is_empty() => Ok(vec![Limit {
-            text: format!("latency <= {}", latency(latest_ns)),
-            requirement: Requirement::Latency { latest_ns },
-            allow: Some(arguments.allow.clone()),
-        }]),
-        _ => Ok(typed),
-    }
 }
 
 fn exit_of(judged: &JudgedRun) -> Exit {
