@@ -1,7 +1,7 @@
 //! Two variants in randomised rounds: which figures differ, by how much, and what would have been seen.
 
 use crate::e_process::evidence;
-use crate::figures::{load_rates, quantile_ns};
+use crate::figures::{LoadRate, load_rates, quantile_ns};
 use crate::multiplicity::holm;
 use crate::observer::Estimate;
 use crate::sign_flip::{Interval, PAIRS_MAX, SignFlip};
@@ -45,6 +45,8 @@ pub struct Metric {
 pub struct VariantFigures {
     /// By the name of the metric.
     pub values: BTreeMap<String, f64>,
+    /// What its loads got done.
+    pub loads: Vec<LoadRate>,
     /// Causes of its spikes.
     pub culprits: BTreeSet<String>,
 }
@@ -111,8 +113,8 @@ pub struct ExperimentResult {
 }
 
 /// The metrics of an experiment whose runs have so many samples each; the first one is primary: the highest quantile
-/// that resolves.
-pub fn metrics(samples: f64, loads: &[(String, String)]) -> Vec<Metric> {
+/// that resolves. What loads get done comes on top, for each that ran in all runs.
+pub fn metrics(samples: f64) -> Vec<Metric> {
     let resolves = |q: f64| samples * (1.0 - q) >= SAMPLES_ABOVE_MIN * (1.0 - 1e-9);
     let latency = |name: &str| Metric { name: name.into(), unit: "ns".into(), scale: Scale::Ratio };
     let mut metrics: Vec<Metric> =
@@ -123,12 +125,26 @@ pub fn metrics(samples: f64, loads: &[(String, String)]) -> Vec<Metric> {
     metrics.push(latency("max"));
     let missed = Metric { name: "missed periods".into(), unit: "a run".into(), scale: Scale::Count };
     metrics.push(missed);
-    metrics.extend(loads.iter().map(|(name, unit)| Metric {
-        name: name.clone(),
-        unit: format!("{unit}/s"),
-        scale: Scale::Ratio,
-    }));
     metrics
+}
+
+/// What loads get done, for each that all runs have. The processor time of a command tells nothing of that.
+fn load_metrics(rounds: &[PairedRound]) -> Vec<Metric> {
+    let Some(first) = rounds.first() else { return Vec::new() };
+    let metric = |load: &LoadRate| Metric {
+        name: load_metric(&load.name),
+        unit: format!("{}/s", load.unit),
+        scale: Scale::Ratio,
+    };
+    let told = first.a.loads.iter().filter(|load| load.unit != "CPU ticks").map(metric);
+    let everywhere = |metric: &Metric| pairs(rounds, metric).is_some();
+    let mut metrics: Vec<Metric> = told.filter(everywhere).collect();
+    metrics.dedup();
+    metrics
+}
+
+fn load_metric(load: &str) -> String {
+    format!("load {load}")
 }
 
 /// The numbers of a run; `None` when it left none.
@@ -143,14 +159,18 @@ pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<Varian
     values.insert("max".into(), max_ns as f64);
     let missed = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.missed_periods));
     values.insert("missed periods".into(), missed as f64);
-    values.extend(load_rates(run).into_iter().map(|load| (load.name, load.per_second)));
+    let loads = load_rates(run);
+    for load in &loads {
+        // Loads of one name do the same; what all of them get done is the figure.
+        *values.entry(load_metric(&load.name)).or_default() += load.per_second;
+    }
     let control =
         |number| run.spikes.iter().any(|spike| spike.number == number && spike.reason == SpikeReason::Control);
     let explained = explanations
         .iter()
         .filter(|explanation| explanation.status == ExplanationStatus::Explained && !control(explanation.spike));
     let culprits = explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.clone())).collect();
-    Some(VariantFigures { values, culprits })
+    Some(VariantFigures { values, loads, culprits })
 }
 
 /// Compares the variants; `None` without any complete round or metric. `metrics` are those fixed beforehand, the primary
@@ -161,7 +181,7 @@ pub fn experiment(rounds: &[PairedRound], metrics: &[Metric], confidence: f64) -
     let (first, others) = metrics.split_first()?;
     let mut primary = compared(rounds, first, confidence)?;
     let mut secondary: Vec<MetricResult> =
-        others.iter().filter_map(|metric| compared(rounds, metric, confidence)).collect();
+        others.iter().chain(&load_metrics(rounds)).filter_map(|metric| compared(rounds, metric, confidence)).collect();
     let adjusted = holm(&secondary.iter().map(|result| result.p_value).collect::<Vec<_>>());
     secondary.iter_mut().zip(adjusted).for_each(|(result, p)| result.p_adjusted = p);
     for result in std::iter::once(&mut primary).chain(&mut secondary) {
@@ -329,6 +349,7 @@ mod tests {
         let values = [("p99", p99_ns), ("p50", 0.4 * p99_ns), ("max", 9.0 * p99_ns), ("missed periods", 3.0)];
         VariantFigures {
             values: values.map(|(name, value)| (name.to_owned(), value)).into(),
+            loads: Vec::new(),
             culprits: culprits.iter().map(|name| (*name).to_owned()).collect(),
         }
     }
@@ -348,16 +369,16 @@ mod tests {
     }
 
     fn result(count: u32, factor: f64) -> ExperimentResult {
-        experiment(&rounds(count, factor, 8), &metrics(10_000.0, &[]), 0.95).unwrap()
+        experiment(&rounds(count, factor, 8), &metrics(10_000.0), 0.95).unwrap()
     }
 
     #[test]
     fn the_highest_quantile_that_resolves_is_primary() {
-        let primary = |samples: f64| metrics(samples, &[])[0].name.clone();
+        let primary = |samples: f64| metrics(samples)[0].name.clone();
         assert_eq!([10.0, 5_000.0, 300_000.0, 5e6].map(primary), ["p50", "p99", "p99.9", "p99.999"]);
-        let all = metrics(5_000.0, &[("messaging".into(), "messages".into())]);
+        let all = metrics(5_000.0);
         let names: Vec<&str> = all.iter().map(|metric| metric.name.as_str()).collect();
-        assert_eq!(names, ["p99", "p50", "max", "missed periods", "messaging"]);
+        assert_eq!(names, ["p99", "p50", "max", "missed periods"]);
     }
 
     #[test]
@@ -386,11 +407,34 @@ mod tests {
     }
 
     #[test]
+    fn what_loads_get_done_is_compared_where_all_runs_tell() {
+        let mut some = rounds(8, 1.0, 3);
+        for (at, round) in some.iter_mut().enumerate() {
+            for (figures, rate) in [(&mut round.a, 1000.0), (&mut round.b, 900.0 + at as f64)] {
+                let load = |name: &str, unit: &str| LoadRate { name: name.into(), unit: unit.into(), per_second: rate };
+                figures.loads = vec![load("messaging", "messages"), load("command", "CPU ticks")];
+                figures.values.extend(["load messaging", "load command"].map(|name| (name.to_owned(), rate)));
+            }
+        }
+        let told = |rounds: &[PairedRound]| experiment(rounds, &metrics(10_000.0), 0.95).unwrap().secondary;
+        let result = told(&some);
+        let load = result.last().unwrap();
+        assert_eq!((load.metric.name.as_str(), load.differs), ("load messaging", true));
+        assert!(
+            load.sentence.starts_with("B lowered load messaging by 96.5 messages/s (-9.7 %, from 1 000 messages/s"),
+            "{}",
+            load.sentence
+        );
+        some[3].b.values.remove("load messaging");
+        assert!(told(&some).iter().all(|metric| !metric.metric.name.starts_with("load")));
+    }
+
+    #[test]
     fn few_rounds_have_no_verdict() {
         let result = result(5, 1.5);
         assert_eq!(result.outcome, Outcome::TooFewRounds);
         assert_eq!(result.sentence, "No verdict: 5 rounds allow at most 93.75 % confidence; 95 % needs 6.");
-        assert!(experiment(&[], &metrics(1e6, &[]), 0.95).is_none());
+        assert!(experiment(&[], &metrics(1e6), 0.95).is_none());
     }
 
     #[test]
@@ -407,7 +451,7 @@ mod tests {
         let series = 400;
         let found = (0..series)
             .filter(|seed| {
-                let result = experiment(&rounds(8, 1.0, 1000 + seed), &metrics(10_000.0, &[]), 0.95).unwrap();
+                let result = experiment(&rounds(8, 1.0, 1000 + seed), &metrics(10_000.0), 0.95).unwrap();
                 result.outcome != Outcome::NoDifferenceFound
             })
             .count();

@@ -17,7 +17,7 @@ pub fn rough(number: f64) -> String {
     if size == 0.0 {
         return "0".into();
     }
-    if size >= 1000.0 {
+    if size >= 999.5 {
         let scale = 10f64.powi(size.log10().floor() as i32 - 2);
         return thousands(&format!("{:.0}", (number / scale).round() * scale));
     }

@@ -121,7 +121,6 @@ fn begin(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Resul
     let a = Variant::parse(&arguments.a, &arguments.both, arguments.a_before.clone())?;
     let b = Variant::parse(&arguments.b, &arguments.both, arguments.b_before.clone())?;
     let samples = a.samples().min(b.samples());
-    let loads: Vec<(String, String)> = Vec::new();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let directory = make_directory(arguments, started)?;
     let journal = Journal {
@@ -139,7 +138,7 @@ fn begin(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Resul
         started_unix_ns: i64::try_from(started.as_nanos()).unwrap_or(i64::MAX),
         confidence: arguments.confidence,
         until_decided: arguments.until_decided,
-        metrics: metrics(samples, &loads),
+        metrics: metrics(samples),
         result: None,
     };
     Ok((directory, journal))

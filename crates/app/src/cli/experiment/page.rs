@@ -4,7 +4,7 @@ use super::journal::Journal;
 use super::variant::Variant;
 use crate::cli::rounds::RoundsState;
 use crate::summary_text::quoted;
-use crate::text::figures::{counted, latency};
+use crate::text::figures::{count, counted, latency};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use judge::experiment::{ExperimentResult, MetricResult};
@@ -81,7 +81,12 @@ fn figures(result: &ExperimentResult, page: &mut Page) {
 fn row(result: &MetricResult) -> [String; 6] {
     let amount = |value: f64| match result.metric.unit.as_str() {
         "ns" => latency(value.round() as i64),
-        _ => format!("{value:.1}"),
+        "a run" => format!("{value:.1}"),
+        _ => count(value.round() as u64),
+    };
+    let name = match result.metric.unit.as_str() {
+        "ns" | "a run" | "" => result.metric.name.clone(),
+        unit => format!("{}, {unit}", result.metric.name),
     };
     let ends = |interval: Interval| format!(" [{:.3}, {:.3}]", interval.low, interval.high);
     let ratio = result
@@ -89,7 +94,7 @@ fn row(result: &MetricResult) -> [String; 6] {
         .as_ref()
         .map_or("-".into(), |ratio| format!("{:.3}{}", ratio.value, ratio.interval.map_or(String::new(), ends)));
     [
-        result.metric.name.clone(),
+        name,
         amount(result.a),
         amount(result.b),
         ratio,
