@@ -29,7 +29,7 @@ const ARM64_FUNCTIONS: &[&str] =
 /// An emulated CPU needs a while from seeing the time to writing the marker.
 const MARGIN_AFTER_NS: i64 = 100_000_000;
 /// How long a machine may be busy with arming the tracer on a busy host.
-const SILENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(600);
 /// What the machine is booted with: values that nobody would choose, so that putting back is not the same as setting a
 /// usual one.
 const ODD: &str = "sysctl.kernel.sched_rt_runtime_us=876543 sysctl.vm.stat_interval=7 trace_clock=boot";
@@ -102,7 +102,7 @@ fn founding_case(architecture: &str, series: &str) {
         command: Vec::new(),
         tool_version: "0".into(),
         meter: "tardy-meter".into(),
-        limits: TimeLimits::of(&settings, SILENCE),
+        limits: TimeLimits { prepare: PATIENCE, ..TimeLimits::of(&settings, PATIENCE) },
         settings,
     };
     let outcome = runner::run::run(&mut target, &request, &StopRequests::default(), &mut |_| {}).unwrap();
@@ -141,6 +141,8 @@ fn founding_case(architecture: &str, series: &str) {
             );
             named += usize::from(function.is_some());
             eprintln!("{name}: {} us, most in {}", spike.sample.latency_ns / 1000, function.unwrap_or("?"));
+        } else {
+            eprintln!("{name}: {}", shortfall(spike, snapshot));
         }
     }
     eprintln!("{kernel}: {} spikes, {whole} with everything from due to seen in their snapshot", run.spikes.len());
@@ -184,6 +186,20 @@ fn is_whole(spike: &Spike, snapshot: &Snapshot) -> bool {
     coverage.is_some_and(|of| {
         of.oldest_ns.is_some_and(|oldest| oldest <= spike.sample.due_ns) && of.newest_ns >= Some(spike.sample.seen_ns())
     })
+}
+
+/// What a trace lacks of its spike.
+fn shortfall(spike: &Spike, snapshot: &Snapshot) -> String {
+    let Some(of) = snapshot.coverage.iter().find(|coverage| coverage.cpu == spike.sample.cpu) else {
+        return "no buffer of its CPU".into();
+    };
+    let late_us = of.oldest_ns.map(|oldest| (oldest - spike.sample.due_ns) / 1000);
+    let short_us = of.newest_ns.map(|newest| (spike.sample.seen_ns() - newest) / 1000);
+    format!(
+        "{} us; its trace begins {late_us:?} us after due, ends {short_us:?} us before seen, {} events overwritten",
+        spike.sample.latency_ns / 1000,
+        of.overwritten
+    )
 }
 
 /// Nothing comes twice: no event lies where an earlier snapshot took its CPU's events away. Older ones may come later, when two

@@ -42,8 +42,12 @@ pub fn assemble(
     };
     let (ready, answers) = channel();
     let (mut handles, mut pages) = (Vec::new(), Vec::new());
+    let recorder_busy = Arc::default();
     for job in &jobs {
-        let own = Pages { books: Arc::new(Books::new(0)), tally: Arc::new(Tally::new(&tally)) };
+        let own = Pages {
+            books: Arc::new(Books::beside(0, Arc::clone(&recorder_busy))),
+            tally: Arc::new(Tally::new(&tally)),
+        };
         let marker = match armed {
             Some(armed) if armed.recorder.needs_marker() => {
                 Some(markers.keep(armed.recorder.marker().map_err(Refusal::unable)?))

@@ -7,6 +7,7 @@ use super::ring::Ring;
 use archive::histogram::{BUCKETS, Histogram, bucket_of};
 use archive::sample::{Sample, Second, Totals};
 use archive::spike::SpikeReason;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// A spike as the measuring thread announces it.
@@ -43,8 +44,9 @@ pub struct Books {
     pub control_ceiling_ns: AtomicI64,
     /// No snapshot of a sample that is only over the limit before this instant.
     pub recorder_rests_until_ns: AtomicI64,
-    /// A snapshot is being copied: a spike is announced but must not be marked, since a marker may swap buffers.
-    pub recorder_busy: AtomicBool,
+    /// Set by whoever marks a spike, until its snapshot is copied: meanwhile spikes are announced but must not be marked,
+    /// since a marker may swap buffers. All threads of one recorder share it.
+    pub recorder_busy: Arc<AtomicBool>,
 }
 
 #[inline]
@@ -55,6 +57,11 @@ fn add(cell: &AtomicU64, count: u64) {
 impl Books {
     /// `samples_capacity` > 0 keeps every sample, if the drain is quick enough.
     pub fn new(samples_capacity: usize) -> Self {
+        Self::beside(samples_capacity, Arc::default())
+    }
+
+    /// Books of a thread that shares its recorder with others.
+    pub fn beside(samples_capacity: usize, recorder_busy: Arc<AtomicBool>) -> Self {
         Self {
             buckets: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
             cycles: AtomicU64::new(0),
@@ -75,7 +82,7 @@ impl Books {
             control_wanted: AtomicBool::new(false),
             control_ceiling_ns: AtomicI64::new(i64::MAX),
             recorder_rests_until_ns: AtomicI64::new(i64::MIN),
-            recorder_busy: AtomicBool::new(false),
+            recorder_busy,
         }
     }
 

@@ -6,7 +6,6 @@ use super::worst::WorstSamples;
 use archive::sample::{Sample, Second};
 use archive::spike::SpikeReason;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::fence;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -176,8 +175,7 @@ impl<'a> Cycles<'a> {
             Some(reason) => {
                 self.books.publish_spike(&SpikeSignal { sample, reason, previous_seen_ns: self.previous_seen_ns });
                 // Pairs with the recorder, which becomes idle first and looks for announced spikes then.
-                fence(SeqCst);
-                !self.books.recorder_busy.load(Relaxed)
+                !self.books.recorder_busy.swap(true, SeqCst)
             }
         }
     }
@@ -248,7 +246,7 @@ mod tests {
         let mut cycles = Cycles::new(schedule(), &books, 0, 10);
         assert!(cycles.seen(5_000));
         assert_eq!(cycles.next_due_ns(), Some(1_000_000));
-        assert!(cycles.seen(201_300_000));
+        assert!(!cycles.seen(201_300_000), "the recorder is busy with the first");
         assert_eq!(cycles.next_due_ns(), Some(202_000_000));
         let totals = books.totals();
         assert_eq!((totals.cycles, totals.missed_periods, totals.latency_ns_max), (2, 200, Some(200_300_000)));
@@ -347,17 +345,21 @@ mod tests {
     fn only_records_limits_and_wished_controls_are_captured() {
         let books = Books::new(0);
         let mut cycles = Cycles::new(schedule(), &books, 0, 10);
-        assert!(cycles.seen(50_000));
-        assert!(!cycles.seen(1_000_000 + 40_000));
-        assert!(cycles.seen(2_000_000 + 200_000));
-        assert!(cycles.seen(3_000_000 + 150_000));
+        let mut is_marked = |seen_ns| {
+            books.recorder_busy.store(false, Relaxed);
+            cycles.seen(seen_ns)
+        };
+        assert!(is_marked(50_000));
+        assert!(!is_marked(1_000_000 + 40_000));
+        assert!(is_marked(2_000_000 + 200_000));
+        assert!(is_marked(3_000_000 + 150_000));
         books.recorder_rests_until_ns.store(i64::MAX, Relaxed);
-        assert!(!cycles.seen(4_000_000 + 150_000));
+        assert!(!is_marked(4_000_000 + 150_000));
         books.control_wanted.store(true, Relaxed);
         books.control_ceiling_ns.store(45_000, Relaxed);
-        assert!(!cycles.seen(5_000_000 + 46_000));
-        assert!(cycles.seen(6_000_000 + 44_000));
-        assert!(!cycles.seen(7_000_000 + 44_000));
+        assert!(!is_marked(5_000_000 + 46_000));
+        assert!(is_marked(6_000_000 + 44_000));
+        assert!(!is_marked(7_000_000 + 44_000));
         books.recorder_busy.store(true, Relaxed);
         assert!(!cycles.seen(8_000_000 + 300_000), "announced, not marked");
         let reasons: Vec<SpikeReason> = std::iter::from_fn(|| books.take_spike()).map(|spike| spike.reason).collect();

@@ -69,8 +69,9 @@ impl Team {
         let schedule = Arc::new(OnceLock::new());
         let mut members = Vec::new();
         let (ready, answers) = channel();
+        let recorder_busy: Arc<AtomicBool> = Arc::default();
         for (at, cpu) in plan.measured.iter().enumerate() {
-            let books = Arc::new(Books::new(samples_capacity(settings)));
+            let books = Arc::new(Books::beside(samples_capacity(settings), recorder_busy.clone()));
             let marker = match &recorder {
                 Some(armed) if armed.recorder.needs_marker() => {
                     Some(armed.recorder.marker().map_err(|why| Failure::new(why, "use --trace off"))?)

@@ -61,7 +61,7 @@ pub struct CaptureCounters {
     pub waiting_bytes: AtomicU64,
 }
 
-/// One measuring thread, as the capture needs it.
+/// One measuring thread, as the capture needs it. The books of all of them share their `recorder_busy`.
 #[derive(Debug, Clone)]
 pub struct Watched {
     pub thread: u32,
@@ -83,7 +83,7 @@ pub struct Announced {
 #[derive(Debug)]
 pub struct Announcements {
     pub spikes: Receiver<Announced>,
-    /// Set while a snapshot is being copied.
+    /// Set by whoever marks a spike, until its snapshot is copied.
     pub busy: Arc<AtomicBool>,
     /// Everything up to this instant has been announced.
     pub heard_until_ns: Arc<AtomicI64>,
@@ -153,6 +153,8 @@ struct Capture {
     copies: Vec<CpuCopy>,
     retention: Retention,
     pending: Vec<Pending>,
+    /// Who sets it, whether a thread that marks a spike or the recorder itself, keeps all others from marking.
+    marking: Arc<AtomicBool>,
     busy: bool,
     /// When the recorder last became busy and last became idle.
     busy_since_ns: i64,
@@ -171,11 +173,14 @@ impl Capture {
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
         job.recorder.start()?;
         let retention = Retention::new(job.settings.snapshots_max as usize, job.settings.budget_bytes);
+        let announced = job.announcements.iter().map(|from| from.busy.clone());
+        let marking = announced.chain(job.watched.iter().map(|watched| watched.books.recorder_busy.clone())).next();
         Ok(Self {
             job,
             copies,
             retention,
             pending: Vec::new(),
+            marking: marking.unwrap_or_default(),
             busy: false,
             busy_since_ns: i64::MAX,
             idle_since_ns: i64::MIN,
@@ -193,6 +198,8 @@ impl Capture {
                 self.capture_pending();
             } else if stopping {
                 return;
+            } else if self.marking.load(SeqCst) {
+                self.forget_unworthy();
             }
             if self.pending.is_empty() && !stopping {
                 // Nothing rings for a spike that is found by following and not by the kernel.
@@ -239,20 +246,34 @@ impl Capture {
         seen_ns < self.idle_since_ns || (self.busy && seen_ns >= self.busy_since_ns)
     }
 
-    fn set_busy(&mut self, busy: bool) {
+    /// Answers what it was before: whether a spike has been marked, if it was idle.
+    fn set_busy(&mut self, busy: bool) -> bool {
         self.busy = busy;
-        self.job.watched.iter().for_each(|watched| watched.books.recorder_busy.store(busy, SeqCst));
-        self.job.announcements.iter().for_each(|from| from.busy.store(busy, SeqCst));
+        let before = self.marking.swap(busy, SeqCst);
         let since_ns = if busy { &mut self.busy_since_ns } else { &mut self.idle_since_ns };
         *since_ns = clock::monotonic_ns();
+        before
+    }
+
+    /// Ends what a marker began for a spike that is not worth a snapshot.
+    fn forget_unworthy(&mut self) {
+        // Whoever marks a spike has announced it before.
+        self.collect();
+        if self.pending.is_empty() {
+            self.job.recorder.forget();
+            self.set_busy(false);
+        }
     }
 
     fn capture_pending(&mut self) {
-        self.set_busy(true);
+        let marked = self.set_busy(true);
         self.pending.sort_by_key(|pending| std::cmp::Reverse(pending.signal.sample.latency_ns));
         let latest_ns = self.pending.iter().map(|pending| pending.signal.sample.seen_ns()).max().unwrap_or(0);
         clock::sleep_until_ns(latest_ns.saturating_add(self.job.settings.margin_after_ns.min(1_000_000_000) as i64));
-        let unmarked = self.pending.iter().all(|pending| pending.unmarked);
+        let unmarked = match self.job.recorder.mode() {
+            SnapshotMode::Trigger => !marked,
+            _ => self.pending.iter().all(|pending| pending.unmarked),
+        };
         match self.job.recorder.freeze(&self.note(), unmarked) {
             Ok(frozen) => self.copy_and_keep(&frozen, unmarked),
             Err(why) => self.give_up(&why),

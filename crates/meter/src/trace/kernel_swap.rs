@@ -23,6 +23,8 @@ use std::time::Duration;
 const TRIGGER: &str = "snapshot if buf ~ \"tardy-spike*\"";
 /// How often the queue is looked at where the kernel does not tell.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// A thread that was stopped before it wrote its marker writes it within this, or its spike has no snapshot.
+const MARKED_WITHIN: Duration = Duration::from_millis(50);
 
 /// One instance with a spare buffer.
 pub struct KernelSwapRecorder {
@@ -99,6 +101,14 @@ impl KernelSwapRecorder {
         if self.from_live { self.live_since_ns } else { std::mem::replace(&mut self.spare_since_ns, i64::MAX) }
     }
 
+    /// A thread announces its spike before it writes the marker, which swaps.
+    fn await_marker(&mut self) {
+        self.hear_of_swaps();
+        if !self.swapped && self.changes.is_some() {
+            self.wait(MARKED_WITHIN);
+        }
+    }
+
     fn watch(&self) -> Option<File> {
         let watcher: OwnedFd = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC).ok()?;
         inotify::add_watch(&watcher, self.instance.max_latency_path(), inotify::WatchFlags::MODIFY).ok()?;
@@ -152,6 +162,9 @@ impl Recorder for KernelSwapRecorder {
     }
 
     fn freeze(&mut self, _note: &str, unmarked: bool) -> Result<Frozen, String> {
+        if !unmarked && self.mode == SnapshotMode::Trigger {
+            self.await_marker();
+        }
         let began_ns = monotonic_ns();
         // A marker of a measuring thread has swapped already; swapping again would bring the past back to life.
         if unmarked && self.mode == SnapshotMode::Trigger {
@@ -187,6 +200,9 @@ impl Recorder for KernelSwapRecorder {
         } else if self.mode == SnapshotMode::Trigger {
             // Nothing was put aside: the live buffer is what it was.
             self.live_since_ns = newest.unwrap_or(self.live_since_ns);
+            // Until the recorder is idle nobody swaps.
+            self.hear_of_swaps();
+            self.swapped = false;
         } else if std::mem::take(&mut self.swapped) {
             self.live_since_ns = newest.unwrap_or_else(monotonic_ns);
         }
@@ -194,6 +210,16 @@ impl Recorder for KernelSwapRecorder {
         match self.mode {
             SnapshotMode::Onmax => Ok(()),
             _ => self.instance.clear_snapshot().map_err(failed),
+        }
+    }
+
+    fn forget(&mut self) {
+        if self.mode == SnapshotMode::Trigger {
+            self.await_marker();
+            self.live_since_ns = monotonic_ns();
+            let _ = self.instance.clear_snapshot();
+            self.hear_of_swaps();
+            self.swapped = false;
         }
     }
 

@@ -77,6 +77,8 @@ pub trait Recorder: Send {
     /// # Errors
     /// A sentence; what was copied until then is in the buffers.
     fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String>;
+    /// Ends what a marker began, without a copy of the past.
+    fn forget(&mut self) {}
     /// The instance whose event formats describe the pages.
     fn instance(&self) -> &Instance;
     /// The kernel is to find maxima of threads that are not ours; [`super::maxima::Whom`] says of which, and when.

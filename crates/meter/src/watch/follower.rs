@@ -81,7 +81,7 @@ impl Followed {
 /// Where spikes are announced.
 pub struct Bell {
     pub output: Sender<Announced>,
-    /// The recorder copies just now: a spike is announced but must not be marked.
+    /// Set by whoever marks a spike, until its snapshot is copied: meanwhile spikes are announced but not marked.
     pub busy: Arc<AtomicBool>,
     /// Everything up to this instant has been announced.
     pub heard_until_ns: Arc<AtomicI64>,
@@ -293,7 +293,7 @@ impl Bell {
         for spike in announced {
             let _ = self.output.send(spike);
         }
-        if let Some(marker) = self.marker.as_mut().filter(|_| any && !self.busy.load(SeqCst)) {
+        if let Some(marker) = self.marker.as_mut().filter(|_| any && !self.busy.swap(true, SeqCst)) {
             // One that cannot be written costs the snapshot, which its absence shows.
             let _ = marker.write(MARKER);
         }
