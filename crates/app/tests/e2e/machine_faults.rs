@@ -4,6 +4,8 @@ use crate::lab::{KERNEL, Lab, assert_gone, kill, machines, text};
 use archive::manifest::RunState;
 use archive::reader::Run;
 use std::fs;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 #[test]
@@ -16,16 +18,35 @@ fn a_machine_that_is_killed_ends_the_run() {
     lab.assert_broken(qemu, "the machine went down");
 }
 
+/// A lab whose QEMU takes commands.
+fn commanded(options: &[&str]) -> Lab {
+    Lab::with(KERNEL, &[options, &["--qemu-arg=-monitor", "--qemu-arg=unix:monitor,server=on,wait=off"]].concat())
+}
+
+/// Gives QEMU a command; the line stays open until it is dropped.
+fn command(lab: &Lab, words: &str) -> UnixStream {
+    let mut monitor = UnixStream::connect(lab.path("monitor")).unwrap();
+    monitor.write_all(format!("{words}\n").as_bytes()).unwrap();
+    monitor
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_line_that_is_cut_ends_the_run_and_the_machine() {
+    let lab = commanded(&[]);
+    let (child, qemu) = lab.measuring(&["--duration", "100s", "--quiet"]);
+    // QEMU goes on, and so does the guest, but nothing that it sends arrives.
+    let _monitor = command(&lab, "chardev-change data null");
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(3));
+    lab.assert_broken(qemu, "the line to the meter was cut in phase measure");
+}
+
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
 fn a_panic_in_the_guest_ends_the_run_and_is_quoted() {
-    let lab = Lab::with(
-        KERNEL,
-        &["--append", "unknown_nmi_panic", "--qemu-arg=-monitor", "--qemu-arg=unix:monitor,server=on,wait=off"],
-    );
+    let lab = commanded(&["--append", "unknown_nmi_panic"]);
     let (child, qemu) = lab.measuring(&["--duration", "100s", "--quiet"]);
-    let mut monitor = std::os::unix::net::UnixStream::connect(lab.path("monitor")).unwrap();
-    std::io::Write::write_all(&mut monitor, b"nmi\n").unwrap();
+    let _monitor = command(&lab, "nmi");
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(3));
     lab.assert_broken(qemu, "Kernel panic");
     assert!(text(&lab.path("run/console.log")).contains("Kernel panic"));

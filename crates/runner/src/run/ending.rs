@@ -17,6 +17,8 @@ pub struct Facts {
     pub ending: Option<Ending>,
     /// `None` when it had to be left behind alive.
     pub exit: Option<Exit>,
+    /// Its output was closed although it went on.
+    pub cut: bool,
     /// The phase it was in at the end.
     pub phase: Option<RunPhase>,
     /// Requests to stop by a person or a signal.
@@ -91,6 +93,10 @@ pub fn state_of(facts: &Facts) -> (RunState, Option<String>) {
         None if facts.exit == Some(Exit::Ended) => {
             (RunState::Interrupted, Some("stopped on request, before the totals were told".into()))
         }
+        None if facts.cut => {
+            let why = format!("the line to the meter was cut in phase {phase}, and the meter had to be killed");
+            (RunState::Failed, Some(why))
+        }
         None => {
             let exit = facts.exit.map_or("still alive".into(), |exit| exit.to_string());
             let why = format!("the meter died in phase {phase} ({exit})");
@@ -127,6 +133,16 @@ mod tests {
         let failed = Facts { start_failure: Some("no machine".into()), ..Facts::default() };
         assert_eq!(state_of(&failed).0, RunState::Failed);
         assert_eq!(state_of(&Facts { stop_requests: 1, ..failed }).0, RunState::Interrupted);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_is_no_death() {
+        let facts =
+            Facts { cut: true, exit: Some(Exit::Signal(9)), phase: Some(RunPhase::Measure), ..Facts::default() };
+        let (state, why) = state_of(&facts);
+        assert_eq!(state, RunState::Failed);
+        assert!(why.is_some_and(|why| why.contains("cut in phase measure") && !why.contains("died")));
+        assert_eq!(state_of(&Facts { cut: true, ..ended(Ending::Complete) }).0, RunState::Complete);
     }
 
     #[test]

@@ -57,6 +57,7 @@ impl<'a> Session<'a> {
 
     /// Follows the meter to its end, by itself or by force.
     pub fn follow(mut self) -> Facts {
+        let mut closed = false;
         loop {
             match self.command.read(POLL) {
                 Output::Bytes(bytes) => {
@@ -64,7 +65,10 @@ impl<'a> Session<'a> {
                     self.take(items);
                 }
                 Output::Quiet => {}
-                Output::Closed => break,
+                Output::Closed => {
+                    closed = true;
+                    break;
+                }
             }
             if !self.heed_requests() || !self.heed_limits() {
                 self.command.kill();
@@ -74,6 +78,7 @@ impl<'a> Session<'a> {
         self.drain();
         self.facts.exit = self.command.wait(EXIT_LIMIT);
         if self.facts.exit.is_none() {
+            self.facts.cut = closed;
             self.command.kill();
             self.facts.exit = self.command.wait(EXIT_LIMIT);
         }
