@@ -39,9 +39,8 @@ fn work(path: &Path, counter: &AtomicU64) -> io::Error {
     }
 }
 
-/// Creates and deletes up to `entries` files and counts each of them once, every other one when it is created and the others
-/// when they are deleted: a slow machine takes seconds for a round and must show that it goes on. A full file system only
-/// shortens the round.
+/// Creates and deletes up to `entries` files and counts each of them once, a third of them in each part of the round: a slow
+/// machine takes seconds for a part and must show that it goes on. A full file system only shortens the round.
 fn round(directory: BorrowedFd, entries: u32, counter: &AtomicU64) -> io::Result<()> {
     let create = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let mut created = 0;
@@ -51,15 +50,16 @@ fn round(directory: BorrowedFd, entries: u32, counter: &AtomicU64) -> io::Result
             Err(Errno::NOSPC | Errno::DQUOT) if created > 0 => break,
             Err(error) => return Err(error.into()),
         }
-        counter.fetch_add(u64::from(created % 2 == 0), Ordering::Relaxed);
+        counter.fetch_add(u64::from(created % 3 == 0), Ordering::Relaxed);
         created += 1;
     }
     for number in 0..created {
         let _ = rustix::fs::statat(directory, name(number, 'n').as_str(), AtFlags::empty());
+        counter.fetch_add(u64::from(number % 3 == 1), Ordering::Relaxed);
     }
     for number in (0..created).rev() {
         unlinkat(directory, name(number, 'e').as_str(), AtFlags::empty())?;
-        counter.fetch_add(u64::from(number % 2 == 1), Ordering::Relaxed);
+        counter.fetch_add(u64::from(number % 3 == 2), Ordering::Relaxed);
     }
     Ok(())
 }

@@ -279,9 +279,10 @@ impl Reading {
     /// A CPU that never was idle during the trial may turn out mute. To switch an event on disturbs the machine once; to
     /// lose every wake-up is worse.
     fn help_out(&mut self) {
-        let unseen = self.followed.lock().unwrap_or_else(PoisonError::into_inner).wakeups.unseen;
-        if unseen >= UNSEEN_MAX && self.follower.mute_cpus.is_empty() {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if followed.wakeups.unseen >= UNSEEN_MAX && self.follower.mute_cpus.is_empty() {
             let _ = self.follower.instance.enable_event(RETURN.0, RETURN.1);
+            followed.wakeups.returns_since_ns = clock::monotonic_ns();
             self.follower.mute_cpus = self.follower.instance.cpus();
         }
     }

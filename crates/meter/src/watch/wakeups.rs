@@ -90,6 +90,9 @@ pub struct Wakeups {
     functions: TimerFunctions,
     /// CLOCK_REALTIME minus CLOCK_MONOTONIC.
     pub realtime_offset_ns: i64,
+    /// Since when returns from system calls are told. The first return after it may be one of a later call than that in
+    /// which a thread slept before it.
+    pub returns_since_ns: i64,
     threads: HashMap<i32, Thread>,
     /// Events that went missing, by CPU.
     pub lost: BTreeMap<u32, u64>,
@@ -106,6 +109,7 @@ impl Wakeups {
             pattern,
             functions,
             realtime_offset_ns: 0,
+            returns_since_ns: i64::MIN,
             threads: HashMap::new(),
             lost: BTreeMap::new(),
             unseen: 0,
@@ -147,10 +151,7 @@ impl Wakeups {
         if let Some(tid) = heard.proves_running()
             && let Some(thread) = self.threads.get_mut(&tid).filter(|thread| !thread.running && thread.woken.is_some())
         {
-            // It has the CPU and nobody told when it got it.
-            thread.running = true;
-            thread.woken = None;
-            thread.timers.retain(|timer| !timer.sleep);
+            thread.ran_unseen();
             self.unseen += 1;
         }
         match heard {
@@ -192,9 +193,15 @@ impl Wakeups {
                 }
             }
             Heard::Returned { tid } => {
+                let since_ns = self.returns_since_ns;
                 if let Some(thread) = self.threads.get_mut(&tid).filter(|thread| !thread.running) {
-                    thread.running = true;
-                    thread.given_the_cpu(tid, ts_ns, cpu, finished);
+                    if thread.woken.is_some_and(|woken| woken.ts_ns < since_ns) {
+                        thread.ran_unseen();
+                        self.unseen += 1;
+                    } else {
+                        thread.running = true;
+                        thread.given_the_cpu(tid, ts_ns, cpu, finished);
+                    }
                 }
             }
             Heard::Lost { count } => self.lose(cpu, count),
@@ -272,6 +279,13 @@ impl Wakeups {
 }
 
 impl Thread {
+    /// It has the CPU and nobody told when it got it.
+    fn ran_unseen(&mut self) {
+        self.running = true;
+        self.woken = None;
+        self.timers.retain(|timer| !timer.sleep);
+    }
+
     fn given_the_cpu(&mut self, tid: i32, ts_ns: i64, cpu: u32, finished: &mut Vec<Finished>) {
         let Some(woken) = self.woken.take() else { return };
         // A sleep is over whatever ended it, and its timer with it.
@@ -391,6 +405,17 @@ mod tests {
         story.arm(2500, 1, 3000);
         assert_eq!(story.told(), [(ByTimer, 2000, 2009), (Cycle, 2009, 2500)]);
         assert_eq!(story.wakeups.unseen, 1);
+    }
+
+    #[test]
+    fn the_first_return_that_is_told_may_be_one_of_a_later_call() {
+        let mut story = Story::new(None);
+        story.arm(100, 1, 1000).leaves(110).wakes(1005);
+        story.wakeups.returns_since_ns = 1100;
+        story.at(1400, Heard::Returned { tid: ME }).arm(1500, 1, 2000);
+        assert_eq!((story.told(), story.wakeups.unseen), (Vec::new(), 1));
+        story.leaves(1510).wakes(2003).at(2009, Heard::Returned { tid: ME });
+        assert_eq!(story.told(), [(ByTimer, 2000, 2009)]);
     }
 
     #[test]
