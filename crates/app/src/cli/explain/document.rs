@@ -5,6 +5,8 @@ use archive::explanation::{Explanation, ExplanationStatus, Finding, Phase};
 use archive::functions::FunctionAccount;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
+use archive::summary::RunSummary;
+use archive::tracer::LatencyTrace;
 use serde::Serialize;
 
 const EXPLANATION_VERSION: u32 = 1;
@@ -17,6 +19,8 @@ pub struct Document<'a> {
     spikes: Vec<Entry<'a>>,
     /// What the spikes have in common.
     causes: &'a RunCauses,
+    /// What a latency tracer of the kernel kept, longest first; the kernel's text is `tracer/<number, four digits>.txt`.
+    latency_traces: Vec<LatencyTrace>,
     /// What is missing or damaged in the archive.
     gaps: &'a [String],
 }
@@ -50,6 +54,7 @@ pub fn of<'a>(run: &'a Run, explanations: &'a [Explanation], causes: &'a RunCaus
         archive: run.directory.display().to_string(),
         spikes: pairs.into_iter().map(|(spike, explanation)| entry(spike, explanation)).collect(),
         causes,
+        latency_traces: RunSummary::of(run, &[]).latency_traces,
         gaps: &run.gaps,
     }
 }
@@ -66,5 +71,26 @@ fn entry<'a>(spike: &Spike, explanation: &'a Explanation) -> Entry<'a> {
         findings: &explanation.findings,
         functions: explanation.functions.as_ref(),
         caveats: &explanation.caveats,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_tracers_of_the_kernel_kept_is_there_longest_first() {
+        let kept = |number, latency_ns| LatencyTrace {
+            number,
+            latency_ns,
+            tracer: "irqsoff".into(),
+            ..LatencyTrace::default()
+        };
+        let run = Run { latency_traces: vec![kept(1, 2000), kept(2, 9000)], ..Run::default() };
+        let document = serde_json::to_value(of(&run, &[], &RunCauses::default())).unwrap();
+        let told = document["latency_traces"].as_array().unwrap();
+        let numbers: Vec<_> =
+            told.iter().map(|trace| (trace["number"].as_u64(), trace["latency_ns"].as_i64())).collect();
+        assert_eq!(numbers, [(Some(2), Some(9000)), (Some(1), Some(2000))]);
     }
 }
