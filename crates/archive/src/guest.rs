@@ -5,8 +5,9 @@
 //! [`HostLine`]s, one after the other has been answered; the guest says [`GuestWord`]s.
 //!
 //! A guest in virtual time has no such ports, because what the host says comes at an instant of the host's. It finds all
-//! it needs in [`VIRTUAL_TIME_FILE`], runs it, and writes the measurement's stream to the debug console at
-//! [`STREAM_IO_PORT`], after which it powers off.
+//! it needs in [`VIRTUAL_TIME_FILE`], runs it, and writes the measurement's stream to memory that is a file of the host's, at
+//! [`STREAM_PCI_SLOT`], after which it powers off. Such memory holds the bytes from its beginning on; its last
+//! [`WRITTEN_BYTES`] say how many there are, little-endian, and are written after them.
 
 use crate::settings::RunSettings;
 use serde::{Deserialize, Serialize};
@@ -24,10 +25,12 @@ pub const MODULES_DIRECTORY: &str = "modules";
 
 /// File of the initial file system, a [`VirtualTimePlan`] as JSON: its presence makes a guest one in virtual time.
 pub const VIRTUAL_TIME_FILE: &str = "virtual-time.json";
-/// I/O port of the debug console that carries the stream of a measurement in virtual time.
-pub const STREAM_IO_PORT: u16 = 0xe9;
-/// I/O port of a second one that carries the names of the kernel's functions, lines as in /proc/kallsyms.
-pub const SYMBOLS_IO_PORT: u16 = 0xea;
+/// Slot on the first PCI bus of the shared memory that takes the stream of a measurement in virtual time.
+pub const STREAM_PCI_SLOT: u8 = 0x10;
+/// Slot of a second one that takes the names of the kernel's functions, lines as in /proc/kallsyms.
+pub const SYMBOLS_PCI_SLOT: u8 = 0x11;
+/// Size of the number at the end of shared memory.
+pub const WRITTEN_BYTES: usize = 8;
 
 /// What a guest in virtual time does, all of it known before it boots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

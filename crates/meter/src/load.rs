@@ -14,6 +14,7 @@ mod counters;
 mod crew;
 mod dentry;
 mod draws;
+mod exec;
 mod family;
 mod fault;
 mod fork;

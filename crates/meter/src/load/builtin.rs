@@ -2,7 +2,7 @@
 
 use super::crew::Crew;
 use super::place::Room;
-use super::{copy, dentry, fault, fork, huge_page, messaging, munmap, spin};
+use super::{copy, dentry, exec, fault, fork, huge_page, messaging, munmap, spin};
 use std::io;
 
 /// A load that needs no package on the target.
@@ -21,7 +21,7 @@ pub struct BuiltinLoad {
     pub(super) start: fn(&mut Crew) -> io::Result<()>,
 }
 
-static BUILTIN: [BuiltinLoad; 9] = [
+static BUILTIN: [BuiltinLoad; 11] = [
     BuiltinLoad {
         name: "messaging",
         unit: "messages",
@@ -83,6 +83,16 @@ static BUILTIN: [BuiltinLoad; 9] = [
         start: fork::start,
     },
     BuiltinLoad {
+        name: "exec",
+        unit: "programs",
+        what: "start processes that execute a small program and end",
+        worker: "process",
+        parts: &[],
+        room: Room::None,
+        workers_default: |cpus| cpus,
+        start: exec::start,
+    },
+    BuiltinLoad {
         name: "thp",
         unit: "huge pages",
         what: "map memory in huge pages, touch each, unmap it",
@@ -110,9 +120,23 @@ static BUILTIN: [BuiltinLoad; 9] = [
         parts: &["messaging", "dentry", "copy"],
         room: Room::None,
         workers_default: |_| 0,
-        start: |_| Err(io::Error::other("`mix` is started part by part")),
+        start: part_by_part,
+    },
+    BuiltinLoad {
+        name: "churn",
+        unit: "as its parts",
+        what: "copy, dentry, munmap, fork, thp and exec together, reported one by one",
+        worker: "number for each part",
+        parts: &["copy", "dentry", "munmap", "fork", "thp", "exec"],
+        room: Room::None,
+        workers_default: |_| 0,
+        start: part_by_part,
     },
 ];
+
+fn part_by_part(_: &mut Crew) -> io::Result<()> {
+    Err(io::Error::other("a mix is started part by part"))
+}
 
 /// Every built-in load, in the order to show them.
 pub fn builtin_names() -> &'static [BuiltinLoad] {

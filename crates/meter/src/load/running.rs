@@ -10,7 +10,7 @@ use archive::settings::LoadRequest;
 use rustix::fs::{FallocateFlags, MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
-use std::io::{self, PipeWriter};
+use std::io::{self, PipeWriter, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ struct Running {
     unit: &'static str,
     counters: Counters,
     supervisor: Child,
-    /// Closing it ends the load.
+    /// Takes the instant at which the load begins. Closing it ends the load.
     life: Option<PipeWriter>,
     /// What the load wrote to standard error.
     complaints: File,
@@ -54,6 +54,26 @@ impl RunningLoads {
 
     /// As [`Self::start`], with the path of the meter's executable.
     pub fn start_with(executable: &Path, requests: &[LoadRequest]) -> Result<Self, LoadError> {
+        let mut loads = Self::prepare_with(executable, requests)?;
+        loads.begin_at(i64::MIN);
+        Ok(loads)
+    }
+
+    /// Has every requested load, or none, ready to begin.
+    pub fn prepare(requests: &[LoadRequest]) -> Result<Self, LoadError> {
+        Self::prepare_with(Path::new("/proc/self/exe"), requests)
+    }
+
+    /// Has loads that were prepared begin at an instant of CLOCK_MONOTONIC, in ns; at once when it has passed.
+    pub fn begin_at(&mut self, instant_ns: i64) {
+        let instant_ns = instant_ns.max(0).to_le_bytes();
+        for life in self.loads.iter_mut().filter_map(|load| load.life.as_mut()) {
+            // A supervisor that does not read has died, which the first look at it tells.
+            let _ = life.write_all(&instant_ns);
+        }
+    }
+
+    fn prepare_with(executable: &Path, requests: &[LoadRequest]) -> Result<Self, LoadError> {
         let mut started = Self::default();
         for request in requests {
             match request {

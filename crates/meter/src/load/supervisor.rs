@@ -1,7 +1,7 @@
 //! The process between the meter and the workers of one load.
 //!
-//! Its standard input is a pipe that carries nothing: it closes when the meter stops the load or dies. Its standard
-//! output is the file of the shared counters, its standard error a file that the meter quotes from. A pipe serves better
+//! Its standard input is a pipe that carries the instant at which the load is to begin and nothing more: it closes when the
+//! meter stops the load or dies. Its standard output is the file of the shared counters, its standard error a file that the meter quotes from. A pipe serves better
 //! than the parent-death signal here: that signal also comes when only the *thread* ends that started the supervisor, and
 //! it leaves no time to remove files. The workers, started by the supervisor's single thread, do have it.
 
@@ -11,10 +11,11 @@ use super::crew::{Crew, fork_worker};
 use super::family::{self, Ended};
 use super::ordinary::become_ordinary;
 use super::place::{OwnDirectory, Room};
+use crate::kernel::clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, getpid, set_child_subreaper, setpgid};
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -38,7 +39,10 @@ pub fn supervise(work: Work) -> i32 {
         Work::Command { .. } => "load-command".into(),
     };
     let _ = rustix::thread::set_name(&std::ffi::CString::new(name).unwrap_or_default());
-    let result = prepare().and_then(|(life, counters)| run(&work, life, &counters));
+    let result = prepare().and_then(|(life, counters)| match wait_for_begin(&life)? {
+        true => run(&work, life, &counters),
+        false => Ok(()),
+    });
     family::end(END_PATIENCE);
     match result {
         Ok(()) => 0,
@@ -60,6 +64,17 @@ fn prepare() -> io::Result<(OwnedFd, Counters)> {
     // Grandchildren whose parents ended come to this process, which can then still end them.
     set_child_subreaper(Some(getpid()))?;
     Ok((life, counters))
+}
+
+/// Sleeps until the instant that the meter names; false when it wants this load no more.
+fn wait_for_begin(life: &OwnedFd) -> io::Result<bool> {
+    let mut instant_ns = [0; size_of::<i64>()];
+    match File::from(life.try_clone()?).read_exact(&mut instant_ns) {
+        Ok(()) => clock::sleep_until_ns(i64::from_le_bytes(instant_ns)),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    Ok(true)
 }
 
 fn run(work: &Work, life: OwnedFd, counters: &Counters) -> io::Result<()> {

@@ -153,7 +153,11 @@ fn stages<W: Write>(
     machine.hold_power_request(settings, &mut lines.link)?;
 
     lines.phase(RunPhase::Load);
-    let loads = start_loads(settings)?;
+    let mut loads = prepare_loads(settings)?;
+    let begins_with_schedule = settings.dither_seed.is_some() && settings.watch.is_none();
+    if !begins_with_schedule {
+        loads.begin_at(clock::monotonic_ns());
+    }
     machine::lock_memory(settings, &mut lines.link);
     // The loads are ordinary tasks; the thread that drains the books must not wait in their queue.
     let _ = scheduling::set_nice(-10);
@@ -166,6 +170,10 @@ fn stages<W: Write>(
     let mut team = team::Team::assemble(settings, &plan, recorder, &mut lines.link)?;
     team.start_tracers(&plan, tracers)?;
     team.announce(settings, machine, &mut lines.link);
+    if begins_with_schedule {
+        // With the first wake-up, so that all that happens in virtual time from then on begins at one instant.
+        loads.begin_at(team.start_ns);
+    }
     if settings.lock_memory {
         memory::lock_new_memory_when_touched();
     }
@@ -184,8 +192,8 @@ fn stages<W: Write>(
 }
 
 /// Loads start before memory is locked: what a child inherits is none of our locked pages, but starting is quicker.
-fn start_loads(settings: &RunSettings) -> Result<RunningLoads, Failure> {
-    RunningLoads::start(&settings.loads).map_err(|error| {
+fn prepare_loads(settings: &RunSettings) -> Result<RunningLoads, Failure> {
+    RunningLoads::prepare(&settings.loads).map_err(|error| {
         let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
         Failure::new(format!("failed to {error}{cause}"), "name a load this meter has, or use --load-cmd")
     })

@@ -49,7 +49,8 @@ pub struct Team {
     pub kernel_tracing: Option<KernelTracing>,
     pub stop: Arc<AtomicBool>,
     pub schedule: Arc<OnceLock<Vec<Schedule>>>,
-    /// First instant that counts, and the end if there is one.
+    /// First wake-up, first one that counts, and the end if there is one.
+    pub start_ns: i64,
     pub count_from_ns: i64,
     pub end_ns: i64,
 }
@@ -117,8 +118,16 @@ impl Team {
         for member in &members {
             admit(settings, member, link);
         }
-        let mut team =
-            Self { members, capturing: None, kernel_tracing: None, stop, schedule, count_from_ns: 0, end_ns: i64::MAX };
+        let mut team = Self {
+            members,
+            capturing: None,
+            kernel_tracing: None,
+            stop,
+            schedule,
+            start_ns: 0,
+            count_from_ns: 0,
+            end_ns: i64::MAX,
+        };
         let _ = scheduling::bind(&plan.housekeeping);
         if let Some(armed) = recorder {
             team.capturing = Some(team.start_capturing(settings, plan, armed)?);
@@ -185,6 +194,7 @@ impl Team {
     fn begin(&mut self, settings: &RunSettings) {
         let ready_ns = clock::monotonic_ns() + LEAD_NS;
         let start_ns = if settings.dither_seed.is_some() { next_whole_ns(ready_ns) } else { ready_ns };
+        self.start_ns = start_ns;
         self.count_from_ns = start_ns.saturating_add(settings.settle_ns.min(i64::MAX as u64) as i64);
         let duration_ns = settings.duration_ns.map(|ns| ns.min(i64::MAX as u64) as i64);
         self.end_ns = duration_ns.map_or(i64::MAX, |ns| self.count_from_ns.saturating_add(ns));

@@ -2,16 +2,15 @@
 //!
 //! The emulator makes time a property of the code, as long as nothing the guest sees depends on the host's. So the guest
 //! hears nothing: what it is to do lies in its initial file system. It measures as on any machine; what the meter writes
-//! leaves through a debug console, whose writes take one instruction each. [`marker`] tells the emulator's flight
-//! recorder where the wake-ups are.
+//! goes to memory that is a file of the host's. [`marker`] tells the emulator's flight recorder where the wake-ups are.
 
-mod debug_console;
 pub mod marker;
+mod shared_memory;
 mod symbols;
 
 use crate::kernel::clock;
-use archive::guest::{METER, STREAM_IO_PORT, SYMBOLS_IO_PORT, VIRTUAL_TIME_FILE, VirtualTimePlan};
-use debug_console::DebugConsole;
+use archive::guest::{METER, STREAM_PCI_SLOT, SYMBOLS_PCI_SLOT, VIRTUAL_TIME_FILE, VirtualTimePlan};
+use shared_memory::SharedMemory;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};
@@ -35,10 +34,12 @@ pub fn plan() -> Result<Option<VirtualTimePlan>, String> {
 /// Carries the plan out, from the instant it names to the last byte of the stream.
 ///
 /// # Errors
-/// A sentence, when the meter could not be run or the machine has no debug console.
+/// A sentence, when the meter could not be run or the machine shares no memory with its host.
 pub fn run(plan: &VirtualTimePlan) -> Result<(), String> {
     // The fingerprint names the machine; a machine without a name is as good.
     let _ = std::fs::write("/proc/sys/kernel/hostname", &plan.hostname);
+    // Mapping takes the kernel a while that differs from kernel to kernel, so it is done before the instant.
+    let stream = SharedMemory::open(STREAM_PCI_SLOT)?;
     clock::sleep_until_ns(plan.start_ns);
     let mut child = Command::new(Path::new("/").join(METER))
         .arg("measure")
@@ -54,22 +55,19 @@ pub fn run(plan: &VirtualTimePlan) -> Result<(), String> {
     if let Some(input) = &mut input {
         input.write_all(&line).map_err(|error| format!("failed to tell the meter its settings: {error}"))?;
     }
-    // Opened after the meter was started: the right to the ports would be inherited, and a task that has it is
-    // switched more slowly.
-    let console = DebugConsole::open(STREAM_IO_PORT)?;
     if let Some(output) = output {
-        relay(output, console).map_err(|error| format!("failed to pass the meter's stream on: {error}"))?;
+        relay(output, stream).map_err(|error| format!("failed to pass the meter's stream on: {error}"))?;
     }
     child.wait().map_err(|error| format!("failed to wait for the meter: {error}"))?;
     drop(input);
     if plan.symbols {
-        symbols::send(DebugConsole::open(SYMBOLS_IO_PORT)?)
+        symbols::send(SharedMemory::open(SYMBOLS_PCI_SLOT)?)
             .map_err(|error| format!("failed to send the names of the kernel's functions: {error}"))?;
     }
     Ok(())
 }
 
-fn relay(mut from: ChildStdout, mut to: DebugConsole) -> io::Result<()> {
+fn relay(mut from: ChildStdout, mut to: SharedMemory) -> io::Result<()> {
     let mut buffer = vec![0; RELAY_BYTES];
     loop {
         match from.read(&mut buffer) {

@@ -6,6 +6,7 @@
 mod arguments;
 mod boot;
 mod guest_run;
+mod shared_memory;
 mod steady;
 
 #[cfg(test)]
@@ -22,6 +23,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+/// What every guest calls itself: with the target's name two targets with one kernel would be two trajectories.
+const GUEST_NAME: &str = "virtual-time";
 /// A loaded guest takes about ten times as long as its own clock says, and boots without a word.
 const SLOWDOWN: u32 = 100;
 
@@ -63,7 +66,7 @@ impl VirtualTimeTarget {
             machine: self.machine.clone(),
             kernel,
             meter,
-            hostname: self.plain_name.clone(),
+            hostname: GUEST_NAME.into(),
             scratch: scratch.0.clone(),
         });
         self.scratch = Some(scratch);

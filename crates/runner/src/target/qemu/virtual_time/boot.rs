@@ -4,11 +4,16 @@ use super::super::file::VirtualMachine;
 use super::super::initramfs::{self, SentFile};
 use super::super::kernel::Kernel;
 use super::super::process::Process;
-use super::{arguments, steady};
+use super::{arguments, shared_memory, steady};
 use archive::guest::{VIRTUAL_TIME_FILE, VirtualTimePlan};
 use archive::settings::RunSettings;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// What the meter's file and the plan are filled up to a multiple of. The sizes of both decide which memory the kernel has
+/// left, so a letter more in a plan must not change them.
+const METER_STEP_BYTES: usize = 4 << 20;
+const PLAN_STEP_BYTES: usize = 4 << 10;
 
 /// Everything but the settings, which come last.
 #[derive(Debug, Clone)]
@@ -34,15 +39,19 @@ impl Boot {
             settings,
             symbols: false,
         };
-        let data = serde_json::to_vec(&plan).expect("a plan has only string keys");
+        shared_memory::check_room(&plan.settings)?;
+        let mut data = serde_json::to_vec(&plan).expect("a plan has only string keys");
+        data.resize(data.len().next_multiple_of(PLAN_STEP_BYTES), b' ');
+        let mut meter = self.meter.clone();
+        meter.resize(meter.len().next_multiple_of(METER_STEP_BYTES), 0);
         let sent = [SentFile { path: Path::new("/").join(VIRTUAL_TIME_FILE), executable: false, data }];
         let initramfs = self.scratch.join("initramfs");
-        fs::write(&initramfs, initramfs::build(&self.meter, &self.kernel, &sent)?)
+        fs::write(&initramfs, initramfs::build(&meter, &self.kernel, &sent)?)
             .map_err(|error| format!("failed to write {}: {error}", initramfs.display()))?;
-        // QEMU appends to none of them, but one that it has not opened yet must not be taken for this boot's.
-        for name in [arguments::CONSOLE_FILE, arguments::STREAM_FILE, arguments::SYMBOLS_FILE] {
-            let _ = fs::remove_file(self.scratch.join(name));
-        }
+        shared_memory::make_files(&self.scratch)
+            .map_err(|error| format!("failed to make the files of the guest's shared memory: {error}"))?;
+        // What an earlier boot said must not be taken for this one's.
+        let _ = fs::remove_file(self.scratch.join(arguments::CONSOLE_FILE));
         let words = arguments::arguments(&self.machine, &self.kernel.image, &initramfs, &self.scratch);
         Process::start(&self.program, &words, steady::bind)
     }

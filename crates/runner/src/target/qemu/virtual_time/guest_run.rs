@@ -3,16 +3,16 @@
 use super::super::console::Console;
 use super::super::heard::lock;
 use super::super::process::Process;
-use super::arguments::{CONSOLE_FILE, STREAM_FILE};
+use super::arguments::CONSOLE_FILE;
 use super::boot::Boot;
+use super::shared_memory::{STREAM_FILE, SharedFile};
 use crate::target::{Exit, Output, RunningCommand};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const READ_BYTES: usize = 64 << 10;
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// A guest that waits for its settings, and runs once it has them.
@@ -22,7 +22,7 @@ pub struct GuestRun {
     process: Option<Process>,
     /// Why there is no process although there should be one.
     failure: Option<String>,
-    stream: Option<File>,
+    stream: Option<SharedFile>,
     console: Arc<Mutex<Console>>,
     /// Stopped on request, or killed.
     ended_by_host: bool,
@@ -48,13 +48,10 @@ impl GuestRun {
     }
 
     fn more(&mut self) -> io::Result<Vec<u8>> {
-        if self.stream.is_none() {
-            self.stream = File::open(self.boot.scratch.join(STREAM_FILE)).ok();
+        if self.stream.is_none() && self.process.is_some() {
+            self.stream = Some(SharedFile::open(&self.boot.scratch.join(STREAM_FILE))?);
         }
-        let mut bytes = vec![0; READ_BYTES];
-        let count = self.stream.as_mut().map_or(Ok(0), |stream| stream.read(&mut bytes))?;
-        bytes.truncate(count);
-        Ok(bytes)
+        self.stream.as_mut().map_or(Ok(Vec::new()), SharedFile::more)
     }
 
     fn hear_console(&mut self) {

@@ -12,12 +12,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Finds out where it is to write, then does its part.
-const SCRIPT: &str = "#!/bin/sh\n\
-    for word; do case $word in\n\
-      file,id=stream,*) stream=${word#*path=};;\n\
-      file,id=console,*) console=${word#*path=};;\n\
-    esac; done\n";
+/// Finds out where it is to write, and how: `send BYTES AFTER` writes beginning there, and how many there are now.
+const SCRIPT: &str = r#"#!/bin/sh
+for word; do case $word in
+  *id=stream,*) stream=${word#*mem-path=}; stream=${stream%%,*}; size=${word#*size=}; size=${size%%,*};;
+  file,id=console,*) console=${word#*path=};;
+esac; done
+put() { dd of="$stream" bs=1 seek="$1" conv=notrunc status=none; }
+send() { printf "$1" | put "$2"; printf "\\$(printf %o $((${#1} + $2)))" | put $((size - 8)); }
+"#;
 
 struct Stage(TempDir);
 
@@ -65,7 +68,7 @@ fn measure() -> Command {
 
 #[test]
 fn the_guest_is_told_before_it_boots_and_its_stream_comes_whole() {
-    let stage = Stage::with("printf first >$stream; sleep 0.2; printf ' second' >>$stream; echo hello >$console");
+    let stage = Stage::with("send first 0; sleep 0.2; send ' second' 5; echo hello >$console");
     let mut target = stage.target();
     target.prepare().unwrap();
     let mut running = target.start(&measure()).unwrap();
@@ -81,7 +84,7 @@ fn the_guest_is_told_before_it_boots_and_its_stream_comes_whole() {
     assert_eq!(target.console(), b"hello\n");
     let initramfs = fs::read(target.scratch.as_ref().unwrap().0.join("initramfs")).unwrap();
     let text = String::from_utf8_lossy(&initramfs);
-    assert!(text.contains("\"hostname\":\"exact\",\"start_ns\":5000000000"), "the plan is in the file system");
+    assert!(text.contains("\"hostname\":\"virtual-time\",\"start_ns\":5000000000"), "the plan is in the file system");
     assert!(target.caveat().unwrap().text.contains("VIRTUAL TIME"));
 }
 

@@ -1,0 +1,147 @@
+//! Files of the host that are memory of the guest: how what it says comes out without anything of the host getting in.
+
+use archive::guest::{STREAM_PCI_SLOT, SYMBOLS_PCI_SLOT, WRITTEN_BYTES};
+use archive::samples_file::RECORD_BYTES;
+use archive::settings::RunSettings;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Bytes that are handed on at once.
+const READ_BYTES: u64 = 64 << 10;
+
+/// One such file in the scratch directory.
+pub struct Shared {
+    pub file: &'static str,
+    /// Where the guest finds it on its first PCI bus.
+    pub slot: u8,
+    /// A power of two. Only what is written takes room on the disk.
+    pub bytes: u64,
+}
+
+const STREAM_BYTES: u64 = 512 << 20;
+/// What a guest says beside its samples is far less than this.
+const WORDS_BYTES: u64 = 64 << 20;
+pub const STREAM_FILE: &str = "stream";
+pub const SYMBOLS_FILE: &str = "symbols";
+
+/// Every one, whether a guest uses it or not: it has the same devices in each boot.
+pub const SHARED: [Shared; 2] = [
+    Shared { file: STREAM_FILE, slot: STREAM_PCI_SLOT, bytes: STREAM_BYTES },
+    Shared { file: SYMBOLS_FILE, slot: SYMBOLS_PCI_SLOT, bytes: 16 << 20 },
+];
+
+/// Makes the files anew, with nothing in them.
+///
+/// # Errors
+/// Those of the file system.
+pub fn make_files(scratch: &Path) -> io::Result<()> {
+    SHARED.iter().try_for_each(|shared| File::create(scratch.join(shared.file))?.set_len(shared.bytes))
+}
+
+/// Refuses a measurement whose samples the guest could not hand over.
+///
+/// # Errors
+/// A sentence with the mend.
+pub fn check_room(settings: &RunSettings) -> Result<(), String> {
+    let by_time = settings.duration_ns.map(|ns| ns / settings.interval_ns.max(1));
+    let samples = by_time.into_iter().chain(settings.cycles).min().unwrap_or(0);
+    let most = (STREAM_BYTES - WORDS_BYTES) / RECORD_BYTES as u64;
+    if settings.every_sample && samples > most {
+        return Err(format!(
+            "{samples} samples are more than the {most} that a guest in virtual time can hand over: measure for a shorter \
+             time, or at a longer interval"
+        ));
+    }
+    Ok(())
+}
+
+/// What the guest wrote to one, while it writes and afterwards.
+#[derive(Debug)]
+pub struct SharedFile {
+    file: File,
+    written_at: u64,
+    read: u64,
+}
+
+impl SharedFile {
+    /// # Errors
+    /// Those of opening, and a file that is too short.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let too_short = || io::Error::new(io::ErrorKind::UnexpectedEof, "the file of shared memory is too short");
+        let written_at = file.metadata()?.len().checked_sub(WRITTEN_BYTES as u64).ok_or_else(too_short)?;
+        Ok(Self { file, written_at, read: 0 })
+    }
+
+    /// The next bytes; none when there are no more yet.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn more(&mut self) -> io::Result<Vec<u8>> {
+        let mut number = [0; WRITTEN_BYTES];
+        self.file.read_exact_at(&mut number, self.written_at)?;
+        // The guest is not trusted to count right.
+        let written = u64::from_le_bytes(number).min(self.written_at);
+        let mut bytes = vec![0; written.saturating_sub(self.read).min(READ_BYTES) as usize];
+        self.file.read_exact_at(&mut bytes, self.read)?;
+        self.read += bytes.len() as u64;
+        Ok(bytes)
+    }
+}
+
+/// Everything that was written to one.
+///
+/// # Errors
+/// Those of opening and reading.
+pub fn contents(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = SharedFile::open(path)?;
+    let mut all = Vec::new();
+    loop {
+        match file.more()? {
+            bytes if bytes.is_empty() => return Ok(all),
+            bytes => all.extend(bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_at_a_kilohertz_is_refused_and_an_hour_is_not() {
+        let lasting = |seconds: u64| RunSettings {
+            duration_ns: Some(seconds * 1_000_000_000),
+            every_sample: true,
+            ..RunSettings::default()
+        };
+        assert_eq!(check_room(&lasting(3600)), Ok(()));
+        assert!(check_room(&lasting(86_400)).unwrap_err().contains("shorter"));
+        assert_eq!(check_room(&RunSettings { every_sample: false, ..lasting(86_400) }), Ok(()));
+    }
+
+    #[test]
+    fn what_is_written_comes_out_once_and_no_number_leads_outside() {
+        let scratch = tempfile::tempdir().unwrap();
+        make_files(scratch.path()).unwrap();
+        let path = scratch.path().join(SYMBOLS_FILE);
+        let guest = File::options().write(true).open(&path).unwrap();
+        let mut host = SharedFile::open(&path).unwrap();
+        assert_eq!(host.more().unwrap(), b"");
+        let say = |bytes: &[u8], at: u64, written: u64| {
+            guest.write_all_at(bytes, at).unwrap();
+            guest.write_all_at(&written.to_le_bytes(), (16 << 20) - 8).unwrap();
+        };
+        say(b"first", 0, 5);
+        assert_eq!(host.more().unwrap(), b"first");
+        assert_eq!(host.more().unwrap(), b"");
+        say(b" second", 5, 12);
+        assert_eq!(host.more().unwrap(), b" second");
+        say(b"", 0, u64::MAX);
+        assert_eq!(contents(&path).unwrap().len(), (16 << 20) - 8);
+        make_files(scratch.path()).unwrap();
+        assert_eq!(contents(&path).unwrap(), b"", "files are made anew");
+    }
+}
