@@ -2,6 +2,7 @@
 
 use crate::settings::RunSettings;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How far the run got, as the host knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +59,10 @@ pub struct Manifest {
     /// The machine's clock counted the instructions it executed; `emulated` is true as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub virtual_time: bool,
+    /// What such a machine was made of, by name: sums of its files, its settings. The same ingredients and the same
+    /// settings of the run give the same samples. Empty where that is not promised.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ingredients: BTreeMap<String, String>,
     /// Wall clock of the host in ns since 1970; the time of the import where an imported file gives none.
     pub started_unix_ns: i64,
     pub ended_unix_ns: Option<i64>,

@@ -13,6 +13,7 @@ use crate::spike::Spike;
 use crate::tracer::{KernelSample, KernelSeries, KernelSource, LatencyTrace};
 use crate::watched::{WatchedKind, WatchedSeries};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of this document.
 pub const SUMMARY_VERSION: u32 = 1;
@@ -151,6 +152,9 @@ pub struct RunSummary {
     /// The machine's clock counted the instructions it executed; `emulated` is true as well.
     #[serde(default)]
     pub virtual_time: bool,
+    /// What a machine in virtual time was made of, see [`crate::manifest::Manifest::ingredients`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ingredients: BTreeMap<String, String>,
     pub command: Vec<String>,
     pub tool_version: String,
     pub meter_version: Option<String>,
@@ -244,6 +248,7 @@ impl RunSummary {
             target: manifest.map_or_else(String::new, |manifest| manifest.target.clone()),
             emulated: manifest.is_some_and(|manifest| manifest.emulated),
             virtual_time: manifest.is_some_and(|manifest| manifest.virtual_time),
+            ingredients: manifest.map(|manifest| manifest.ingredients.clone()).unwrap_or_default(),
             command: manifest.map_or_else(Vec::new, |manifest| manifest.command.clone()),
             tool_version: manifest.map_or_else(String::new, |manifest| manifest.tool_version.clone()),
             meter_version: run.meter_version.clone(),

@@ -21,6 +21,7 @@ fn manifest() -> Manifest {
         target: "local".into(),
         emulated: false,
         virtual_time: false,
+        ingredients: Default::default(),
         started_unix_ns: 1,
         ended_unix_ns: None,
         state: RunState::Running,

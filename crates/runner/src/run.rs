@@ -17,6 +17,7 @@ use archive::settings::RunSettings;
 use archive::writer::{RunWriter, WriteError, write_atomically};
 use ending::Facts;
 use session::Session;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
@@ -73,7 +74,8 @@ pub fn run(
     let caveat = target.caveat();
     let emulated = caveat.as_ref().is_some_and(|caveat| caveat.emulated);
     let virtual_time = caveat.as_ref().is_some_and(|caveat| caveat.virtual_time);
-    let manifest = Manifest { emulated, virtual_time, ..manifest(target.name(), request) };
+    let ingredients = target.ingredients();
+    let manifest = Manifest { emulated, virtual_time, ingredients, ..manifest(target.name(), request) };
     let mut writer = RunWriter::create(&request.directory, manifest)?;
     watch(Event::Begun { directory: request.directory.clone() });
     if let Some(caveat) = caveat {
@@ -160,6 +162,7 @@ fn manifest(target: &str, request: &RunRequest) -> Manifest {
         target: target.into(),
         emulated: false,
         virtual_time: false,
+        ingredients: BTreeMap::new(),
         started_unix_ns: unix_ns(),
         ended_unix_ns: None,
         state: RunState::Running,

@@ -6,6 +6,7 @@ pub mod fake;
 pub mod local;
 pub mod qemu;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,12 @@ pub trait Target {
     /// # Errors
     /// [`TargetError::Copy`].
     fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError>;
+
+    /// What the target is made of, by name, as far as a run there depends on nothing else: two runs with the same
+    /// ingredients and the same settings must be identical. Empty where that cannot be promised.
+    fn ingredients(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 
     /// Starts a command there.
     ///

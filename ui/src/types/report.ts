@@ -543,7 +543,11 @@ emulated: boolean,
 /**
  * The machine's clock counted the instructions it executed; `emulated` is true as well.
  */
-virtual_time: boolean, command: Array<string>, tool_version: string, meter_version: string | null, started_unix_ns: number | null, 
+virtual_time: boolean, 
+/**
+ * What a machine in virtual time was made of, see [`crate::manifest::Manifest::ingredients`].
+ */
+ingredients?: { [key in string]: string }, command: Array<string>, tool_version: string, meter_version: string | null, started_unix_ns: number | null, 
 /**
  * Set when another tool measured: `valid` then only means that nothing speaks against the numbers.
  */

@@ -92,6 +92,9 @@ struct AddArguments {
     /// The kernel's modules, a directory like /lib/modules/RELEASE; only for a kernel given by its path
     #[arg(long, value_name = "DIR")]
     modules: Option<PathBuf>,
+    /// A module of yours that the guest loads at its start, built for this kernel; may be repeated
+    #[arg(long = "load-module", value_name = "FILE")]
+    load_modules: Vec<PathBuf>,
     /// A machine whose clock counts executed instructions: the same nanoseconds every time, on one processor
     #[arg(long)]
     virtual_time: bool,
@@ -195,6 +198,7 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     let mut machine = VirtualMachine {
         architecture,
         modules: add.modules.as_ref().map(absolute),
+        load_modules: add.load_modules.iter().map(absolute).collect(),
         accel: match add.accel {
             AcceleratorName::Auto => defaults.accel,
             AcceleratorName::Tcg => AcceleratorChoice::Tcg,

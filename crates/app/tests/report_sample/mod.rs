@@ -227,6 +227,7 @@ fn manifest(shape: &Shape) -> Manifest {
         target: said("local"),
         emulated: false,
         virtual_time: false,
+        ingredients: Default::default(),
         started_unix_ns: 1_767_323_045_000_000_000,
         ended_unix_ns: None,
         state: if shape.valid { RunState::Complete } else { RunState::Failed },

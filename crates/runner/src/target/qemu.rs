@@ -116,7 +116,8 @@ impl QemuTarget {
     fn prepared(&mut self) -> Result<(), String> {
         self.end();
         let program = find_program(&self.machine)?;
-        let kernel = kernel::find(&self.machine, &self.cache)?;
+        let mut kernel = kernel::find(&self.machine, &self.cache)?;
+        kernel.modules.extend(kernel::own_modules(&self.machine)?);
         let meter = static_meter(&self.meter, self.machine.architecture)?;
         self.scratch =
             Some(Scratch::make().map_err(|error| format!("failed to make a directory for sockets: {error}"))?);

@@ -65,6 +65,7 @@ pub fn store(source: &Source, file: &Path, place: &Place) -> anyhow::Result<Path
         target: target.into(),
         emulated: false,
         virtual_time: false,
+        ingredients: Default::default(),
         started_unix_ns,
         ended_unix_ns: None,
         state: RunState::Running,

@@ -49,6 +49,9 @@ pub struct VirtualMachine {
     /// A directory like /lib/modules/RELEASE, for a kernel given by its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modules: Option<PathBuf>,
+    /// Modules of the person's own, files that the guest loads in this order before anything else happens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_modules: Vec<PathBuf>,
     #[serde(default)]
     pub accel: AcceleratorChoice,
     #[serde(default = "cpus")]
@@ -117,6 +120,7 @@ impl VirtualMachine {
             kernel: kernel.into(),
             package: None,
             modules: None,
+            load_modules: Vec::new(),
             accel: AcceleratorChoice::Auto,
             cpus: cpus(),
             memory_mb: memory_mb(),

@@ -90,6 +90,19 @@ pub fn find(machine: &VirtualMachine, cache: &Path) -> Result<Kernel, String> {
     Ok(Kernel { image, modules, configuration })
 }
 
+/// Name and contents of the modules of the person's own that a machine is to load.
+///
+/// # Errors
+/// A sentence that names the file.
+pub fn own_modules(machine: &VirtualMachine) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let own = machine.load_modules.iter().map(|path| {
+        let name = super::modules::name_of(path)
+            .ok_or_else(|| format!("{} is no module: its name does not end with .ko", path.display()))?;
+        Ok((name, unpack::file(path)?))
+    });
+    own.collect()
+}
+
 /// The release of a cached kernel, like `6.1.0-56-rt-amd64`.
 fn release(directory: &Path) -> Option<String> {
     let noted = fs::read_to_string(directory.join(debian::RELEASE)).ok();

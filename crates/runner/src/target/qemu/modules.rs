@@ -74,7 +74,7 @@ fn collect(directory: &Path, files: &mut BTreeMap<String, PathBuf>) -> std::io::
 }
 
 /// `virtio_pci` of `kernel/drivers/virtio/virtio-pci.ko.xz`.
-fn name_of(path: &Path) -> Option<String> {
+pub fn name_of(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let (stem, ending) = name.split_once(".ko")?;
     matches!(ending, "" | ".xz" | ".gz" | ".zst").then(|| canonical(stem))

@@ -6,6 +6,7 @@
 mod arguments;
 mod boot;
 mod guest_run;
+mod ingredients;
 mod shared_memory;
 mod steady;
 
@@ -19,6 +20,7 @@ use super::{Scratch, find_program, kernel, static_meter};
 use crate::target::{Caveat, Command, RunningCommand, Target, TargetError};
 use boot::Boot;
 use guest_run::GuestRun;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -58,7 +60,8 @@ impl VirtualTimeTarget {
     fn prepared(&mut self) -> Result<(), String> {
         let program = find_program(&self.machine)?;
         // The guest hears nothing, so it needs no modules to listen with.
-        let kernel = kernel::Kernel { modules: Vec::new(), ..kernel::find(&self.machine, &self.cache)? };
+        let modules = kernel::own_modules(&self.machine)?;
+        let kernel = kernel::Kernel { modules, ..kernel::find(&self.machine, &self.cache)? };
         let meter = static_meter(&self.meter, self.machine.architecture)?;
         let scratch = Scratch::make().map_err(|error| format!("failed to make a directory for the guest: {error}"))?;
         self.boot = Some(Boot {
@@ -99,6 +102,11 @@ impl Target for VirtualTimeTarget {
 
     fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
         Err(self.no_files(from, to))
+    }
+
+    /// All that decides what happens in the guest but the settings of the run.
+    fn ingredients(&self) -> BTreeMap<String, String> {
+        self.boot.as_ref().map(ingredients::of).unwrap_or_default()
     }
 
     fn console(&self) -> Vec<u8> {
