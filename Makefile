@@ -16,11 +16,11 @@ RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
 
-.PHONY: help demo build meters test e2e bench bench-cyclictest check-perfetto deps fmt lint ui test-rust test-ui fuzz clean
+.PHONY: help demo build meters test e2e e2e-custom-kernel bench simulate-judge bench-cyclictest check-perfetto deps fmt lint ui test-rust test-ui fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
-	  while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
+	  while IFS='|' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
 
 demo: deps build ## install what is missing, build, measure 30 s under load, say where the report is
 	@rm -rf runs/demo
@@ -43,8 +43,16 @@ e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 M
 	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e -- --ignored --test-threads=1
 	cargo test --package recorder -- --ignored
 
+e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure in it
+	packaging/install-dependencies --custom-kernel
+	kernel=$$(kernels/custom/build) && TARDY_CUSTOM_KERNEL=$$kernel TARDY_METER=$(CURDIR)/$(METER) \
+	  cargo test --package app --test e2e -- --ignored --test-threads=1 custom_kernel
+
 bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserted
 	bench/run
+
+simulate-judge: ## hold every claim of the judge to machines whose truth is known (minutes); prints rates of error and power
+	cargo test --release --package judge --test simulation -- --ignored --nocapture --test-threads=1
 
 bench-cyclictest: build ## print paired runs of cyclictest and of tardy-meter under that name
 	python3 bench/cyclictest_front.py

@@ -106,7 +106,7 @@ fn of_environment(summary: &RunSummary, list: fn(&Environment) -> &Vec<String>) 
     summary.environment.as_ref().map(list).cloned().unwrap_or_default()
 }
 
-fn load(request: &LoadRequest) -> String {
+pub(crate) fn load(request: &LoadRequest) -> String {
     match request {
         LoadRequest::Builtin { name, workers: 0 } => name.clone(),
         LoadRequest::Builtin { name, workers } => format!("{name}:{workers}"),

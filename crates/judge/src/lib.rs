@@ -8,7 +8,9 @@
 //!   anything, with [`multiplicity`] for many figures and an [`e_process`] for many looks.
 //! * [`bounds`] says how often something happens at most, [`blocks`] makes independent counts of bursts, [`limit`] reads what
 //!   must hold, [`verdict`] says whether a run shows it.
-//! * [`stationarity`] asks whether a series stays what it is.
+//! * [`proof`](mod@proof) says what a run proves by its length, [`length`] how long one must be.
+//! * [`stationarity`] asks whether a series stays what it is; [`extremes`] extrapolates from one that does.
+//! * [`history`] finds where a series of runs changed.
 //! * [`compare`] sets two runs side by side without a verdict, [`difference`] says in what else they differ.
 //!
 //! Nothing here does I/O, reads a clock, or draws a random number that the caller did not seed.
@@ -22,11 +24,15 @@ pub mod compare;
 pub mod difference;
 pub mod e_process;
 pub mod experiment;
+pub mod extremes;
 pub mod figures;
+pub mod history;
+pub mod length;
 pub mod limit;
 pub mod machine;
 pub mod multiplicity;
 pub mod observer;
+mod optimum;
 pub mod proof;
 pub mod quantile;
 pub mod sign_flip;

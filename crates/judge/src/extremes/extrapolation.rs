@@ -1,0 +1,304 @@
+//! The latency that the largest of a longer time lies below with probability one half, or why there is none to be told.
+
+use super::gate::{Gate, block_maxima, pass};
+use super::threshold::{PEAKS_MIN, apart, extremal_index, largest, tail, tied};
+use super::{Profile, maxima};
+use crate::words::{hours, percent, time};
+use archive::explanation::{Explanation, ExplanationStatus};
+use archive::reader::{Run, ThreadRun};
+use archive::spike::SpikeReason;
+use archive::summary::RunSummary;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Nothing is said of a time more than so many times as long as the test.
+pub const HORIZON_MAX: f64 = 10.0;
+/// An interval whose end lies this many times above the estimate bounds nothing.
+const BOUND_FACTOR_MAX: f64 = 10.0;
+/// More equal peaks than this share: the clock or a rounding is too coarse.
+const TIED_MAX: f64 = 0.05;
+/// Peaks come together when more than a fifth of them have a neighbour.
+const EXTREMAL_INDEX_MIN: f64 = 0.8;
+const PEAK_S_MAX: usize = 60;
+/// Seconds whose record may be missing, as a share.
+const MISSING_MAX: f64 = 0.01;
+
+/// What the tail of one thread's latencies says of a longer time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The maximum of the horizon lies below this with probability one half, in ns, and its interval.
+    pub median_maximum_ns: Profile,
+    /// The same from the maxima of blocks.
+    pub cross_check_ns: Profile,
+    pub threshold_ns: f64,
+    pub peaks: u32,
+    /// Length of a time that gives one peak, in seconds.
+    pub peak_s: u32,
+    pub shape: Profile,
+}
+
+/// The answer for one thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Extrapolation {
+    pub thread: u32,
+    pub cpu: u32,
+    pub horizon_hours: f64,
+    pub gate: Gate,
+    pub estimate: Option<Estimate>,
+    /// Why there is no estimate.
+    pub refusal: Option<String>,
+    /// In words.
+    pub sentence: String,
+}
+
+/// A gate that was passed or not, and the estimate or the reason against it.
+pub type Answer = (Gate, Result<Estimate, String>);
+
+/// What each thread of a run says of a time of `horizon_hours`. CPUs are never put together.
+pub fn extrapolate(
+    run: &Run,
+    summary: &RunSummary,
+    explanations: &[Explanation],
+    horizon_hours: f64,
+    confidence: f64,
+) -> Vec<Extrapolation> {
+    let answer = |thread: &ThreadRun| {
+        let (gate, estimate) = match sound(summary, thread, horizon_hours) {
+            Err(why) => (Gate::default(), Err(why)),
+            Ok(seconds) => {
+                let (gate, estimate) = of_seconds(&seconds, horizon_hours * 3600.0, confidence);
+                let alike = |estimate: Estimate| one_cause(run, explanations, thread, &estimate).map(|()| estimate);
+                (gate, estimate.and_then(alike))
+            }
+        };
+        let sentence = sentence(thread.cpu, horizon_hours, summary.measured_ns, &estimate, confidence);
+        Extrapolation {
+            thread: thread.thread,
+            cpu: thread.cpu,
+            horizon_hours,
+            gate,
+            refusal: estimate.as_ref().err().cloned(),
+            estimate: estimate.ok(),
+            sentence,
+        }
+    };
+    run.threads.values().map(answer).collect()
+}
+
+/// The maxima of the seconds of a thread in ns, where its run may be extrapolated at all.
+fn sound(summary: &RunSummary, thread: &ThreadRun, horizon_hours: f64) -> Result<Vec<f64>, String> {
+    if !summary.valid {
+        return Err(format!("the run is not valid: {}", summary.invalid_because.join("; ")));
+    }
+    if summary.emulated {
+        return Err("the machine was emulated: its latencies mean nothing as real-time figures".into());
+    }
+    let measured_s = summary.measured_ns.filter(|ns| *ns > 0).map(|ns| ns as f64 / 1e9);
+    let Some(measured_s) = measured_s else { return Err("nobody knows how long it measured".into()) };
+    if horizon_hours * 3600.0 > HORIZON_MAX * measured_s * (1.0 + 1e-9) {
+        let allowed = hours(HORIZON_MAX * measured_s / 3600.0);
+        return Err(format!(
+            "{} is more than {HORIZON_MAX:.0} times as long as the test; ask for {allowed} or less",
+            hours(horizon_hours)
+        ));
+    }
+    if thread.seconds.is_empty() {
+        return Err("the archive does not hold what happened in each second".into());
+    }
+    let gaps_are_normal = summary.settings.as_ref().is_some_and(|settings| settings.interval_ns >= 500_000_000);
+    let missing = 1.0 - thread.seconds.len() as f64 / measured_s.floor().max(1.0);
+    if missing > MISSING_MAX && !gaps_are_normal {
+        return Err(format!("the records of {:.1} % of its seconds are missing", missing * 100.0));
+    }
+    Ok(thread.seconds.iter().map(|second| second.latency_ns_max.max(0) as f64).collect())
+}
+
+/// From the maxima of seconds to the median of the maximum of `horizon_s`, all in the unit of the maxima. This is where
+/// the gate stands.
+pub fn of_seconds(seconds: &[f64], horizon_s: f64, confidence: f64) -> Answer {
+    let (gate, maxima) = match pass(seconds) {
+        Ok(passed) => passed,
+        Err((gate, why)) => return (gate, Err(why)),
+    };
+    let estimate = estimate(seconds, &maxima, f64::from(gate.block_s), horizon_s, confidence);
+    (gate, estimate)
+}
+
+fn estimate(
+    seconds: &[f64],
+    blocks: &[f64],
+    block_s: f64,
+    horizon_s: f64,
+    confidence: f64,
+) -> Result<Estimate, String> {
+    let (peak_s, peaks) = separate_peaks(seconds)?;
+    let candidates = largest(&peaks).ok_or_else(|| too_few(peaks.len(), peak_s))?;
+    let share = tied(&candidates);
+    if share > TIED_MAX {
+        return Err(format!(
+            "{:.0} % of its largest latencies equal another one: the clock or a rounding is too coarse",
+            share * 100.0
+        ));
+    }
+    if let Some(count) = apart(&candidates) {
+        let them = if count == 1 { "latency stands".to_owned() } else { format!("{count} latencies stand") };
+        return Err(format!(
+            "the largest {them} apart from the others, as if of another cause: what makes them, and how often, nobody can \
+             tell from so few"
+        ));
+    }
+    let tail = tail(&candidates).ok_or("its tail is not regular: no threshold leaves peaks of one kind")?;
+    let per_second = tail.excesses.len() as f64 / (peaks.len() * peak_s) as f64;
+    // The largest of n lies below the level that one of n / ln 2 exceeds with probability one half.
+    let half = std::f64::consts::LN_2;
+    let excess = tail.fit.excess_interval(&tail.excesses, per_second * horizon_s / half, confidence);
+    let excess = excess.ok_or("its tail is too short for a level beyond it")?;
+    let up = |value: f64| tail.threshold + value;
+    let median = Profile { value: up(excess.value), low: excess.low.map(up), high: excess.high.map(up) };
+    if median.high.is_none_or(|high| high > BOUND_FACTOR_MAX * median.value) {
+        return Err("no useful bound follows: the interval is more than ten times the estimate".into());
+    }
+    let shape = tail.fit.shape(&tail.excesses, confidence).ok_or("its shape cannot be told")?;
+    let fit = maxima::fit(blocks).ok_or("the maxima of its blocks cannot be fitted")?;
+    let check = fit.level(blocks, half * block_s / horizon_s, confidence);
+    let check = check.ok_or("the maxima of its blocks allow no cross-check")?;
+    let disjoint = check.high.is_some_and(|high| median.low.is_some_and(|low| high < low)) || check.low > median.high;
+    if disjoint {
+        return Err("peaks and maxima of blocks contradict each other".into());
+    }
+    Ok(Estimate {
+        median_maximum_ns: median,
+        cross_check_ns: check,
+        threshold_ns: tail.threshold,
+        peaks: tail.excesses.len() as u32,
+        peak_s: peak_s as u32,
+        shape,
+    })
+}
+
+/// Peaks that come singly: the maxima of seconds, or of as much longer times as it takes.
+fn separate_peaks(seconds: &[f64]) -> Result<(usize, Vec<f64>), String> {
+    let mut peak_s = 1;
+    loop {
+        let peaks = block_maxima(seconds, peak_s);
+        let Some(candidates) = largest(&peaks) else { return Err(too_few(peaks.len(), peak_s)) };
+        let threshold = candidates[candidates.len() - 1];
+        let at: Vec<usize> = (0..peaks.len()).filter(|at| peaks[*at] > threshold).collect();
+        if extremal_index(&at).is_none_or(|index| index >= EXTREMAL_INDEX_MIN) {
+            return Ok((peak_s, peaks));
+        }
+        peak_s *= 2;
+        if peak_s > PEAK_S_MAX {
+            return Err("late wake-ups come in bursts longer than a minute".into());
+        }
+    }
+}
+
+fn too_few(peaks: usize, peak_s: usize) -> String {
+    let needed = hours((PEAKS_MIN * peak_s) as f64 / 3600.0);
+    format!("{peaks} peaks are too few for a tail; late wake-ups come in bursts, and it takes {needed}")
+}
+
+/// # Errors
+/// The causes, when the explained peaks over the threshold have more than one.
+fn one_cause(run: &Run, explanations: &[Explanation], thread: &ThreadRun, estimate: &Estimate) -> Result<(), String> {
+    let peak = |number| {
+        run.spikes.iter().any(|spike| {
+            spike.number == number
+                && spike.thread == thread.thread
+                && spike.reason != SpikeReason::Control
+                && spike.sample.latency_ns as f64 > estimate.threshold_ns
+        })
+    };
+    let explained = explanations
+        .iter()
+        .filter(|explanation| explanation.status == ExplanationStatus::Explained && peak(explanation.spike));
+    let causes: BTreeSet<&str> =
+        explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.as_str())).collect();
+    if causes.len() < 2 {
+        return Ok(());
+    }
+    let causes: Vec<&str> = causes.into_iter().collect();
+    Err(format!("its largest latencies have several causes ({}), and each has a tail of its own", causes.join(", ")))
+}
+
+fn sentence(
+    cpu: u32,
+    horizon_hours: f64,
+    measured_ns: Option<i64>,
+    estimate: &Result<Estimate, String>,
+    confidence: f64,
+) -> String {
+    let estimate = match estimate {
+        Err(why) => return format!("CPU {cpu}: extrapolation refused: {why}."),
+        Ok(estimate) => estimate,
+    };
+    let end = |value: Option<f64>| value.map_or("anything".into(), time);
+    let median = estimate.median_maximum_ns;
+    let tail = match estimate.shape.high {
+        Some(high) if high < 0.0 => " The tail looks bounded.",
+        _ => "",
+    };
+    format!(
+        "CPU {cpu}: if the same mechanisms keep acting under the same load, the largest latency in {} lies below {} with \
+         probability one half ({} interval {} to {}; {} peaks over {}).{tail} This says nothing about causes that did not occur \
+         during the {} of the test.",
+        hours(horizon_hours),
+        time(median.value),
+        percent(confidence),
+        end(median.low),
+        end(median.high),
+        estimate.peaks,
+        time(estimate.threshold_ns),
+        hours(measured_ns.unwrap_or(0) as f64 / 3.6e12)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coin::Coin;
+
+    /// Maxima of seconds with an exponential tail of 8 µs.
+    fn seconds(count: usize) -> Vec<f64> {
+        let mut coin = Coin::new(77);
+        (0..count).map(|_| 20_000.0 - 8_000.0 * (1.0 - coin.unit()).ln()).collect()
+    }
+
+    #[test]
+    fn a_regular_tail_has_an_estimate_with_an_interval() {
+        let (gate, estimate) = of_seconds(&seconds(7200), 72_000.0, 0.95);
+        let estimate = estimate.unwrap();
+        // The median of the largest of 72 000 exponential values.
+        let truth = 20_000.0 + 8_000.0 * (72_000.0f64 / std::f64::consts::LN_2).ln();
+        let median = estimate.median_maximum_ns;
+        assert!(median.low.unwrap() < truth && truth < median.high.unwrap(), "{median:?} {truth}");
+        assert!(median.high.unwrap() < 2.0 * median.value);
+        assert_eq!((gate.block_s, estimate.peak_s), (60, 1));
+    }
+
+    #[test]
+    fn what_must_not_be_extrapolated_is_refused() {
+        let refused = |seconds: &[f64]| of_seconds(seconds, 1e4, 0.95).1.unwrap_err();
+        let rounded: Vec<f64> = seconds(7200).iter().map(|ns| (ns / 1000.0).round() * 1000.0).collect();
+        assert!(refused(&rounded).contains("too coarse"), "{}", refused(&rounded));
+        let mut two_kinds = seconds(7200);
+        two_kinds[3000] = 900_000.0;
+        assert!(refused(&two_kinds).contains("the largest latency stands apart"), "{}", refused(&two_kinds));
+        assert!(refused(&seconds(600)).contains("too short"));
+        assert!(refused(&[]).contains("too short"));
+        let bursts: Vec<f64> = seconds(20_000).chunks(40).flat_map(|part| vec![part[0]; part.len()]).collect();
+        assert!(refused(&bursts).contains("come"), "{}", refused(&bursts));
+    }
+
+    #[test]
+    fn the_sentence_says_what_it_does_not_say() {
+        let estimate = of_seconds(&seconds(7200), 72_000.0, 0.95).1;
+        let sentence = sentence(3, 20.0, Some(7_200_000_000_000), &estimate, 0.95);
+        assert!(sentence.starts_with("CPU 3: if the same mechanisms keep acting under the same load"), "{sentence}");
+        assert!(sentence.ends_with("causes that did not occur during the 2.0 h of the test."), "{sentence}");
+        for word in ["worst case", "WCET", "guarantee", "never"] {
+            assert!(!sentence.contains(word), "{sentence}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What a series must be before anything is extrapolated from it: the same all the time, without memory, finely resolved.
+
+use crate::stationarity::{
+    Test, best_split, kpss_lags, kpss_level, ljung_box, mann_kendall, records, runs_about_median,
+};
+use crate::words::hours;
+use serde::{Deserialize, Serialize};
+
+/// Each test may wrongly speak against a sound series with this probability.
+const RISK: f64 = 0.01;
+/// Blocks are minutes to begin with, and not longer than this because of memory.
+const BLOCK_S: usize = 60;
+const BLOCK_S_MAX: usize = 600;
+const BLOCKS_MIN: usize = 30;
+/// More blocks than this take the tests, which compare all pairs, too long; they are made longer then.
+const BLOCKS_MAX: usize = 2000;
+
+/// One test of a gate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GateTest {
+    /// `trend`, `level`, `records`, `memory`, `runs`.
+    pub name: String,
+    pub statistic: f64,
+    pub p_value: f64,
+    pub passed: bool,
+}
+
+/// The tests of a series and the blocks they were made on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Length of a block in seconds.
+    pub block_s: u32,
+    pub tests: Vec<GateTest>,
+}
+
+/// Maxima of blocks of so many values; what is left over at the end joins the last one.
+pub fn block_maxima(series: &[f64], size: usize) -> Vec<f64> {
+    let count = (series.len() / size.max(1)).max(1);
+    let end = |number: usize| if number + 1 == count { series.len() } else { (number + 1) * size };
+    let largest = |number: usize| series[number * size..end(number)].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if series.is_empty() { Vec::new() } else { (0..count).map(largest).collect() }
+}
+
+/// Tests the maxima of each second. Returns the tests and the maxima of the blocks that passed them.
+///
+/// # Errors
+/// Why the series must not be extrapolated, with the tests made so far.
+pub fn pass(seconds: &[f64]) -> Result<(Gate, Vec<f64>), (Gate, String)> {
+    let longest = seconds.len() / BLOCKS_MIN;
+    let mut block_s = BLOCK_S * (seconds.len() / BLOCK_S).div_ceil(BLOCKS_MAX).max(1);
+    if longest < block_s {
+        let why = format!("{} are too short; it takes {}", duration(seconds.len()), duration(BLOCKS_MIN * block_s));
+        return Err((Gate::default(), why));
+    }
+    let block_s_max = BLOCK_S_MAX.max(block_s);
+    loop {
+        let maxima = block_maxima(seconds, block_s);
+        let mut gate = Gate { block_s: block_s as u32, tests: Vec::new() };
+        gate.add("trend", mann_kendall(&maxima));
+        gate.add("level", kpss_level(&maxima, kpss_lags(maxima.len())));
+        gate.add("records", records(&maxima));
+        if let Some(failed) = gate.failed() {
+            let why = format!("{}{}", changing(failed), split(&maxima, block_s));
+            return Err((gate, why));
+        }
+        gate.add("memory", ljung_box(&maxima, (maxima.len() / 5).min(20)));
+        gate.add("runs", runs_about_median(&maxima));
+        if gate.tests.len() < 5 {
+            return Err((gate, "its largest latencies are all alike".into()));
+        }
+        if gate.failed().is_none() {
+            return Ok((gate, maxima));
+        }
+        block_s *= 2;
+        if block_s > longest || block_s > block_s_max {
+            let why = format!(
+                "late wake-ups come together over more than {}: neighbouring blocks resemble each other",
+                duration(block_s / 2)
+            );
+            return Err((gate, why));
+        }
+    }
+}
+
+impl Gate {
+    fn add(&mut self, name: &str, test: Option<Test>) {
+        self.tests.extend(test.map(|test| GateTest {
+            name: name.into(),
+            statistic: test.statistic,
+            p_value: test.p_value,
+            passed: test.p_value > RISK,
+        }));
+    }
+
+    fn failed(&self) -> Option<&GateTest> {
+        self.tests.iter().find(|test| !test.passed)
+    }
+}
+
+fn changing(failed: &GateTest) -> &'static str {
+    match (failed.name.as_str(), failed.statistic > 0.0) {
+        ("trend", true) => "its maxima rise while it runs",
+        ("trend", false) => "its maxima fall while it runs",
+        ("records", true) => "it sets new maxima more often than an unchanging machine",
+        ("records", false) => "it sets new maxima more seldom than an unchanging machine",
+        _ => "its level changes while it runs",
+    }
+}
+
+/// Where the change is clearest, for whoever measures each part by itself.
+fn split(maxima: &[f64], block_s: usize) -> String {
+    let at = best_split(maxima, 5).map(|(at, _)| at * block_s);
+    at.map_or(String::new(), |at_s| format!(", most clearly after {}; measure each state by itself", duration(at_s)))
+}
+
+fn duration(seconds: usize) -> String {
+    hours(seconds as f64 / 3600.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coin::Coin;
+
+    fn series(count: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut coin = Coin::new(21);
+        (0..count).map(|at| level(at) - 8.0 * (1.0 - coin.unit()).ln()).collect()
+    }
+
+    #[test]
+    fn an_unchanging_series_passes() {
+        let (gate, maxima) = pass(&series(7200, |_| 30.0)).unwrap();
+        assert_eq!((gate.block_s, maxima.len(), gate.tests.len()), (60, 120, 5));
+        assert!(gate.tests.iter().all(|test| test.passed));
+    }
+
+    #[test]
+    fn changes_are_refused_with_their_place() {
+        let (_, why) = pass(&series(7200, |at| if at < 3000 { 30.0 } else { 60.0 })).unwrap_err();
+        assert!(why.ends_with("most clearly after 50 min; measure each state by itself"), "{why}");
+        let (_, why) = pass(&series(7200, |at| at as f64 / 100.0)).unwrap_err();
+        assert!(why.starts_with("its maxima rise while it runs"), "{why}");
+    }
+
+    #[test]
+    fn what_comes_together_needs_longer_blocks_or_is_refused() {
+        // Ten minutes of load, ten of none.
+        let loaded = |at: usize| if at % 1200 < 600 { 30.0 } else { 90.0 };
+        let (_, why) = pass(&series(36_000, loaded)).unwrap_err();
+        assert!(why.contains("come together"), "{why}");
+    }
+
+    #[test]
+    fn short_and_empty_series_are_refused() {
+        for seconds in [vec![], vec![1.0], series(1799, |_| 1.0)] {
+            assert!(pass(&seconds).unwrap_err().1.contains("too short"));
+        }
+        assert!(pass(&vec![5.0; 4000]).unwrap_err().1.contains("all alike"));
+        assert_eq!(block_maxima(&[1.0, 5.0, 2.0, 3.0, 9.0], 2), [5.0, 9.0]);
+        assert!(block_maxima(&[], 2).is_empty());
+    }
+
+    #[test]
+    fn long_series_have_longer_blocks() {
+        let gate = pass(&series(60 * 5000, |_| 1.0)).map_or_else(|(gate, _)| gate, |(gate, _)| gate);
+        assert_eq!(gate.block_s, 180);
+    }
+}

@@ -1,0 +1,361 @@
+//! Change points of a series of runs: where a figure changed its level, found by E-divisive splits (Matteson and James 2014)
+//! with a permutation test. A detector, no proof: every change it flags is one to confirm by an experiment.
+//!
+//! Maxima are never looked at: they scatter so much that a detector sees either nothing or chance.
+
+use crate::coin::Coin;
+use crate::difference::{Difference, differences};
+use crate::experiment::{Metric, Scale, metrics, variant_figures};
+use crate::stationarity::best_split;
+use crate::words::{change, p_value, rough, time};
+use archive::reader::Run;
+use archive::summary::RunSummary;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A change has at least this many runs on either side.
+pub const RUNS_A_SIDE: usize = 5;
+/// Probability with which one series without any change shows one. Many series share 5 %.
+const RISK: f64 = 0.001;
+const RISK_OF_ALL: f64 = 0.05;
+/// Changes below this ratio are not worth a look.
+const RATIO_MIN: f64 = 1.05;
+/// Longer series are looked at from their end: what changed long ago is known.
+pub const RUNS_MAX: usize = 300;
+
+/// One run as a history sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryRun {
+    /// Where its archive lies.
+    pub archive: String,
+    pub summary: RunSummary,
+    /// By the name of the metric.
+    pub values: BTreeMap<String, f64>,
+    pub samples: f64,
+}
+
+impl HistoryRun {
+    /// `None` when the run is not valid or left no samples.
+    pub fn of(run: &Run) -> Option<Self> {
+        let summary = RunSummary::of(run, &[]);
+        let figures = variant_figures(run, &[]).filter(|_| summary.valid)?;
+        let samples = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.cycles)) as f64;
+        let mut values = figures.values;
+        let hours = summary.measured_ns.filter(|ns| *ns > 0).map(|ns| ns as f64 / 3.6e12);
+        if let (Some(hours), Some(_)) = (hours, summary.settings.as_ref().and_then(|settings| settings.limit_ns)) {
+            let over = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.over_limit));
+            values.insert(OVER.into(), over as f64 / hours);
+        }
+        if let (Some(hours), Some(missed)) = (hours, values.get("missed periods").copied()) {
+            values.insert("missed periods".into(), missed / hours);
+        }
+        Some(Self { archive: summary.archive.clone(), summary, values, samples })
+    }
+}
+
+const OVER: &str = "over the limit";
+
+/// A run in a series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    pub archive: String,
+    pub id: String,
+    pub started_unix_ns: Option<i64>,
+    pub value: f64,
+}
+
+/// A place where the level of a series changes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangePoint {
+    /// Index of the first run after it.
+    pub at: usize,
+    /// Level from the change before to this one, and from this one to the next: geometric means, arithmetic ones of rates.
+    pub before: f64,
+    pub after: f64,
+    /// Absent where a level is zero.
+    pub ratio: Option<f64>,
+    pub p_value: f64,
+    /// In what the last run before and the first one after it differ besides.
+    pub differences: Vec<Difference>,
+    pub sentence: String,
+}
+
+/// One figure of one machine and scenario over its runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Machine and scenario.
+    pub scenario: String,
+    pub metric: Metric,
+    /// Oldest first.
+    pub points: Vec<Point>,
+    pub changes: Vec<ChangePoint>,
+    /// No order of so few runs is rare enough.
+    pub too_few: bool,
+    /// Why no change can be found, or what was found.
+    pub sentence: String,
+}
+
+/// The series that runs make, each with its changes. `seed`: what the permutations are drawn with.
+pub fn history(runs: &[HistoryRun], seed: u64) -> Vec<Series> {
+    let mut groups: BTreeMap<String, Vec<&HistoryRun>> = BTreeMap::new();
+    for run in runs {
+        groups.entry(scenario(&run.summary)).or_default().push(run);
+    }
+    let mut wanted: Vec<(String, Metric, Vec<&HistoryRun>)> = Vec::new();
+    for (scenario, mut group) in groups {
+        group.sort_by_key(|run| run.summary.started_unix_ns);
+        let group = group.split_off(group.len().saturating_sub(RUNS_MAX));
+        wanted.extend(figures(&group).into_iter().map(|metric| (scenario.clone(), metric, group.clone())));
+    }
+    let risk = RISK.min(RISK_OF_ALL / wanted.len().max(1) as f64);
+    wanted.into_iter().map(|(scenario, metric, group)| series(scenario, metric, &group, risk, seed)).collect()
+}
+
+/// What must be alike for runs to be of one series: machine, loads, and how it was measured. Kernels may differ: they are what
+/// a history is kept for.
+fn scenario(summary: &RunSummary) -> String {
+    let machine = summary.environment.as_ref().map_or("", |environment| environment.hostname.as_str());
+    let machine = if machine.is_empty() { summary.target.as_str() } else { machine };
+    let Some(settings) = &summary.settings else { return format!("{machine}, imported") };
+    let mut words = vec![machine.to_owned()];
+    if !["", "local"].contains(&summary.target.as_str()) {
+        words.push(summary.target.clone());
+    }
+    words.push(format!("every {}", time(settings.interval_ns as f64)));
+    words.push(format!("{:?} {}", settings.policy, settings.priority).to_uppercase());
+    words.extend(
+        settings
+            .cpus
+            .iter()
+            .map(|cpus| format!("CPUs {}", cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(","))),
+    );
+    let loads: Vec<String> = settings.loads.iter().map(crate::difference::load).collect();
+    words.push(if loads.is_empty() { "no load".into() } else { loads.join(" and ") });
+    words.join(", ")
+}
+
+/// The highest quantile that resolves in every run, the median, and rates.
+fn figures(group: &[&HistoryRun]) -> Vec<Metric> {
+    let fewest = group.iter().map(|run| run.samples).fold(f64::INFINITY, f64::min);
+    let quantiles: Vec<Metric> = metrics(fewest).into_iter().filter(|metric| metric.name.starts_with('p')).collect();
+    let mut figures: Vec<Metric> = quantiles.first().into_iter().cloned().collect();
+    figures.extend(quantiles.into_iter().skip(1).filter(|metric| metric.name == "p50"));
+    let limit = |run: &&HistoryRun| run.summary.settings.as_ref().and_then(|settings| settings.limit_ns);
+    let one_limit = group.windows(2).all(|pair| limit(&pair[0]) == limit(&pair[1]));
+    let rate = |name: &str| Metric { name: name.into(), unit: "an hour".into(), scale: Scale::Count };
+    figures.extend([OVER, "missed periods"].map(rate));
+    figures.retain(|metric| {
+        let told = |run: &&HistoryRun| run.values.get(&metric.name).is_some_and(|value| value.is_finite());
+        let seen = |run: &&HistoryRun| run.values.get(&metric.name).is_some_and(|value| *value > 0.0);
+        group.iter().all(told)
+            && (metric.scale == Scale::Ratio || group.iter().any(seen))
+            && (metric.name != OVER || one_limit)
+    });
+    figures
+}
+
+fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, seed: u64) -> Series {
+    let value = |run: &&HistoryRun| run.values.get(&metric.name).copied().unwrap_or(0.0);
+    let points: Vec<Point> = group
+        .iter()
+        .map(|run| Point {
+            archive: run.archive.clone(),
+            id: run.summary.id.clone(),
+            started_unix_ns: run.summary.started_unix_ns,
+            value: value(run),
+        })
+        .collect();
+    let scaled: Vec<f64> = group
+        .iter()
+        .map(|run| if metric.scale == Scale::Ratio { value(run).max(1.0).ln() } else { value(run).max(0.0).sqrt() })
+        .collect();
+    let found = change_points(&scaled, risk, seed);
+    let mut ends = vec![0];
+    ends.extend(found.iter().map(|(at, _)| *at));
+    ends.push(points.len());
+    let level = |part: &[Point]| {
+        let count = part.len() as f64;
+        match metric.scale {
+            Scale::Ratio => (part.iter().map(|point| point.value.max(1.0).ln()).sum::<f64>() / count).exp(),
+            Scale::Count => part.iter().map(|point| point.value).sum::<f64>() / count,
+        }
+    };
+    let changes: Vec<ChangePoint> = found
+        .iter()
+        .enumerate()
+        .map(|(number, (at, p))| {
+            let (before, after) = (level(&points[ends[number]..*at]), level(&points[*at..ends[number + 2]]));
+            let ratio = (before > 0.0 && after > 0.0).then_some(after / before);
+            let mut change_point = ChangePoint {
+                at: *at,
+                before,
+                after,
+                ratio,
+                p_value: *p,
+                differences: differences(&group[at - 1].summary, &group[*at].summary),
+                sentence: String::new(),
+            };
+            change_point.sentence = change_sentence(&change_point, &metric, &points);
+            change_point
+        })
+        .filter(|found| found.ratio.is_none_or(|ratio| !(RATIO_MIN.recip()..RATIO_MIN).contains(&ratio)))
+        .collect();
+    let sentence = match (least_p(points.len()), changes.len()) {
+        (least, _) if least > risk => format!(
+            "{} runs are too few to tell a change from chance: it takes {}",
+            points.len(),
+            (2 * RUNS_A_SIDE..RUNS_MAX).find(|count| least_p(*count) <= risk).unwrap_or(RUNS_MAX)
+        ),
+        (_, 0) => format!("no change found in {} runs", points.len()),
+        (_, 1) => format!("one change in {} runs", points.len()),
+        (_, many) => format!("{many} changes in {} runs", points.len()),
+    };
+    Series { scenario, metric, too_few: least_p(points.len()) > risk, points, changes, sentence }
+}
+
+fn change_sentence(found: &ChangePoint, metric: &Metric, points: &[Point]) -> String {
+    let amount = |value: f64| {
+        if metric.unit == "ns" { time(value) } else { format!("{} {}", rough(value), metric.unit) }
+    };
+    let relative = found.ratio.map_or(String::new(), |ratio| format!(" ({})", change(ratio)));
+    format!(
+        "{} went from {} to {}{relative} between {} and {}, {}.",
+        metric.name,
+        amount(found.before),
+        amount(found.after),
+        points[found.at - 1].id,
+        points[found.at].id,
+        p_value(found.p_value)
+    )
+}
+
+/// The smallest p-value that a series of so many runs can give by permutation: the best split of the sorted values.
+fn least_p(count: usize) -> f64 {
+    if count < 2 * RUNS_A_SIDE {
+        return 1.0;
+    }
+    // Orders that keep both sides together: two of (count choose RUNS_A_SIDE) at least.
+    let choices: f64 = (0..RUNS_A_SIDE).map(|at| (count - at) as f64 / (at + 1) as f64).product();
+    2.0 / choices
+}
+
+/// Where a series changes its level: the first index of each new part with the p-value of its split, ascending. Parts are
+/// split again until no split is rarer than `risk` among permutations of the part.
+pub fn change_points(series: &[f64], risk: f64, seed: u64) -> Vec<(usize, f64)> {
+    let mut found = Vec::new();
+    let mut open = vec![(0, series.len())];
+    while let Some((begin, end)) = open.pop() {
+        let part = &series[begin..end];
+        let Some((at, p)) = split(part, risk, Coin::of_round(seed, begin as u32)) else { continue };
+        if p <= risk {
+            found.push((begin + at, p));
+            open.extend([(begin, begin + at), (begin + at, end)]);
+        }
+    }
+    found.sort_by_key(|(at, _)| *at);
+    found
+}
+
+/// The best split of a part and the share of permutations that split as well. Ends early when that share is too large.
+fn split(part: &[f64], risk: f64, mut coin: Coin) -> Option<(usize, f64)> {
+    let (at, statistic) = best_split(part, RUNS_A_SIDE)?;
+    if least_p(part.len()) > risk || statistic <= 0.0 {
+        return None;
+    }
+    let permutations = (2.0 / risk).ceil() as u32 - 1;
+    let mut shuffled = part.to_vec();
+    let mut as_good = 0;
+    for drawn in 1..=permutations {
+        coin.shuffle(&mut shuffled);
+        let (_, other) = best_split(&shuffled, RUNS_A_SIDE)?;
+        as_good += u32::from(other >= statistic * (1.0 - 1e-12));
+        if f64::from(as_good + 1) > risk * f64::from(permutations + 1) {
+            return Some((at, f64::from(as_good + 1) / f64::from(drawn + 1)));
+        }
+    }
+    Some((at, f64::from(as_good + 1) / f64::from(permutations + 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stationarity::NILE;
+    use archive::environment::Environment;
+    use archive::settings::RunSettings;
+
+    #[test]
+    fn the_nile_changed_once() {
+        let found = change_points(&NILE, 0.002, 7);
+        assert_eq!(found.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [28]);
+        assert!(found[0].1 <= 1.0 / 499.0, "{found:?}");
+        let (before, after) = NILE.split_at(28);
+        assert_eq!(before.iter().sum::<f64>() / 28.0, 1097.75);
+        assert!((after.iter().sum::<f64>() / 72.0 - 849.972222).abs() < 1e-6);
+    }
+
+    #[test]
+    fn scatter_is_no_change_and_steps_are() {
+        let mut coin = Coin::new(3);
+        let mut noise = |count: usize, level: f64| (0..count).map(|_| level + coin.unit()).collect::<Vec<f64>>();
+        let false_alarms = (0..60).filter(|seed| !change_points(&noise(30, 0.0), 0.05, *seed).is_empty()).count();
+        assert!(false_alarms <= 8, "{false_alarms} of 60");
+        let steps = [noise(12, 0.0), noise(10, 3.0), noise(12, 1.5)].concat();
+        let found: Vec<usize> = change_points(&steps, 0.001, 1).into_iter().map(|(at, _)| at).collect();
+        assert_eq!(found, [12, 22]);
+        assert!(change_points(&[], 0.001, 1).is_empty() && change_points(&[1.0; 40], 0.001, 1).is_empty());
+        assert!(change_points(&[f64::NAN; 40], 0.001, 1).is_empty());
+    }
+
+    fn run(number: i64, p99_ns: f64, release: &str) -> HistoryRun {
+        let mut summary = RunSummary::of(&Run::default(), &[]);
+        summary.environment =
+            Some(Environment { hostname: "board".into(), kernel_release: release.into(), ..Environment::default() });
+        summary.settings = Some(RunSettings::default());
+        summary.started_unix_ns = Some(number);
+        summary.id = format!("run-{number}");
+        let scatter = 1.0 + (number * 7 % 5) as f64 / 100.0;
+        let values =
+            [("p99", p99_ns * scatter), ("p50", 1000.0), ("max", 1e9 / number as f64), ("missed periods", 0.0)];
+        HistoryRun {
+            archive: summary.id.clone(),
+            summary,
+            values: values.map(|(name, value)| (name.to_owned(), value)).into(),
+            samples: 6000.0,
+        }
+    }
+
+    #[test]
+    fn a_change_names_the_runs_around_it_and_what_else_differs() {
+        let mut runs: Vec<HistoryRun> = (1..=20)
+            .map(|number| if number < 11 { run(number, 5e4, "6.1.1") } else { run(number, 8e4, "6.1.2") })
+            .collect();
+        runs.reverse();
+        let all = history(&runs, 4);
+        let names: Vec<&str> = all.iter().map(|series| series.metric.name.as_str()).collect();
+        assert_eq!(names, ["p99", "p50"], "never maxima, and no rate of what never came");
+        let change = &all[0].changes[0];
+        assert_eq!((change.at, all[0].changes.len(), all[1].changes.len()), (10, 1, 0));
+        assert_eq!(change.differences[0].b.as_deref(), Some("6.1.2"));
+        assert!(
+            change
+                .sentence
+                .starts_with("p99 went from 51.0 µs to 81.6 µs (+60.0 %) between run-10 and run-11, p = 0.00"),
+            "{}",
+            change.sentence
+        );
+        assert_eq!(all[0].scenario, "board, every 1.00 ms, FIFO 80, no load");
+        assert_eq!(all[0].sentence, "one change in 20 runs");
+        let few = history(&runs[..9], 4);
+        assert_eq!(few[0].sentence, "9 runs are too few to tell a change from chance: it takes 14");
+        assert!(history(&[], 4).is_empty());
+    }
+
+    #[test]
+    fn machines_and_loads_are_series_of_their_own() {
+        let mut other = run(1, 5e4, "6.1");
+        other.summary.environment.as_mut().unwrap().hostname = "other".into();
+        let mut busy = run(2, 5e4, "6.1");
+        busy.summary.settings.as_mut().unwrap().priority = 90;
+        assert_eq!(history(&[run(3, 5e4, "6.1"), other, busy], 4).len(), 6);
+    }
+}

@@ -1,0 +1,161 @@
+//! Experiments of two variants: false alarms, coverage and power.
+
+use crate::machine::{Character, Dice, measure};
+use crate::{repeated, share};
+use judge::coin::Coin;
+use judge::experiment::{ExperimentResult, Outcome, PairedRound, VariantFigures, experiment, metrics, variant_figures};
+
+/// The default number of rounds, and the fewer for which powers are usually told.
+const ROUNDS: usize = 12;
+const ROUNDS_FEW: usize = 8;
+const RUN_S: usize = 300;
+const CONFIDENCE: f64 = 0.95;
+
+/// What runs differ in beside the variant.
+#[derive(Clone, Copy)]
+struct Session {
+    run_effect: bool,
+    drift: bool,
+}
+
+const SESSIONS: [(&str, Session); 3] = [
+    ("no run effect", Session { run_effect: false, drift: false }),
+    ("run effect", Session { run_effect: true, drift: false }),
+    ("run effect + drift", Session { run_effect: true, drift: true }),
+];
+
+fn rounds(seed: u64, session: Session, b: Character, count: usize) -> Vec<PairedRound> {
+    let mut dice = Dice::new(seed);
+    let mut run = |character: Character, position: usize| -> VariantFigures {
+        dice.again(seed, position as u32);
+        let share = position as f64 / (2 * count - 1) as f64;
+        let character = if session.drift { character.drifted(share) } else { character };
+        let character = if session.run_effect { character.with_run_effect(&mut dice) } else { character };
+        variant_figures(&measure(&mut dice, character, RUN_S, true).run(), &[]).expect("it has samples")
+    };
+    let mut round = |number: usize| {
+        let mut order = [false, true];
+        Coin::of_round(seed, number as u32 + 1).shuffle(&mut order);
+        let mut figures = order.map(|is_b| (is_b, VariantFigures::default()));
+        for (place, (is_b, made)) in figures.iter_mut().enumerate() {
+            *made = run(if *is_b { b } else { Character::PLAIN }, 2 * number + place);
+        }
+        figures.sort_by_key(|(is_b, _)| *is_b);
+        let [(_, a), (_, b)] = figures;
+        PairedRound { a, b }
+    };
+    (0..count).map(&mut round).collect()
+}
+
+fn judged(rounds: &[PairedRound]) -> ExperimentResult {
+    experiment(rounds, &metrics((RUN_S * 1000) as f64), CONFIDENCE).expect("there are rounds")
+}
+
+/// All quantiles, also those that resolve badly, each judged as if it were the only one.
+fn singly(rounds: &[PairedRound]) -> Vec<(String, ExperimentResult)> {
+    let mut every = metrics(1e9);
+    every.retain(|metric| metric.name != "missed periods");
+    let one = |metric: judge::experiment::Metric| {
+        let result = experiment(rounds, std::slice::from_ref(&metric), CONFIDENCE).expect("there are rounds");
+        (metric.name, result)
+    };
+    every.into_iter().map(one).collect()
+}
+
+/// What a simulation keeps of one experiment.
+struct Kept {
+    found: bool,
+    family: bool,
+    evidence: bool,
+    singly: Vec<(String, bool, bool)>,
+    few: Vec<(String, bool)>,
+}
+
+fn kept(rounds: &[PairedRound]) -> Kept {
+    let whole = judged(rounds);
+    let holds = |result: &ExperimentResult| {
+        result.primary.ratio.as_ref().and_then(|ratio| ratio.interval).is_some_and(|interval| interval.contains(1.0))
+    };
+    let found = |result: &ExperimentResult| result.outcome != Outcome::NoDifferenceFound;
+    Kept {
+        found: found(&whole),
+        family: whole.secondary.iter().any(|metric| metric.differs),
+        evidence: whole.evidence.iter().any(|evidence| *evidence >= 20.0),
+        singly: singly(rounds).iter().map(|(name, result)| (name.clone(), found(result), holds(result))).collect(),
+        few: singly(&rounds[..ROUNDS_FEW]).iter().map(|(name, result)| (name.clone(), found(result))).collect(),
+    }
+}
+
+#[test]
+#[ignore = "minutes; make simulate-judge"]
+fn false_alarms_stay_below_what_is_promised_and_intervals_hold() {
+    const REPETITIONS: usize = 500;
+    println!("FALSE ALARMS of experiments on two variants that do the same");
+    println!("({REPETITIONS} experiments a column, {ROUNDS} rounds of {RUN_S} s at 1 kHz, nominal 5 %)");
+    let columns: Vec<Vec<Kept>> = SESSIONS
+        .iter()
+        .enumerate()
+        .map(|(at, (_, session))| {
+            repeated(REPETITIONS, |number| {
+                let seed = (1 + at * REPETITIONS + number) as u64;
+                kept(&rounds(seed, *session, Character::PLAIN, ROUNDS))
+            })
+        })
+        .collect();
+    let line = |name: &str, figure: &dyn Fn(&Kept) -> bool| -> Vec<f64> {
+        let shares: Vec<f64> =
+            columns.iter().map(|column| share(&column.iter().map(figure).collect::<Vec<_>>())).collect();
+        println!("  {name:42} {}", shares.iter().map(|share| format!("{share:18.3}")).collect::<String>());
+        shares
+    };
+    println!("  {:42} {}", "", SESSIONS.map(|(name, _)| format!("{name:>18}")).concat());
+    let mut alarms = line("default experiment, primary figure", &|kept| kept.found);
+    alarms.extend(line("its other figures together (Holm)", &|kept| kept.family));
+    alarms.extend(line("--until-decided, looked at each round", &|kept| kept.evidence));
+    let names: Vec<String> = columns[0][0].singly.iter().map(|(name, ..)| name.clone()).collect();
+    for (at, name) in names.iter().enumerate() {
+        line(&format!("{name}, {ROUNDS} rounds"), &|kept| kept.singly[at].1);
+        line(&format!("{name}, {ROUNDS_FEW} rounds"), &|kept| kept.few[at].1);
+    }
+    println!("COVERAGE of the 95 % interval of B / A, {ROUNDS} rounds");
+    let coverage: Vec<f64> =
+        names.iter().enumerate().flat_map(|(at, name)| line(name, &|kept| kept.singly[at].2)).collect();
+    let most = 0.05 + 2.0 * (0.05f64 * 0.95 / REPETITIONS as f64).sqrt();
+    assert!(alarms.iter().all(|share| *share <= most), "{alarms:?} are not all below {most:.4}");
+    assert!(coverage.iter().all(|share| *share >= 0.92), "{coverage:?}");
+}
+
+#[test]
+#[ignore = "minutes; make simulate-judge"]
+fn changes_are_found_as_often_as_their_size_allows() {
+    const REPETITIONS: usize = 300;
+    let plain = Character::PLAIN;
+    let changes = [
+        ("spike size x1.1", Character { spike_size: 1.1, ..plain }),
+        ("spike size x1.2", Character { spike_size: 1.2, ..plain }),
+        ("spike size x1.4", Character { spike_size: 1.4, ..plain }),
+        ("spike rate x2", Character { spike_rate: 2.0, ..plain }),
+        ("body x1.1", Character { body: 1.1, ..plain }),
+        ("new rare mode 150 us, 3 per 10 min", Character { rare_mode: 3.0 / 600.0, ..plain }),
+    ];
+    println!("POWER with run effect and drift, {ROUNDS} rounds ({ROUNDS_FEW} rounds), {REPETITIONS} experiments each");
+    let mut largest = 0.0f64;
+    for (at, (name, change)) in changes.into_iter().enumerate() {
+        let all = repeated(REPETITIONS, |number| {
+            let seed = (1_000_000 * (at + 1) + number) as u64;
+            kept(&rounds(seed, SESSIONS[2].1, change, ROUNDS))
+        });
+        let names: Vec<String> = all[0].singly.iter().map(|(name, ..)| name.clone()).collect();
+        if at == 0 {
+            println!("  {:36} {}", "", names.iter().map(|name| format!("{name:>14}")).collect::<String>());
+        }
+        let cell = |at: usize| {
+            let whole = share(&all.iter().map(|kept| kept.singly[at].1).collect::<Vec<_>>());
+            let few = share(&all.iter().map(|kept| kept.few[at].1).collect::<Vec<_>>());
+            largest = largest.max(whole);
+            format!("{:>14}", format!("{whole:.2} ({few:.2})"))
+        };
+        println!("  {name:36} {}", (0..names.len()).map(cell).collect::<String>());
+    }
+    assert!(largest > 0.9, "an experiment that finds nothing proves nothing");
+}

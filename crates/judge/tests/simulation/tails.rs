@@ -1,0 +1,112 @@
+//! Extrapolation: how often its interval holds the truth where it gives one, and what it refuses.
+
+use crate::machine::{Character, Dice, measure};
+use crate::{repeated, share};
+use judge::coin::Coin;
+use judge::extremes::extrapolation::of_seconds;
+use statrs::distribution::{ContinuousCDF, Normal};
+
+const REPETITIONS: usize = 300;
+const TEST_S: usize = 3600;
+const HORIZON_S: f64 = 36_000.0;
+const PER_SECOND: f64 = 1000.0;
+
+/// The latency in µs that a sample exceeds with this probability.
+type Tail = fn(f64) -> f64;
+
+fn normal(exceeded: f64) -> f64 {
+    -Normal::standard().inverse_cdf(exceeded)
+}
+
+/// Tails that extrapolation is made for.
+const REGULAR: [(&str, Tail); 6] = [
+    ("exponential", |p| -8.0 * p.ln()),
+    ("heavy, xi = +0.2", |p| 8.0 * (p.powf(-0.2) - 1.0) / 0.2),
+    ("bounded, xi = -0.2", |p| 8.0 * (1.0 - p.powf(0.2)) / 0.2),
+    ("lognormal", |p| 5.0 * (0.5 * normal(p)).exp()),
+    ("normal", |p| 20.0 + 3.0 * normal(p)),
+    ("Weibull 0.6", |p| 2.0 * (-p.ln()).powf(1.0 / 0.6)),
+];
+
+/// The largest of each of so many seconds.
+fn maxima(coin: &mut Coin, tail: Tail) -> Vec<f64> {
+    let exceeded = |coin: &mut Coin| -((1.0 - coin.unit()).ln() / PER_SECOND).exp_m1();
+    (0..TEST_S).map(|_| tail(exceeded(coin).max(1e-300))).collect()
+}
+
+struct Told {
+    estimates: usize,
+    holds: f64,
+    below: f64,
+    reason: String,
+}
+
+fn told(seed: u64, truth: f64, seconds: impl Fn(&mut Coin) -> Vec<f64> + Sync) -> Told {
+    let answers = repeated(REPETITIONS, |number| {
+        of_seconds(&seconds(&mut Coin::of_round(seed, number as u32)), HORIZON_S, 0.95).1
+    });
+    let intervals: Vec<_> = answers.iter().flatten().map(|estimate| estimate.median_maximum_ns).collect();
+    let low = |ends: &judge::extremes::Profile| ends.low.is_none_or(|low| low <= truth);
+    let high = |ends: &judge::extremes::Profile| ends.high.is_none_or(|high| truth <= high);
+    let reason = answers.into_iter().find_map(Result::err).unwrap_or_default();
+    Told {
+        estimates: intervals.len(),
+        holds: share(&intervals.iter().map(|ends| low(ends) && high(ends)).collect::<Vec<_>>()),
+        below: share(&intervals.iter().map(|ends| !high(ends)).collect::<Vec<_>>()),
+        reason,
+    }
+}
+
+fn print(name: &str, told: &Told) {
+    let refused = REPETITIONS - told.estimates;
+    let (holds, below) = if told.estimates == 0 {
+        ("-".to_owned(), "-".to_owned())
+    } else {
+        (format!("{:.3}", told.holds), format!("{:.3}", told.below))
+    };
+    println!("  {name:36} {holds:>8} {below:>12} {refused:>8}  {}", told.reason);
+}
+
+#[test]
+#[ignore = "minutes; make simulate-judge"]
+fn estimates_hold_the_truth_and_other_tails_are_refused() {
+    println!("EXTRAPOLATION from 1 h at 1 kHz to 10 h, {REPETITIONS} tests each, nominal 95 %");
+    println!("  {:36} {:>8} {:>12} {:>8}  first reason", "tail", "coverage", "end < truth", "refused");
+    let rarest = std::f64::consts::LN_2 / (PER_SECOND * HORIZON_S);
+    let mut coverage = Vec::new();
+    for (at, (name, tail)) in REGULAR.into_iter().enumerate() {
+        let told = told(at as u64 + 1, tail(rarest), |coin| maxima(coin, tail));
+        print(name, &told);
+        coverage.push(told.holds);
+        assert!(told.estimates * 2 > REPETITIONS, "{name} is refused too often");
+    }
+    let machine = |coin: &mut Coin| -> Vec<f64> {
+        let counted = measure(&mut Dice::new(coin.next_u64()), Character::PLAIN, TEST_S, true);
+        counted.seconds.iter().map(|ns| *ns as f64).collect()
+    };
+    let long = measure(&mut Dice::new(31), Character::PLAIN, 2000 * HORIZON_S as usize / 10, false);
+    let mut largest: Vec<i64> =
+        long.seconds.chunks_exact(HORIZON_S as usize).filter_map(|hours| hours.iter().copied().max()).collect();
+    largest.sort_unstable();
+    let bursts = told(50, largest[largest.len() / 2] as f64, machine);
+    print("bursts and load phases", &bursts);
+    coverage.push(bursts.holds);
+    let exponential = REGULAR[0].1;
+    let rounded = told(60, exponential(rarest), |coin| maxima(coin, exponential).iter().map(|us| us.round()).collect());
+    print("exponential, rounded to 1 us", &rounded);
+    let second_mode = told(61, f64::NAN, |coin| {
+        let mut seconds = maxima(coin, exponential);
+        for second in seconds.iter_mut() {
+            if coin.unit() < 0.01 {
+                *second = 400.0 + 4.0 * coin.unit();
+            }
+        }
+        seconds
+    });
+    print("second mode, 36 events in the test", &second_mode);
+    let hidden = told(62, 300.0, |coin| maxima(coin, exponential));
+    print("a mode of 300 us that stayed away", &hidden);
+    assert!(coverage.iter().all(|share| *share >= 0.92), "{coverage:?}");
+    assert_eq!(rounded.estimates, 0, "rounded latencies must be refused");
+    assert!(second_mode.estimates * 50 <= REPETITIONS, "a second mode must be refused");
+}
