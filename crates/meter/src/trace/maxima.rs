@@ -109,3 +109,49 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     file.and_then(|mut file| file.write_all(format!("{text}\n").as_bytes()))
         .map_err(|error| format!("failed to write {text:?} to {}: {error}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory like a trace file system's: whatever is written to its files stays in them.
+    fn like_tracefs(events: &str) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("synthetic_events"), events).unwrap();
+        let instance = root.path().join("instances/tardy-4711-a");
+        for (event, trigger) in [
+            ("synthetic/tardy_late_4711", "hist:keys=pid:onmax($l).snapshot() [active]\n"),
+            ("sched/sched_switch", "hist:keys=next_pid:trace(tardy_late_4711,next_pid,$late) [active]\n"),
+            ("timer/hrtimer_start", "# Available triggers:\n# hist\n"),
+        ] {
+            let directory = instance.join("events").join(event);
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join("trigger"), trigger).unwrap();
+        }
+        fs::write(instance.join("tracing_on"), "1").unwrap();
+        fs::write(instance.join("trace_clock"), "local [mono]\n").unwrap();
+        root
+    }
+
+    #[test]
+    fn what_a_dead_meter_made_up_is_forgotten_after_what_refers_to_it() {
+        let root = like_tracefs("other int a\ntardy_late_4711 pid_t pid; u64 late\n");
+        let tracefs = Tracefs::at(root.path());
+        assert_eq!(forget(&tracefs, "tardy_late_4711"), Ok(true));
+        let text = |path: &str| fs::read_to_string(root.path().join(path)).unwrap();
+        assert!(text("synthetic_events").ends_with("\n!tardy_late_4711\n"));
+        let trigger = |event: &str| text(&format!("instances/tardy-4711-a/events/{event}/trigger"));
+        assert!(trigger("synthetic/tardy_late_4711").contains("!hist:keys=pid:onmax($l).snapshot()"));
+        assert!(trigger("sched/sched_switch").contains("!hist:keys=next_pid:trace(tardy_late_4711,next_pid,$late)"));
+        assert!(!trigger("timer/hrtimer_start").contains('!'));
+        assert_eq!(text("instances/tardy-4711-a/tracing_on"), "0");
+    }
+
+    #[test]
+    fn an_event_that_is_gone_is_left_alone() {
+        let root = like_tracefs("tardy_late_47110 pid_t pid; u64 late\n");
+        assert_eq!(forget(&Tracefs::at(root.path()), "tardy_late_4711"), Ok(false));
+        let left = fs::read_to_string(root.path().join("synthetic_events")).unwrap();
+        assert_eq!(left, "tardy_late_47110 pid_t pid; u64 late\n");
+    }
+}
