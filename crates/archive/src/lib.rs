@@ -16,6 +16,7 @@ pub mod guest;
 pub mod histogram;
 pub mod manifest;
 pub mod message;
+pub mod planned;
 pub mod reader;
 pub mod sample;
 pub mod samples_file;

@@ -4,6 +4,7 @@
 
 use crate::environment::Environment;
 use crate::histogram::Histogram;
+use crate::planned::PlannedStep;
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
@@ -121,6 +122,8 @@ pub enum Message {
         realtime_ns: i64,
         monotonic_ns: i64,
     },
+    /// Said by the host, before anything else; of several the first counts.
+    Planned(Box<PlannedStep>),
     Environment(Box<Environment>),
     Effective(Box<EffectiveSettings>),
     Phase {

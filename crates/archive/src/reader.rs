@@ -9,6 +9,7 @@ use crate::frame::{Decoder, Item};
 use crate::histogram::Histogram;
 use crate::manifest::Manifest;
 use crate::message::{Ending, FileKind, LoadReport, Loss, Message, Problem, RunPhase};
+use crate::planned::PlannedStep;
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
@@ -51,6 +52,8 @@ pub struct ThreadRun {
 pub struct Run {
     pub directory: PathBuf,
     pub manifest: Option<Manifest>,
+    /// The step of a plan that it is.
+    pub planned: Option<PlannedStep>,
     pub meter_version: Option<String>,
     /// CLOCK_REALTIME minus CLOCK_MONOTONIC of the target, in ns.
     pub realtime_offset_ns: Option<i64>,
@@ -155,6 +158,8 @@ impl Run {
                 self.meter_version = Some(meter_version);
                 self.realtime_offset_ns = realtime_ns.checked_sub(monotonic_ns);
             }
+            // The host wrote it before the target said anything.
+            Message::Planned(planned) => drop(self.planned.get_or_insert(*planned)),
             Message::Environment(environment) => self.environment = Some(*environment),
             Message::Effective(effective) => self.effective = Some(*effective),
             Message::Phase { phase, monotonic_ns } => self.phases.push((phase, monotonic_ns)),

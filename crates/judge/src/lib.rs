@@ -11,6 +11,7 @@
 //! * [`proof`](mod@proof) says what a run proves by its length, [`length`] how long one must be.
 //! * [`stationarity`] asks whether a series stays what it is; [`extremes`] extrapolates from one that does.
 //! * [`history`] finds where a series of runs changed.
+//! * [`step`] says what came out of the steps of a plan.
 //! * [`compare`] sets two runs side by side without a verdict, [`difference`] says in what else they differ.
 //!
 //! Nothing here does I/O, reads a clock, or draws a random number that the caller did not seed.
@@ -37,5 +38,6 @@ pub mod proof;
 pub mod quantile;
 pub mod sign_flip;
 pub mod stationarity;
+pub mod step;
 pub mod verdict;
 mod words;

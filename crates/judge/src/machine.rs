@@ -19,6 +19,13 @@ pub enum DoubtKind {
 }
 
 impl DoubtKind {
+    pub const ALL: [Self; 5] = [Self::Emulated, Self::Virtual, Self::Container, Self::NonRt, Self::Unknown];
+
+    /// The kind that a word accepts.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
     /// The word that accepts it on a command line.
     pub fn word(self) -> &'static str {
         match self {

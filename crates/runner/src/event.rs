@@ -66,6 +66,7 @@ impl Event {
             Message::Problem(problem) => Self::Problem(problem.clone()),
             Message::Loss(loss) => Self::Loss(loss.clone()),
             Message::Hello { .. }
+            | Message::Planned(_)
             | Message::Seconds(_)
             | Message::Watched(_)
             | Message::Thread { .. }

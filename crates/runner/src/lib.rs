@@ -6,6 +6,7 @@
 pub mod architecture;
 pub mod event;
 pub mod meter;
+pub mod plan;
 pub mod restore;
 pub mod run;
 pub mod stop;

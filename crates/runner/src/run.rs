@@ -13,6 +13,7 @@ use crate::target::{Caveat, Command, Target, TargetError};
 use archive::ARCHIVE_VERSION;
 use archive::manifest::{Manifest, RunState};
 use archive::message::{Message, Problem, RunPhase, Severity};
+use archive::planned::PlannedStep;
 use archive::settings::RunSettings;
 use archive::writer::{RunWriter, WriteError, write_atomically};
 use ending::Facts;
@@ -69,6 +70,20 @@ pub fn run(
     stop: &StopRequests,
     watch: &mut dyn FnMut(Event),
 ) -> Result<RunOutcome, RunError> {
+    run_step(target, request, None, stop, watch)
+}
+
+/// Runs one measurement as the step of a plan, which is kept in its archive.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_step(
+    target: &mut dyn Target,
+    request: &RunRequest,
+    planned: Option<&PlannedStep>,
+    stop: &StopRequests,
+    watch: &mut dyn FnMut(Event),
+) -> Result<RunOutcome, RunError> {
     watch(Event::Phase(RunPhase::Check));
     target.prepare()?;
     let caveat = target.caveat();
@@ -78,8 +93,13 @@ pub fn run(
     let manifest = Manifest { emulated, virtual_time, ingredients, ..manifest(target.name(), request) };
     let mut writer = RunWriter::create(&request.directory, manifest)?;
     watch(Event::Begun { directory: request.directory.clone() });
+    if let Some(planned) = planned {
+        writer.append(&Message::Planned(Box::new(planned.clone())))?;
+    }
     if let Some(caveat) = caveat {
-        tell(problem_of(caveat, &request.settings), &mut writer, watch)?;
+        // The limits of a plan are judged afterwards, with what it accepts.
+        let limit_ns = request.settings.limit_ns.filter(|_| planned.is_none());
+        tell(problem_of(caveat, limit_ns), &mut writer, watch)?;
     }
     let facts = match measure(target, request, stop, &mut writer, watch) {
         Ok(facts) => facts,
@@ -111,8 +131,8 @@ fn tell(problem: Problem, writer: &mut RunWriter, watch: &mut dyn FnMut(Event)) 
 }
 
 /// What a caveat of the target means for this run: one that asks for a limit to be judged where none can be is invalid.
-fn problem_of(caveat: Caveat, settings: &RunSettings) -> Problem {
-    if caveat.emulated && !caveat.virtual_time && settings.limit_ns.is_some() {
+fn problem_of(caveat: Caveat, limit_ns: Option<i64>) -> Problem {
+    if caveat.emulated && !caveat.virtual_time && limit_ns.is_some() {
         let text = format!("{}; so the limit is not judged", caveat.text);
         return Problem { severity: Severity::Invalid, text, mend: format!("{}, or leave out --limit", caveat.mend) };
     }

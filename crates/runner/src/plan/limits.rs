@@ -1,0 +1,83 @@
+//! What must hold, for which steps, and how sure the verdict must be. The texts are carried unread.
+
+use super::Plan;
+use super::document::{Problems, Section, Written};
+use super::nearest::nearest;
+use super::step::Step;
+use toml::de::DeValue;
+
+/// A limit and the steps it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanLimit {
+    /// Like `latency < 100us`.
+    pub limit: Written,
+    /// How often it may be broken; `None`: as the plan says for all.
+    pub allow: Option<Written>,
+    /// Names of what it is for; empty: of all.
+    pub targets: Vec<String>,
+    pub kernels: Vec<String>,
+    pub loads: Vec<String>,
+    pub variants: Vec<String>,
+}
+
+impl PlanLimit {
+    pub fn is_for(&self, step: &Step) -> bool {
+        let among = |names: &[String], name: Option<&str>| {
+            names.is_empty() || name.is_some_and(|name| names.iter().any(|other| other == name))
+        };
+        among(&self.targets, Some(&step.target))
+            && among(&self.kernels, step.kernel.as_ref().map(|kernel| kernel.name.as_str()))
+            && among(&self.loads, Some(&step.load.name))
+            && among(&self.variants, step.variant.as_deref())
+    }
+}
+
+/// Reads `[[limits]]` and `[verdict]` into a plan whose axes are known.
+pub fn read(document: &mut Section, plan: &mut Plan, problems: &mut Problems) {
+    for entry in document.entries("limits", problems).unwrap_or_default() {
+        let DeValue::Table(table) = entry.get_ref() else {
+            problems.add(&entry.span(), "a limit is a table; write [[limits]] with `limit = \"latency < 100us\"`");
+            continue;
+        };
+        let limit = limit(Section::new("[limits]", table, entry.span()), plan, problems);
+        plan.limits.extend(limit);
+    }
+    if let Some(mut section) = document.section("verdict", problems) {
+        plan.allow = section.scalar("allow", problems);
+        plan.confidence = section.scalar("confidence", problems);
+        plan.accept = section.list("accept", problems).unwrap_or_default();
+        section.finish(problems);
+    }
+}
+
+fn limit(mut section: Section, plan: &Plan, problems: &mut Problems) -> Option<PlanLimit> {
+    let text = section.scalar("limit", problems);
+    let allow = section.scalar("allow", problems);
+    let kernels: Vec<&str> = plan.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    let loads: Vec<&str> = plan.loads.iter().map(|load| load.name.as_str()).collect();
+    let variants: Vec<&str> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
+    let targets: Vec<&str> = plan.targets.iter().map(String::as_str).collect();
+    let mut names = |key, known: &[&str]| {
+        let list = section.list(key, problems).unwrap_or_default();
+        for written in list.iter().filter(|written| !known.contains(&written.text.as_str())) {
+            let mend = match nearest(&written.text, known.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None if known.is_empty() => "it names none".into(),
+                None => format!("they are {}", known.join(", ")),
+            };
+            problems.add_at(written.line, format!("`{}` is no {key} of this plan; {mend}", written.text));
+        }
+        list.into_iter().map(|written| written.text).collect::<Vec<String>>()
+    };
+    let (targets, kernels) = (names("target", &targets), names("kernel", &kernels));
+    let (loads, variants) = (names("load", &loads), names("variant", &variants));
+    let span = section.span().clone();
+    section.finish(problems);
+    match text {
+        Some(limit) => Some(PlanLimit { limit, allow, targets, kernels, loads, variants }),
+        None => {
+            problems.add(&span, "a limit needs `limit`, like \"latency < 100us\"");
+            None
+        }
+    }
+}

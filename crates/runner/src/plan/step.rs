@@ -1,0 +1,100 @@
+//! A plan taken apart into its steps: one run each, in the order they are done.
+
+use super::axes::{KernelChoice, LoadChoice};
+use super::options::{PlanOption, over};
+use super::{Plan, PlanLimit};
+
+/// Letters that a step's name in a file system may have.
+const SLUG_LETTERS_MAX: usize = 60;
+
+/// One run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// From 1.
+    pub number: u32,
+    /// Of how many.
+    pub steps: u32,
+    pub target: String,
+    pub kernel: Option<KernelChoice>,
+    pub load: LoadChoice,
+    pub variant: Option<String>,
+    /// From 1, of how many.
+    pub repetition: u32,
+    pub repetitions: u32,
+    /// Options of `tardy run` without the target, the load's included.
+    pub options: Vec<PlanOption>,
+    /// Those that are for this step.
+    pub limits: Vec<PlanLimit>,
+}
+
+impl Step {
+    /// What it is, in words: `vm, debian:6.1-rt, messaging`.
+    pub fn title(&self) -> String {
+        let kernel = self.kernel.as_ref().map(|kernel| kernel.name.as_str());
+        let load = if self.load.options.is_empty() { "no load" } else { &self.load.name };
+        let parts = [Some(self.target.as_str()), kernel, self.variant.as_deref(), Some(load)];
+        let mut title = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        if self.repetitions > 1 {
+            title.push_str(&format!(", {} of {}", self.repetition, self.repetitions));
+        }
+        title
+    }
+
+    /// Name of its archive's directory. Another try has its number behind it.
+    pub fn directory(&self, attempt: u32) -> String {
+        let mut slug = String::new();
+        for letter in self.title().chars() {
+            match letter.is_ascii_alphanumeric() {
+                true => slug.push(letter.to_ascii_lowercase()),
+                false if !slug.ends_with('-') => slug.push('-'),
+                false => {}
+            }
+        }
+        slug.truncate(SLUG_LETTERS_MAX);
+        let digits = self.steps.to_string().len().max(2);
+        let name = format!("{:0digits$}-{}", self.number, slug.trim_matches('-'));
+        if attempt > 1 { format!("{name}.{attempt}") } else { name }
+    }
+}
+
+impl Plan {
+    /// All steps. Repetitions come one after the other as wholes, so that what drifts meanwhile drifts for all alike.
+    pub fn steps(&self) -> Vec<Step> {
+        let kernels: Vec<Option<&KernelChoice>> =
+            if self.kernels.is_empty() { vec![None] } else { self.kernels.iter().map(Some).collect() };
+        let variants: Vec<Option<&super::Variant>> =
+            if self.variants.is_empty() { vec![None] } else { self.variants.iter().map(Some).collect() };
+        let mut steps = Vec::new();
+        for repetition in 1..=self.repetitions {
+            for target in &self.targets {
+                for kernel in &kernels {
+                    for variant in &variants {
+                        for load in &self.loads {
+                            let part = variant.map_or(&[][..], |variant| &variant.options);
+                            let mut options = over(&self.options, part);
+                            options.extend(load.options.iter().cloned());
+                            steps.push(Step {
+                                number: steps.len() as u32 + 1,
+                                steps: 0,
+                                target: target.clone(),
+                                kernel: kernel.cloned(),
+                                load: load.clone(),
+                                variant: variant.map(|variant| variant.name.clone()),
+                                repetition,
+                                repetitions: self.repetitions,
+                                options,
+                                limits: Vec::new(),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        let number = steps.len() as u32;
+        for step in &mut steps {
+            step.steps = number;
+            step.limits = self.limits.iter().filter(|limit| limit.is_for(step)).cloned().collect();
+        }
+        steps
+    }
+}

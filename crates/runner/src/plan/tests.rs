@@ -1,0 +1,166 @@
+//! Plans as people write them, well and badly.
+
+use super::*;
+use proptest::prelude::*;
+
+const WHOLE: &str = r#"
+about = "Everything a plan may say"
+targets = ["local", "vm"]
+repetitions = 2
+loads = ["none", "messaging + cpu:2", { name = "build", command = "make -j4" }]
+
+[measurement]
+interval = "250us"
+lock_memory = false
+priority = 90
+
+[trace]
+functions = ["ext4_*", ":mod:x"]
+tracer = "function"
+
+[set]
+"kernel.sched_rt_runtime_us" = -1
+
+[[variants]]
+name = "plain"
+
+[[variants]]
+name = "held"
+measurement = { cpu_dma_latency = "0us", lock_memory = true }
+set = { "kernel.sched_rt_runtime_us" = 950000 }
+
+[[limits]]
+limit = "latency < 100us"
+allow = "1/day"
+target = "local"
+load = ["none", "build"]
+
+[[limits]]
+limit = "missed < 1/h"
+
+[verdict]
+confidence = 99.5
+accept = ["virtual"]
+"#;
+
+fn words(step: &step::Step) -> Vec<String> {
+    step.options.iter().filter(|option| option.said).map(PlanOption::word).collect()
+}
+
+fn problems(text: &str) -> Vec<String> {
+    let told = |problem: Problem| format!("{}: {}", problem.line.unwrap_or(0), problem.text);
+    Plan::read("x", text).1.into_iter().map(told).collect()
+}
+
+fn sound(text: &str) -> Plan {
+    let (plan, found) = Plan::read("x", text);
+    assert_eq!(found, []);
+    plan.unwrap()
+}
+
+#[test]
+fn a_matrix_has_a_step_for_every_combination() {
+    let plan = sound(WHOLE);
+    let steps = plan.steps();
+    assert_eq!(steps.len(), 2 * 2 * 3 * 2);
+    assert!(steps.iter().enumerate().all(|(index, step)| step.number == index as u32 + 1 && step.steps == 24));
+    assert_eq!(steps[0].title(), "local, plain, no load, 1 of 2");
+    assert_eq!(steps[23].title(), "vm, held, build, 2 of 2");
+    assert_eq!(steps[12].repetition, 2, "a repetition is whole before the next begins");
+    assert_eq!(steps[1].directory(1), "02-local-plain-messaging-cpu-2-1-of-2");
+    assert_eq!(steps[1].directory(3), "02-local-plain-messaging-cpu-2-1-of-2.3");
+    let names: std::collections::BTreeSet<String> = steps.iter().map(|step| step.directory(1)).collect();
+    assert_eq!(names.len(), 24);
+}
+
+#[test]
+fn a_variant_takes_the_place_of_what_the_plan_says() {
+    let steps = sound(WHOLE).steps();
+    let common = ["--interval=250us", "--priority=90"];
+    let trace = ["--tracer=function", "--functions=ext4_*", "--functions=:mod:x"];
+    let own = ["--no-lock-memory", "--set=kernel.sched_rt_runtime_us=-1"];
+    let sorted = |parts: &[&[&str]]| {
+        let mut words: Vec<String> = parts.concat().into_iter().map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    let said = |step: &step::Step| {
+        let mut words = words(step);
+        words.sort();
+        words
+    };
+    assert_eq!(said(&steps[0]), sorted(&[&common, &trace, &own]));
+    let held = ["--cpu-dma-latency=0us", "--set=kernel.sched_rt_runtime_us=950000"];
+    assert_eq!(said(&steps[3]), sorted(&[&common, &trace, &held]));
+    assert_eq!(said(&steps[1])[..2], ["--functions=:mod:x", "--functions=ext4_*"]);
+    assert!(words(&steps[1]).ends_with(&["--load=messaging".into(), "--load=cpu:2".into()]));
+    assert!(words(&steps[2]).ends_with(&["--load-cmd=make -j4".into()]));
+}
+
+#[test]
+fn limits_are_for_the_steps_they_name() {
+    let plan = sound(WHOLE);
+    let steps = plan.steps();
+    let limits = |number: usize| steps[number].limits.iter().map(|limit| limit.limit.text.as_str()).collect::<Vec<_>>();
+    assert_eq!(limits(0), ["latency < 100us", "missed < 1/h"]);
+    assert_eq!(limits(1), ["missed < 1/h"], "messaging is not among its loads");
+    assert_eq!(limits(6), ["missed < 1/h"], "vm is not its target");
+    assert_eq!(plan.confidence.unwrap(), Written { text: "99.5".into(), line: 37 });
+}
+
+#[test]
+fn kernels_may_be_texts_or_tables() {
+    let text =
+        "targets = [\"vm\"]\nkernels = [\"debian:6.1\", { kernel = \"debian:6.1\", arguments = \"preempt=none\" }]";
+    let steps = sound(text).steps();
+    assert_eq!(steps[1].title(), "vm, debian:6.1 preempt=none, no load");
+    assert_eq!(steps[1].kernel.as_ref().unwrap().arguments, "preempt=none");
+}
+
+#[test]
+fn an_empty_plan_is_one_run_of_this_machine() {
+    let steps = sound("").steps();
+    assert_eq!((steps.len(), steps[0].title().as_str()), (1, "local, no load"));
+    assert_eq!(steps[0].directory(1), "01-local-no-load");
+}
+
+#[test]
+fn every_mistake_is_told_at_once_with_its_line() {
+    let told = problems(
+        "target = [\"vm\"]\nrepetitions = 0\nloads = [\"none\", 7, \"none\", {}]\n[measurement]\nintervall = \"1ms\"\n\
+         lock_memory = \"no\"\n[mesurement]\n[[variants]]\npriority = 1\n[[limits]]\nload = \"messagin\"\n[verdict]\nmax = 3\n",
+    );
+    let expected = [
+        "1: `target` is no key of a plan; did you mean `targets`?",
+        "2: repetitions is a number from 1 to 1000",
+        "3: a number is no load; write a text or a table",
+        "3: a load needs `run`",
+        "3: there are two loads called `none`",
+        "5: `intervall` is no key of [measurement]; did you mean `interval`?",
+        "6: lock_memory is either true or false",
+        "7: `mesurement` is no key of a plan; did you mean `measurement`?",
+        "8: a variant needs a `name`",
+        "9: `priority` is no key of [[variants]]; its keys are",
+        "10: a limit needs `limit`",
+        "11: `messagin` is no load of this plan",
+        "13: `max` is no key of [verdict]; its keys are allow, confidence, accept",
+    ];
+    for sentence in expected {
+        assert!(told.iter().any(|text| text.starts_with(sentence)), "{sentence:?} is not in {told:#?}");
+    }
+}
+
+#[test]
+fn a_matrix_that_explodes_is_refused() {
+    let many: Vec<String> = (0..100).map(|number| format!("\"l{number}\"")).collect();
+    let text = format!("loads = [{}]\nrepetitions = 1000", many.join(","));
+    assert_eq!(problems(&text), ["0: it has more than 10000 steps; make several plans of it"]);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_plan_or_a_list_of_problems(text in r#"([a-z\[\]{}="',.0-9 \n]|targets|loads|limits|kernels|variants|measurement|trace|set){0,80}"#) {
+        let (plan, found) = Plan::read("x", &text);
+        prop_assert!(!found.is_empty() || plan.is_some_and(|plan| !plan.steps().is_empty()));
+    }
+}
