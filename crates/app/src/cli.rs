@@ -14,6 +14,7 @@ mod limits;
 mod list;
 mod man;
 mod observe;
+mod plan;
 mod quantity;
 mod report;
 mod restore;
@@ -44,8 +45,9 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Run(Box<run::RunArguments>),
+    Run(Box<run::RunVerb>),
     Watch(Box<watch::WatchArguments>),
+    Plan(plan::PlanArguments),
     Explain(explain::ExplainArguments),
     Report(report::ReportArguments),
     Export(export::ExportArguments),
@@ -82,6 +84,7 @@ pub fn main() -> ExitCode {
     let ended = match arguments.verb {
         Verb::Run(arguments) => run::run(&arguments, command),
         Verb::Watch(arguments) => watch::run(&arguments, command),
+        Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Export(arguments) => export::run(&arguments),

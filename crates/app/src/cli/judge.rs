@@ -2,7 +2,7 @@
 
 use super::archives;
 use super::exit::Exit;
-use super::limits::LimitArguments;
+use super::limits::{LimitArguments, described};
 use crate::judging::{JudgedRun, judge_run};
 use crate::text::figures::latency;
 use crate::text::page::{Page, write_stdout};
@@ -84,11 +84,7 @@ fn lay_out(judged: &JudgedRun, mut page: Page) -> Page {
 }
 
 fn lay_out_judgement(judgement: &Judgement, page: &mut Page) {
-    let allow = match (&judgement.limit.requirement, &judgement.limit.allow) {
-        (Requirement::Latency { .. }, Some(rate)) => format!(", exceeded at most {} on each CPU", rate.text),
-        _ => String::new(),
-    };
-    page.heading(&format!("{}{allow}", judgement.limit.text));
+    page.heading(&described(&judgement.limit));
     page.wrapped("  ", &judgement.sentence);
     if judgement.cpus.len() > 1 {
         let mut table = Table::new(&[Align::Right, Align::Left, Align::Right, Align::Right, Align::Right]);

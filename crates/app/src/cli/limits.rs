@@ -2,6 +2,7 @@
 
 use super::exit::UsageError;
 use super::observe::confidence;
+use super::plan::checked::limits_of;
 use super::quantity::time_ns;
 use crate::text::figures::latency;
 use archive::reader::Run;
@@ -12,7 +13,8 @@ use judge::machine::DoubtKind;
 /// What must hold, how often it may be broken, how sure the verdict must be, and which doubts about the machine count.
 #[derive(Debug, Clone, Args)]
 pub struct LimitArguments {
-    /// What must hold: 'latency < 100us', 'p99.9 < 50us', 'missed < 1/h'; may be repeated [default: the run's --limit]
+    /// What must hold: 'latency < 100us', 'p99.9 < 50us', 'missed < 1/h'; may be repeated [default: the limits of the
+    /// run's plan, or its --limit]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<String>,
     /// How often a latency may be exceeded on each CPU, like 1/h, 3/day or never
@@ -24,6 +26,16 @@ pub struct LimitArguments {
     /// Let such a machine pass a limit all the same
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
     accept: Vec<AcceptName>,
+}
+
+/// A limit with what it allows.
+pub fn described(limit: &Limit) -> String {
+    match (&limit.requirement, &limit.allow) {
+        (Requirement::Latency { .. }, Some(rate)) => {
+            format!("{}, exceeded at most {} on each CPU", limit.text, rate.text)
+        }
+        _ => limit.text.clone(),
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -52,13 +64,16 @@ impl AcceptName {
 }
 
 impl LimitArguments {
-    /// The limits that were typed, or else the one the run was measured with.
+    /// The limits that were typed, or else those of the run's plan, or else the one it was measured with.
     ///
     /// # Errors
     /// When one that was typed is no limit.
     pub fn of(&self, run: &Run) -> Result<Vec<Limit>, UsageError> {
         let typed = self.limits.iter().map(|text| Limit::parse(text, &self.allow, time_ns).map_err(UsageError));
         let typed: Vec<Limit> = typed.collect::<Result<_, _>>()?;
+        if let Some(planned) = run.planned.as_ref().filter(|_| typed.is_empty()) {
+            return Ok(limits_of(&planned.limits));
+        }
         let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
         match settings.and_then(|settings| settings.limit_ns) {
             Some(latest_ns) if typed.is_empty() => Ok(vec![Limit {

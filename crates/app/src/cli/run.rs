@@ -1,11 +1,14 @@
 //! `tardy run`: measures, explains what was found, and prints the summary.
 
 mod arguments;
+mod of_plan;
 mod seeds;
 pub mod signals;
 mod tracer_arguments;
+pub mod words;
 
 pub use arguments::RunArguments;
+pub use of_plan::RunVerb;
 
 use super::archives::make_new;
 use super::exit::Exit;
@@ -27,7 +30,11 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs the verb; `command` is the command line as typed.
-pub fn run(arguments: &RunArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
+    if verb.is_of_plan() {
+        return of_plan::run(verb, command);
+    }
+    let arguments = &verb.run;
     let settings = arguments.settings(target::is_in_virtual_time(&arguments.target))?;
     let meter = MeterPlaces::of_process().find()?;
     let signals = signals::Signals::watch()?;

@@ -152,7 +152,16 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
 
 /// The machine a target file describes, ready to be used with this meter, or with that of its own architecture.
 pub fn open(name: &str, meter: &Path, stop: StopRequests) -> anyhow::Result<Box<dyn Target>> {
-    let machine = TargetFiles::of_process().read(name).map_err(usage)?;
+    open_machine(name, TargetFiles::of_process().read(name).map_err(usage)?, meter, stop)
+}
+
+/// A machine under the name of a target, ready to be used with this meter, or with that of its own architecture.
+pub fn open_machine(
+    name: &str,
+    machine: VirtualMachine,
+    meter: &Path,
+    stop: StopRequests,
+) -> anyhow::Result<Box<dyn Target>> {
     match machine.backend {
         Backend::Qemu => Ok(Box::new(boot_target(name, machine, meter, stop)?)),
         Backend::Virtual => {

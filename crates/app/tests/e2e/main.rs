@@ -4,6 +4,7 @@ mod founding_case;
 mod inspected;
 mod lab;
 mod machine_faults;
+mod plans;
 mod traced;
 mod tracers;
 mod virtual_time;

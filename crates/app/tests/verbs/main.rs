@@ -8,6 +8,7 @@ mod functions;
 mod judge;
 mod observe;
 mod perfetto_reader;
+mod plan;
 mod run;
 mod saved;
 mod target;

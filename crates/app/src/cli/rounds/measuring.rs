@@ -4,10 +4,12 @@ use crate::cli::run::open_target;
 use crate::cli::run::signals::Signals;
 use crate::progress::Progress;
 use crate::text::printable::printable;
+use archive::planned::PlannedStep;
 use archive::reader::Run;
 use archive::settings::RunSettings;
 use judge::coin::{Coin, SEED_MAX};
 use runner::run::{RunRequest, TimeLimits};
+use runner::target::Target;
 use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -42,18 +44,34 @@ impl Measuring {
     /// When there is not even an archive.
     pub fn run(&self, target: &str, settings: RunSettings, directory: &Path) -> anyhow::Result<Run> {
         let mut target = open_target(target, &self.meter, &self.signals)?;
+        self.run_on(target.as_mut(), None, settings, self.silence, directory)
+    }
+
+    /// Measures once on this machine, as the step of a plan, and opens what it left. `silence`: how long the meter may say
+    /// nothing.
+    ///
+    /// # Errors
+    /// When there is not even an archive.
+    pub fn run_on(
+        &self,
+        target: &mut dyn Target,
+        planned: Option<&PlannedStep>,
+        settings: RunSettings,
+        silence: Duration,
+        directory: &Path,
+    ) -> anyhow::Result<Run> {
         let request = RunRequest {
             id: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             directory: directory.to_owned(),
             command: self.command.clone(),
             tool_version: env!("CARGO_PKG_VERSION").into(),
             meter: self.meter.clone(),
-            limits: TimeLimits::of(&settings, self.silence),
+            limits: TimeLimits::of(&settings, silence),
             settings,
         };
         let mut progress = Progress::new(self.quiet, true, request.settings.duration_ns);
         let requests = self.signals.requests();
-        let outcome = runner::run::run(target.as_mut(), &request, requests, &mut |event| progress.event(&event));
+        let outcome = runner::run::run_step(target, &request, planned, requests, &mut |event| progress.event(&event));
         progress.clear();
         Ok(Run::open(&outcome?.directory)?)
     }

@@ -10,17 +10,8 @@ use std::time::Duration;
 
 const DURATION_NS_DEFAULT: u64 = 60_000_000_000;
 const SEED_DEFAULT: u64 = 1;
-const EXAMPLES: &str = "\
-Examples:
-  tardy run --duration 20s --load messaging
-  tardy run --duration 8h --interval 250us --cpus 2-3 --limit 100us --load-cmd 'make -j8'
-
-Ctrl-C ends a run early and keeps what it has; a second Ctrl-C kills it.
-Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
-
-/// Measure how late this machine wakes a task, and keep the evidence
+/// What one run is asked to do, and where it goes.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct RunArguments {
     /// Machine to measure on: `local`, or one that `tardy target add` made
     #[arg(long, value_name = "NAME", default_value = "local", help_heading = "Measurement")]
@@ -68,7 +59,7 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Measurement")]
     degrade: bool,
 
-    /// Run a built-in load beside the measurement: messaging, dentry, copy, fault, munmap, fork, thp, cpu or mix
+    /// Run a built-in load beside the measurement: messaging, dentry, copy, fault, munmap, fork, thp, cpu, udp or mix
     #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = load, help_heading = "Load")]
     loads: Vec<LoadRequest>,
     /// Run a shell command as a load beside the measurement

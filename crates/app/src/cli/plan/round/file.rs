@@ -1,0 +1,72 @@
+//! The two files of a round beside its archives: `plan.toml`, the plan as it was, and `round.json`, what was typed
+//! beside it. What came out of the steps is in their archives and nowhere else.
+
+use crate::cli::exit::UsageError;
+use crate::cli::plan::checked::{CheckedPlan, Overrides};
+use crate::cli::plan::machine::Packages;
+use archive::writer::write_atomically;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
+
+/// Version of `round.json`.
+pub const ROUND_VERSION: u32 = 1;
+const PLAN: &str = "plan.toml";
+const ROUND: &str = "round.json";
+
+/// `round.json`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundFile {
+    pub round_version: u32,
+    /// Name of the plan.
+    pub plan: String,
+    pub overrides: Overrides,
+    pub command: Vec<String>,
+    pub tool_version: String,
+    pub started_unix_ns: i64,
+    /// Packages of kernels that have a Debian name.
+    pub packages: Packages,
+}
+
+impl RoundFile {
+    /// Begins a round in a directory that is there and empty.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn begin(&self, directory: &Path, plan: &CheckedPlan) -> anyhow::Result<()> {
+        write_atomically(&directory.join(PLAN), plan.plan.text.as_bytes())?;
+        self.save(directory)
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&self, directory: &Path) -> anyhow::Result<()> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        write_atomically(&directory.join(ROUND), &text)?;
+        Ok(())
+    }
+
+    /// Reads the round in a directory, with its plan.
+    ///
+    /// # Errors
+    /// A [`UsageError`] when there is none or it is not understood.
+    pub fn load(directory: &Path) -> Result<(Self, CheckedPlan), UsageError> {
+        let why = |path: &Path, why: String| UsageError(format!("failed to go on with {}: {why}", path.display()));
+        let (round, plan) = (directory.join(ROUND), directory.join(PLAN));
+        let bytes = fs::read(&round)
+            .map_err(|error| why(&round, format!("{error}; `tardy run PLAN` makes such a directory")))?;
+        let file: Self = serde_json::from_slice(&bytes).map_err(|error| why(&round, error.to_string()))?;
+        if file.round_version > ROUND_VERSION {
+            return Err(why(&round, format!("version {} is newer than this program", file.round_version)));
+        }
+        let text = fs::read_to_string(&plan).map_err(|error| why(&plan, error.to_string()))?;
+        let checked = CheckedPlan::read(&file.plan, &text, &file.overrides).map_err(|found| {
+            let first = found.first().map(|problem| problem.text.clone()).unwrap_or_default();
+            why(&plan, first)
+        })?;
+        Ok((file, checked))
+    }
+}
