@@ -8,6 +8,7 @@ MUSL := x86_64-unknown-linux-musl
 METER := dist/bin/tardy-meter
 METERS := dist/bin/meters/tardy-meter
 TARDY := dist/bin/tardy
+INJECTOR := dist/bin/tardy-injector
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
 RUST_SOURCES := $(shell find crates -name target -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
@@ -16,7 +17,7 @@ RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
 
-.PHONY: help demo build meters test e2e e2e-custom-kernel bench simulate-judge bench-cyclictest check-perfetto deps fmt lint ui test-rust test-ui fuzz clean
+.PHONY: help demo build meters test e2e e2e-custom-kernel bench truth simulate-judge bench-cyclictest check-perfetto deps fmt lint ui test-rust test-ui fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -47,6 +48,11 @@ e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure 
 	packaging/install-dependencies --custom-kernel
 	kernel=$$(kernels/custom/build) && TARDY_CUSTOM_KERNEL=$$kernel TARDY_METER=$(CURDIR)/$(METER) \
 	  cargo test --package app --test e2e -- --ignored --test-threads=1 custom_kernel
+
+truth: build $(INJECTOR) ## make CPUs late in known ways, here and in virtual machines; prints how often the cause is named
+	packaging/install-dependencies --e2e
+	kernels/inject/build-for dist/truth 6.1 6.1-rt 6.12-rt
+	TARDY_METER=$(CURDIR)/$(METER) cargo run --release --package truth --bin tardy-truth -- $(TRUTH)
 
 bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserted
 	bench/run
@@ -99,6 +105,11 @@ $(METER): $(RUST_SOURCES)
 	cargo build --profile meter --package meter --target $(MUSL)
 	@mkdir -p dist/bin
 	install -m 755 target/$(MUSL)/meter/tardy-meter $@
+
+$(INJECTOR): $(RUST_SOURCES)
+	cargo build --release --package truth --bin tardy-injector --no-default-features --target $(MUSL)
+	@mkdir -p dist/bin
+	install -m 755 target/$(MUSL)/release/tardy-injector $@
 
 $(METERS)-%: $(RUST_SOURCES)
 	cargo build --profile meter --package meter --target $(RUST_TARGET_$*)

@@ -3,46 +3,87 @@
 // Sections of known length in which the kernel does not let go of a CPU: the ground truth for whoever explains late
 // wake-ups. For tests only; it makes any machine it is loaded on late.
 //
-// A thread of low real-time priority runs one section every period_us, on whatever CPU it is. The parameters are files
-// below /sys/module/tardy_inject/parameters and take effect at the next period:
+// A thread of low real-time priority begins one section every period_us. The parameters are files below
+// /sys/module/tardy_inject/parameters and take effect at the next period:
 //
 //   section    irq_off      interrupts are off
 //              preempt_off  preemption is off, interrupts are served
 //              spin_lock    a spin lock is held that nobody else wants; with PREEMPT_RT that lock lets others run
+//              timer        a timer's function, in the timer interrupt
+//              call         a function that another CPU asks for, in its interrupt
+//              irq_work     work that was put off to an interrupt of its own
+//              softirq      a timer's function in a softirq, with preemption off
+//              tasklet      a tasklet, with preemption off
+//              work         an item of a work queue, with preemption off
+//              rcu          a callback of RCU, with preemption off
+//              nmi          the handler of a non-maskable interrupt (x86)
+//   cpu        the CPU that is to be late; -1, the value it is loaded with: whatever CPU the thread is on
 //   length_us  how long; 0, the value it is loaded with, means that the thread sleeps
 //   period_us  from the beginning of one section to that of the next
+//   init_us    only when it is loaded: how long loading takes, with preemption off
+//
+// /proc/tardy_inject has a line for each section that is over: its begin and its end on CLOCK_MONOTONIC, in ns.
 
 #include <linux/err.h>
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
+#include <linux/proc_fs.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/timer.h>
+#include <linux/version.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
+#ifdef CONFIG_X86
+#include <asm/apic.h>
+#include <asm/irq_vectors.h>
+#include <asm/nmi.h>
+#endif
 
-enum section { IRQ_OFF, PREEMPT_OFF, SPIN_LOCK };
+enum section { IRQ_OFF, PREEMPT_OFF, SPIN_LOCK, TIMER, CALL, IRQ_WORK, SOFTIRQ, TASKLET, WORK, RCU, NMI };
 
 static const char *const section_names[] = {
 	[IRQ_OFF] = "irq_off",
 	[PREEMPT_OFF] = "preempt_off",
 	[SPIN_LOCK] = "spin_lock",
+	[TIMER] = "timer",
+	[CALL] = "call",
+	[IRQ_WORK] = "irq_work",
+	[SOFTIRQ] = "softirq",
+	[TASKLET] = "tasklet",
+	[WORK] = "work",
+	[RCU] = "rcu",
+	[NMI] = "nmi",
 };
 
 /* A mistyped length must not hang the machine: watchdogs bite after 10 s. */
 #define LENGTH_US_MAX 1000000u
 /* Leaves the rest of the machine some time. */
 #define PERIOD_US_MIN 100u
+#define LOG_MAX 4096
 
 static unsigned int section = PREEMPT_OFF;
+static int cpu = -1;
 static unsigned int length_us;
 static unsigned int period_us = 40000;
+static unsigned int init_us;
 
 static DECLARE_WAIT_QUEUE_HEAD(changed);
 static DEFINE_SPINLOCK(held_lock);
 static struct task_struct *thread;
+
+/* One section runs at a time, so whoever ends one may write. */
+static u64 log_begin_ns[LOG_MAX], log_end_ns[LOG_MAX];
+static unsigned int log_count;
 
 static int set_section(const char *value, const struct kernel_param *parameter)
 {
@@ -61,7 +102,7 @@ static int get_section(char *buffer, const struct kernel_param *parameter)
 
 static const struct kernel_param_ops section_ops = { .set = set_section, .get = get_section };
 module_param_cb(section, &section_ops, NULL, 0644);
-MODULE_PARM_DESC(section, "irq_off, preempt_off or spin_lock");
+MODULE_PARM_DESC(section, "what kind of section");
 
 static int set_length(const char *value, const struct kernel_param *parameter)
 {
@@ -85,57 +126,218 @@ static const struct kernel_param_ops period_ops = { .set = set_period, .get = pa
 module_param_cb(period_us, &period_ops, &period_us, 0644);
 MODULE_PARM_DESC(period_us, "from one section to the next");
 
+static int set_cpu(const char *value, const struct kernel_param *parameter)
+{
+	int number, error = kstrtoint(value, 0, &number);
+
+	if (error)
+		return error;
+	if (number < -1 || number >= (int)nr_cpu_ids || (number >= 0 && !cpu_online(number)))
+		return -EINVAL;
+	WRITE_ONCE(cpu, number);
+	return 0;
+}
+
+static const struct kernel_param_ops cpu_ops = { .set = set_cpu, .get = param_get_int };
+module_param_cb(cpu, &cpu_ops, &cpu, 0644);
+MODULE_PARM_DESC(cpu, "the CPU that is to be late; -1: any");
+
+module_param(init_us, uint, 0444);
+MODULE_PARM_DESC(init_us, "how long loading takes");
+
 /* The functions are kept apart, so that a trace or a profile can name the section that was run. */
 
-static noinline void tardy_inject_spin(u64 length_ns)
+static noinline void tardy_inject_spin(void)
 {
-	u64 end_ns = ktime_get_mono_fast_ns() + length_ns;
+	u64 begin_ns = ktime_get_mono_fast_ns();
+	u64 end_ns = begin_ns + (u64)min(READ_ONCE(length_us), LENGTH_US_MAX) * NSEC_PER_USEC;
+	unsigned int at = READ_ONCE(log_count);
 
 	while (ktime_get_mono_fast_ns() < end_ns)
 		cpu_relax();
+	if (at < LOG_MAX) {
+		log_begin_ns[at] = begin_ns;
+		log_end_ns[at] = ktime_get_mono_fast_ns();
+		smp_store_release(&log_count, at + 1);
+	}
 }
 
-static noinline void tardy_inject_irq_off(u64 length_ns)
+static noinline void tardy_inject_irq_off(void)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	tardy_inject_spin(length_ns);
+	tardy_inject_spin();
 	local_irq_restore(flags);
 }
 
-static noinline void tardy_inject_preempt_off(u64 length_ns)
+static noinline void tardy_inject_preempt_off(void)
 {
 	preempt_disable();
-	tardy_inject_spin(length_ns);
+	tardy_inject_spin();
 	preempt_enable();
 }
 
-static noinline void tardy_inject_spin_lock(u64 length_ns)
+static noinline void tardy_inject_spin_lock(void)
 {
 	spin_lock(&held_lock);
-	tardy_inject_spin(length_ns);
+	tardy_inject_spin();
 	spin_unlock(&held_lock);
 }
 
-static void run_section(u64 length_ns)
+static enum hrtimer_restart tardy_inject_timer(struct hrtimer *unused)
+{
+	tardy_inject_spin();
+	return HRTIMER_NORESTART;
+}
+
+static void tardy_inject_call(void *unused)
+{
+	tardy_inject_spin();
+}
+
+static void tardy_inject_irq_work(struct irq_work *unused)
+{
+	tardy_inject_spin();
+}
+
+static void tardy_inject_softirq(struct timer_list *unused)
+{
+	tardy_inject_preempt_off();
+}
+
+static void tardy_inject_tasklet(struct tasklet_struct *unused)
+{
+	tardy_inject_preempt_off();
+}
+
+static void tardy_inject_work(struct work_struct *unused)
+{
+	tardy_inject_preempt_off();
+}
+
+static void tardy_inject_rcu(struct rcu_head *unused)
+{
+	tardy_inject_preempt_off();
+}
+
+static struct hrtimer hard_timer;
+static struct irq_work hard_work;
+static DEFINE_TIMER(soft_timer, tardy_inject_softirq);
+static DECLARE_TASKLET(tasklet, tardy_inject_tasklet);
+static DECLARE_WORK(work, tardy_inject_work);
+static struct rcu_head callback;
+
+#ifdef CONFIG_X86
+static atomic_t nmi_wanted = ATOMIC_INIT(0);
+
+static int tardy_inject_nmi(unsigned int type, struct pt_regs *registers)
+{
+	if (!atomic_cmpxchg(&nmi_wanted, 1, 0))
+		return NMI_DONE;
+	tardy_inject_spin();
+	return NMI_HANDLED;
+}
+
+static void send_nmi(int to)
+{
+	atomic_set(&nmi_wanted, 1);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	__apic_send_IPI_mask(cpumask_of(to), NMI_VECTOR);
+#else
+	apic->send_IPI_mask(cpumask_of(to), NMI_VECTOR);
+#endif
+}
+
+static int begin_nmi(void)
+{
+	return register_nmi_handler(NMI_LOCAL, tardy_inject_nmi, 0, "tardy_inject");
+}
+
+static void end_nmi(void)
+{
+	unregister_nmi_handler(NMI_LOCAL, "tardy_inject");
+}
+#else
+static void send_nmi(int to) { }
+static int begin_nmi(void) { return 0; }
+static void end_nmi(void) { }
+#endif
+
+/* Only after the one before, which every period leaves time for, is a section of another context begun anew. */
+static void run_section(int to)
 {
 	switch (READ_ONCE(section)) {
 	case IRQ_OFF:
-		tardy_inject_irq_off(length_ns);
+		tardy_inject_irq_off();
 		break;
 	case PREEMPT_OFF:
-		tardy_inject_preempt_off(length_ns);
+		tardy_inject_preempt_off();
 		break;
 	case SPIN_LOCK:
-		tardy_inject_spin_lock(length_ns);
+		tardy_inject_spin_lock();
+		break;
+	case TIMER:
+		hrtimer_start(&hard_timer, ktime_set(0, NSEC_PER_MSEC), HRTIMER_MODE_REL_PINNED_HARD);
+		break;
+	case CALL:
+		smp_call_function_single(to, tardy_inject_call, NULL, 1);
+		break;
+	case IRQ_WORK:
+		irq_work_queue(&hard_work);
+		break;
+	case SOFTIRQ:
+		if (!timer_pending(&soft_timer)) {
+			soft_timer.expires = jiffies + 1;
+			add_timer_on(&soft_timer, to);
+		}
+		break;
+	case TASKLET:
+		tasklet_schedule(&tasklet);
+		break;
+	case WORK:
+		queue_work_on(to, system_wq, &work);
+		break;
+	case RCU:
+		call_rcu(&callback, tardy_inject_rcu);
+		break;
+	case NMI:
+		send_nmi(to);
 		break;
 	}
+}
+
+/* Whether another CPU has to ask for it: a CPU serves itself without an interrupt. */
+static bool is_asked_for(void)
+{
+	unsigned int kind = READ_ONCE(section);
+
+	return kind == CALL || kind == NMI;
+}
+
+static void choose_cpu(int to)
+{
+	unsigned int other;
+
+	if (to < 0) {
+		set_cpus_allowed_ptr(current, cpu_possible_mask);
+		return;
+	}
+	if (!is_asked_for()) {
+		set_cpus_allowed_ptr(current, cpumask_of(to));
+		return;
+	}
+	for_each_online_cpu(other)
+		if (other != to) {
+			set_cpus_allowed_ptr(current, cpumask_of(other));
+			return;
+		}
 }
 
 static int inject(void *unused)
 {
 	ktime_t next = 0;
+	int chosen = -1, to;
 
 	sched_set_fifo_low(current);
 	while (!kthread_should_stop()) {
@@ -145,24 +347,78 @@ static int inject(void *unused)
 		if (!kthread_should_stop())
 			schedule_hrtimeout(&next, HRTIMER_MODE_ABS);
 		__set_current_state(TASK_RUNNING);
-		if (!kthread_should_stop() && READ_ONCE(length_us))
-			run_section((u64)READ_ONCE(length_us) * NSEC_PER_USEC);
+		if (kthread_should_stop() || !READ_ONCE(length_us))
+			continue;
+		to = READ_ONCE(cpu);
+		if (to != chosen) {
+			choose_cpu(to);
+			chosen = to;
+		}
+		run_section(to < 0 ? (int)raw_smp_processor_id() : to);
 	}
+	return 0;
+}
+
+static int show_log(struct seq_file *file, void *unused)
+{
+	unsigned int at, count = smp_load_acquire(&log_count);
+
+	for (at = 0; at < count; at++)
+		seq_printf(file, "%llu %llu\n", log_begin_ns[at], log_end_ns[at]);
 	return 0;
 }
 
 static int __init inject_init(void)
 {
+	int error = begin_nmi();
+
+	if (error)
+		return error;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&hard_timer, tardy_inject_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(&hard_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	hard_timer.function = tardy_inject_timer;
+#endif
+	hard_work = IRQ_WORK_INIT_HARD(tardy_inject_irq_work);
+	if (!proc_create_single("tardy_inject", 0444, NULL, show_log)) {
+		end_nmi();
+		return -ENOMEM;
+	}
+	if (init_us) {
+		u64 end_ns = ktime_get_mono_fast_ns() + (u64)min(init_us, LENGTH_US_MAX) * NSEC_PER_USEC;
+
+		preempt_disable();
+		while (ktime_get_mono_fast_ns() < end_ns)
+			cpu_relax();
+		preempt_enable();
+	}
 	thread = kthread_run(inject, NULL, "tardy-inject");
+	if (IS_ERR(thread)) {
+		remove_proc_entry("tardy_inject", NULL);
+		end_nmi();
+	}
 	return PTR_ERR_OR_ZERO(thread);
 }
 
 static void __exit inject_exit(void)
 {
 	kthread_stop(thread);
+	hrtimer_cancel(&hard_timer);
+	irq_work_sync(&hard_work);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	timer_delete_sync(&soft_timer);
+#else
+	del_timer_sync(&soft_timer);
+#endif
+	tasklet_kill(&tasklet);
+	cancel_work_sync(&work);
+	rcu_barrier();
+	end_nmi();
+	remove_proc_entry("tardy_inject", NULL);
 }
 
 module_init(inject_init);
 module_exit(inject_exit);
-MODULE_DESCRIPTION("Sections without preemption or interrupts, of known length, for tests");
+MODULE_DESCRIPTION("Sections of known length in which the kernel does not let go of a CPU, for tests");
 MODULE_LICENSE("Dual MIT/GPL");

@@ -1,0 +1,52 @@
+//! One injection: the stretch in which an injector made a CPU late, and the lines it is written down in.
+
+/// A stretch of CLOCK_MONOTONIC on the machine that was made late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Injection {
+    pub begin_ns: i64,
+    pub end_ns: i64,
+}
+
+impl Injection {
+    /// Reads `BEGIN END`, both in ns.
+    pub fn parse(line: &str) -> Option<Self> {
+        let (begin, end) = line.trim().split_once(' ')?;
+        let injection = Self { begin_ns: begin.parse().ok()?, end_ns: end.parse().ok()? };
+        (injection.begin_ns < injection.end_ns).then_some(injection)
+    }
+
+    /// Time it shares with another stretch, in ns.
+    pub fn shared_ns(&self, from_ns: i64, to_ns: i64) -> i64 {
+        (self.end_ns.min(to_ns) - self.begin_ns.max(from_ns)).max(0)
+    }
+}
+
+/// All injections of a log. A last line that was cut off is no injection.
+pub fn parse_log(log: &str) -> Vec<Injection> {
+    log.lines().filter_map(Injection::parse).collect()
+}
+
+/// Time of a stretch that lies in any injection, in ns; injections do not overlap.
+pub fn injected_ns(injections: &[Injection], from_ns: i64, to_ns: i64) -> i64 {
+    injections.iter().map(|injection| injection.shared_ns(from_ns, to_ns)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_read_as_far_as_it_was_written() {
+        let log = "10 20\n30 50\n60\n70 x\n90 80\n";
+        let expected = [Injection { begin_ns: 10, end_ns: 20 }, Injection { begin_ns: 30, end_ns: 50 }];
+        assert_eq!(parse_log(log), expected);
+    }
+
+    #[test]
+    fn only_the_shared_part_counts() {
+        let injections = parse_log("10 20\n30 50\n");
+        assert_eq!(injected_ns(&injections, 0, 100), 30);
+        assert_eq!(injected_ns(&injections, 15, 35), 10);
+        assert_eq!(injected_ns(&injections, 20, 30), 0);
+    }
+}

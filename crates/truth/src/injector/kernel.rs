@@ -1,0 +1,144 @@
+//! Thin doors to the system calls that injectors make.
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::ptr;
+
+/// CLOCK_MONOTONIC in ns.
+pub fn now_ns() -> i64 {
+    // SAFETY: a structure of integers, for which zeros are valid.
+    let mut now: libc::timespec = unsafe { zeroed() };
+    // SAFETY: the kernel writes one `timespec` to a pointer to one.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+/// Sleeps until an instant of CLOCK_MONOTONIC.
+pub fn sleep_until(at_ns: i64) {
+    let at = libc::timespec { tv_sec: at_ns / 1_000_000_000, tv_nsec: at_ns % 1_000_000_000 };
+    // SAFETY: the kernel reads one `timespec`; a null pointer for the rest is allowed.
+    unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const at, ptr::null_mut()) };
+}
+
+/// Keeps the calling thread busy in user space until an instant.
+pub fn spin_until(at_ns: i64) {
+    while now_ns() < at_ns {
+        std::hint::spin_loop();
+    }
+}
+
+/// Binds the calling thread to one CPU.
+pub fn pin(cpu: usize) -> io::Result<()> {
+    // SAFETY: a structure of integers, for which zeros are valid.
+    let mut set: libc::cpu_set_t = unsafe { zeroed() };
+    // SAFETY: `set` is a whole set, and CPU_SET refuses numbers beyond it.
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: the kernel reads as many bytes as `set` has.
+    done(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })
+}
+
+/// Gives the calling thread a FIFO priority; 0 makes it ordinary.
+pub fn prioritise(priority: i32) -> io::Result<()> {
+    // SAFETY: a structure of integers, for which zeros are valid; which fields it has differs between C libraries.
+    let mut parameters: libc::sched_param = unsafe { zeroed() };
+    parameters.sched_priority = priority;
+    let policy = if priority > 0 { libc::SCHED_FIFO } else { libc::SCHED_OTHER };
+    // SAFETY: the kernel reads one `sched_param`; the C library of a static build does not implement the function itself.
+    done(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameters) } as i32)
+}
+
+/// Names the calling thread; 15 bytes at most.
+pub fn name(name: &str) {
+    let name = std::ffi::CString::new(name).unwrap_or_default();
+    // SAFETY: the kernel reads a string that ends with a zero.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
+/// Locks all memory of the process.
+pub fn lock_memory() {
+    // SAFETY: changes no memory; a refusal only makes the injector less exact.
+    unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
+}
+
+pub fn signal(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: sends a signal, touches no memory.
+    done(unsafe { libc::kill(pid, signal) })
+}
+
+/// Whether SIGTERM ends this process from now on.
+pub fn heed_termination(heed: bool) {
+    // SAFETY: neither value is a function of this program.
+    unsafe { libc::signal(libc::SIGTERM, if heed { libc::SIG_DFL } else { libc::SIG_IGN }) };
+}
+
+/// Loads a module from its bytes.
+pub fn load_module(bytes: &[u8], parameters: &str) -> io::Result<()> {
+    let parameters = std::ffi::CString::new(parameters)?;
+    // SAFETY: the kernel reads `bytes.len()` bytes and a string that ends with a zero.
+    done(unsafe { libc::syscall(libc::SYS_init_module, bytes.as_ptr(), bytes.len(), parameters.as_ptr()) } as i32)
+}
+
+pub fn unload_module(name: &str) -> io::Result<()> {
+    let name = std::ffi::CString::new(name)?;
+    // SAFETY: the kernel reads a string that ends with a zero.
+    done(unsafe { libc::syscall(libc::SYS_delete_module, name.as_ptr(), 0) } as i32)
+}
+
+/// A timer that expires once, at an instant, on the CPU the calling thread is on.
+pub struct Timer(i32);
+
+impl Timer {
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: makes a descriptor, touches no memory.
+        let descriptor = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
+        done(descriptor)?;
+        Ok(Self(descriptor))
+    }
+
+    pub fn set(&self, at_ns: i64) -> io::Result<()> {
+        // SAFETY: a structure of integers, for which zeros are valid.
+        let mut setting: libc::itimerspec = unsafe { zeroed() };
+        setting.it_value = libc::timespec { tv_sec: at_ns / 1_000_000_000, tv_nsec: at_ns % 1_000_000_000 };
+        // SAFETY: the kernel reads one `itimerspec`; a null pointer for the old one is allowed.
+        done(unsafe { libc::timerfd_settime(self.0, libc::TFD_TIMER_ABSTIME, &raw const setting, ptr::null_mut()) })
+    }
+}
+
+/// Allows this many open files.
+pub fn allow_files(count: u64) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: count, rlim_max: count };
+    // SAFETY: the kernel reads one `rlimit`.
+    done(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })
+}
+
+fn done(result: i32) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A UDP socket bound to a port of all addresses that others are bound to as well.
+pub fn shared_udp_socket(port: u16) -> io::Result<std::net::UdpSocket> {
+    use std::os::fd::FromRawFd;
+    // SAFETY: makes a descriptor, touches no memory.
+    let descriptor = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    done(descriptor)?;
+    // SAFETY: the descriptor is new and belongs to nobody else.
+    let socket = unsafe { std::net::UdpSocket::from_raw_fd(descriptor) };
+    let one: libc::c_int = 1;
+    let size = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the kernel reads one integer.
+    done(unsafe { libc::setsockopt(descriptor, libc::SOL_SOCKET, libc::SO_REUSEADDR, (&raw const one).cast(), size) })?;
+    // SAFETY: a structure of integers, for which zeros are valid.
+    let mut address: libc::sockaddr_in = unsafe { zeroed() };
+    address.sin_family = libc::AF_INET as libc::sa_family_t;
+    address.sin_port = port.to_be();
+    let size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    // SAFETY: the kernel reads one `sockaddr_in`.
+    done(unsafe { libc::bind(descriptor, (&raw const address).cast(), size) })?;
+    Ok(socket)
+}
+
+/// Asks for the state of one descriptor very many times in one call, which takes as long as the kernel needs.
+pub fn poll_often(entries: &mut [libc::pollfd]) -> io::Result<()> {
+    // SAFETY: the kernel reads and writes as many entries as there are, and does not wait.
+    done(unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, 0) })
+}

@@ -1,0 +1,43 @@
+//! Many timers of one CPU that expire at one instant, in one interrupt. When it ends is told by the first instant at which an
+//! ordinary task gets on.
+
+use crate::kernel::{Timer, allow_files, name, now_ns, pin};
+use crate::terms::Terms;
+use std::io;
+
+/// About what one costs with its two events.
+const EACH_NS: i64 = 600;
+const AHEAD_NS: i64 = 60_000_000;
+
+pub fn inject(mut terms: Terms) -> io::Result<()> {
+    name("truth-timers");
+    let count = terms.length_ns / EACH_NS;
+    allow_files(count.unsigned_abs() + 100)?;
+    pin(terms.cpu)?;
+    let timers = (0..count).map(|_| Timer::new()).collect::<io::Result<Vec<_>>>()?;
+    loop {
+        terms.pause();
+        let at_ns = now_ns() + AHEAD_NS;
+        for timer in &timers {
+            timer.set(at_ns)?;
+        }
+        let mut last_ns = now_ns();
+        if last_ns > at_ns {
+            continue;
+        }
+        // An idle CPU would have to wake first.
+        let end_ns = loop {
+            let ns = now_ns();
+            if ns >= at_ns && ns - last_ns > terms.length_ns / 10 {
+                break ns;
+            }
+            if ns > at_ns + terms.length_ns {
+                break at_ns;
+            }
+            last_ns = ns;
+        };
+        if end_ns > at_ns {
+            terms.note(at_ns, end_ns)?;
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! One system call that asks for the state of very many descriptors: where the kernel cannot be preempted, nobody else gets
+//! the CPU before it has all answers.
+
+use crate::kernel::{allow_files, name, now_ns, pin, poll_often};
+use crate::terms::Terms;
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
+
+/// As many as may usually be asked for at once.
+const COUNT: usize = 19_000;
+
+pub fn inject(mut terms: Terms) -> io::Result<()> {
+    name("truth-poll");
+    allow_files(COUNT as u64 + 100)?;
+    pin(terms.cpu)?;
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let mut entries = vec![libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 }; COUNT];
+    loop {
+        terms.pause();
+        let begin_ns = now_ns();
+        poll_often(&mut entries)?;
+        let end_ns = now_ns();
+        terms.note(begin_ns, end_ns)?;
+    }
+}

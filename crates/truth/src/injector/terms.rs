@@ -1,0 +1,70 @@
+//! What an injector is told, its log, and the pauses between injections.
+
+use crate::kernel::{now_ns, sleep_until};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Common options of all injectors.
+pub struct Terms {
+    /// The CPU that is to be late.
+    pub cpu: usize,
+    pub length_ns: i64,
+    pub pause_ns: i64,
+    seed: u64,
+    log: File,
+    /// Kernel module of the injectors that need one.
+    module: Option<PathBuf>,
+    /// What the injector does, where it has a choice.
+    pub kind: String,
+}
+
+impl Terms {
+    /// Reads `--name value` pairs.
+    pub fn parse(words: &[String]) -> Result<Self, String> {
+        let value = |name: &str| {
+            let at = words.iter().position(|word| word.strip_prefix("--") == Some(name))?;
+            words.get(at + 1)
+        };
+        let number = |name: &str, default: i64| -> Result<i64, String> {
+            let Some(text) = value(name) else { return Ok(default) };
+            text.parse().map_err(|_| format!("--{name} takes a number, not `{text}`"))
+        };
+        let log = value("log").ok_or("--log is missing")?;
+        let log = File::options().create(true).append(true).open(log).map_err(|error| format!("{log}: {error}"))?;
+        Ok(Self {
+            cpu: usize::try_from(number("cpu", 1)?).map_err(|_| "--cpu is negative")?,
+            length_ns: number("length-us", 3000)? * 1000,
+            pause_ns: number("pause-us", 200_000)? * 1000,
+            seed: number("seed", 1)?.unsigned_abs() | 1,
+            log,
+            module: value("module").map(PathBuf::from),
+            kind: value("kind").cloned().unwrap_or_default(),
+        })
+    }
+
+    /// Writes an injection down. Only afterwards: writing takes time of the CPU, too.
+    pub fn note(&mut self, begin_ns: i64, end_ns: i64) -> io::Result<()> {
+        self.log.write_all(format!("{begin_ns} {end_ns}\n").as_bytes())
+    }
+
+    /// Writes lines down as they are.
+    pub fn note_lines(&mut self, lines: &str) -> io::Result<()> {
+        self.log.write_all(lines.as_bytes())
+    }
+
+    pub fn module_bytes(&self) -> io::Result<Vec<u8>> {
+        let path = self.module.as_ref().ok_or_else(|| io::Error::other("--module is missing"))?;
+        std::fs::read(path)
+    }
+
+    /// Sleeps for half to one and a half of the pause, so that injections keep no step with anything.
+    pub fn pause(&mut self) {
+        // Marsaglia's xorshift.
+        self.seed ^= self.seed << 13;
+        self.seed ^= self.seed >> 7;
+        self.seed ^= self.seed << 17;
+        let part = i64::try_from(self.seed >> 33).unwrap_or(0) % 1000;
+        sleep_until(now_ns() + self.pause_ns / 2 + self.pause_ns * part / 1000);
+    }
+}

@@ -1,0 +1,123 @@
+//! `tardy-truth`: carries out experiments with known causes, and prints what `tardy explain` made of them.
+
+use anyhow::{Context, ensure};
+use archive::reader::Run;
+use archive::spike::SpikeReason;
+use clap::Parser;
+use serde::Deserialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use truth::experiments::{EXPERIMENTS, Experiment, Place, find};
+use truth::injection::parse_log;
+use truth::laboratory::{LOG, Laboratory, RUN};
+use truth::table::{Row, text};
+use truth::verdicts::{Account, Verdict, judge};
+
+/// Make CPUs late in known ways, and count how often the cause is named
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Directory of the experiments; what is there already is judged and not repeated
+    #[arg(long, value_name = "DIR", default_value = "runs/truth")]
+    out: PathBuf,
+    /// Only these experiments, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Only at these places, separated by commas: here, 6.1, 6.1-rt, 6.12, 6.12-rt
+    #[arg(long, value_name = "PLACES", value_delimiter = ',')]
+    at: Vec<String>,
+    /// Injections to make in each experiment
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    injections: u64,
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Measure nothing, judge what is there
+    #[arg(long)]
+    judge: bool,
+    /// List every spike that was not named right
+    #[arg(long)]
+    misses: bool,
+    /// The static injector
+    #[arg(long, value_name = "FILE", default_value = "dist/bin/tardy-injector")]
+    injector: PathBuf,
+    /// Directory with the kernels and their modules, from kernels/inject/build-for
+    #[arg(long, value_name = "DIR", default_value = "dist/truth")]
+    modules: PathBuf,
+    /// The program whose explanations are judged
+    #[arg(long, value_name = "FILE", default_value = "dist/bin/tardy")]
+    tardy: PathBuf,
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let laboratory = Laboratory {
+        injector: arguments.injector.clone(),
+        modules: arguments.modules.clone(),
+        injections: arguments.injections,
+        seed: arguments.seed,
+    };
+    for name in &arguments.only {
+        ensure!(find(name).is_some(), "there is no experiment `{name}`");
+    }
+    let wanted = |name: &str, list: &[String]| list.is_empty() || list.iter().any(|one| one == name);
+    let mut rows = Vec::new();
+    for experiment in EXPERIMENTS.iter().filter(|experiment| wanted(experiment.name, &arguments.only)) {
+        for &place in experiment.places.iter().filter(|place| wanted(place.name(), &arguments.at)) {
+            let directory = arguments.out.join(place.name()).join(experiment.name);
+            if !directory.is_dir() && !arguments.judge {
+                eprintln!("{} at {} ...", experiment.name, place.name());
+                if let Err(error) = laboratory.carry_out(experiment, place, &directory) {
+                    eprintln!("{} at {}: {error:#}", experiment.name, place.name());
+                }
+            }
+            if directory.is_dir() {
+                match row(&arguments, experiment, place, &directory) {
+                    Ok(row) => rows.push(row),
+                    Err(error) => eprintln!("{} at {}: {error:#}", experiment.name, place.name()),
+                }
+            }
+        }
+    }
+    print!("{}", text(&rows));
+    Ok(())
+}
+
+fn row(arguments: &Arguments, experiment: &Experiment, place: Place, directory: &Path) -> anyhow::Result<Row> {
+    let log = directory.join(LOG);
+    let log = fs::read_to_string(&log).with_context(|| format!("failed to read {}", log.display()))?;
+    let injections = parse_log(&log);
+    let run = Run::open(directory.join(RUN))?;
+    let explanations = explanations(&arguments.tardy, &directory.join(RUN))?;
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    for explanation in &explanations {
+        let spike = run.spikes.iter().find(|spike| spike.number == explanation.spike);
+        let Some(spike) = spike.filter(|spike| spike.reason != SpikeReason::Control && spike.snapshot.is_some()) else {
+            continue;
+        };
+        let verdict = judge(experiment, place, &injections, &spike.sample, explanation);
+        if arguments.misses && (verdict.is_miss() || verdict.wrong.is_some()) {
+            println!("{} at {}: {verdict:?}", experiment.name, place.name());
+        }
+        verdicts.push(verdict);
+    }
+    let (place, experiment) = (place.name().to_owned(), experiment.name.to_owned());
+    Ok(Row { place, experiment, injections: injections.len(), verdicts })
+}
+
+/// The part of the document of `tardy explain --json` that matters here.
+#[derive(Deserialize)]
+struct Document {
+    spikes: Vec<Account>,
+}
+
+fn explanations(tardy: &Path, run: &Path) -> anyhow::Result<Vec<Account>> {
+    let tardy = if tardy.components().count() > 1 { std::path::absolute(tardy)? } else { tardy.to_owned() };
+    let ended = Command::new(&tardy)
+        .args(["explain", "--json"])
+        .arg(run)
+        .output()
+        .with_context(|| format!("failed to start {}", tardy.display()))?;
+    ensure!(ended.status.success(), "tardy explain: {}", String::from_utf8_lossy(&ended.stderr));
+    let document: Document = serde_json::from_slice(&ended.stdout)?;
+    Ok(document.spikes)
+}

@@ -1,0 +1,232 @@
+//! What was said of each spike, against what is known of it.
+
+use crate::experiments::{Experiment, Length, Place};
+use crate::injection::{Injection, injected_ns};
+use archive::explanation::{Confidence, ExplanationStatus, Finding};
+use archive::sample::Sample;
+use serde::Deserialize;
+use std::ops::RangeInclusive;
+
+/// Least part of a spike that must lie in injections for it to be theirs.
+const PART_MIN_PERCENT: i64 = 50;
+/// The length that was named may differ by this, whichever is more.
+const ERROR_MAX_PERCENT: i64 = 5;
+const ERROR_MAX_NS: i64 = 5_000;
+
+/// Causes that a machine at rest in this laboratory does not have: nobody there has such hardware or does such things. Whoever
+/// names one without an injection is wrong.
+const NEVER_BY_THEMSELVES: &[&str] = &[
+    "acpi",
+    "cache-flush",
+    "cfs-quota",
+    "clock-step",
+    "cpu-hotplug",
+    "efi-runtime",
+    "firmware-call",
+    "graphics",
+    "ksm",
+    "module-load",
+    "nmi",
+    "numa-balancing",
+    "page-fault",
+    "priority-inversion",
+    "rt-throttling",
+    "slow-bus",
+    "thermal",
+    "usb",
+];
+
+/// What a machine of its own does not have either. On this one others may run what they like.
+const ALONE: &[&str] = &["other-rt-task", "thread-stopped", "tlb-shootdown", "text-patching"];
+
+/// What `tardy explain --json` says of one spike, as far as it matters here.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Account {
+    pub spike: u32,
+    pub median_ns: i64,
+    pub status: ExplanationStatus,
+    pub findings: Vec<Finding>,
+}
+
+/// What is known of a spike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// At least half of it lies in injections.
+    Injected,
+    /// Less than half of it does: somebody else has a part in it.
+    Mixed,
+    /// No injection touches it.
+    Uninjected,
+}
+
+/// What was said of a spike's cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// This culprit first, at *likely* or *certain*.
+    Named(String),
+    /// Not explained; the first hint, if there is any.
+    NotExplained(Option<String>),
+    /// There was no trace to explain it from.
+    NoTrace,
+}
+
+/// A spike with what is known and what was said of it.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    pub spike: u32,
+    pub latency_ns: i64,
+    pub known: Known,
+    /// Time of it that lies in injections.
+    pub injected_ns: i64,
+    pub said: Said,
+    /// The right culprit came first, above a hint.
+    pub right: bool,
+    /// A wrong culprit was given, above a hint, for time that the injection had, or one that cannot be.
+    pub wrong: Option<String>,
+    /// By how much the time given to the right culprit is out of the bounds of what is known.
+    pub error_ns: Option<i64>,
+    pub error_is_small: bool,
+}
+
+/// Judges one explanation. Control samples are none of its business. What a wake-up takes anyway, the
+/// median, is spent in interrupts on top of the injection and in switches after it.
+pub fn judge(
+    experiment: &Experiment,
+    place: Place,
+    injections: &[Injection],
+    sample: &Sample,
+    said: &Account,
+) -> Verdict {
+    let latency_ns = sample.latency_ns;
+    let injected_ns = injected_ns(injections, sample.due_ns, sample.seen_ns());
+    let known = match injected_ns {
+        0 => Known::Uninjected,
+        ns if ns * 100 >= latency_ns * PART_MIN_PERCENT => Known::Injected,
+        _ => Known::Mixed,
+    };
+    let is_right = |culprit: &str| experiment.culprits.contains(&culprit);
+    let first = said.findings.first();
+    let above_hint = said.findings.iter().filter(|finding| finding.confidence > Confidence::Hint);
+    let named = first.filter(|finding| finding.confidence > Confidence::Hint);
+    let right_ns: i64 = above_hint.clone().filter(|finding| is_right(&finding.culprit)).map(|finding| finding.ns).sum();
+    // A culprit beside the injected one may have what the injection did not take, and no more.
+    let rest_ns = latency_ns - injected_ns + tolerance_ns(injected_ns);
+    let wrong = above_hint.clone().find(|finding| match known {
+        Known::Injected => !is_right(&finding.culprit) && (Some(*finding) == named || finding.ns > rest_ns),
+        Known::Mixed => !is_right(&finding.culprit) && finding.ns > rest_ns,
+        Known::Uninjected => {
+            let culprit = finding.culprit.as_str();
+            let alone = place != Place::Here && ALONE.contains(&culprit);
+            (alone || NEVER_BY_THEMSELVES.contains(&culprit)) && !experiment.by_itself.contains(&culprit)
+        }
+    });
+    let right = named.is_some_and(|finding| is_right(&finding.culprit));
+    let bounds_ns = match experiment.length {
+        Length::Exact => injected_ns - said.median_ns..=injected_ns,
+        Length::AtMost => 0..=injected_ns,
+        Length::AtLeast => injected_ns - said.median_ns..=latency_ns,
+    };
+    let error_ns = (known == Known::Injected && right).then(|| distance(right_ns, bounds_ns));
+    let error_is_small = error_ns.is_some_and(|error_ns| error_ns.abs() <= tolerance_ns(injected_ns));
+    Verdict {
+        spike: said.spike,
+        latency_ns,
+        known,
+        injected_ns,
+        said: match (first, named) {
+            _ if said.status == ExplanationStatus::NoTrace => Said::NoTrace,
+            (_, Some(finding)) => Said::Named(finding.culprit.clone()),
+            (first, None) => Said::NotExplained(first.map(|finding| finding.culprit.clone())),
+        },
+        right,
+        wrong: wrong.map(|finding| finding.culprit.clone()),
+        error_ns,
+        error_is_small,
+    }
+}
+
+fn distance(ns: i64, bounds_ns: RangeInclusive<i64>) -> i64 {
+    ns - ns.clamp(*bounds_ns.start(), (*bounds_ns.end()).max(*bounds_ns.start()))
+}
+
+fn tolerance_ns(ns: i64) -> i64 {
+    (ns * ERROR_MAX_PERCENT / 100).max(ERROR_MAX_NS)
+}
+
+impl Verdict {
+    /// Whether an injection was not named, or its length was wrong.
+    pub fn is_miss(&self) -> bool {
+        self.known == Known::Injected && !(self.right && self.error_is_small)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::find;
+    use crate::injection::parse_log;
+
+    /// A wake-up that was due at 1 ms and 1 ms late, in a run with a median of 10 µs.
+    fn judged(experiment: &str, place: Place, log: &str, findings: &[(&str, Confidence, i64)]) -> Verdict {
+        let finding = |&(culprit, confidence, ns): &(&str, Confidence, i64)| Finding {
+            culprit: culprit.into(),
+            sentence: String::new(),
+            confidence,
+            ns,
+            evidence: Vec::new(),
+            confirm: String::new(),
+            fix: String::new(),
+        };
+        let account = Account {
+            spike: 1,
+            median_ns: 10_000,
+            status: ExplanationStatus::Explained,
+            findings: findings.iter().map(finding).collect(),
+        };
+        let sample = Sample { cpu: 1, cycle: 0, due_ns: 1_000_000, latency_ns: 1_000_000 };
+        judge(find(experiment).unwrap(), place, &parse_log(log), &sample, &account)
+    }
+
+    #[test]
+    fn the_right_culprit_with_the_right_length_is_right() {
+        let verdict =
+            judged("rt-task", Place::Here, "900000 1950000\n", &[("other-rt-task", Confidence::Certain, 945_000)]);
+        assert_eq!((verdict.known, verdict.injected_ns, verdict.right), (Known::Injected, 950_000, true));
+        assert_eq!((verdict.error_ns, verdict.error_is_small), (Some(0), true), "the median lies on top of it");
+        assert!(verdict.wrong.is_none() && !verdict.is_miss());
+    }
+
+    #[test]
+    fn half_of_the_length_is_wrong() {
+        let verdict =
+            judged("rt-task", Place::Here, "900000 1950000\n", &[("other-rt-task", Confidence::Likely, 400_000)]);
+        assert!(verdict.right && !verdict.error_is_small && verdict.is_miss());
+    }
+
+    #[test]
+    fn another_culprit_first_is_wrong_and_a_hint_is_only_not_right() {
+        let named = judged("rt-task", Place::Here, "900000 1950000\n", &[("silence", Confidence::Likely, 900_000)]);
+        assert_eq!(named.wrong.as_deref(), Some("silence"));
+        let hinted = judged("rt-task", Place::Here, "900000 1950000\n", &[("silence", Confidence::Hint, 900_000)]);
+        assert!(hinted.wrong.is_none() && !hinted.right);
+        assert_eq!(hinted.said, Said::NotExplained(Some("silence".into())));
+    }
+
+    #[test]
+    fn what_an_injection_did_not_take_another_culprit_may_have() {
+        let findings = [("other-rt-task", Confidence::Certain, 600_000), ("silence", Confidence::Likely, 390_000)];
+        assert!(judged("rt-task", Place::Here, "900000 1600000\n", &findings).wrong.is_none());
+        let findings = [("other-rt-task", Confidence::Certain, 600_000), ("silence", Confidence::Likely, 500_000)];
+        assert!(judged("rt-task", Place::Here, "900000 1600000\n", &findings).wrong.is_some());
+    }
+
+    #[test]
+    fn without_an_injection_only_what_cannot_be_is_wrong() {
+        let rt = Place::Virtual("debian:6.1-rt");
+        let of = |place, culprit| judged("stop", place, "", &[(culprit, Confidence::Likely, 900_000)]);
+        assert_eq!(of(rt, "softirq").known, Known::Uninjected);
+        assert!(of(rt, "softirq").wrong.is_none());
+        assert!(of(rt, "usb").wrong.is_some() && of(Place::Here, "usb").wrong.is_some());
+        assert!(of(rt, "other-rt-task").wrong.is_some() && of(Place::Here, "other-rt-task").wrong.is_none());
+    }
+}
