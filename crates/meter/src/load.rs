@@ -27,6 +27,7 @@ mod pulse;
 mod running;
 mod spin;
 mod supervisor;
+mod udp;
 
 pub use alone::run_child;
 pub use builtin::{BuiltinLoad, builtin_names};

@@ -2,7 +2,7 @@
 
 use super::crew::Crew;
 use super::place::Room;
-use super::{copy, dentry, exec, fault, fork, huge_page, messaging, munmap, spin};
+use super::{copy, dentry, exec, fault, fork, huge_page, messaging, munmap, spin, udp};
 use std::io;
 
 /// A load that needs no package on the target.
@@ -21,7 +21,7 @@ pub struct BuiltinLoad {
     pub(super) start: fn(&mut Crew) -> io::Result<()>,
 }
 
-static BUILTIN: [BuiltinLoad; 11] = [
+static BUILTIN: [BuiltinLoad; 12] = [
     BuiltinLoad {
         name: "messaging",
         unit: "messages",
@@ -111,6 +111,16 @@ static BUILTIN: [BuiltinLoad; 11] = [
         room: Room::None,
         workers_default: |cpus| cpus,
         start: spin::start,
+    },
+    BuiltinLoad {
+        name: "udp",
+        unit: "datagrams",
+        what: "flood the loopback with datagrams that are answered, as flood ping does",
+        worker: "pair of processes",
+        parts: &[],
+        room: Room::None,
+        workers_default: |cpus| cpus.min(8),
+        start: udp::start,
     },
     BuiltinLoad {
         name: "mix",

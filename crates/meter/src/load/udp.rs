@@ -1,0 +1,126 @@
+//! A flood of datagrams over the loopback, each of which is answered: network softirqs without pause, as flood ping makes
+//! them, and no permission needed.
+//!
+//! Where the loopback is down, as in a machine that nobody configured, the load makes one of its own: changing the
+//! machine's would outlive it.
+
+use super::crew::Crew;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What ping sends without being told otherwise.
+const DATAGRAM_BYTES: usize = 56;
+/// Datagrams on their way at once.
+const WINDOW: u32 = 64;
+/// Flood ping sends a hundred a second even when no answer comes.
+const ANSWER_PATIENCE: Duration = Duration::from_millis(10);
+const LOOPBACK: &[u8] = b"lo";
+
+pub fn start(crew: &mut Crew) -> io::Result<()> {
+    if pair().is_err() {
+        own_loopback()?;
+    }
+    for _ in 0..crew.workers.max(1) {
+        let (asking, answering) = pair()?;
+        crew.fork("udp-answer", |counter| answer(&answering, counter))?;
+        crew.fork("udp-flood", |_| flood(&asking))?;
+    }
+    Ok(())
+}
+
+/// Two sockets that have heard of each other.
+fn pair() -> io::Result<(UdpSocket, UdpSocket)> {
+    let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
+    let (asking, answering) = (bind()?, bind()?);
+    asking.connect(answering.local_addr()?)?;
+    answering.connect(asking.local_addr()?)?;
+    asking.set_read_timeout(Some(ANSWER_PATIENCE))?;
+    asking.send(&[0])?;
+    answering.set_read_timeout(Some(Duration::from_secs(1)))?;
+    answering.recv(&mut [0])?;
+    answering.set_read_timeout(None)?;
+    Ok((asking, answering))
+}
+
+fn answer(socket: &UdpSocket, counter: &AtomicU64) -> io::Error {
+    let mut datagram = [0; DATAGRAM_BYTES];
+    loop {
+        match socket.recv(&mut datagram).and_then(|bytes| socket.send(&datagram[..bytes])) {
+            Ok(_) => counter.fetch_add(1, Ordering::Relaxed),
+            Err(error) if passes(&error) => continue,
+            Err(error) => return error,
+        };
+    }
+}
+
+fn flood(socket: &UdpSocket) -> io::Error {
+    let mut datagram = [b'f'; DATAGRAM_BYTES];
+    let mut on_the_way = 0;
+    loop {
+        let step = match on_the_way < WINDOW {
+            true => socket.send(&datagram).map(|_| on_the_way += 1),
+            false => socket.recv(&mut datagram).map(|_| on_the_way -= 1),
+        };
+        match step {
+            Ok(()) => {}
+            // Datagrams are lost where buffers are full; what did not come by now does not come.
+            Err(error) if passes(&error) => on_the_way = 0,
+            Err(error) => return error,
+        }
+    }
+}
+
+/// Whether an error of a socket is one that a flood runs into.
+fn passes(error: &io::Error) -> bool {
+    let full = error.raw_os_error() == Some(libc::ENOBUFS);
+    full || matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// Gives this process, and the workers it will have, a network of their own with nothing but a loopback.
+fn own_loopback() -> io::Result<()> {
+    // SAFETY: takes no pointers; the process has a single thread.
+    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+        let error = io::Error::last_os_error();
+        return Err(io::Error::new(
+            error.kind(),
+            format!("the loopback is down, and there can be no other one: {error}"),
+        ));
+    }
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    switch_on(&socket)
+}
+
+fn switch_on(socket: &UdpSocket) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    // SAFETY: an interface request is plain data, for which zeros are a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (letter, byte) in request.ifr_name.iter_mut().zip(LOOPBACK) {
+        *letter = *byte as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the kernel reads the request, which lives through the call, and writes nothing.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn a_flood_is_answered() {
+        let Ok((asking, answering)) = pair() else { return eprintln!("skipped: there is no loopback") };
+        let answered: &'static AtomicU64 = Box::leak(Box::default());
+        thread::spawn(move || answer(&answering, answered));
+        thread::spawn(move || flood(&asking));
+        // More than are on the way at once: so answers arrive.
+        while answered.load(Ordering::Relaxed) < 10 * u64::from(WINDOW) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
