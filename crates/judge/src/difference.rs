@@ -17,6 +17,9 @@ pub struct Difference {
 /// A named property of a run.
 type Property = (&'static str, Option<String>);
 
+/// What the seed is called where it differs.
+pub const SEED: &str = "seed of the intervals";
+
 /// Everything that differs. Nothing is left out as harmless: nobody knows beforehand what a latency depends on.
 pub fn differences(a: &RunSummary, b: &RunSummary) -> Vec<Difference> {
     let mut found = Vec::new();
@@ -69,6 +72,7 @@ fn settings(settings: Option<&RunSettings>) -> Vec<Property> {
     let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     vec![
         ("interval in ns", of(&|settings| Some(settings.interval_ns.to_string()))),
+        (SEED, of(&|settings| settings.dither_seed.map(|seed| seed.to_string()))),
         ("duration in ns", of(&|settings| settings.duration_ns.map(|ns| ns.to_string()))),
         ("cycles", of(&|settings| settings.cycles.map(|cycles| cycles.to_string()))),
         ("CPUs measured", of(&|settings| settings.cpus.as_deref().map(list))),
@@ -83,7 +87,7 @@ fn settings(settings: Option<&RunSettings>) -> Vec<Property> {
 
 /// Lists of which whatever is in one run only is a difference.
 type Lines = fn(&RunSummary) -> Vec<String>;
-const LISTS: [(&str, Lines); 8] = [
+const LISTS: [(&str, Lines); 9] = [
     ("load", |summary| {
         summary.settings.as_ref().map_or(Vec::new(), |settings| settings.loads.iter().map(load).collect())
     }),
@@ -100,7 +104,19 @@ const LISTS: [(&str, Lines); 8] = [
     ("fair server", |summary| of_environment(summary, |environment| &environment.fair_server_runtime)),
     ("mitigation", |summary| of_environment(summary, |environment| &environment.mitigations)),
     ("debug option", |summary| of_environment(summary, |environment| &environment.debug_options)),
+    ("ingredient", |summary| {
+        let told = summary.ingredients.iter().filter(|(name, _)| !TOLD_ELSEWHERE.contains(&name.as_str()));
+        told.map(|(name, value)| format!("{name}: {}", shortened(value))).collect()
+    }),
 ];
+
+/// Ingredients of a machine in virtual time that it tells of itself, too.
+const TOLD_ELSEWHERE: [&str; 3] = ["host name", "kernel arguments", "memory in MB"];
+
+/// Sums by their first digits, which is how people tell them apart.
+fn shortened(value: &str) -> String {
+    if value.starts_with("sha256:") { value.chars().take("sha256:".len() + 12).collect() } else { value.into() }
+}
 
 fn of_environment(summary: &RunSummary, list: fn(&Environment) -> &Vec<String>) -> Vec<String> {
     summary.environment.as_ref().map(list).cloned().unwrap_or_default()

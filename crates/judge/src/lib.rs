@@ -12,12 +12,15 @@
 //! * [`stationarity`] asks whether a series stays what it is; [`extremes`] extrapolates from one that does.
 //! * [`history`] finds where a series of runs changed.
 //! * [`step`] says what came out of the steps of a plan.
+//! * [`bisect`] searches an ordered list for its first bad one, with a bound on the error of all steps together.
+//! * [`virtual_time`] compares what was measured in virtual time, where the same always gives the same.
 //! * [`compare`] sets two runs side by side without a verdict, [`difference`] says in what else they differ.
 //!
 //! Nothing here does I/O, reads a clock, or draws a random number that the caller did not seed.
 
 #![deny(clippy::disallowed_methods)]
 
+pub mod bisect;
 pub mod blocks;
 pub mod bounds;
 pub mod coin;
@@ -40,4 +43,5 @@ pub mod sign_flip;
 pub mod stationarity;
 pub mod step;
 pub mod verdict;
+pub mod virtual_time;
 mod words;

@@ -1,0 +1,328 @@
+//! Expected results of a system in virtual time, and what moved away from them.
+
+use super::SeedRun;
+use super::causes;
+use super::figures::SeedFigures;
+use crate::words::time;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of what is stored.
+pub const BASELINE_VERSION: u32 = 1;
+
+/// What is expected, as it is stored beside a kernel's sources.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baseline {
+    pub baseline_version: u32,
+    /// Always true: these figures are instructions, not time of hardware.
+    pub virtual_time: bool,
+    /// Release of the kernel the figures are of.
+    pub kernel: String,
+    pub target: String,
+    /// How much a figure of the loaded guest may grow or shrink, in percent.
+    pub tolerance_percent: f64,
+    /// How much the idle guest's median may move, in ns.
+    pub idle_tolerance_ns: i64,
+    /// Options of `tardy run` that the seeds were run with, a word each.
+    pub options: Vec<String>,
+    /// What the machine was made of.
+    #[serde(default)]
+    pub ingredients: BTreeMap<String, String>,
+    /// Without any load.
+    #[serde(default)]
+    pub idle: Vec<SeedFigures>,
+    /// With the loads of the options.
+    #[serde(default)]
+    pub loaded: Vec<SeedFigures>,
+    #[serde(default)]
+    pub causes: Vec<BaselineCause>,
+}
+
+/// A cause of late wake-ups, over all seeds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BaselineCause {
+    /// Culprit; empty where nothing explains.
+    pub culprit: String,
+    /// Function; empty where none is known.
+    pub function: String,
+    pub longest_ns: i64,
+    /// Seeds in which it was seen.
+    pub seeds: usize,
+}
+
+/// What kind of thing moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DriftKind {
+    Figure,
+    /// Told, and no reason to fail: which cause the worst samples meet changes with every trajectory.
+    Cause,
+    /// The runs are not of the seeds or the settings that are expected.
+    Plan,
+}
+
+/// One thing that moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    pub kind: DriftKind,
+    /// Beyond what is tolerated.
+    pub fails: bool,
+    pub sentence: String,
+}
+
+/// How runs stand to a baseline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drift {
+    pub virtual_time: bool,
+    /// Every figure of every seed is the expected one.
+    pub identical: bool,
+    pub fails: bool,
+    pub moved: Vec<Moved>,
+}
+
+impl Baseline {
+    /// What these runs of one system make. `options` are those they were run with.
+    pub fn of(
+        runs: &[SeedRun],
+        target: &str,
+        options: &[String],
+        tolerance_percent: f64,
+        idle_tolerance_ns: i64,
+    ) -> Self {
+        let first = runs.first().map(|run| run.summary);
+        let seeds = |idle: bool| {
+            let mut seeds: Vec<SeedFigures> = runs
+                .iter()
+                .filter(|run| run.is_idle() == idle)
+                .filter_map(|run| SeedFigures::of(run.seed(), run.samples))
+                .collect();
+            seeds.sort_by_key(|seed| seed.seed);
+            seeds
+        };
+        let kernel = first.and_then(|summary| summary.environment.as_ref()).map(|e| e.kernel_release.clone());
+        Self {
+            baseline_version: BASELINE_VERSION,
+            virtual_time: true,
+            kernel: kernel.unwrap_or_default(),
+            target: target.into(),
+            tolerance_percent,
+            idle_tolerance_ns,
+            options: options.to_vec(),
+            ingredients: first.map(|summary| summary.ingredients.clone()).unwrap_or_default(),
+            idle: seeds(true),
+            loaded: seeds(false),
+            causes: causes_of(runs),
+        }
+    }
+
+    /// Whether the values make sense together.
+    ///
+    /// # Errors
+    /// A sentence for the first that does not.
+    pub fn check(&self) -> Result<(), String> {
+        if self.baseline_version > BASELINE_VERSION {
+            let version = self.baseline_version;
+            return Err(format!(
+                "baseline_version {version} is newer than this program; write it anew with `tardy baseline write`"
+            ));
+        }
+        if !self.virtual_time {
+            return Err("virtual_time is not true: a baseline is there for machines in virtual time only".into());
+        }
+        if !(self.tolerance_percent.is_finite() && (0.0..=1000.0).contains(&self.tolerance_percent)) {
+            return Err("tolerance_percent is a number from 0 to 1000".into());
+        }
+        if self.idle_tolerance_ns < 0 {
+            return Err("idle_tolerance_ns is 0 or more".into());
+        }
+        if self.idle.is_empty() && self.loaded.is_empty() {
+            return Err("it has no seed: neither idle nor loaded".into());
+        }
+        for seeds in [&self.idle, &self.loaded] {
+            let mut numbers: Vec<u64> = seeds.iter().map(|seed| seed.seed).collect();
+            numbers.sort_unstable();
+            if let Some(pair) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(format!("seed {} is there twice", pair[0]));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What moved between a baseline and runs.
+pub fn drift(baseline: &Baseline, runs: &[SeedRun]) -> Drift {
+    let now = Baseline::of(runs, &baseline.target, &baseline.options, 0.0, 0);
+    let mut moved = Vec::new();
+    for (name, expected, seen) in [("idle", &baseline.idle, &now.idle), ("loaded", &baseline.loaded, &now.loaded)] {
+        moved.extend(plan(name, expected, seen));
+        moved.extend(figures(baseline, name, expected, seen));
+    }
+    moved.extend(cause_changes(&baseline.causes, &now.causes));
+    moved.extend(invalid(runs));
+    let identical = baseline.idle == now.idle && baseline.loaded == now.loaded;
+    Drift { virtual_time: true, identical, fails: moved.iter().any(|moved| moved.fails), moved }
+}
+
+fn invalid(runs: &[SeedRun]) -> Vec<Moved> {
+    let wrong = runs.iter().filter(|run| !run.summary.valid || !run.summary.virtual_time);
+    let told = wrong.map(|run| {
+        let why =
+            if run.summary.virtual_time { run.summary.invalid_because.join("; ") } else { "not virtual time".into() };
+        Moved { kind: DriftKind::Plan, fails: true, sentence: format!("{} cannot be used: {why}", run.summary.archive) }
+    });
+    told.collect()
+}
+
+/// The same seeds must have been run.
+fn plan(name: &str, expected: &[SeedFigures], seen: &[SeedFigures]) -> Option<Moved> {
+    let seeds = |list: &[SeedFigures]| -> Vec<u64> {
+        let mut seeds: Vec<u64> = list.iter().map(|seed| seed.seed).collect();
+        seeds.sort_unstable();
+        seeds
+    };
+    let (expected, seen) = (seeds(expected), seeds(seen));
+    let sentence = format!("{name}: the baseline has seeds {expected:?}, the runs have {seen:?}");
+    (expected != seen).then_some(Moved { kind: DriftKind::Plan, fails: true, sentence })
+}
+
+/// Figures over the seeds: the middle of the quantiles, the largest maximum. Seed by seed two kernels do not line up.
+fn figures(baseline: &Baseline, name: &str, expected: &[SeedFigures], seen: &[SeedFigures]) -> Vec<Moved> {
+    let idle = name == "idle";
+    let mut moved = Vec::new();
+    for figure in ["p50", "p99", "p99.9", "max"] {
+        let Some((old, new)) =
+            over_seeds(expected, figure).zip(over_seeds(seen, figure)).filter(|(old, new)| old != new)
+        else {
+            continue;
+        };
+        let (limit_ns, rule) = if idle && figure == "p50" {
+            (baseline.idle_tolerance_ns as f64, format!("{} ns", baseline.idle_tolerance_ns))
+        } else {
+            (old as f64 * baseline.tolerance_percent / 100.0, format!("{} %", baseline.tolerance_percent))
+        };
+        let by = new.saturating_sub(old);
+        let fails = by.unsigned_abs() as f64 > limit_ns;
+        let word = if fails { "beyond" } else { "within" };
+        let percent = 100.0 * by as f64 / (old as f64).abs().max(1.0);
+        moved.push(Moved {
+            kind: DriftKind::Figure,
+            fails,
+            sentence: format!(
+                "{name} {figure} moved from {old} to {new} ns of virtual time ({by:+} ns, {percent:+.1} %), {word} {rule}"
+            ),
+        });
+    }
+    moved
+}
+
+fn over_seeds(seeds: &[SeedFigures], figure: &str) -> Option<i64> {
+    let of = |seed: &SeedFigures| seed.named().into_iter().find(|(name, _)| *name == figure)?.1;
+    let mut values: Vec<i64> = seeds.iter().map(of).collect::<Option<_>>()?;
+    values.sort_unstable();
+    if figure == "max" { values.last().copied() } else { values.get(values.len().checked_sub(1)? / 2).copied() }
+}
+
+fn causes_of(runs: &[SeedRun]) -> Vec<BaselineCause> {
+    let pairs: Vec<(SeedRun, SeedRun)> = runs.iter().map(|run| (*run, *run)).collect();
+    let shifts = causes::shifts(&pairs).into_iter().map(|shift| BaselineCause {
+        culprit: shift.cause.culprit.unwrap_or_default(),
+        function: shift.cause.function.unwrap_or_default(),
+        longest_ns: shift.b_ns.unwrap_or_default(),
+        seeds: shift.seeds_b,
+    });
+    let mut causes: Vec<BaselineCause> = shifts.collect();
+    causes.sort_by(|one, other| other.longest_ns.cmp(&one.longest_ns).then(one.function.cmp(&other.function)));
+    causes
+}
+
+fn cause_changes(expected: &[BaselineCause], seen: &[BaselineCause]) -> Vec<Moved> {
+    let same =
+        |one: &BaselineCause, other: &BaselineCause| (&one.culprit, &one.function) == (&other.culprit, &other.function);
+    let named = |cause: &BaselineCause| {
+        let culprit = if cause.culprit.is_empty() { "something not explained" } else { &cause.culprit };
+        let place = if cause.function.is_empty() { String::new() } else { format!(" in `{}`", cause.function) };
+        format!("{culprit}{place}")
+    };
+    let told = |sentence: String| Moved { kind: DriftKind::Cause, fails: false, sentence };
+    let mut moved = Vec::new();
+    for cause in seen {
+        let longest = time(cause.longest_ns as f64);
+        match expected.iter().find(|other| same(cause, other)) {
+            None => moved.push(told(format!(
+                "new cause: {} holds the CPU up to {longest}, {} seeds",
+                named(cause),
+                cause.seeds
+            ))),
+            Some(old) if old.longest_ns != cause.longest_ns => {
+                let before = time(old.longest_ns as f64);
+                moved.push(told(format!("{} holds the CPU up to {longest}, before up to {before}", named(cause))));
+            }
+            Some(_) => {}
+        }
+    }
+    // Without explanations nothing is gone.
+    let gone = expected.iter().filter(|cause| !seen.is_empty() && !seen.iter().any(|other| same(cause, other)));
+    moved.extend(gone.map(|cause| told(format!("not seen any more: {}", named(cause)))));
+    moved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::{Example, runs};
+    use super::*;
+
+    fn side(longer_ns: i64) -> Vec<Example> {
+        let of = |seed: u64| {
+            let samples: Vec<i64> = (0..1000).map(|at| 3000 + (at * 7 + seed as i64) % 500 + longer_ns).collect();
+            Example::new("old", seed, &samples).explained("irqs-off", &["f"], 1000)
+        };
+        vec![of(2), of(1), Example::new("old", 1, &[3577 + longer_ns; 10]).idle()]
+    }
+
+    fn baseline(tolerance_percent: f64, idle_tolerance_ns: i64) -> Baseline {
+        let options = ["--load".to_owned(), "dentry".to_owned()];
+        Baseline::of(&runs(&side(0)), "exact", &options, tolerance_percent, idle_tolerance_ns)
+    }
+
+    #[test]
+    fn what_it_was_made_of_has_not_moved() {
+        let baseline = baseline(0.0, 0);
+        assert_eq!(baseline.check(), Ok(()));
+        assert_eq!(baseline.loaded.iter().map(|seed| seed.seed).collect::<Vec<_>>(), [1, 2]);
+        let drift = drift(&baseline, &runs(&side(0)));
+        assert_eq!((drift.identical, drift.fails, drift.moved), (true, false, vec![]));
+    }
+
+    #[test]
+    fn what_moved_is_told_and_fails_beyond_its_tolerance() {
+        let failing = |percent: f64, idle_ns: i64, longer_ns: i64| -> Vec<String> {
+            let drift = drift(&baseline(percent, idle_ns), &runs(&side(longer_ns)));
+            assert_eq!(drift.fails, drift.moved.iter().any(|moved| moved.fails));
+            drift.moved.into_iter().filter(|moved| moved.fails).map(|moved| moved.sentence).collect()
+        };
+        assert!(failing(5.0, 40, 37).is_empty());
+        let idle = failing(5.0, 36, 37);
+        assert_eq!(idle, ["idle p50 moved from 3577 to 3614 ns of virtual time (+37 ns, +1.0 %), beyond 36 ns"]);
+        let all = failing(5.0, 1000, 400);
+        assert!(all.iter().any(|said| said.starts_with("loaded max moved from 3499 to 3899 ns")), "{all:?}");
+        assert!(!failing(5.0, 1000, -400).is_empty(), "a kernel that got faster wants a new baseline");
+    }
+
+    #[test]
+    fn causes_are_told_and_other_seeds_fail() {
+        let mut now = side(0);
+        now[0].explanations.clear();
+        let now: Vec<Example> = now
+            .into_iter()
+            .map(|run| if run.run().is_idle() { run } else { run.explained("timers", &["g"], 900) })
+            .collect();
+        let told = drift(&baseline(0.0, 0), &runs(&now));
+        assert!(!told.fails);
+        assert!(told.moved.iter().any(|moved| moved.sentence.contains("new cause: timers in `g`")), "{told:?}");
+        let fewer = drift(&baseline(0.0, 0), &runs(&side(0)[1..]));
+        assert!(fewer.fails);
+        assert!(fewer.moved[0].sentence.contains("has seeds [1, 2], the runs have [1]"), "{fewer:?}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Who held the CPU for how long, from the explanations of each seed's worst samples.
+
+use super::SeedRun;
+use crate::words::time;
+use archive::explanation::{Explanation, ExplanationStatus};
+use archive::functions::HeldInFunction;
+use archive::spike::SpikeReason;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Callers that are told beside a function.
+const CALLERS_TOLD: usize = 2;
+
+/// A cause as both sides can have it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Cause {
+    /// Identifier of the culprit; `None` where nothing explains the sample.
+    pub culprit: Option<String>,
+    /// The function that held the CPU longest; `None` where no function is known.
+    pub function: Option<String>,
+}
+
+/// A cause on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CauseShift {
+    pub cause: Cause,
+    /// Who called the function where it held longest, the nearest first.
+    pub called_by: Vec<String>,
+    /// Longest on each side over all seeds, in ns; `None` where a side does not have the cause.
+    pub a_ns: Option<i64>,
+    pub b_ns: Option<i64>,
+    /// How much longer B's longest is; all of it when A has none.
+    pub longer_ns: i64,
+    /// Seeds in which it was seen on each side.
+    pub seeds_a: usize,
+    pub seeds_b: usize,
+    /// Seeds in which B's is longer than A's, and in which it is shorter.
+    pub longer_in: usize,
+    pub shorter_in: usize,
+    pub sentence: String,
+}
+
+/// Longest time of one cause in one seed, and the callers at that time.
+type Longest<'a> = BTreeMap<Cause, (i64, &'a [String])>;
+
+/// Every cause of the paired seeds, those that changed most first.
+pub fn shifts(pairs: &[(SeedRun, SeedRun)]) -> Vec<CauseShift> {
+    let seeds: Vec<(Longest, Longest)> = pairs.iter().map(|(a, b)| (longest(a), longest(b))).collect();
+    let causes: BTreeSet<&Cause> = seeds.iter().flat_map(|(a, b)| a.keys().chain(b.keys())).collect();
+    let mut shifts: Vec<CauseShift> = causes.into_iter().map(|cause| shift(cause, &seeds)).collect();
+    shifts.sort_by_key(|shift| std::cmp::Reverse(shift.longer_ns.abs()));
+    shifts
+}
+
+fn shift(cause: &Cause, seeds: &[(Longest, Longest)]) -> CauseShift {
+    let of = |side: &Longest| side.get(cause).map(|(ns, _)| *ns);
+    let a_ns = seeds.iter().filter_map(|(a, _)| of(a)).max();
+    let b_ns = seeds.iter().filter_map(|(_, b)| of(b)).max();
+    let against = |(a, b): &(Longest, Longest)| of(b).unwrap_or(0).cmp(&of(a).unwrap_or(0));
+    let worst = seeds.iter().flat_map(|(a, b)| [a, b]).filter_map(|side| side.get(cause)).max_by_key(|(ns, _)| *ns);
+    let mut shift = CauseShift {
+        cause: cause.clone(),
+        called_by: worst.map_or(Vec::new(), |(_, chain)| chain.iter().skip(1).take(CALLERS_TOLD).cloned().collect()),
+        a_ns,
+        b_ns,
+        longer_ns: b_ns.unwrap_or(0).saturating_sub(a_ns.unwrap_or(0)),
+        seeds_a: seeds.iter().filter(|(a, _)| a.contains_key(cause)).count(),
+        seeds_b: seeds.iter().filter(|(_, b)| b.contains_key(cause)).count(),
+        longer_in: seeds.iter().filter(|seed| against(seed).is_gt()).count(),
+        shorter_in: seeds.iter().filter(|seed| against(seed).is_lt()).count(),
+        sentence: String::new(),
+    };
+    shift.sentence = sentence(&shift, seeds.len());
+    shift
+}
+
+/// The longest time of each cause of one run. Control samples are ordinary on purpose.
+fn longest<'a>(run: &SeedRun<'a>) -> Longest<'a> {
+    let is_control =
+        |number| run.summary.spikes.iter().any(|s| s.spike.number == number && s.spike.reason == SpikeReason::Control);
+    let mut found = Longest::new();
+    for explanation in run.explanations.iter().filter(|explanation| !is_control(explanation.spike)) {
+        let Some((cause, ns, chain)) = cause_of(explanation) else { continue };
+        let entry = found.entry(cause).or_insert((ns, chain));
+        if ns > entry.0 {
+            *entry = (ns, chain);
+        }
+    }
+    found
+}
+
+fn cause_of(explanation: &Explanation) -> Option<(Cause, i64, &[String])> {
+    let finding = explanation.findings.first().filter(|_| explanation.status == ExplanationStatus::Explained);
+    let held_ns = |held: &HeldInFunction| held.ns.unwrap_or(held.owner_ns);
+    let held =
+        explanation.functions.as_ref().and_then(|functions| functions.held.iter().max_by_key(|one| held_ns(one)));
+    if finding.is_none() && held.is_none() {
+        return None;
+    }
+    let cause = Cause {
+        culprit: finding.map(|finding| finding.culprit.clone()),
+        function: held.and_then(|held| held.chain.first().cloned()),
+    };
+    let ns = held.map(held_ns).or(finding.map(|finding| finding.ns))?;
+    Some((cause, ns, held.map_or(&[], |held| &held.chain)))
+}
+
+fn sentence(shift: &CauseShift, seeds: usize) -> String {
+    let who = shift.cause.culprit.as_deref().unwrap_or("something not explained");
+    let place = match (&shift.cause.function, shift.called_by.first()) {
+        (Some(function), Some(caller)) => format!(", in `{function}`, called by `{caller}`"),
+        (Some(function), None) => format!(", in `{function}`"),
+        (None, _) => String::new(),
+    };
+    let size = time(shift.longer_ns.abs() as f64);
+    let (CauseShift { longer_in, shorter_in, seeds_a, seeds_b, .. }, of) = (shift, seeds);
+    match (shift.a_ns, shift.b_ns) {
+        (None, _) => format!("only in B: {who} holds the CPU up to {size}{place}; {seeds_b} of {of} seeds"),
+        (_, None) => format!("only in A: {who} holds the CPU up to {size}{place}; {seeds_a} of {of} seeds"),
+        _ if shift.longer_ns > 0 => {
+            format!("{who} holds the CPU up to {size} longer{place}; {longer_in} of {of} seeds")
+        }
+        _ if shift.longer_ns < 0 => {
+            format!("{who} holds the CPU up to {size} shorter{place}; {shorter_in} of {of} seeds")
+        }
+        _ => format!("{who} holds the CPU as long as before{place}; {seeds_b} of {of} seeds"),
+    }
+}

@@ -1,0 +1,293 @@
+//! Two systems over several seeds.
+
+use super::causes::{self, CauseShift};
+use super::figures::SeedFigures;
+use super::identity::{FirstDifference, Relation, first_difference, relation};
+use super::{SeedRun, sign_test};
+use crate::difference::{Difference, SEED, differences};
+use crate::multiplicity::holm;
+use crate::words::{p_value, time};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Chance to call any figure of two alike systems different.
+const RISK: f64 = 0.05;
+
+/// Why two sides cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    #[error("failed to compare: side {0} has no run in virtual time that kept its samples")]
+    Empty(char),
+    #[error(
+        "failed to compare: the runs of side {side} are not of one system, they differ in {what}; give one system a side"
+    )]
+    Mixed { side: char, what: String },
+    #[error("failed to compare: side {side} has seed {seed} twice; give each seed once")]
+    Twice { side: char, seed: u64 },
+    #[error(
+        "failed to compare: the sides have no seed in common (A: {a}; B: {b}); run both with the same --seed and --seeds"
+    )]
+    NoCommonSeed { a: String, b: String },
+    #[error("failed to compare: run {0} is not valid: {1}")]
+    Invalid(String, String),
+}
+
+/// Smallest, middle and largest of a figure over the seeds, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spread {
+    pub least_ns: i64,
+    pub median_ns: i64,
+    pub most_ns: i64,
+}
+
+/// One figure on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FigureShift {
+    pub name: String,
+    pub a: Spread,
+    pub b: Spread,
+    /// Of B minus A, seed by seed.
+    pub shift: Spread,
+    /// Seeds in which B's is larger, and in which it is smaller.
+    pub longer_in: usize,
+    pub shorter_in: usize,
+    /// Exact sign test over the seeds, corrected for the number of figures (Holm).
+    pub p_adjusted: f64,
+    pub differs: bool,
+}
+
+/// Two systems, or one twice, compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VirtualComparison {
+    /// Always true: no figure here is one of hardware.
+    pub virtual_time: bool,
+    /// Both sides are one system, so that every sample must be identical.
+    pub same_system: bool,
+    /// Nothing but the measurement ran: figures compare to the nanosecond.
+    pub idle: bool,
+    /// Seeds that both sides have.
+    pub seeds: Vec<u64>,
+    /// Seeds that one side has; they are left out.
+    pub unpaired: Vec<u64>,
+    /// Seeds whose samples are identical on both sides.
+    pub identical: usize,
+    /// Where one system with one seed parted from itself: a defect of determinism.
+    pub defect: Option<FirstDifference>,
+    pub figures: Vec<FigureShift>,
+    pub causes: Vec<CauseShift>,
+    pub differences: Vec<Difference>,
+    pub cautions: Vec<String>,
+    /// The answer, a sentence each.
+    pub sentences: Vec<String>,
+}
+
+/// Compares the runs of two sides, paired by their seeds.
+///
+/// # Errors
+/// [`Refusal`], when the sides are not what they must be.
+pub fn compare(a: &[SeedRun], b: &[SeedRun]) -> Result<VirtualComparison, Refusal> {
+    let (by_seed_a, by_seed_b) = (one_system('A', a)?, one_system('B', b)?);
+    let pairs: Vec<(SeedRun, SeedRun)> =
+        by_seed_a.iter().filter_map(|(seed, a)| Some((*a, *by_seed_b.get(seed)?))).collect();
+    let Some((first_a, first_b)) = pairs.first().copied() else {
+        let told = |side: &BTreeMap<u64, SeedRun>| seeds_told(&side.keys().copied().collect::<Vec<_>>());
+        return Err(Refusal::NoCommonSeed { a: told(&by_seed_a), b: told(&by_seed_b) });
+    };
+    let in_one = |one: &BTreeMap<u64, SeedRun>, other: &BTreeMap<u64, SeedRun>| -> Vec<u64> {
+        one.keys().filter(|seed| !other.contains_key(seed)).copied().collect()
+    };
+    let parted: Vec<FirstDifference> = pairs.iter().filter_map(|(a, b)| first_difference(*a, *b)).collect();
+    let same_system = relation(first_a, first_b) == Relation::Same;
+    let mut comparison = VirtualComparison {
+        virtual_time: true,
+        same_system,
+        idle: first_a.is_idle() && first_b.is_idle(),
+        seeds: pairs.iter().map(|(a, _)| a.seed()).collect(),
+        unpaired: [in_one(&by_seed_a, &by_seed_b), in_one(&by_seed_b, &by_seed_a)].concat(),
+        identical: pairs.len() - parted.len(),
+        defect: parted.first().copied().filter(|_| same_system),
+        figures: figures(&pairs),
+        causes: causes::shifts(&pairs),
+        differences: differences(first_a.summary, first_b.summary),
+        cautions: Vec::new(),
+        sentences: Vec::new(),
+    };
+    comparison.cautions = cautions(&comparison, &pairs);
+    comparison.sentences = sentences(&comparison);
+    Ok(comparison)
+}
+
+fn one_system<'a>(side: char, runs: &[SeedRun<'a>]) -> Result<BTreeMap<u64, SeedRun<'a>>, Refusal> {
+    let mut by_seed: BTreeMap<u64, SeedRun> = BTreeMap::new();
+    let first = runs.first().ok_or(Refusal::Empty(side))?;
+    for run in runs {
+        let summary = run.summary;
+        if !summary.valid {
+            return Err(Refusal::Invalid(summary.archive.clone(), summary.invalid_because.join("; ")));
+        }
+        if run.samples.is_empty() || !summary.virtual_time {
+            return Err(Refusal::Empty(side));
+        }
+        if let Some(what) = other_system(*first, *run) {
+            return Err(Refusal::Mixed { side, what });
+        }
+        if by_seed.insert(run.seed(), *run).is_some() {
+            return Err(Refusal::Twice { side, seed: run.seed() });
+        }
+    }
+    Ok(by_seed)
+}
+
+/// In what two runs of one side differ besides the seed.
+fn other_system(first: SeedRun, run: SeedRun) -> Option<String> {
+    if matches!(relation(first, run), Relation::Same | Relation::OtherSeed) {
+        return None;
+    }
+    let found = differences(first.summary, run.summary).into_iter().map(|difference| difference.what);
+    let named = found.into_iter().find(|what| what != SEED);
+    // Archives that name no ingredients are one system as far as anything else tells.
+    named.or_else(|| (first.summary.ingredients != run.summary.ingredients).then(|| "their ingredients".into()))
+}
+
+fn figures(pairs: &[(SeedRun, SeedRun)]) -> Vec<FigureShift> {
+    let of = |run: &SeedRun| SeedFigures::of(run.seed(), run.samples);
+    let both: Vec<(SeedFigures, SeedFigures)> = pairs.iter().filter_map(|(a, b)| Some((of(a)?, of(b)?))).collect();
+    let names: Vec<&str> = both.first().map_or(Vec::new(), |(a, _)| a.named().map(|(name, _)| name).to_vec());
+    let value = |figures: &SeedFigures, name: &str| figures.named().into_iter().find(|(n, _)| *n == name)?.1;
+    let shifted = names.into_iter().filter_map(|name| {
+        let values: Option<Vec<(i64, i64)>> =
+            both.iter().map(|(a, b)| Some((value(a, name)?, value(b, name)?))).collect();
+        shift(name, &values?)
+    });
+    let mut shifts: Vec<FigureShift> = shifted.collect();
+    let adjusted = holm(&shifts.iter().map(|shift| shift.p_adjusted).collect::<Vec<_>>());
+    for (shift, p) in shifts.iter_mut().zip(adjusted) {
+        (shift.p_adjusted, shift.differs) = (p, p <= RISK);
+    }
+    shifts
+}
+
+fn shift(name: &str, values: &[(i64, i64)]) -> Option<FigureShift> {
+    let shifts: Vec<i64> = values.iter().map(|(a, b)| b - a).collect();
+    let (longer_in, shorter_in) =
+        (shifts.iter().filter(|ns| **ns > 0).count(), shifts.iter().filter(|ns| **ns < 0).count());
+    Some(FigureShift {
+        name: name.into(),
+        a: spread(values.iter().map(|(a, _)| *a))?,
+        b: spread(values.iter().map(|(_, b)| *b))?,
+        shift: spread(shifts.iter().copied())?,
+        longer_in,
+        shorter_in,
+        p_adjusted: sign_test::p_value(longer_in, shorter_in),
+        differs: false,
+    })
+}
+
+fn spread(values: impl Iterator<Item = i64>) -> Option<Spread> {
+    let mut sorted: Vec<i64> = values.collect();
+    sorted.sort_unstable();
+    Some(Spread { least_ns: *sorted.first()?, median_ns: sorted[(sorted.len() - 1) / 2], most_ns: *sorted.last()? })
+}
+
+fn cautions(comparison: &VirtualComparison, pairs: &[(SeedRun, SeedRun)]) -> Vec<String> {
+    let mut cautions = Vec::new();
+    if !comparison.unpaired.is_empty() {
+        cautions.push(format!("only one side has {}; left out", seeds_told(&comparison.unpaired)));
+    }
+    let unknown = pairs.iter().any(|(a, b)| a.summary.ingredients.is_empty() || b.summary.ingredients.is_empty());
+    if unknown {
+        let text = "an archive does not say what its machine was made of: whether both are one system is not known";
+        cautions.push(text.into());
+    }
+    let settings_differ = comparison.differences.iter().any(|difference| difference.what == "load");
+    if settings_differ {
+        cautions.push("the sides ran different loads: what differs need not be the kernel's doing".into());
+    }
+    let explained = |runs: &mut dyn Iterator<Item = &SeedRun>| runs.filter(|run| !run.explanations.is_empty()).count();
+    let (a, b) = (explained(&mut pairs.iter().map(|(a, _)| a)), explained(&mut pairs.iter().map(|(_, b)| b)));
+    if !comparison.idle && comparison.identical < pairs.len() && (a < pairs.len() || b < pairs.len()) {
+        let of = pairs.len();
+        cautions.push(format!(
+            "late wake-ups are explained in {a} of {of} runs of A and {b} of {of} of B: causes are compared only as far; \
+             `tardy record` explains those of a run"
+        ));
+    }
+    cautions
+}
+
+fn sentences(comparison: &VirtualComparison) -> Vec<String> {
+    let of = comparison.seeds.len();
+    let seeds = if of == 1 { "1 seed".to_owned() } else { format!("{of} seeds") };
+    if let Some(defect) = &comparison.defect {
+        let latency = |sample: Option<(i64, i64)>| sample.map_or("none".into(), |(_, ns)| format!("{ns} ns"));
+        return vec![format!(
+            "NOT IDENTICAL although system, settings and seed are: with seed {} sample {} is the first that differs, {} in A and {} in \
+             B. The emulator or the host let its own time in; `tardy target verify` tells how often.",
+            defect.seed,
+            defect.sample,
+            latency(defect.a),
+            latency(defect.b)
+        )];
+    }
+    if comparison.identical == of {
+        let why = if comparison.same_system { "one system" } else { "two systems that behave as one" };
+        return vec![format!("Identical: every sample of {seeds} in virtual time ({why}).")];
+    }
+    let mut sentences = Vec::new();
+    if comparison.idle {
+        sentences.extend(comparison.figures.first().map(|p50| idle_path(p50, of)));
+    }
+    let differing =
+        comparison.figures.iter().filter(|figure| figure.differs && !(comparison.idle && figure.name == "p50"));
+    sentences.extend(differing.map(|figure| figure_sentence(figure, of)));
+    sentences.extend(comparison.causes.iter().filter(|shift| shift.longer_ns != 0).map(|shift| shift.sentence.clone()));
+    if !comparison.idle && !comparison.figures.iter().any(|figure| figure.differs) {
+        let most = comparison.figures.iter().map(|figure| figure.p_adjusted).fold(1.0, f64::min);
+        sentences.push(format!(
+            "No figure moved the same way in enough of {seeds} to be told from chance (the clearest: {}).",
+            p_value(most)
+        ));
+    }
+    sentences
+}
+
+fn idle_path(p50: &FigureShift, of: usize) -> String {
+    let Spread { least_ns, median_ns, most_ns } = p50.shift;
+    let size = if least_ns == most_ns {
+        format!("{median_ns:+} ns")
+    } else {
+        format!("{median_ns:+} ns ({least_ns:+} to {most_ns:+} ns)")
+    };
+    let seeds = if of == 1 { "1 seed".into() } else { format!("each of {of} seeds") };
+    format!(
+        "wake-up path {size}: the idle guest's median, from {} to {} ns of virtual time, in {seeds}",
+        p50.a.median_ns, p50.b.median_ns
+    )
+}
+
+fn figure_sentence(figure: &FigureShift, of: usize) -> String {
+    let (word, count) = if figure.longer_in > figure.shorter_in {
+        ("longer", figure.longer_in)
+    } else {
+        ("shorter", figure.shorter_in)
+    };
+    let Spread { least_ns, median_ns, most_ns } = figure.shift;
+    format!(
+        "{} is {} {word} in virtual time ({} to {} over the seeds); {count} of {of} seeds, {}",
+        figure.name,
+        time(median_ns.abs() as f64),
+        time(least_ns as f64),
+        time(most_ns as f64),
+        p_value(figure.p_adjusted)
+    )
+}
+
+fn seeds_told(seeds: &[u64]) -> String {
+    let told: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
+    let more = if seeds.len() > told.len() { " ..." } else { "" };
+    format!("seed {}{more}", told.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

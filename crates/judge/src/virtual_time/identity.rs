@@ -1,0 +1,56 @@
+//! The same system twice: identical to the last sample, or a defect of determinism.
+
+use super::SeedRun;
+use archive::settings::RunSettings;
+use serde::{Deserialize, Serialize};
+
+/// What two runs have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// Ingredients and settings are the same: every sample must be.
+    Same,
+    /// Only the seed differs: two trajectories of one system.
+    OtherSeed,
+    /// Something else differs as well, or it is not known that nothing does.
+    OtherSystem,
+}
+
+/// Whether two runs are of one system. Archives that do not name their ingredients are taken for different ones.
+pub fn relation(a: SeedRun, b: SeedRun) -> Relation {
+    let known = !a.summary.ingredients.is_empty();
+    let Some((settings_a, settings_b)) = a.summary.settings.as_ref().zip(b.summary.settings.as_ref()) else {
+        return Relation::OtherSystem;
+    };
+    if !known || a.summary.ingredients != b.summary.ingredients || !alike(settings_a, settings_b) {
+        Relation::OtherSystem
+    } else if a.seed() != b.seed() {
+        Relation::OtherSeed
+    } else {
+        Relation::Same
+    }
+}
+
+/// Whether settings are the same but for the seed.
+fn alike(a: &RunSettings, b: &RunSettings) -> bool {
+    a == &RunSettings { dither_seed: a.dither_seed, ..b.clone() }
+}
+
+/// The first sample in which two runs differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstDifference {
+    pub seed: u64,
+    /// Number of the sample, from 0.
+    pub sample: usize,
+    /// Due instant and latency in ns; `None` where a run has no such sample.
+    pub a: Option<(i64, i64)>,
+    pub b: Option<(i64, i64)>,
+}
+
+/// Where two runs of one seed part; `None` when all their samples are identical.
+pub fn first_difference(a: SeedRun, b: SeedRun) -> Option<FirstDifference> {
+    let longest = a.samples.len().max(b.samples.len());
+    let at = |run: SeedRun, number: usize| run.samples.get(number).copied();
+    let sample = (0..longest).find(|number| at(a, *number) != at(b, *number))?;
+    Some(FirstDifference { seed: a.seed(), sample, a: at(a, sample), b: at(b, sample) })
+}
