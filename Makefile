@@ -17,7 +17,7 @@ RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
 
-.PHONY: help demo build meters test e2e e2e-custom-kernel bench truth simulate-judge bench-cyclictest check-perfetto deps fmt lint ui test-rust test-ui fuzz clean
+.PHONY: help demo build meters test e2e e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto deps fmt lint ui test-rust test-ui fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -41,7 +41,7 @@ test: lint build test-ui test-rust ## everything that continuous integration run
 e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 MB once)
 	packaging/install-dependencies --e2e
 	$(MAKE) --no-print-directory $(METERS)-arm64
-	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e -- --ignored --test-threads=1
+	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e -- --ignored --skip virtual_compare --test-threads=1
 	cargo test --package recorder -- --ignored
 
 e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure in it
@@ -53,6 +53,10 @@ truth: build $(INJECTOR) ## make CPUs late in known ways, here and in virtual ma
 	packaging/install-dependencies --e2e
 	kernels/inject/build-for dist/truth 6.1 6.1-rt 6.12-rt
 	TARDY_METER=$(CURDIR)/$(METER) cargo run --release --package truth --bin tardy-truth -- $(TRUTH)
+
+e2e-compare: build ## tell kernels apart in virtual time: 16 seeds, ten bisections (an hour)
+	packaging/install-dependencies --e2e
+	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
 
 bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserted
 	bench/run

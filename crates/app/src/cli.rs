@@ -1,6 +1,8 @@
 //! The command line: one file a verb. Verbs return how they ended; only this module turns that into an exit code.
 
 mod archives;
+mod baseline;
+mod bisect;
 mod compare;
 mod completions;
 mod cyclictest;
@@ -21,6 +23,7 @@ mod restore;
 pub(crate) mod rounds;
 mod run;
 mod target;
+mod virtual_runs;
 mod virtual_time;
 mod watch;
 
@@ -57,6 +60,8 @@ enum Verb {
     Judge(judge::JudgeArguments),
     Compare(compare::CompareArguments),
     Experiment(Box<experiment::ExperimentArguments>),
+    Bisect(Box<bisect::BisectArguments>),
+    Baseline(baseline::BaselineArguments),
     List(list::ListArguments),
     Restore(restore::RestoreArguments),
     Target(target::TargetArguments),
@@ -77,7 +82,11 @@ pub fn main() -> ExitCode {
         Err(refusal) => {
             // Help and version are asked for and go to standard output; everything else is wrong usage.
             let _ = refusal.print();
-            return if refusal.use_stderr() { Exit::Usage } else { Exit::Measured }.into();
+            // `git bisect run` would take the code of wrong usage for a bad commit.
+            let for_git =
+                typed.get(1).is_some_and(|verb| verb == "bisect") && typed.iter().any(|word| word == "--step");
+            let wrong = if for_git { Exit::GiveUp } else { Exit::Usage };
+            return if refusal.use_stderr() { wrong } else { Exit::Measured }.into();
         }
     };
     let command: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -92,8 +101,10 @@ pub fn main() -> ExitCode {
         Verb::Cyclictest(arguments) => cyclictest::run(&arguments),
         Verb::Observe(arguments) => observe::run(&arguments, command),
         Verb::Judge(arguments) => judge::run(&arguments),
-        Verb::Compare(arguments) => compare::run(&arguments),
+        Verb::Compare(arguments) => compare::run(&arguments, &command),
         Verb::Experiment(arguments) => experiment::run(&arguments, command),
+        Verb::Bisect(arguments) => bisect::run(&arguments, command),
+        Verb::Baseline(arguments) => baseline::run(&arguments, &command),
         Verb::List(arguments) => list::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
         Verb::Target(arguments) => target::run(&arguments),

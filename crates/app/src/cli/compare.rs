@@ -1,12 +1,15 @@
-//! `tardy compare`: two runs side by side, without a verdict.
+//! `tardy compare`: two runs side by side, without a verdict; in virtual time two systems, exactly.
 
-use super::archives;
+mod seeds;
+
 use super::exit::{Exit, UsageError};
+use super::virtual_runs::{archives_of, is_virtual};
 use crate::explaining::explain_run;
 use crate::judging::{ComparedRuns, compare_runs};
 use crate::text::figures::{count, latency};
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
+use archive::reader::Run;
 use clap::Args;
 use judge::compare::{ComparedFigure, Comparison};
 use judge::difference::Difference;
@@ -15,31 +18,77 @@ use std::path::PathBuf;
 /// Differences shown of each kind; `--json` has all of them.
 const DIFFERENCES_SHOWN: usize = 12;
 
+const EXAMPLES: &str = "\
+Examples:
+  tardy compare before after
+  tardy compare runs/old-seeds runs/new-seeds
+  tardy compare --a '--target old' --b '--target new' --seeds 16 -- --duration 2s --load dentry
+
+In virtual time A and B may be directories with the runs of several seeds, which are paired by seed; or options of `tardy run`,
+and both are measured. Behind `--` stand those that both share.
+Exit codes: 0 compared, 1 one system with one seed is not identical in virtual time, 2 wrong usage, 3 could not measure.";
+
 /// Set two runs side by side: figures, causes, and in what machine and settings differ
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct CompareArguments {
-    /// Path of an archive, an id below runs/, or `latest`
-    #[arg(value_name = "A")]
-    a: PathBuf,
+    /// Path of an archive, an id below runs/, or `latest`; of runs in virtual time also a directory with several seeds
+    #[arg(value_name = "A", required_unless_present = "options_a")]
+    a: Option<PathBuf>,
     /// The other run
-    #[arg(value_name = "B")]
-    b: PathBuf,
+    #[arg(value_name = "B", required_unless_present = "options_a")]
+    b: Option<PathBuf>,
+    /// Measure in virtual time with these options of `tardy run` as A, idle and with its load
+    #[arg(long = "a", value_name = "OPTIONS", allow_hyphen_values = true, requires = "options_b", conflicts_with_all = ["a", "b"])]
+    options_a: Option<String>,
+    /// Measure in virtual time with these options as B
+    #[arg(long = "b", value_name = "OPTIONS", allow_hyphen_values = true, requires = "options_a")]
+    options_b: Option<String>,
+    /// Seeds of each side
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "options_a")]
+    seeds: u32,
+    /// Directory of the archives of both sides [default: runs/<time>-compare]
+    #[arg(short, long, value_name = "DIR", requires = "options_a")]
+    out: Option<PathBuf>,
     /// Further runs are refused: several runs prove something only when they were measured in randomised rounds
     #[arg(hide = true)]
     more: Vec<PathBuf>,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+    /// Options of `tardy run` that both sides share
+    #[arg(last = true, value_name = "RUN OPTIONS")]
+    options: Vec<String>,
 }
 
-pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
+pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit> {
+    if let Some((a, b)) = arguments.options_a.as_deref().zip(arguments.options_b.as_deref()) {
+        return seeds::of_options(arguments, [a, b], command);
+    }
     if !arguments.more.is_empty() {
         let text = "compare takes two runs. Several runs of each, measured one after the other, prove no more: whatever \
                     drifted meanwhile looks like a difference. Only runs in randomised rounds can be tested: \
                     `tardy experiment`";
         return Err(UsageError(text.into()).into());
     }
-    let (a, b) = (archives::open(&arguments.a)?, archives::open(&arguments.b)?);
+    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else {
+        return Err(UsageError("compare takes two runs, A and B".into()).into());
+    };
+    let (a, b) = (archives_of(a)?, archives_of(b)?);
+    let virtual_runs = |runs: &[Run]| runs.iter().filter(|run| is_virtual(run)).count();
+    if virtual_runs(&a) == a.len() && virtual_runs(&b) == b.len() {
+        return seeds::of_archives(arguments, &a, &b);
+    }
+    if virtual_runs(&a) + virtual_runs(&b) > 0 {
+        let text = "some of these runs count executed instructions (virtual time) and others time: nothing of the two can be \
+                    compared";
+        return Err(UsageError(text.into()).into());
+    }
+    let (Ok([a]), Ok([b])) = (<[Run; 1]>::try_from(a), <[Run; 1]>::try_from(b)) else {
+        let text =
+            "compare takes two runs, and one of these is a directory of several; only in virtual time seeds are paired";
+        return Err(UsageError(text.into()).into());
+    };
     let explained = [&a, &b].map(|run| explain_run(run, &mut |_, _| {}));
     let compared = compare_runs((&a, &explained[0]), (&b, &explained[1]));
     if arguments.json {
@@ -62,7 +111,7 @@ fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
     page.blank();
     figures(comparison, &mut page);
     causes(comparison, &mut page);
-    differences(comparison, &mut page);
+    lay_out_differences(&comparison.differences, &mut page);
     page.blank();
     page.wrapped("", &comparison.sentence);
     page
@@ -110,15 +159,15 @@ fn causes(comparison: &Comparison, page: &mut Page) {
     lines[1..].iter().for_each(|line| page.line(line));
 }
 
-fn differences(comparison: &Comparison, page: &mut Page) {
+fn lay_out_differences(differences: &[Difference], page: &mut Page) {
     page.blank();
-    if comparison.differences.is_empty() {
+    if differences.is_empty() {
         page.line("Machine, kernel and settings are alike as far as they were recorded.");
         return;
     }
     page.heading("Different besides");
     let mut shown: Vec<(&str, usize)> = Vec::new();
-    for difference in &comparison.differences {
+    for difference in differences {
         match shown.iter_mut().find(|(what, _)| *what == difference.what) {
             Some((_, count)) => *count += 1,
             None => shown.push((&difference.what, 1)),

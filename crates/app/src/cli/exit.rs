@@ -19,6 +19,10 @@ pub enum Exit {
     NotMeasured,
     /// The numbers are sound and do not suffice for what was asked.
     NotEnoughData,
+    /// For `git bisect run`: this commit cannot be tested.
+    Untestable,
+    /// For `git bisect run`: end the search.
+    GiveUp,
 }
 
 impl Exit {
@@ -38,6 +42,8 @@ impl From<Exit> for ExitCode {
             Exit::Usage => 2,
             Exit::NotMeasured => 3,
             Exit::NotEnoughData => 4,
+            Exit::Untestable => 125,
+            Exit::GiveUp => 128,
         })
     }
 }

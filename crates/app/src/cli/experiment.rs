@@ -1,9 +1,9 @@
 //! `tardy experiment`: whether one way to run differs from another, in rounds of runs in a random order.
 
-mod journal;
+pub(super) mod journal;
 mod page;
-mod series;
-mod variant;
+pub(super) mod series;
+pub(super) mod variant;
 
 use super::archives::{RUNS, new_below};
 use super::exit::{Exit, UsageError};

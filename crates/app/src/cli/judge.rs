@@ -1,7 +1,8 @@
 //! `tardy judge`: what a saved run proves, and whether it shows that a limit holds.
 
 use super::archives;
-use super::exit::Exit;
+use super::baseline;
+use super::exit::{Exit, UsageError};
 use super::limits::{LimitArguments, described};
 use crate::judging::{JudgedRun, judge_run};
 use crate::text::figures::latency;
@@ -17,6 +18,7 @@ Examples:
   tardy judge latest --limit 'latency < 100us' --allow 1/h
   tardy judge latest --limit 'p99.9 < 50us' --limit 'missed < 1/day' --confidence 99
   tardy judge latest
+  tardy judge --baseline tardy-baseline.toml runs/seeds
 
 Exit codes: 0 every limit is passed, 1 one is failed, 2 wrong usage, 3 the run cannot be judged, 4 not enough data.
 Without a limit it says what the run proves by its length.";
@@ -26,8 +28,11 @@ Without a limit it says what the run proves by its length.";
 #[command(after_help = EXAMPLES)]
 pub struct JudgeArguments {
     /// Path of an archive, an id below runs/, or `latest`
-    #[arg(value_name = "RUN")]
-    run: PathBuf,
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// Judge runs in virtual time by this file of `tardy baseline` instead: all its seeds, or directories with them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["limits", "allow", "confidence", "accept"])]
+    baseline: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArguments,
     /// Print one JSON document instead of text
@@ -36,7 +41,13 @@ pub struct JudgeArguments {
 }
 
 pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
-    let run = archives::open(&arguments.run)?;
+    if let Some(file) = &arguments.baseline {
+        return baseline::judge(file, &arguments.runs, arguments.json);
+    }
+    let [run] = arguments.runs.as_slice() else {
+        return Err(UsageError("a limit is judged run by run; only with --baseline several are taken".into()).into());
+    };
+    let run = archives::open(run)?;
     let limits = arguments.limits.of(&run)?;
     let explanations = run.explanations().unwrap_or_default();
     let judged = judge_run(&run, &explanations, &limits, arguments.limits.confidence, &arguments.limits.accepted());

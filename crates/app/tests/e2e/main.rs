@@ -7,6 +7,7 @@ mod machine_faults;
 mod plans;
 mod traced;
 mod tracers;
+mod virtual_compare;
 mod virtual_time;
 mod watch;
 mod whole_way;

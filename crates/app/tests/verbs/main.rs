@@ -1,5 +1,6 @@
 //! Runs the binary `tardy` against a fake meter and on saved archives.
 
+mod bisect;
 mod compare;
 mod experiment;
 mod export;
@@ -12,5 +13,7 @@ mod plan;
 mod run;
 mod saved;
 mod target;
+mod virtual_archives;
+mod virtual_compare;
 mod watch;
 mod watch_live;

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What every run of a series needs.
+#[derive(Clone)]
 pub struct Measuring {
     pub meter: PathBuf,
     pub signals: Signals,

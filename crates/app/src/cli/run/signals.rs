@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Signals heard from now on.
+#[derive(Clone)]
 pub struct Signals {
     requests: StopRequests,
     over: Arc<AtomicBool>,

@@ -1,0 +1,130 @@
+//! `tardy bisect` against a fake meter that is later from some candidate on, where each step is an experiment.
+
+use crate::fake_meter::*;
+use archive::frame::Encoder;
+use archive::histogram::{Histogram, bucket_of};
+use archive::message::{Ending, Message, RunPhase};
+use archive::sample::Totals;
+use std::fs;
+
+fn frames(latency_ns: i64) -> Vec<u8> {
+    let totals = Totals {
+        cycles: 1000,
+        latency_ns_min: Some(latency_ns),
+        latency_ns_max: Some(latency_ns),
+        latency_ns_sum: 1000 * latency_ns,
+        ..Totals::default()
+    };
+    let histogram = Histogram { buckets: vec![(bucket_of(latency_ns).unwrap() as u32, 1000)] };
+    let mut encoder = Encoder::default();
+    let messages = [
+        hello(),
+        phase(RunPhase::Measure, 2_000_000_000),
+        phase(RunPhase::Collect, 3_000_000_000),
+        Message::Thread { thread: 0, cpu: 0, totals, histogram, worst: Vec::new() },
+        end(Ending::Complete),
+    ];
+    messages.iter().flat_map(|message| encoder.message(message)).collect()
+}
+
+/// The command before a measurement puts the candidate, a number, into a file; from 3 on the meter is late.
+fn late_from_3() -> Bench {
+    let bench = Bench::new();
+    fs::write(bench.path("low"), frames(800)).unwrap();
+    fs::write(bench.path("high"), frames(1000)).unwrap();
+    bench.does("if [ \"$(cat \"$here/booted\")\" -ge 3 ]; then cat \"$here/high\"; else cat \"$here/low\"; fi")
+}
+
+const BOOT: &str = "echo \"$TARDY_CANDIDATE\" > booted; [ \"$TARDY_CANDIDATE\" != 9 ]";
+
+fn search(more: &[&'static str]) -> Vec<&'static str> {
+    let words = ["bisect", "--before", BOOT, "--rounds", "8", "--out", "here"];
+    [&words[..], more, &["--", "--duration", "5s"]].concat()
+}
+
+#[test]
+fn the_first_bad_one_is_found_and_the_same_command_goes_on() {
+    let bench = late_from_3();
+    let words = search(&["--good", "1", "--bad", "4", "2", "3"]);
+    let ended = bench.run(&words);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let said = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("3 is the first bad one; 2 is good."), "{}", ended.stdout);
+    assert!(said.contains("wrong with a probability of at most 0.0500: each of 4 steps"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("step 2 of about 4: 4 BAD: B raised p99"), "{}", ended.stderr);
+    let journal = bench.path("here/bisect.json");
+    let mut cut: serde_json::Value = serde_json::from_slice(&fs::read(&journal).unwrap()).unwrap();
+    let steps = cut["steps"].as_array_mut().unwrap();
+    assert_eq!(steps.len(), 4);
+    steps.pop();
+    cut["first_bad"] = serde_json::Value::Null;
+    fs::write(&journal, serde_json::to_vec(&cut).unwrap()).unwrap();
+    let again = bench.run(&words);
+    assert_eq!((again.code, again.stderr.lines().count()), (Some(0), 1), "one step was left: {}", again.stderr);
+    let other = bench.run(&search(&["--good", "1", "--bad", "4", "2"]));
+    assert_eq!(other.code, Some(2));
+    assert!(other.stderr.contains("another search"), "{}", other.stderr);
+}
+
+#[test]
+fn an_end_that_is_not_bad_is_told() {
+    let ended = late_from_3().run(&search(&["--good", "1", "--bad", "2"]));
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    let said = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("The bad end 2 is not: it is good"), "{}", ended.stdout);
+}
+
+#[test]
+fn what_does_not_boot_stays_suspect() {
+    let bench = late_from_3();
+    fs::write(bench.path("list"), "# kernels\n1\n9\n4\n").unwrap();
+    let ended = bench.run(&search(&["--list", "list", "--json"]));
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert_eq!(ended.json()["suspects"], serde_json::json!(["9", "4"]));
+}
+
+#[test]
+fn a_step_ends_as_git_wants_it() {
+    let bench = late_from_3();
+    fs::write(bench.path("booted"), "1").unwrap();
+    let step = |before: &str, more: &[&str]| {
+        let words = [&["bisect", "--step"][..], more, &["--before", before, "--", "--duration", "5s"]].concat();
+        let ended = bench.run(&words);
+        (ended.code, ended.stdout + &ended.stderr)
+    };
+    let limited = ["--limit", "latency < 1us"];
+    for (before, more, code) in [
+        ("exit 125", &limited[..], 125),
+        ("exit 7", &limited, 125),
+        ("exit 200", &limited, 128),
+        ("true", &[], 128),
+        ("true", &["--limit", "jitter"], 128),
+        ("true", &["--no-such-option"], 128),
+    ] {
+        let (seen, said) = step(before, more);
+        assert_eq!(seen, Some(code), "{before} {more:?}: {said}");
+    }
+    let words = ["bisect", "--step", "--good", "2", "--rounds", "10", "--before"];
+    let against = |before: &str| bench.run(&[&words[..], &[before, "--", "--duration", "5s"]].concat()).code;
+    // The candidate of a step has no name: it is what git has checked out.
+    assert_eq!(against("echo \"${TARDY_CANDIDATE:-3}\" > booted"), Some(1));
+    assert_eq!(against("echo \"${TARDY_CANDIDATE:-1}\" > booted"), Some(0));
+}
+
+#[test]
+fn a_list_that_is_none_is_wrong_usage() {
+    let bench = late_from_3();
+    fs::write(bench.path("short"), "one\n").unwrap();
+    for (words, expected) in [
+        (&["bisect"][..], "--list"),
+        (&["bisect", "--good", "a"], "--bad"),
+        (&["bisect", "--list", "short"], "at least two"),
+        (&["bisect", "--list", "none"], "none"),
+        (&["bisect", "--good", "", "--bad", "--priority 90", "--rounds", "6"], "--rounds 7"),
+        (&["bisect", "--good", "--prio 9", "--bad", "--priority 90"], "--prio"),
+    ] {
+        let ended = bench.run(words);
+        assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{words:?}: {}", ended.stderr);
+    }
+}
