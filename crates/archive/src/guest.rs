@@ -52,6 +52,9 @@ pub struct GuestCommand {
     /// What the guest is to call itself.
     pub hostname: String,
     pub arguments: Vec<String>,
+    /// CLOCK_REALTIME that the guest is to set its own to first, when that stood still.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub realtime_ns: Option<i64>,
 }
 
 /// One line of the host.

@@ -147,7 +147,12 @@ fn measure(
     watch: &mut dyn FnMut(Event),
 ) -> Result<Facts, TargetError> {
     let meter = Command { program: request.meter.clone(), arguments: vec!["measure".into()] };
-    let mut command = target.start(&meter)?;
+    let started = target.start(&meter);
+    for notice in target.notices() {
+        // A disk that takes no more shows at the next frame of the meter.
+        let _ = tell(notice, writer, watch);
+    }
+    let mut command = started?;
     let mut line = serde_json::to_string(&request.settings).expect("settings have only string keys");
     line.push('\n');
     // A meter that does not listen has ended or is about to; its end tells why.

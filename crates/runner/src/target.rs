@@ -6,6 +6,7 @@ pub mod fake;
 pub mod local;
 pub mod qemu;
 
+use archive::message::Problem;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -133,6 +134,11 @@ pub trait Target {
     /// What holds for every number of this target, known once it is prepared.
     fn caveat(&self) -> Option<Caveat> {
         None
+    }
+
+    /// What starting the last command brought that belongs beside its numbers; told once.
+    fn notices(&mut self) -> Vec<Problem> {
+        Vec::new()
     }
 
     /// Gives the target back.

@@ -1,10 +1,12 @@
 //! Real kernels in real virtual machines. `make e2e` runs these; they take minutes and download kernels once.
 
+mod custom_kernel;
 mod founding_case;
 mod inspected;
 mod lab;
 mod machine_faults;
 mod plans;
+mod saved_state;
 mod traced;
 mod tracers;
 mod virtual_compare;

@@ -94,6 +94,7 @@ impl Desk {
         match &line.word {
             HostWord::Run(command) => {
                 name_machine(command);
+                set_clock(command);
                 match command::run(command, line.data_before, &self.input, shared(&self.data)?, &self.words) {
                     Ok(ended) => {
                         self.haunted = ended.haunted;
@@ -118,6 +119,13 @@ impl Desk {
 /// The fingerprint names the machine; a machine without a name is as good.
 fn name_machine(command: &GuestCommand) {
     let _ = std::fs::write("/proc/sys/kernel/hostname", &command.hostname);
+}
+
+/// The first process may set the clock; were it refused, the run would only be dated wrongly.
+fn set_clock(command: &GuestCommand) {
+    if let Some(now_ns) = command.realtime_ns {
+        let _ = clock::set_realtime_ns(now_ns);
+    }
 }
 
 /// Lines of the host; the channel closes when the host is gone.

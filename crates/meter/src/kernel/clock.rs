@@ -14,6 +14,14 @@ pub fn realtime_ns() -> i64 {
     nanoseconds(rustix::time::clock_gettime(ClockId::Realtime))
 }
 
+/// Sets CLOCK_REALTIME.
+///
+/// # Errors
+/// Without the right to.
+pub fn set_realtime_ns(now_ns: i64) -> rustix::io::Result<()> {
+    rustix::time::clock_settime(ClockId::Realtime, timespec(now_ns))
+}
+
 /// A clock in ns, read without a system call where the machine can.
 #[inline]
 pub fn now_ns(clock: ClockId) -> i64 {

@@ -20,6 +20,7 @@ mod machine;
 mod modules;
 mod platform;
 mod process;
+mod saved_state;
 mod unpack;
 pub mod virtual_time;
 mod vmlinux;
@@ -31,6 +32,7 @@ use super::{Caveat, Command, RunningCommand, Target, TargetError};
 use crate::architecture::Architecture;
 use crate::stop::StopRequests;
 use archive::guest::{FILE_BYTES_MAX, GuestCommand, parts_of_path};
+use archive::message::{Problem, Severity};
 use arguments::Accelerator;
 use command::GuestRun;
 use console::Console;
@@ -40,13 +42,14 @@ use initramfs::SentFile;
 use kernel::Kernel;
 use machine::{Boot, Machine};
 use platform::Platform;
+use saved_state::{Ingredients, States};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A guest boots with KVM in about a second, or something is wrong with it.
 const KVM_LIMIT: Duration = Duration::from_secs(10);
@@ -70,6 +73,7 @@ pub struct QemuTarget {
     booted: Option<Booted>,
     /// The machine of the last command, which may still be up.
     running: Option<Arc<Mutex<Machine>>>,
+    notices: Vec<Problem>,
 }
 
 /// What `prepare` found.
@@ -86,6 +90,8 @@ pub struct Booted {
     pub kernel_release: String,
     /// From starting QEMU to the guest's first word.
     pub boot_time: Duration,
+    /// It did not boot, but went on from a saved state.
+    pub restored: bool,
 }
 
 impl QemuTarget {
@@ -105,6 +111,7 @@ impl QemuTarget {
             console: Arc::default(),
             booted: None,
             running: None,
+            notices: Vec::new(),
         }
     }
 
@@ -152,21 +159,26 @@ impl QemuTarget {
     }
 
     fn boot(&mut self, accelerator: Accelerator, limit: Duration) -> Result<Machine, String> {
+        let plan = self.plan(accelerator, limit)?;
+        // A console for each boot: the archive gets that of the last one.
+        self.console = Arc::default();
+        Machine::boot(&plan, &self.console, &self.stop)
+    }
+
+    fn plan(&self, accelerator: Accelerator, limit: Duration) -> Result<Boot, String> {
         let (Some(ready), Some(scratch)) = (&self.ready, &self.scratch) else {
             return Err("it has not been prepared".into());
         };
         let initramfs = scratch.0.join("initramfs");
         fs::write(&initramfs, initramfs::build(&ready.meter, &ready.kernel, &self.sent)?)
             .map_err(|error| format!("failed to write {}: {error}", initramfs.display()))?;
-        let boot = Boot {
+        Ok(Boot {
             program: ready.program.clone(),
             arguments: arguments::arguments(&self.machine, accelerator, &ready.kernel.image, &initramfs, &scratch.0),
+            monitored: self.machine.saved_state,
             scratch: scratch.0.clone(),
             limit,
-        };
-        // A console for each boot: the archive gets that of the last one.
-        self.console = Arc::default();
-        Machine::boot(&boot, &self.console, &self.stop)
+        })
     }
 
     /// The machine that is up and has nothing to do.
@@ -178,24 +190,88 @@ impl QemuTarget {
     fn begin(&mut self, command: &Command) -> Result<Arc<Mutex<Machine>>, String> {
         if self.idle().is_none() {
             self.end();
-            self.running = Some(Arc::new(Mutex::new(self.boot_and_settle()?)));
+            let accelerator = self.ready.as_ref().map_or(Accelerator::Tcg, |ready| ready.accelerator);
+            let machine = match self.machine.saved_state && accelerator == Accelerator::Tcg {
+                true => self.restore_or_save()?,
+                false => self.boot_and_settle(accelerator)?,
+            };
+            self.running = Some(Arc::new(Mutex::new(machine)));
         }
         let machine = self.running.clone().ok_or("it has not booted")?;
-        lock(&machine)
-            .run(&GuestCommand { hostname: self.plain_name.clone(), arguments: command.arguments.clone() })
-            .map_err(|error| format!("it went away after booting: {error}"))?;
+        // The clock of a machine that was saved stood still since then.
+        let restored = self.booted.as_ref().is_some_and(|booted| booted.restored);
+        let command = GuestCommand {
+            hostname: self.plain_name.clone(),
+            arguments: command.arguments.clone(),
+            realtime_ns: restored.then(unix_ns),
+        };
+        lock(&machine).run(&command).map_err(|error| format!("it went away after booting: {error}"))?;
         Ok(machine)
     }
 
-    fn boot_and_settle(&mut self) -> Result<Machine, String> {
-        let accelerator = self.ready.as_ref().map_or(Accelerator::Tcg, |ready| ready.accelerator);
+    fn boot_and_settle(&mut self, accelerator: Accelerator) -> Result<Machine, String> {
         let machine = self.boot(accelerator, Duration::from_secs(u64::from(self.machine.boot_seconds)))?;
-        self.booted = Some(Booted { kernel_release: machine.kernel_release.clone(), boot_time: machine.boot_time });
+        self.note(&machine, false);
         let (begun, pause) = (Instant::now(), Duration::from_secs(u64::from(self.machine.settle_seconds)));
         while begun.elapsed() < pause && self.stop.count() == 0 {
             thread::sleep(SETTLE_STEP);
         }
         Ok(machine)
+    }
+
+    fn note(&mut self, machine: &Machine, restored: bool) {
+        let kernel_release = machine.kernel_release.clone();
+        self.booted = Some(Booted { kernel_release, boot_time: machine.boot_time, restored });
+    }
+
+    /// A machine that goes on from a saved state; or one that boots, whose state is then kept.
+    fn restore_or_save(&mut self) -> Result<Machine, String> {
+        let limit = Duration::from_secs(u64::from(self.machine.boot_seconds));
+        let plan = self.plan(Accelerator::Tcg, limit)?;
+        let states = States::beside(&self.cache);
+        let key = self.key(&plan)?;
+        if let Some(path) = states.find(&key) {
+            self.console = Arc::default();
+            let loading = Boot { arguments: [&plan.arguments[..], &arguments::incoming()].concat(), ..plan.clone() };
+            let opened = fs::File::open(&path).map_err(|error| error.to_string());
+            match opened.and_then(|mut state| Machine::load(&loading, &self.console, &self.stop, &mut state)) {
+                Ok(machine) => {
+                    self.note(&machine, true);
+                    self.notices.push(restored_notice());
+                    return Ok(machine);
+                }
+                Err(why) if self.stop.count() > 0 => return Err(why),
+                Err(why) => {
+                    states.remove(&key);
+                    self.notices
+                        .push(notice(format!("the saved state did not load, so the machine booted: {why}"), ""));
+                }
+            }
+        }
+        let mut machine = self.boot_and_settle(Accelerator::Tcg)?;
+        if self.stop.count() == 0
+            && let Err(why) = keep(&mut machine, &plan.scratch, &states, &key)
+        {
+            let mend = "the next machine boots as well; `saved_state = false` in the target file spares the attempt";
+            self.notices.push(notice(format!("the state of the machine could not be saved: {why}"), mend));
+        }
+        Ok(machine)
+    }
+
+    /// The name of the state that fits a boot.
+    fn key(&self, plan: &Boot) -> Result<String, String> {
+        let ready = self.ready.as_ref().ok_or("it has not been prepared")?;
+        let initramfs = initramfs::build(&ready.meter, &ready.kernel, &self.sent)?;
+        let scratch = plan.scratch.display().to_string();
+        let arguments: Vec<String> = plan.arguments.iter().map(|word| word.replace(&scratch, "")).collect();
+        Ingredients {
+            program: &plan.program,
+            arguments: &arguments,
+            kernel: &ready.kernel.image,
+            initramfs: &initramfs,
+            settle_seconds: self.machine.settle_seconds,
+        }
+        .key()
     }
 
     /// Switches the machine off, if there is one.
@@ -208,6 +284,37 @@ impl QemuTarget {
             machine.kill();
         }
     }
+}
+
+/// Keeps the state of a machine under this name.
+fn keep(machine: &mut Machine, scratch: &Path, states: &States, key: &str) -> Result<(), String> {
+    let fail = |error: io::Error| format!("failed to write a state: {error}");
+    let (mut file, path) = states.begin().map_err(fail)?;
+    let saved = machine.save(scratch, &mut file).and_then(|()| states.finish(&path, key).map_err(fail));
+    if saved.is_err() {
+        // What is in it is no state.
+        let _ = fs::remove_file(&path);
+    }
+    saved
+}
+
+fn notice(text: String, mend: &str) -> Problem {
+    Problem { severity: Severity::Notice, text, mend: mend.into() }
+}
+
+/// What a person must know before comparing such runs.
+fn restored_notice() -> Problem {
+    notice(
+        "the machine went on from a saved state instead of booting: random numbers, addresses and the boot's id are those \
+         of every run from this state"
+            .into(),
+        "where boots must differ, set `saved_state = false` in the target file",
+    )
+}
+
+fn unix_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// A path of the guest, as its words take it.
@@ -279,6 +386,10 @@ impl Target for QemuTarget {
 
     fn forgets(&self) -> bool {
         true
+    }
+
+    fn notices(&mut self) -> Vec<Problem> {
+        std::mem::take(&mut self.notices)
     }
 
     fn caveat(&self) -> Option<Caveat> {

@@ -16,6 +16,7 @@ pub enum Accelerator {
 pub const CONSOLE_SOCKET: &str = "console";
 pub const DATA_SOCKET: &str = "data";
 pub const WORDS_SOCKET: &str = "words";
+pub const MONITOR_SOCKET: &str = "monitor";
 
 /// The words after the program's name. `scratch` is the directory with the sockets.
 ///
@@ -59,8 +60,17 @@ pub fn arguments(
         words.extend(["-chardev".into(), socket(name)]);
         words.extend(["-device".into(), format!("virtserialport,chardev={name},name={port}")]);
     }
+    if machine.saved_state {
+        words.extend(["-chardev".into(), socket(MONITOR_SOCKET)]);
+        words.extend(["-mon".into(), format!("chardev={MONITOR_SOCKET},mode=control")]);
+    }
     words.extend(machine.qemu_arguments.iter().cloned());
     words
+}
+
+/// Added to a command line, this has QEMU wait for a state instead of booting.
+pub fn incoming() -> [String; 2] {
+    ["-incoming", "defer"].map(String::from)
 }
 
 fn kernel_arguments(machine: &VirtualMachine, accelerator: Accelerator) -> String {

@@ -1,6 +1,7 @@
 //! Target files: what a virtual machine is made of, as TOML.
 
 use super::platform::Platform;
+use super::saved_state;
 use crate::architecture::Architecture;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -73,6 +74,9 @@ pub struct VirtualMachine {
     /// Pause between the end of booting and the first command.
     #[serde(default = "settle_seconds")]
     pub settle_seconds: u32,
+    /// Keep the booted machine in a file and go on from there the next time, instead of booting.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub saved_state: bool,
     /// In virtual time: the guest's clock when the meter starts; booting must be over by then.
     #[serde(default = "start_seconds")]
     pub start_seconds: u32,
@@ -129,6 +133,7 @@ impl VirtualMachine {
             qemu: None,
             boot_seconds: boot_seconds(),
             settle_seconds: settle_seconds(),
+            saved_state: false,
             start_seconds: start_seconds(),
             instruction_shift: 0,
         }
@@ -171,8 +176,27 @@ impl VirtualMachine {
                 self.architecture
             ));
         }
+        if self.saved_state {
+            self.check_saved_state()?;
+        }
         if self.kernel.starts_with("debian:") && self.modules.is_some() {
             return Err("modules goes with a kernel given by its path; a Debian kernel brings its own".into());
+        }
+        Ok(())
+    }
+
+    fn check_saved_state(&self) -> Result<(), String> {
+        if self.backend == Backend::Virtual {
+            return Err("saved_state is not for machines in virtual time, which must all have the same past".into());
+        }
+        if self.accel == AcceleratorChoice::Kvm {
+            return Err("saved_state is for emulated machines; with KVM a guest boots as fast".into());
+        }
+        if saved_state::has_disk(&self.qemu_arguments) {
+            return Err(
+                "saved_state is for machines without disks: what is on one would not be what the memory believes"
+                    .into(),
+            );
         }
         Ok(())
     }
@@ -313,6 +337,10 @@ mod tests {
         assert!(wrong("architecture = \"sparc\"").contains("arm64"));
         let foreign = if Architecture::of_host() == Some(Architecture::Riscv64) { "arm64" } else { "riscv64" };
         assert!(wrong(&format!("accel = \"kvm\"\narchitecture = \"{foreign}\"")).contains("own architecture"));
+        assert!(wrong("saved_state = true\naccel = \"kvm\"").contains("KVM"));
+        assert!(wrong("saved_state = true\nqemu_arguments = [\"-hda\", \"x\"]").contains("disks"));
+        let exact = "backend = \"virtual\"\nkernel = \"/k\"\ncpus = 1\nsaved_state = true";
+        assert!(VirtualMachine::parse(exact).unwrap_err().contains("virtual time"));
         assert!(VirtualMachine::parse("backend = \"ssh\"\nkernel = \"/k\"").unwrap_err().contains("qemu"));
         assert!(VirtualMachine::parse("backend = \"qemu\"\nkernel = \"debian:6.1\"\nmodules = \"/m\"").is_err());
     }

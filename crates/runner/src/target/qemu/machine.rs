@@ -1,12 +1,13 @@
 //! One boot of a virtual machine: QEMU as a process, its three lines to us, and the watch over its boot.
 
-use super::arguments::{CONSOLE_SOCKET, DATA_SOCKET, WORDS_SOCKET};
+use super::arguments::{CONSOLE_SOCKET, DATA_SOCKET, MONITOR_SOCKET, WORDS_SOCKET};
 use super::console::Console;
 use super::heard::{self, Answer, Heard, lock};
 use super::process::Process;
+use super::saved_state::{monitor::Monitor, transfer};
 use crate::stop::StopRequests;
 use archive::guest::{GuestCommand, HostLine, HostWord};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -29,11 +30,19 @@ const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
 /// How long a machine that went down may take to bring its last words.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
+/// Socket through which a state goes.
+const STATE_SOCKET: &str = "state";
+/// File of a guest with the release of its kernel.
+const RELEASE_FILE: &str = "/proc/sys/kernel/osrelease";
+const RELEASE_BYTES_MAX: u64 = 1 << 10;
+
 /// What to start and how long it may take.
 #[derive(Debug, Clone)]
 pub struct Boot {
     pub program: PathBuf,
     pub arguments: Vec<String>,
+    /// Whether the arguments ask for a monitor, through which a state is saved or loaded.
+    pub monitored: bool,
     /// Directory for the sockets; ours alone.
     pub scratch: PathBuf,
     pub limit: Duration,
@@ -53,9 +62,16 @@ pub struct Machine {
     sent: u64,
     received_before: u64,
     hung_up: bool,
+    monitor: Option<Monitor>,
     pub kernel_release: String,
     /// From starting QEMU to the guest's first word.
     pub boot_time: Duration,
+}
+
+/// How a machine comes up.
+enum Start<'a> {
+    Boot,
+    Load(&'a mut File),
 }
 
 impl Machine {
@@ -64,9 +80,32 @@ impl Machine {
     /// # Errors
     /// Why there is no machine, with the end of its console. `console` has all of it.
     pub fn boot(boot: &Boot, console: &Arc<Mutex<Console>>, stop: &StopRequests) -> Result<Self, String> {
+        Self::start(boot, console, stop, Start::Boot)
+    }
+
+    /// Goes on from a state. The arguments are those it was saved with, and `-incoming defer`.
+    ///
+    /// # Errors
+    /// Why there is no machine.
+    pub fn load(
+        boot: &Boot,
+        console: &Arc<Mutex<Console>>,
+        stop: &StopRequests,
+        state: &mut File,
+    ) -> Result<Self, String> {
+        Self::start(boot, console, stop, Start::Load(state))
+    }
+
+    fn start(
+        boot: &Boot,
+        console: &Arc<Mutex<Console>>,
+        stop: &StopRequests,
+        start: Start<'_>,
+    ) -> Result<Self, String> {
         let listeners = [CONSOLE_SOCKET, DATA_SOCKET, WORDS_SOCKET].map(|name| listen(&boot.scratch.join(name)));
         let [console_line, data, words] = listeners;
         let (console_line, data, words) = (console_line?, data?, words?);
+        let monitor = boot.monitored.then(|| listen(&boot.scratch.join(MONITOR_SOCKET))).transpose()?;
         let mut watch = BootWatch {
             process: Process::start(&boot.program, &boot.arguments, |_| Ok(()))?,
             console,
@@ -78,6 +117,8 @@ impl Machine {
         let kept = Arc::clone(console);
         thread::spawn(move || follow_console(console_line, &kept));
         let (data, words) = (watch.accept(&data)?, watch.accept(&words)?);
+        let monitor = monitor.map(|monitor| watch.accept(&monitor)).transpose()?;
+        let mut monitor = monitor.map(Monitor::new).transpose()?;
         data.set_write_timeout(Some(ANSWER_LIMIT)).map_err(|error| format!("failed to use a line: {error}"))?;
 
         let (sender, output) = sync_channel(PIECES_AHEAD);
@@ -88,9 +129,21 @@ impl Machine {
         let (booted_sender, booted) = channel();
         let (said, kept) = (shared(&words)?, Arc::clone(&heard));
         thread::spawn(move || heard::listen(&said, &kept, |release| drop(booted_sender.send(release))));
-        let kernel_release = watch.first_word(&booted, &heard)?;
-        let boot_time = watch.begun.elapsed();
-        Ok(Self {
+        let kernel_release = match start {
+            Start::Boot => watch.first_word(&booted, &heard)?,
+            Start::Load(state) => {
+                let monitor = monitor.as_mut().ok_or("a machine without a monitor loads no state")?;
+                let loaded = transfer::load(monitor, &fresh(&boot.scratch.join(STATE_SOCKET)), state);
+                // A QEMU that ended says why better than a line that was cut.
+                loaded.map_err(|why| {
+                    thread::sleep(LAST_WORDS);
+                    watch.go_on().err().unwrap_or(why)
+                })?;
+                String::new()
+            }
+        };
+        let begun = watch.begun;
+        let mut machine = Self {
             process: watch.process,
             console: Arc::clone(console),
             data,
@@ -101,9 +154,27 @@ impl Machine {
             sent: 0,
             received_before: 0,
             hung_up: false,
+            monitor,
             kernel_release,
-            boot_time,
-        })
+            boot_time: Duration::ZERO,
+        };
+        // One that goes on has said its first word long ago; that it answers is as good.
+        if machine.kernel_release.is_empty() {
+            let release = machine.get(RELEASE_FILE, RELEASE_BYTES_MAX);
+            let release = release.map_err(|error| format!("the machine does not answer after loading: {error}"))?;
+            machine.kernel_release = String::from_utf8_lossy(&release).trim().to_owned();
+        }
+        machine.boot_time = begun.elapsed();
+        Ok(machine)
+    }
+
+    /// Writes the state of the machine, before its first command, to a file.
+    ///
+    /// # Errors
+    /// A sentence; the machine goes on all the same unless it says so.
+    pub fn save(&mut self, scratch: &Path, state: &mut File) -> Result<(), String> {
+        let monitor = self.monitor.as_mut().ok_or("a machine without a monitor saves no state")?;
+        transfer::save(monitor, &fresh(&scratch.join(STATE_SOCKET)), state)
     }
 
     /// Has the guest run a command.
@@ -245,11 +316,15 @@ fn refused(answer: Answer) -> io::Error {
 
 fn listen(path: &Path) -> Result<UnixListener, String> {
     let fail = |error: io::Error| format!("failed to listen at {}: {error}; a shorter TMPDIR may help", path.display());
-    // Left by an earlier boot.
-    let _ = fs::remove_file(path);
-    let listener = UnixListener::bind(path).map_err(fail)?;
+    let listener = UnixListener::bind(fresh(path)).map_err(fail)?;
     listener.set_nonblocking(true).map_err(fail)?;
     Ok(listener)
+}
+
+/// A socket's path without what an earlier machine left there.
+fn fresh(path: &Path) -> PathBuf {
+    let _ = fs::remove_file(path);
+    path.to_owned()
 }
 
 fn shared(stream: &UnixStream) -> Result<UnixStream, String> {

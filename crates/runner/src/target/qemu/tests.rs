@@ -10,7 +10,7 @@ use archive::message::{Message, Severity};
 use archive::reader::Run;
 use archive::settings::RunSettings;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use tempfile::TempDir;
 
 /// Tells the fake what to do; without it the fake does nothing.
@@ -27,7 +27,7 @@ impl Stage {
         let folder = tempfile::tempdir().unwrap();
         let this = std::env::current_exe().unwrap();
         let script = format!(
-            "#!/bin/sh\necho $$ | tee {0}/pid >> {0}/boots\nTARDY_FAKE_STAGE={0} {PART}={part} {ARGUMENTS}=\"$*\" exec {1} --exact target::qemu::tests::the_fake_machine --ignored \
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo fake 1 && exit\necho $$ | tee {0}/pid >> {0}/boots\nTARDY_FAKE_STAGE={0} {PART}={part} {ARGUMENTS}=\"$*\" exec {1} --exact target::qemu::tests::the_fake_machine --ignored \
              --nocapture\n",
             folder.path().display(),
             this.display()
@@ -283,6 +283,61 @@ fn an_emulated_machine_is_marked_and_judges_no_limit() {
     assert_eq!(archived.problems[0].severity, Severity::Invalid);
 }
 
+/// Starts a machine, lets it go, and answers whether it was restored and what was told.
+fn restored(stage: &Stage) -> (bool, String) {
+    let mut target = stage.target(VirtualMachine { saved_state: true, ..stage.machine() });
+    target.prepare().unwrap();
+    let mut running = target.start(&measure()).unwrap();
+    running.write(b"one\n").unwrap();
+    assert_eq!(everything(running.as_mut()).len(), 10_000 * "measure got one\n".len());
+    assert_eq!(running.wait(Duration::from_secs(60)), Some(Exit::Code(0)));
+    drop(running);
+    let told = target.notices().into_iter().map(|notice| notice.text).collect();
+    let booted = target.booted().unwrap();
+    assert_eq!(booted.kernel_release, "6.1-fake");
+    (booted.restored, told)
+}
+
+fn only_state(stage: &Stage) -> PathBuf {
+    let states: Vec<_> = fs::read_dir(stage.path("states")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(states.len(), 1, "{states:?}");
+    states[0].clone()
+}
+
+#[test]
+fn a_machine_goes_on_from_where_it_was_saved_and_says_so() {
+    let stage = Stage::new("serves");
+    assert_eq!(restored(&stage), (false, String::new()));
+    assert_eq!(fs::read(only_state(&stage)).unwrap(), FAKE_STATE);
+    let (was, told) = restored(&stage);
+    assert!(was && told.contains("went on from a saved state"), "{told}");
+    // Another meter is another machine.
+    fs::write(stage.path("meter"), "a newer one").unwrap();
+    assert_eq!(restored(&stage), (false, String::new()));
+    stage.assert_nobody_is_left();
+}
+
+#[test]
+fn a_state_that_does_not_load_costs_a_boot_and_is_replaced() {
+    let stage = Stage::new("serves");
+    restored(&stage);
+    let state = only_state(&stage);
+    fs::write(&state, "damaged").unwrap();
+    let (was, told) = restored(&stage);
+    assert!(!was && told.contains("did not load, so the machine booted") && told.contains("bad state"), "{told}");
+    assert_eq!(only_state(&stage), state);
+    assert!(restored(&stage).0);
+    stage.assert_nobody_is_left();
+}
+
+#[test]
+fn a_machine_that_cannot_be_saved_runs_all_the_same() {
+    let stage = Stage::new("cannot-be-saved");
+    let (was, told) = restored(&stage);
+    assert!(!was && told.contains("could not be saved") && told.contains("migration is blocked"), "{told}");
+    assert_eq!(fs::read_dir(stage.path("states")).unwrap().count(), 0);
+}
+
 #[test]
 fn directories_of_killed_hosts_are_removed_and_no_others() {
     let folder = tempfile::tempdir().unwrap();
@@ -295,6 +350,44 @@ fn directories_of_killed_hosts_are_removed_and_no_others() {
     remove_abandoned(folder.path());
     let left = |name: &str| folder.path().join(name).exists();
     assert!(!left("tardy-vm-4194305-0") && left(&ours) && left("tardy-vm-x") && left("other-4194305-0"));
+}
+
+const FAKE_STATE: &[u8] = b"the state of a fake";
+
+/// QEMU's monitor. Ends the process like QEMU where a state is none.
+fn fake_monitor(mut line: UnixStream, can_be_saved: bool) {
+    line.write_all(b"{\"QMP\": {}}\n").unwrap();
+    let commands = BufReader::new(line.try_clone().unwrap()).lines().map_while(Result::ok);
+    let (mut saving, mut status) = ("none", "running");
+    for command in commands {
+        let command: serde_json::Value = serde_json::from_str(&command).unwrap();
+        let uri = command["arguments"]["uri"].as_str().and_then(|uri| uri.strip_prefix("unix:"));
+        let answer = match (command["execute"].as_str().unwrap(), uri) {
+            ("migrate", Some(_)) if !can_be_saved => "{\"error\": {\"desc\": \"migration is blocked\"}}\n".to_owned(),
+            ("migrate", Some(path)) => {
+                UnixStream::connect(path).unwrap().write_all(FAKE_STATE).unwrap();
+                saving = "completed";
+                "{\"return\": {}}\n".to_owned()
+            }
+            ("migrate-incoming", Some(path)) => {
+                let listener = UnixListener::bind(path).unwrap();
+                line.write_all(b"{\"return\": {}}\n").unwrap();
+                let mut state = Vec::new();
+                listener.accept().unwrap().0.read_to_end(&mut state).unwrap();
+                if state != FAKE_STATE {
+                    io::stderr().write_all(b"qemu: bad state\n").unwrap();
+                    std::process::exit(1);
+                }
+                status = "paused";
+                continue;
+            }
+            ("query-migrate", _) => format!("{{\"return\": {{\"status\": \"{saving}\"}}}}\n"),
+            ("query-status", _) => format!("{{\"return\": {{\"status\": \"{status}\"}}}}\n"),
+            _ => "{\"event\": \"SOMETHING\"}\n{\"return\": {}}\n".to_owned(),
+        };
+        // The host may have gone.
+        let _ = line.write_all(answer.as_bytes());
+    }
 }
 
 /// Not a test: the other side of the tests above.
@@ -327,7 +420,13 @@ fn the_fake_machine() {
         while heard.next().is_some() {}
         return;
     }
-    say(&GuestWord::Booted { kernel_release: "6.1-fake".into(), uptime_ns: 1 });
+    if arguments.contains("id=monitor") {
+        let (monitor, can_be_saved) = (line("monitor"), part != "cannot-be-saved");
+        thread::spawn(move || fake_monitor(monitor, can_be_saved));
+    }
+    if !arguments.contains("-incoming") {
+        say(&GuestWord::Booted { kernel_release: "6.1-fake".into(), uptime_ns: 1 });
+    }
     let mut sent = BufReader::new(data.try_clone().unwrap());
     let (mut read, mut files) = (0, std::collections::BTreeMap::new());
     // A machine that was only booted to see whether it does hears nothing.
@@ -344,6 +443,10 @@ fn the_fake_machine() {
                 let contents = left.split_off(left.len() - bytes as usize);
                 files.insert(path, (executable, contents));
                 say(&GuestWord::Stored);
+            }
+            HostWord::Get { path, .. } if path == "/proc/sys/kernel/osrelease" => {
+                say(&GuestWord::Fetched { bytes: 9 });
+                data.write_all(b"6.1-fake\n").unwrap();
             }
             HostWord::Get { path, .. } => match files.get(&path) {
                 Some((executable, contents)) => {

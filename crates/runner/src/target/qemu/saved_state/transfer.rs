@@ -1,0 +1,95 @@
+//! The way of a state between QEMU and a file: through a socket, so that no shell and no path is involved.
+
+use super::STATES_BYTES_MAX;
+use super::monitor::Monitor;
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Neither way takes more than seconds.
+const LIMIT: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// As good as none: nothing else is to happen meanwhile.
+const BYTES_PER_SECOND: u64 = 1 << 40;
+
+/// Writes the state of a running machine to `file`, while it stands still. It goes on afterwards, whatever happens.
+///
+/// # Errors
+/// A sentence that says what failed; what is in the file is then no state.
+pub fn save(monitor: &mut Monitor, socket: &Path, file: &mut File) -> Result<(), String> {
+    let listener = UnixListener::bind(socket)
+        .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+        .map_err(|error| format!("failed to listen at {}: {error}", socket.display()))?;
+    monitor.execute("stop", json!({}))?;
+    let saved = copy_out(monitor, &listener, socket, file);
+    monitor.execute("cont", json!({}))?;
+    saved
+}
+
+fn copy_out(monitor: &mut Monitor, listener: &UnixListener, socket: &Path, file: &mut File) -> Result<(), String> {
+    monitor.execute("migrate-set-parameters", json!({ "max-bandwidth": BYTES_PER_SECOND }))?;
+    monitor.execute("migrate", json!({ "uri": format!("unix:{}", socket.display()) }))?;
+    let mut stream = accept(listener).map_err(|error| format!("QEMU brought no state: {error}"))?;
+    let copied = io::copy(&mut Read::by_ref(&mut stream).take(STATES_BYTES_MAX + 1), file);
+    let bytes = copied.map_err(|error| format!("failed to write a state: {error}"))?;
+    if bytes > STATES_BYTES_MAX {
+        return Err(format!("a state of this machine has more than {} MB", STATES_BYTES_MAX >> 20));
+    }
+    await_status(|| {
+        let state = monitor.execute("query-migrate", json!({}))?;
+        match state["status"].as_str() {
+            Some("completed") => Ok(true),
+            Some("failed" | "cancelled") => {
+                Err(format!("QEMU gave up saving: {}", state["error-desc"].as_str().unwrap_or("it does not say why")))
+            }
+            _ => Ok(false),
+        }
+    })
+}
+
+fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
+    let begun = Instant::now();
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                stream.set_read_timeout(Some(LIMIT))?;
+                return Ok(stream);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < LIMIT => {}
+            Err(error) => return Err(error),
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Loads a state into a QEMU that was started with `-incoming defer`, and has the machine run.
+///
+/// # Errors
+/// A sentence that says what failed.
+pub fn load(monitor: &mut Monitor, socket: &Path, file: &mut File) -> Result<(), String> {
+    monitor.execute("migrate-incoming", json!({ "uri": format!("unix:{}", socket.display()) }))?;
+    let mut stream = UnixStream::connect(socket).map_err(|error| format!("QEMU takes no state: {error}"))?;
+    stream.set_write_timeout(Some(LIMIT)).map_err(|error| error.to_string())?;
+    io::copy(file, &mut stream).map_err(|error| format!("QEMU does not read the state: {error}"))?;
+    stream.flush().and_then(|()| stream.shutdown(Shutdown::Write)).map_err(|error| error.to_string())?;
+    await_status(|| Ok(monitor.execute("query-status", json!({}))?["status"] != "inmigrate"))?;
+    monitor.execute("cont", json!({}))?;
+    Ok(())
+}
+
+fn await_status(mut reached: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
+    let begun = Instant::now();
+    while !reached()? {
+        if begun.elapsed() >= LIMIT {
+            return Err(format!("QEMU did not finish with the state within {} s", LIMIT.as_secs()));
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    Ok(())
+}
