@@ -50,8 +50,9 @@ pub fn set_in(instance: &Instance, tracer: &Tracer) -> Result<(), Refusal> {
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
         return Err(Refusal::new(
             format!(
-                "Linux {release} runs the tracer {} in its top-level buffer only, which is not ours to take",
-                tracer.name
+                "Linux {release} runs the tracer {} in its top-level buffer only, which is not ours to take{}",
+                tracer.name,
+                reason(tracer.name)
             ),
             since(tracer.name),
         ));
@@ -64,9 +65,17 @@ pub fn set_in(instance: &Instance, tracer: &Tracer) -> Result<(), Refusal> {
     })
 }
 
+/// The kernel before the merge "ftrace updates for v6.11" has one variable for who follows returns, not one an instance.
+fn reason(name: &str) -> &'static str {
+    match name {
+        "function_graph" => ": before 6.11 the whole kernel has room for one who follows functions to their return",
+        _ => "",
+    }
+}
+
 fn since(name: &str) -> &'static str {
     match name {
-        "function_graph" => "use Linux 6.12 or later, or --tracer function",
+        "function_graph" => "use Linux 6.11 or later (Debian has 6.12), or --tracer function, which records entries alone",
         "hwlat" | "osnoise" | "timerlat" => "use Linux 5.17 or later",
         _ => "use a later kernel",
     }
