@@ -3,3 +3,4 @@
 pub mod comma_separated;
 pub mod perfetto;
 mod protobuf;
+pub mod samples_parquet;

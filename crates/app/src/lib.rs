@@ -10,6 +10,7 @@ mod judging;
 mod kernel_tracer_text;
 mod progress;
 pub mod report;
+mod results;
 mod summary_text;
 mod text;
 mod watched_text;

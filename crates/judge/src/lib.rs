@@ -25,6 +25,7 @@ pub mod blocks;
 pub mod bounds;
 pub mod coin;
 pub mod compare;
+pub mod criteria;
 pub mod difference;
 pub mod e_process;
 pub mod experiment;

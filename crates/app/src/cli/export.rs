@@ -2,6 +2,7 @@
 
 use super::archives;
 use super::exit::{Exit, UsageError};
+use super::limits::LimitArguments;
 use crate::explaining::{explain_run, stretches_of};
 use crate::export::comma_separated;
 use crate::export::perfetto::{PerfettoTrace, SpikeView};
@@ -13,12 +14,14 @@ use archive::writer::write_atomically;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
+mod results;
+
 /// Write a run in a format that other programs read
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// Path of an archive, an id below runs/, or `latest`
-    #[arg(value_name = "RUN")]
-    run: PathBuf,
+    /// Path of an archive, an id below runs/, or `latest`; the formats of test systems take several
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
     #[arg(long, value_name = "FORMAT")]
     format: Format,
     /// The spike with this number, or `all` [default: all; for trace-dat the worst]
@@ -27,6 +30,17 @@ pub struct ExportArguments {
     /// The file to write, `-` for standard output [default: a name that suits it, in the archive]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArguments,
+    /// For fuego: the criteria.json that says what passes
+    #[arg(long, value_name = "FILE")]
+    criteria: Option<PathBuf>,
+    /// For kcidb: the name of the system that submits
+    #[arg(long, value_name = "NAME", default_value = "tardy")]
+    origin: String,
+    /// For kcidb: the id of a build that KCIDB knows, like origin:123
+    #[arg(long, value_name = "ID")]
+    build_id: Option<String>,
     /// Print the path of what was written as one JSON document
     #[arg(long)]
     json: bool,
@@ -46,6 +60,32 @@ enum Format {
     WorstCsv,
     /// Maximum and counts of every second
     SecondsCsv,
+    /// Every sample, for DuckDB, pandas and Polars (of a run with --every-sample)
+    Parquet,
+    /// JUnit XML: Jenkins, GitLab and most others
+    Junit,
+    /// TAP version 13
+    Tap,
+    /// The kernel's dialect of TAP
+    Ktap,
+    /// Signal lines for the log of a LAVA job
+    Lava,
+    /// Lines of a result.txt, for LAVA's test-definitions
+    LavaResult,
+    /// KCIDB's I/O schema 5.3
+    Kcidb,
+    /// SQUAD: what limits decided
+    SquadTests,
+    /// SQUAD: figures
+    SquadMetrics,
+    /// SQUAD: the machine
+    SquadMetadata,
+    /// Fuego's run.json 1.0
+    Fuego,
+    /// Prometheus' text format
+    Prometheus,
+    /// The comment under a merge request
+    Markdown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,18 +106,29 @@ impl std::str::FromStr for Which {
 }
 
 pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
-    let run = archives::open(&arguments.run)?;
     let format = arguments.format;
+    let runs = arguments.runs.iter().map(|name| archives::open(name)).collect::<anyhow::Result<Vec<Run>>>()?;
+    let [run, others @ ..] = runs.as_slice() else { return Err(UsageError("no run is named".into()).into()) };
+    if !others.is_empty() && !results::takes_several(format) {
+        return Err(UsageError("this format holds one run; export each by itself".into()).into());
+    }
+    if !others.is_empty() && arguments.output.is_none() {
+        return Err(
+            UsageError("say where results of several runs go: --output FILE, or - for standard output".into()).into()
+        );
+    }
     if arguments.spike.is_some() && !matches!(format, Format::Perfetto | Format::TraceDat) {
         return Err(UsageError("--spike is for the formats perfetto and trace-dat".into()).into());
     }
     let (name, bytes) = match format {
-        Format::Perfetto => perfetto(&run, arguments.spike.unwrap_or(Which::All))?,
-        Format::TraceDat => trace_dat(&run, arguments.spike)?,
-        Format::Json => ("run.json".into(), json(&run)?),
-        Format::HistogramCsv => ("histogram.csv".into(), comma_separated::histogram(&run).into_bytes()),
-        Format::WorstCsv => ("worst.csv".into(), comma_separated::worst(&run).into_bytes()),
-        Format::SecondsCsv => ("seconds.csv".into(), comma_separated::seconds(&run).into_bytes()),
+        Format::Perfetto => perfetto(run, arguments.spike.unwrap_or(Which::All))?,
+        Format::TraceDat => trace_dat(run, arguments.spike)?,
+        Format::Json => ("run.json".into(), json(run)?),
+        Format::HistogramCsv => ("histogram.csv".into(), comma_separated::histogram(run).into_bytes()),
+        Format::WorstCsv => ("worst.csv".into(), comma_separated::worst(run).into_bytes()),
+        Format::SecondsCsv => ("seconds.csv".into(), comma_separated::seconds(run).into_bytes()),
+        Format::Parquet => ("samples.parquet".into(), results::samples(run)?),
+        format => results::of(&runs, format, arguments)?,
     };
     if arguments.output.as_deref() == Some(Path::new("-")) {
         write_stdout(&bytes)?;
@@ -89,7 +140,7 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         write_stdout(format!("{}\n", serde_json::json!({ "path": path, "bytes": bytes.len() })).as_bytes())?;
         return Ok(Exit::Measured);
     }
-    run.gaps.iter().for_each(|gap| eprintln!("gap: {}", crate::text::printable::printable(gap)));
+    runs.iter().flat_map(|run| &run.gaps).for_each(|gap| eprintln!("gap: {}", crate::text::printable::printable(gap)));
     let mut page = Page::for_stdout();
     page.line(&path.display().to_string());
     page.print()?;

@@ -1,7 +1,8 @@
 //! `tardy list`: the archives below a directory.
 
-use super::archives::{RUNS, below, civil};
+use super::archives::{RUNS, below};
 use super::exit::Exit;
+use crate::text::calendar::civil;
 use crate::text::figures::{duration, latency};
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};

@@ -10,6 +10,7 @@ mod judge;
 mod observe;
 mod perfetto_reader;
 mod plan;
+mod results;
 mod run;
 mod saved;
 mod target;

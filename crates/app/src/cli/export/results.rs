@@ -1,0 +1,84 @@
+//! The formats of systems that collect test results: each run judged by its limits first.
+
+use super::{ExportArguments, Format};
+use crate::cli::exit::UsageError;
+use crate::explaining::explain_run;
+use crate::export::samples_parquet;
+use crate::judging::judge_run;
+use crate::results::kcidb::{self, Submission};
+use crate::results::prometheus::{self, Measured};
+use crate::results::tap::{self, Dialect};
+use crate::results::{RunResults, fuego, junit, lava, markdown, squad, tell_apart};
+use anyhow::Context;
+use archive::reader::Run;
+use archive::summary::RunSummary;
+use judge::criteria::Criteria;
+use std::fs;
+
+/// Whether one document holds several runs.
+pub fn takes_several(format: Format) -> bool {
+    !matches!(
+        format,
+        Format::Perfetto
+            | Format::TraceDat
+            | Format::Json
+            | Format::HistogramCsv
+            | Format::WorstCsv
+            | Format::SecondsCsv
+            | Format::Parquet
+            | Format::Fuego
+    )
+}
+
+/// Every sample of a run.
+pub fn samples(run: &Run) -> anyhow::Result<Vec<u8>> {
+    let results = RunResults::of(RunSummary::of(run, &[]), Vec::new());
+    Ok(samples_parquet::samples(run, &results.circumstances())?)
+}
+
+/// Name and bytes of the document.
+pub fn of(runs: &[Run], format: Format, arguments: &ExportArguments) -> anyhow::Result<(String, Vec<u8>)> {
+    let mut results = Vec::new();
+    for run in runs {
+        let explanations = explain_run(run, &mut |_, _| {});
+        let limits = arguments.limits.of(run)?;
+        let (confidence, accepted) = (arguments.limits.confidence, arguments.limits.accepted());
+        let judged = judge_run(run, &explanations, &limits, confidence, &accepted);
+        results.push(RunResults::of(RunSummary::of(run, &explanations), judged.judgements));
+    }
+    tell_apart(&mut results);
+    let (name, text) = match format {
+        Format::Junit => ("junit.xml", junit::document(&results)),
+        Format::Tap => ("results.tap", tap::document(&results, Dialect::Tap13)),
+        Format::Ktap => ("results.ktap", tap::document(&results, Dialect::Ktap1)),
+        Format::Lava => ("lava-signals.txt", lava::signals(&results)),
+        Format::LavaResult => ("result.txt", lava::result_lines(&results)),
+        Format::Kcidb => {
+            let submission = Submission::new(&arguments.origin, arguments.build_id.as_deref()).map_err(UsageError)?;
+            ("kcidb.json", pretty(&kcidb::document(&results, &submission))?)
+        }
+        Format::SquadTests => ("squad-tests.json", pretty(&squad::tests(&results))?),
+        Format::SquadMetrics => ("squad-metrics.json", pretty(&squad::metrics(&results))?),
+        Format::SquadMetadata => ("squad-metadata.json", pretty(&squad::metadata(&results))?),
+        Format::Fuego => ("fuego-run.json", pretty(&fuego::document(&results[0], criteria(arguments)?.as_ref()))?),
+        Format::Prometheus => {
+            let measured = runs.iter().zip(&results);
+            let measured = measured.map(|(run, results)| Measured { results, threads: run.threads.values().collect() });
+            ("tardy.prom", prometheus::document(&measured.collect::<Vec<_>>()))
+        }
+        Format::Markdown => ("comment.md", markdown::document(&results)),
+        _ => return Err(UsageError("this format is not one of results".into()).into()),
+    };
+    Ok((name.into(), text.into_bytes()))
+}
+
+fn criteria(arguments: &ExportArguments) -> anyhow::Result<Option<Criteria>> {
+    let Some(path) = &arguments.criteria else { return Ok(None) };
+    let text = fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+    let criteria = Criteria::parse(&text);
+    Ok(Some(criteria.map_err(|why| UsageError(format!("failed to use {}: {why}", path.display())))?))
+}
+
+fn pretty(document: &serde_json::Value) -> anyhow::Result<String> {
+    Ok(format!("{}\n", serde_json::to_string_pretty(document)?))
+}

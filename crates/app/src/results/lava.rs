@@ -1,0 +1,55 @@
+//! LAVA: signal lines for a job's log, and the lines of `result.txt` that test-definitions hands over.
+//!
+//! LAVA knows pass, fail, skip and unknown. A limit that is neither met nor broken is *skip*; what no limit decides and
+//! what could not be measured is *unknown*.
+
+use super::{Outcome, RunResults};
+use std::fmt::Write;
+
+fn result(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "pass",
+        Outcome::Fail => "fail",
+        Outcome::Undecided => "skip",
+        Outcome::Measured | Outcome::Error => "unknown",
+    }
+}
+
+/// Lines to print in a LAVA test shell. Each stands alone, because a kernel message may split one.
+pub fn signals(runs: &[RunResults]) -> String {
+    let mut text = String::new();
+    for run in runs {
+        let _ = writeln!(text, "<LAVA_SIGNAL_TESTSET START {}>", run.name);
+        for case in &run.cases {
+            let outcome = result(case.outcome);
+            let _ = writeln!(text, "<LAVA_SIGNAL_TESTCASE TEST_CASE_ID={} RESULT={outcome}>", case.name);
+        }
+        for figure in &run.figures {
+            let _ = writeln!(
+                text,
+                "<LAVA_SIGNAL_TESTCASE TEST_CASE_ID={} RESULT=unknown MEASUREMENT={} UNITS={}>",
+                figure.name,
+                figure.value,
+                figure.unit.symbol()
+            );
+        }
+        text.push_str("<LAVA_SIGNAL_TESTSET STOP>\n");
+    }
+    text
+}
+
+/// Lines for `send-to-lava.sh`: `<case> <result> [<measurement> <units>]`.
+pub fn result_lines(runs: &[RunResults]) -> String {
+    let mut text = String::new();
+    for run in runs {
+        let _ = writeln!(text, "lava-test-set start {}", run.name);
+        for case in &run.cases {
+            let _ = writeln!(text, "{} {}", case.name, result(case.outcome));
+        }
+        for figure in &run.figures {
+            let _ = writeln!(text, "{} unknown {} {}", figure.name, figure.value, figure.unit.symbol());
+        }
+        let _ = writeln!(text, "lava-test-set stop {}", run.name);
+    }
+    text
+}

@@ -1,0 +1,71 @@
+//! TAP 13 and KTAP: for `prove` and for what reads the kernel's own tests.
+//!
+//! TAP has two outcomes. What cannot be used is `not ok` and says ERROR; what no limit decides, or what ran too short, is
+//! a skipped `ok`, which readers do not count as passed.
+
+use super::{Outcome, RunResults};
+use std::fmt::Write;
+
+/// Which of the two dialects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    Tap13,
+    /// Without the blocks of YAML that it does not know.
+    Ktap1,
+}
+
+/// The document.
+pub fn document(runs: &[RunResults], dialect: Dialect) -> String {
+    let cases: usize = runs.iter().map(|run| run.cases.len()).sum();
+    let mut text = match dialect {
+        Dialect::Tap13 => format!("TAP version 13\n1..{cases}\n"),
+        Dialect::Ktap1 => format!("KTAP version 1\n1..{cases}\n"),
+    };
+    let mut number = 0;
+    for run in runs {
+        let _ = writeln!(text, "# {}: run {}", run.name, line(&run.summary.id));
+        if let Some(warning) = run.warning {
+            let _ = writeln!(text, "# WARNING: {warning}");
+        }
+        for case in &run.cases {
+            number += 1;
+            let (ok, directive) = match case.outcome {
+                Outcome::Pass => ("ok", String::new()),
+                Outcome::Fail => ("not ok", String::new()),
+                Outcome::Error => ("not ok", " ERROR".into()),
+                Outcome::Undecided => ("ok", " # SKIP not enough to decide".into()),
+                Outcome::Measured => ("ok", " # SKIP measured, no limit".into()),
+            };
+            let _ = writeln!(text, "{ok} {number} - {}.{}{directive}", run.name, case.name);
+            if dialect == Dialect::Ktap1 {
+                let _ = writeln!(text, "# {}", line(&case.sentence));
+                continue;
+            }
+            let _ = writeln!(text, "  ---\n  message: {}", quoted(&case.sentence));
+            if case.name == "measurement" {
+                text.push_str("  figures:\n");
+                for figure in &run.figures {
+                    let _ = writeln!(text, "    {}_{}: {}", figure.name, figure.unit.symbol(), figure.value);
+                }
+            }
+            if case.outcome == Outcome::Fail && !run.causes.is_empty() {
+                text.push_str("  causes:\n");
+                for cause in &run.causes {
+                    let _ = writeln!(text, "    - {}", quoted(&cause.sentence));
+                }
+            }
+            text.push_str("  ...\n");
+        }
+    }
+    text
+}
+
+/// On one line. A `#` would begin a directive where readers are lenient.
+fn line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ").replace('#', "no. ")
+}
+
+/// A string of YAML in double quotes, which JSON's are.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
