@@ -24,6 +24,23 @@ fn is_other(case: &Case, piece: &Piece) -> bool {
     timer && holder.is_hardirq() && other && piece.phase != PhaseName::WakePath
 }
 
+/// Whether the interrupt was between two timers here, and the one before was another's: it is put away, and the next one
+/// looked for.
+fn is_between(case: &Case, piece: &Piece) -> bool {
+    let Some(holder) = held(piece) else { return false };
+    let timer = matches!(holder, Holder::Vector { vector: Vector::LocalTimer, .. }) || case.is_wake_interrupt(piece);
+    if !timer || holder.function().is_some() {
+        return false;
+    }
+    let after = case.pieces.partition_point(|known| known.start_ns < piece.end_ns);
+    let before = case.pieces.partition_point(|known| known.end_ns <= piece.start_ns).checked_sub(1);
+    let (before, after) = (before.and_then(|index| case.pieces.get(index)), case.pieces.get(after));
+    let is_timer = |next: &&Piece| {
+        next.cpu == piece.cpu && held(next).is_some_and(|holder| holder.is_hardirq() && holder.function().is_some())
+    };
+    before.is_none_or(|before| is_other(case, before)) && after.as_ref().is_some_and(is_timer)
+}
+
 /// The pieces of timers with one of these functions, when they took most of what other timers took.
 pub fn mostly(case: &Case, functions: &[&str]) -> Option<Vec<usize>> {
     let all = case.claim(|piece| is_other(case, piece))?;
@@ -36,8 +53,11 @@ pub fn mostly(case: &Case, functions: &[&str]) -> Option<Vec<usize>> {
 }
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    let pieces = case.claim(|piece| is_other(case, piece))?;
-    let (who, others) = case.largest(&pieces, |case, piece| {
+    case.claim(|piece| is_other(case, piece))?;
+    let pieces = case.claim(|piece| is_other(case, piece) || is_between(case, piece))?;
+    let told = |index: &usize| case.pieces[*index].answer.holder().function().is_some();
+    let told: Vec<usize> = pieces.iter().copied().filter(told).collect();
+    let (who, others) = case.largest(&told, |case, piece| {
         piece.answer.holder().function().map_or_else(String::new, |function| case.names().function(function))
     });
     let more = if others > 0 { format!(" and {others} others") } else { String::new() };
