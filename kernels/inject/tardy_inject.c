@@ -147,10 +147,10 @@ MODULE_PARM_DESC(init_us, "how long loading takes");
 
 /* The functions are kept apart, so that a trace or a profile can name the section that was run. */
 
-static noinline void tardy_inject_spin(void)
+static noinline void tardy_inject_spin_for(unsigned int us)
 {
 	u64 begin_ns = ktime_get_mono_fast_ns();
-	u64 end_ns = begin_ns + (u64)min(READ_ONCE(length_us), LENGTH_US_MAX) * NSEC_PER_USEC;
+	u64 end_ns = begin_ns + (u64)min(us, LENGTH_US_MAX) * NSEC_PER_USEC;
 	unsigned int at = READ_ONCE(log_count);
 
 	while (ktime_get_mono_fast_ns() < end_ns)
@@ -160,6 +160,11 @@ static noinline void tardy_inject_spin(void)
 		log_end_ns[at] = ktime_get_mono_fast_ns();
 		smp_store_release(&log_count, at + 1);
 	}
+}
+
+static noinline void tardy_inject_spin(void)
+{
+	tardy_inject_spin_for(READ_ONCE(length_us));
 }
 
 static noinline void tardy_inject_irq_off(void)
@@ -216,10 +221,7 @@ static void tardy_inject_work(struct work_struct *unused)
 	tardy_inject_preempt_off();
 }
 
-static void tardy_inject_rcu(struct rcu_head *unused)
-{
-	tardy_inject_preempt_off();
-}
+static void tardy_inject_rcu(struct rcu_head *unused);
 
 static struct hrtimer hard_timer;
 static struct irq_work hard_work;
@@ -227,6 +229,14 @@ static DEFINE_TIMER(soft_timer, tardy_inject_softirq);
 static DECLARE_TASKLET(tasklet, tardy_inject_tasklet);
 static DECLARE_WORK(work, tardy_inject_work);
 static struct rcu_head callback;
+/* The callback may not be given away again before it has run. */
+static atomic_t callback_wanted = ATOMIC_INIT(0);
+
+static void tardy_inject_rcu(struct rcu_head *unused)
+{
+	tardy_inject_preempt_off();
+	atomic_set(&callback_wanted, 0);
+}
 
 #ifdef CONFIG_X86
 static atomic_t nmi_wanted = ATOMIC_INIT(0);
@@ -299,7 +309,8 @@ static void run_section(int to)
 		queue_work_on(to, system_wq, &work);
 		break;
 	case RCU:
-		call_rcu(&callback, tardy_inject_rcu);
+		if (!atomic_cmpxchg(&callback_wanted, 0, 1))
+			call_rcu(&callback, tardy_inject_rcu);
 		break;
 	case NMI:
 		send_nmi(to);
@@ -386,11 +397,8 @@ static int __init inject_init(void)
 		return -ENOMEM;
 	}
 	if (init_us) {
-		u64 end_ns = ktime_get_mono_fast_ns() + (u64)min(init_us, LENGTH_US_MAX) * NSEC_PER_USEC;
-
 		preempt_disable();
-		while (ktime_get_mono_fast_ns() < end_ns)
-			cpu_relax();
+		tardy_inject_spin_for(init_us);
 		preempt_enable();
 	}
 	thread = kthread_run(inject, NULL, "tardy-inject");

@@ -22,7 +22,9 @@ impl Place {
 /// What the log of an injector says of the time that the culprit had the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// It had the CPU from begin to end.
+    /// It had the CPU from begin to end, for as long as the injector was told.
+    Told,
+    /// It had the CPU from begin to end, for as long as that took.
     Exact,
     /// It had it somewhere between begin and end.
     AtMost,
@@ -66,7 +68,7 @@ const ORDINARY: Experiment = Experiment {
     injector: "",
     culprits: &[],
     by_itself: &[],
-    length: Length::Exact,
+    length: Length::Told,
     places: HERE,
     length_us: 2500,
     pause_us: 120_000,
@@ -94,9 +96,21 @@ pub const EXPERIMENTS: &[Experiment] = &[
         length_us: 1_600_000,
         ..ORDINARY
     },
-    Experiment { name: "many-timers", injector: "many-timers", culprits: &["timers"], ..ORDINARY },
-    Experiment { name: "multicast", injector: "multicast", culprits: &["softirq", "network"], ..ORDINARY },
-    Experiment { name: "poll", injector: "poll", culprits: &["blocking-task"], ..ORDINARY },
+    Experiment {
+        name: "many-timers",
+        injector: "many-timers",
+        length: Length::Exact,
+        culprits: &["timers"],
+        ..ORDINARY
+    },
+    Experiment {
+        name: "multicast",
+        injector: "multicast",
+        length: Length::Exact,
+        culprits: &["softirq", "network"],
+        ..ORDINARY
+    },
+    Experiment { name: "poll", injector: "poll", length: Length::Exact, culprits: &["blocking-task"], ..ORDINARY },
     Experiment { name: "irq-off", injector: "sections --kind irq_off", culprits: &["irqs-off"], ..SECTION },
     Experiment {
         name: "preempt-off",
@@ -139,6 +153,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
         ..ORDINARY
     },
 ];
+
+impl Experiment {
+    /// What the injector is told, in µs.
+    pub fn length_us_at(&self, place: Place) -> u64 {
+        self.length_us * if place == Place::Here { 1 } else { EMULATED_LONGER }
+    }
+}
 
 /// The experiment of this name.
 pub fn find(name: &str) -> Option<&'static Experiment> {

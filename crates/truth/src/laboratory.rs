@@ -55,7 +55,7 @@ impl Laboratory {
         fs::create_dir_all(directory).with_context(|| format!("failed to make {}", directory.display()))?;
         let log = std::path::absolute(directory)?.join(LOG);
         let longer = if place == Place::Here { 1 } else { EMULATED_LONGER };
-        let (length_us, pause_us) = (experiment.length_us * longer, experiment.pause_us * longer.min(4));
+        let (length_us, pause_us) = (experiment.length_us_at(place), experiment.pause_us * longer.min(4));
         let (program, log_there) = match place {
             Place::Here => {
                 (format!("exec {}", std::path::absolute(&self.injector)?.display()), log.display().to_string())

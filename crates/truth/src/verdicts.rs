@@ -53,7 +53,7 @@ pub struct Account {
 pub enum Known {
     /// At least half of it lies in injections.
     Injected,
-    /// Less than half of it does: somebody else has a part in it.
+    /// Less than half of it does, or the injection itself took longer than it was told: somebody else has a part in it.
     Mixed,
     /// No injection touches it.
     Uninjected,
@@ -99,9 +99,15 @@ pub fn judge(
 ) -> Verdict {
     let latency_ns = sample.latency_ns;
     let injected_ns = injected_ns(injections, sample.due_ns, sample.seen_ns());
+    let told_ns = i64::try_from(experiment.length_us_at(place) * 1000).unwrap_or(i64::MAX);
+    let disturbed = experiment.length == Length::Told
+        && injections.iter().any(|injection| {
+            let over_ns = injection.end_ns - injection.begin_ns - told_ns;
+            over_ns > tolerance_ns(told_ns) && injection.shared_ns(sample.due_ns, sample.seen_ns()) > 0
+        });
     let known = match injected_ns {
         0 => Known::Uninjected,
-        ns if ns * 100 >= latency_ns * PART_MIN_PERCENT => Known::Injected,
+        ns if ns * 100 >= latency_ns * PART_MIN_PERCENT && !disturbed => Known::Injected,
         _ => Known::Mixed,
     };
     let is_right = |culprit: &str| experiment.culprits.contains(&culprit);
@@ -113,7 +119,7 @@ pub fn judge(
     let rest_ns = latency_ns - injected_ns + tolerance_ns(injected_ns);
     let wrong = above_hint.clone().find(|finding| match known {
         Known::Injected => !is_right(&finding.culprit) && (Some(*finding) == named || finding.ns > rest_ns),
-        Known::Mixed => !is_right(&finding.culprit) && finding.ns > rest_ns,
+        Known::Mixed => false,
         Known::Uninjected => {
             let culprit = finding.culprit.as_str();
             let alone = place != Place::Here && ALONE.contains(&culprit);
@@ -122,7 +128,7 @@ pub fn judge(
     });
     let right = named.is_some_and(|finding| is_right(&finding.culprit));
     let bounds_ns = match experiment.length {
-        Length::Exact => injected_ns - said.median_ns..=injected_ns,
+        Length::Told | Length::Exact => injected_ns - said.median_ns..=injected_ns,
         Length::AtMost => 0..=injected_ns,
         Length::AtLeast => injected_ns - said.median_ns..=latency_ns,
     };

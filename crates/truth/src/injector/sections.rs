@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 
 const PARAMETERS: &str = "/sys/module/tardy_inject/parameters";
-const SECTIONS: &str = "/proc/tardy_inject";
+/// Where the module tells of its sections.
+pub const SECTIONS: &str = "/proc/tardy_inject";
 const LOOK_EVERY_NS: i64 = 50_000_000;
 
 pub fn inject(mut terms: Terms) -> io::Result<()> {
