@@ -9,7 +9,7 @@ use archive::explanation::{Confidence, Explanation, ExplanationStatus};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
 use archive::spike::SpikeReason;
-use archive::summary::{CpuSummary, RunSummary, SpikeSummary};
+use archive::summary::{CpuSummary, RunSummary, SpikeSummary, VirtualSpeed};
 
 const SPIKES_SHOWN: usize = 5;
 
@@ -36,6 +36,9 @@ pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) ->
         page.line(&format!("Recorded meanwhile: {}.", tracing(summary)));
         page.line("A maximum is an observation, not a bound: a longer run may show a larger one.");
     }
+    if let Some(speed) = summary.virtual_speed {
+        page.wrapped("", &virtual_speed_words(speed));
+    }
     lay_out_series(&summary.kernel_series, &mut page);
     match watched_text::is_watch(summary) {
         true => watched_text::spikes(summary, &mut page),
@@ -51,6 +54,18 @@ pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) ->
     section(&mut page, "Missing in the archive", &summary.gaps);
     next_commands(summary, &mut page);
     page
+}
+
+/// How fast a machine in virtual time went.
+pub fn virtual_speed_words(speed: VirtualSpeed) -> String {
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    format!(
+        "{:.1} s of virtual time took {:.1} s of the host, booting included: {:.2} guest seconds a second. Idle time is \
+         skipped, not waited for.",
+        seconds(speed.guest_ns),
+        seconds(speed.host_ns),
+        speed.guest_per_host()
+    )
 }
 
 /// The run in one sentence or two.

@@ -132,6 +132,29 @@ pub struct SpikeSummary {
     pub explanation: Option<Explanation>,
 }
 
+/// How long a whole run in virtual time took, the guest's boot included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct VirtualSpeed {
+    /// By the guest's clock, in ns. Time in which it was idle is part of it and was skipped, not waited for.
+    pub guest_ns: i64,
+    /// By the host's clock, in ns.
+    pub host_ns: i64,
+}
+
+impl VirtualSpeed {
+    fn of(run: &Run) -> Option<Self> {
+        let manifest = run.manifest.as_ref().filter(|manifest| manifest.virtual_time)?;
+        let (_, guest_ns) = run.ending?;
+        Some(Self { guest_ns, host_ns: manifest.ended_unix_ns? - manifest.started_unix_ns })
+    }
+
+    /// Seconds of the guest's clock in a second of the host's.
+    pub fn guest_per_host(self) -> f64 {
+        self.guest_ns as f64 / self.host_ns.max(1) as f64
+    }
+}
+
 /// A run, condensed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -155,6 +178,10 @@ pub struct RunSummary {
     /// What a machine in virtual time was made of, see [`crate::manifest::Manifest::ingredients`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ingredients: BTreeMap<String, String>,
+    /// Of a run in virtual time that came to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub virtual_speed: Option<VirtualSpeed>,
     pub command: Vec<String>,
     pub tool_version: String,
     pub meter_version: Option<String>,
@@ -249,6 +276,7 @@ impl RunSummary {
             emulated: manifest.is_some_and(|manifest| manifest.emulated),
             virtual_time: manifest.is_some_and(|manifest| manifest.virtual_time),
             ingredients: manifest.map(|manifest| manifest.ingredients.clone()).unwrap_or_default(),
+            virtual_speed: VirtualSpeed::of(run),
             command: manifest.map_or_else(Vec::new, |manifest| manifest.command.clone()),
             tool_version: manifest.map_or_else(String::new, |manifest| manifest.tool_version.clone()),
             meter_version: run.meter_version.clone(),

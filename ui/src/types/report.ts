@@ -547,7 +547,11 @@ virtual_time: boolean,
 /**
  * What a machine in virtual time was made of, see [`crate::manifest::Manifest::ingredients`].
  */
-ingredients?: { [key in string]: string }, command: Array<string>, tool_version: string, meter_version: string | null, started_unix_ns: number | null, 
+ingredients?: { [key in string]: string }, 
+/**
+ * Of a run in virtual time that came to its end.
+ */
+virtual_speed?: VirtualSpeed, command: Array<string>, tool_version: string, meter_version: string | null, started_unix_ns: number | null, 
 /**
  * Set when another tool measured: `valid` then only means that nothing speaks against the numbers.
  */
@@ -791,6 +795,19 @@ threshold_ns: number,
  * Record the stack that the timer interrupt of the measured thread found.
  */
 stack: boolean, };
+
+/**
+ * How long a whole run in virtual time took, the guest's boot included.
+ */
+export type VirtualSpeed = { 
+/**
+ * By the guest's clock, in ns. Time in which it was idle is part of it and was skipped, not waited for.
+ */
+guest_ns: number, 
+/**
+ * By the host's clock, in ns.
+ */
+host_ns: number, };
 
 /**
  * Whom to watch. One of `pid` and `comm` is given.

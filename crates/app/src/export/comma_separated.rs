@@ -1,12 +1,26 @@
-//! Tables for spreadsheets and statistics programs: comma-separated, one line of names first, times in ns.
+//! Tables for spreadsheets and statistics programs: comma-separated, one line of names first, times in ns. The names of
+//! times in virtual time end in `_virtual_time`, so that nobody takes them for another machine's.
 
 use archive::histogram::{bucket_high_ns, bucket_low_ns};
 use archive::reader::Run;
 use std::fmt::Write;
 
+/// The first line.
+fn names(names: &str, run: &Run) -> String {
+    names_in(names, run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time))
+}
+
+fn names_in(names: &str, virtual_time: bool) -> String {
+    let name = |name: &str| match virtual_time && name.contains("_ns") {
+        true => format!("{name}_virtual_time"),
+        false => name.to_owned(),
+    };
+    names.split(',').map(name).collect::<Vec<_>>().join(",") + "\n"
+}
+
 /// `thread,cpu,low_ns,high_ns,count`: every bucket of every thread that has a sample in it, both ends included.
 pub fn histogram(run: &Run) -> String {
-    let mut table = "thread,cpu,low_ns,high_ns,count\n".to_owned();
+    let mut table = names("thread,cpu,low_ns,high_ns,count", run);
     for thread in run.threads.values() {
         for &(bucket, count) in &thread.histogram.buckets {
             let (low, high) = (bucket_low_ns(bucket as usize), bucket_high_ns(bucket as usize));
@@ -19,7 +33,7 @@ pub fn histogram(run: &Run) -> String {
 /// `thread,cpu,cycle,due_ns,latency_ns`: the worst samples that were kept of every thread, in order of time. `cpu` is
 /// where the thread saw the clock.
 pub fn worst(run: &Run) -> String {
-    let mut table = "thread,cpu,cycle,due_ns,latency_ns\n".to_owned();
+    let mut table = names("thread,cpu,cycle,due_ns,latency_ns", run);
     for thread in run.threads.values() {
         let mut worst = thread.worst.clone();
         worst.sort_by_key(|sample| (sample.due_ns, sample.cycle));
@@ -33,7 +47,7 @@ pub fn worst(run: &Run) -> String {
 
 /// `thread,cpu,second,cycles,latency_ns_max,over_limit,missed_periods`: what is known of every second of every thread.
 pub fn seconds(run: &Run) -> String {
-    let mut table = "thread,cpu,second,cycles,latency_ns_max,over_limit,missed_periods\n".to_owned();
+    let mut table = names("thread,cpu,second,cycles,latency_ns_max,over_limit,missed_periods", run);
     for thread in run.threads.values() {
         for second in &thread.seconds {
             let counts = [second.over_limit, second.missed_periods].map(|count| count.to_string()).join(",");
@@ -42,4 +56,13 @@ pub fn seconds(run: &Run) -> String {
         }
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn only_times_are_named_after_the_clock() {
+        assert_eq!(super::names_in("cpu,low_ns,count", false), "cpu,low_ns,count\n");
+        assert_eq!(super::names_in("cpu,latency_ns_max,count", true), "cpu,latency_ns_max_virtual_time,count\n");
+    }
 }

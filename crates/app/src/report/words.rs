@@ -45,6 +45,11 @@ pub const OWNER_KINDS: [OwnerKind; 11] = [
     OwnerKind::Untraced,
 ];
 
+/// What an axis of latencies shows.
+pub fn latency_axis(summary: &RunSummary) -> &'static str {
+    if summary.virtual_time { "latency in virtual time" } else { "latency" }
+}
+
 /// Every phase, in the order of time.
 #[cfg(test)]
 pub const PHASES: [PhaseName; 10] = [

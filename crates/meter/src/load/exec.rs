@@ -30,13 +30,14 @@ fn work(counter: &AtomicU64) -> io::Error {
 fn execute_and_wait(program: &CStr, arguments: &[&CStr; 2]) -> io::Result<()> {
     let arguments = [arguments[0].as_ptr(), arguments[1].as_ptr(), std::ptr::null()];
     let environment = [std::ptr::null()];
-    // SAFETY: a worker has a single thread; the child makes one system call, on strings that live as long as the
-    // program, and ends.
+    // SAFETY: a worker has a single thread; the child executes a program or ends, it calls nothing that takes a lock.
     match unsafe { libc::fork() } {
-        0 => unsafe {
-            libc::execve(program.as_ptr(), arguments.as_ptr(), environment.as_ptr());
-            libc::_exit(127)
-        },
+        0 => {
+            // SAFETY: both lists end with a null, and the strings outlive the call, from which only failure returns.
+            unsafe { libc::execve(program.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+            // SAFETY: ends the process without running the exit handlers of the one it was forked from.
+            unsafe { libc::_exit(127) }
+        }
         child if child > 0 => match ended(child)? {
             Some(0) => Ok(()),
             code => Err(io::Error::other(format!("a program that was executed ended with {code:?}"))),

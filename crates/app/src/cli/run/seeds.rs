@@ -6,11 +6,12 @@ use super::{exit_of, host, target};
 use crate::cli::archives::make_new;
 use crate::cli::exit::{Exit, UsageError};
 use crate::cli::virtual_time::{Laboratory, Trajectory};
+use crate::summary_text::virtual_speed_words;
 use crate::text::figures::{count, latency, microseconds};
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
 use archive::settings::RunSettings;
-use archive::summary::RunSummary;
+use archive::summary::{RunSummary, VirtualSpeed};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -26,6 +27,7 @@ struct Explored {
     p50_ns: Option<i64>,
     p99_ns: Option<i64>,
     max_ns: Option<i64>,
+    speed: Option<VirtualSpeed>,
 }
 
 /// Runs `seeds` seeds, from that of the settings on.
@@ -77,7 +79,15 @@ fn explored_of(seed: u64, archive: &Path, summary: &RunSummary, sha256: String) 
         p50_ns: figures.and_then(|figures| figures.p50),
         p99_ns: figures.and_then(|figures| figures.p99),
         max_ns: summary.all_cpus.max,
+        speed: summary.virtual_speed,
     }
+}
+
+/// All runs as if they were one; `None` when one of them did not come to its end.
+fn together(explored: &[Explored]) -> Option<VirtualSpeed> {
+    let speeds: Option<Vec<VirtualSpeed>> = explored.iter().map(|one| one.speed).collect();
+    let sum = |part: fn(&VirtualSpeed) -> i64| speeds.as_ref().map(|speeds| speeds.iter().map(part).sum());
+    Some(VirtualSpeed { guest_ns: sum(|speed| speed.guest_ns)?, host_ns: sum(|speed| speed.host_ns)? })
 }
 
 fn show(arguments: &RunArguments, directory: &Path, explored: &[Explored]) -> anyhow::Result<()> {
@@ -116,6 +126,9 @@ fn show(arguments: &RunArguments, directory: &Path, explored: &[Explored]) -> an
                 worst.seed
             ),
         );
+    }
+    if let Some(speed) = together(explored) {
+        page.wrapped("", &virtual_speed_words(speed));
     }
     page.wrapped("", &format!("The archives are in {}.", directory.display()));
     Ok(page.print()?)

@@ -9,6 +9,7 @@ use crate::text::printable::printable;
 use anyhow::Context;
 use archive::samples_file::SampleRecord;
 use archive::settings::{LoadRequest, RunSettings, SnapshotMode, TraceSettings};
+use archive::summary::{RunSummary, VirtualSpeed};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// Loads of the loaded series: one that works for the page cache, one for the kernel's names of files.
-const LOADS: [&str; 2] = ["copy", "dentry"];
+/// Load of the loaded series: it reaches the page cache, the names of files, and the memory of processes.
+const LOADS: [&str; 1] = ["churn"];
 const SEED: u64 = 1;
 
 /// What to verify.
@@ -95,7 +96,7 @@ fn one_series(
         duration_ns: Some(asked.duration_ns),
         every_sample: true,
         dither_seed: Some(SEED),
-        loads: loads.iter().map(|name| LoadRequest::Builtin { name: (*name).into(), workers: 1 }).collect(),
+        loads: loads.iter().map(|name| LoadRequest::Builtin { name: (*name).into(), workers: 0 }).collect(),
         trace: TraceSettings { mode: SnapshotMode::Off, ..TraceSettings::default() },
         ..RunSettings::default()
     };
@@ -108,7 +109,7 @@ fn one_series(
         let run = laboratory.run(&settings, place(number))?;
         drop(host);
         let trajectory = Trajectory::of(&run)?;
-        tell(asked, guest, number, &trajectory);
+        tell(asked, guest, number, &trajectory, RunSummary::of(&run, &[]).virtual_speed);
         series.sha256.push(trajectory.sha256.clone());
         let Some(first) = &first else {
             (series.samples, series.identical) = (trajectory.count(), 1);
@@ -139,12 +140,13 @@ fn difference_of(
 }
 
 /// A line on standard error for each run, because a series takes minutes.
-fn tell(asked: &Verification, guest: &str, number: usize, trajectory: &Trajectory) {
+fn tell(asked: &Verification, guest: &str, number: usize, trajectory: &Trajectory, speed: Option<VirtualSpeed>) {
     if !asked.json {
         let host = if number > 1 { "busy" } else { "as it is" };
         let (sum, samples) = (&trajectory.sha256, count(trajectory.count() as u64));
+        let speed = speed.map_or(0.0, VirtualSpeed::guest_per_host);
         eprintln!(
-            "{guest} {number}/{}: {samples} samples, sha256 {sum} (host {host})",
+            "{guest} {number}/{}: {samples} samples, sha256 {sum} (host {host}, {speed:.2} guest seconds a second)",
             printable(&asked.runs.to_string())
         );
     }

@@ -88,7 +88,11 @@ pub struct Tracks {
 impl Tracks {
     /// The root that all others hang on.
     pub fn run(&mut self, summary: &RunSummary, file: &mut Message) {
-        let imitated = if summary.emulated { " (EMULATED MACHINE: latencies mean nothing)" } else { "" };
+        let imitated = match (summary.virtual_time, summary.emulated) {
+            (true, _) => " (VIRTUAL TIME: executed instructions)",
+            (false, true) => " (EMULATED MACHINE: latencies mean nothing)",
+            (false, false) => "",
+        };
         file.message(TRACE_PACKET, |message| {
             message.unsigned(packet::SEQUENCE, SEQUENCE).unsigned(packet::SEQUENCE_FLAGS, STATE_CLEARED);
             message.message(TRACK_DESCRIPTOR, |track| {

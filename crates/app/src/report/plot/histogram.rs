@@ -28,7 +28,7 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     let most = lines.iter().flatten().map(|(_, bin)| bin.count).max()? as f64;
     let y = Axis::logarithmic(BASE, most.max(1.0) * 1.6, BOTTOM, TOP);
     let mut drawing = Drawing::new(WIDTH, HEIGHT, label(data));
-    grid(&mut drawing, &x, &y);
+    grid(&mut drawing, &x, &y, words::latency_axis(&data.summary));
     for (index, bins) in lines.iter().enumerate() {
         drawing.path(&format!("series series-{}", index % 8), &outline(bins, &x, &y));
     }
@@ -60,7 +60,7 @@ fn label(data: &ReportData) -> String {
     )
 }
 
-fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis) {
+fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis, title: &str) {
     for tick in y.ticks(5) {
         drawing.line("grid", LEFT, y.at(tick), RIGHT, y.at(tick));
         drawing.text("tick", LEFT - 8.0, y.at(tick) + 4.0, Anchor::End, &number::axis_count(tick));
@@ -71,7 +71,7 @@ fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis) {
     }
     drawing.line("axis", LEFT, BOTTOM, RIGHT, BOTTOM);
     drawing.text("axis-title", LEFT, TOP - 24.0, Anchor::Start, "wake-ups");
-    drawing.text("axis-title", RIGHT, BOTTOM + 38.0, Anchor::End, "latency");
+    drawing.text("axis-title", RIGHT, BOTTOM + 38.0, Anchor::End, title);
 }
 
 /// Colours and names of the lines, in a row at the top right.

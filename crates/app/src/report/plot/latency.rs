@@ -31,7 +31,7 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
         u64::from(last) + 1
     );
     let mut drawing = Drawing::new(WIDTH, HEIGHT, label);
-    grid(&mut drawing, &x, &y);
+    grid(&mut drawing, &x, &y, words::latency_axis(&data.summary));
     let mut series: BTreeMap<u32, Vec<Option<i64>>> = BTreeMap::new();
     for second in seconds {
         // Narrower steps are a smear, and a step shows the largest of its seconds.
@@ -61,7 +61,7 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     Some(drawing)
 }
 
-fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis) {
+fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis, title: &str) {
     for tick in y.ticks(8) {
         drawing.line("grid", LEFT, y.at(tick), RIGHT, y.at(tick));
         drawing.text("tick", LEFT - 8.0, y.at(tick) + 4.0, Anchor::End, &number::axis_time(tick));
@@ -71,7 +71,7 @@ fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis) {
         drawing.text("tick", x.at(tick), BOTTOM + 18.0, Anchor::Middle, &format!("{tick}"));
     }
     drawing.line("axis", LEFT, BOTTOM, RIGHT, BOTTOM);
-    drawing.text("axis-title", LEFT, TOP - 24.0, Anchor::Start, "latency");
+    drawing.text("axis-title", LEFT, TOP - 24.0, Anchor::Start, title);
     drawing.text("axis-title", RIGHT, BOTTOM + 38.0, Anchor::End, "seconds into the run");
 }
 

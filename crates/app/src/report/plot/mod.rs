@@ -35,7 +35,7 @@ impl Plots {
         let spikes = drawable
             .enumerate()
             .map(|(rank, entry)| {
-                let still = if rank < STILL_SPIKES { spike::draw(entry).map(|drawing| drawing.inline()) } else { None };
+                let still = if rank < STILL_SPIKES { spike::draw(entry, data.summary.virtual_time).map(|drawing| drawing.inline()) } else { None };
                 (entry.spike.number, still.unwrap_or_default())
             })
             .collect();
@@ -54,7 +54,7 @@ pub fn drawings(data: &ReportData) -> Vec<(String, Drawing)> {
     drawings.extend(latency::draw(data).map(|drawing| ("latency.png".to_owned(), drawing)));
     for entry in data.summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control) {
         let file = format!("spike-{:04}.png", entry.spike.number);
-        drawings.extend(spike::draw(entry).map(|drawing| (file, drawing)));
+        drawings.extend(spike::draw(entry, data.summary.virtual_time).map(|drawing| (file, drawing)));
     }
     drawings
 }

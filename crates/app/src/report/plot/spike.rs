@@ -18,7 +18,7 @@ const LEGEND_STEP: f64 = 20.0;
 /// More lanes make a still picture nobody reads; the live one has them all.
 const LANES_MAX: usize = 16;
 
-pub fn draw(entry: &SpikeSummary) -> Option<Drawing> {
+pub fn draw(entry: &SpikeSummary, virtual_time: bool) -> Option<Drawing> {
     let explanation = entry.explanation.as_ref().filter(|explanation| !explanation.lanes.is_empty())?;
     let lanes = ordered(&explanation.lanes, entry.spike.sample.cpu);
     let kinds = words::OWNER_KINDS
@@ -36,6 +36,9 @@ pub fn draw(entry: &SpikeSummary) -> Option<Drawing> {
     for tick in x.ticks(8) {
         drawing.line("grid", x.at(tick), BAND_TOP, x.at(tick), lanes_bottom);
         drawing.text("tick", x.at(tick), lanes_bottom + 16.0, Anchor::Middle, &number::axis_time(tick));
+    }
+    if virtual_time {
+        drawing.text("axis-title", LEFT, BAND_TOP - 10.0, Anchor::Start, "virtual time");
     }
     band(&mut drawing, explanation, &x);
     for (index, lane) in lanes.iter().enumerate() {
