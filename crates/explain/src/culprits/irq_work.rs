@@ -12,7 +12,7 @@ pub const ABOUT: About = About {
     confirm: "the row IWI of /proc/interrupts; ipi:ipi_send_cpu with callsite=irq_work_queue* names what asked",
     fix: "stop perf sessions and what logs to the kernel; sysctl kernel.nmi_watchdog=0; no other reader of the kernel trace while measuring",
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

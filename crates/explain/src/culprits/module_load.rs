@@ -9,7 +9,7 @@ pub const ABOUT: About = About {
     confirm: "dmesg and `udevadm monitor` show what came at that instant",
     fix: "load every module and plug every device before real-time work begins; sysctl kernel.modules_disabled=1 afterwards",
     reading: &["The kernel's command-line parameters", "Documentation for /proc/sys/kernel/"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 const NAMED: Named = Named {

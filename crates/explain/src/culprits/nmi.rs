@@ -10,7 +10,7 @@ pub const ABOUT: About = About {
     confirm: "the row NMI of /proc/interrupts",
     fix: "sysctl kernel.nmi_watchdog=0; stop perf sessions; if it stays, a device reports hardware errors",
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

@@ -10,7 +10,7 @@ pub const ABOUT: About = About {
     confirm: "watch /proc/interrupts; /proc/irq/N/effective_affinity says where it may go",
     fix: "echo another CPU to /proc/irq/N/smp_affinity_list; threadirqs; keep senders of inter-processor interrupts away (isolcpus, nohz_full)",
     reading: &["SMP IRQ affinity"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 /// Interrupts that are not the one that brought the wake-up.

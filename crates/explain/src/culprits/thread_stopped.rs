@@ -10,7 +10,7 @@ pub const ABOUT: About = About {
     confirm: "look for SIGSTOP, a debugger, a frozen cgroup or a suspended shell job",
     fix: "leave the process alone while it measures; such a sample says nothing about the kernel",
     reading: &["Control Group v2"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

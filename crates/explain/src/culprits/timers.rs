@@ -12,7 +12,7 @@ pub const ABOUT: About = About {
     confirm: "/proc/timer_list shows which timers a CPU has",
     fix: "keep their owners off the CPU; skew_tick=1 and an interval that is no multiple of the tick spread expiries; nohz_full removes the tick",
     reading: &["hrtimers - subsystem for high-resolution kernel timers", "NO_HZ: Reducing Scheduling-Clock Ticks"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 /// Whether another timer's function held the CPU in this piece.
