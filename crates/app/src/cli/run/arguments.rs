@@ -59,7 +59,7 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Measurement")]
     degrade: bool,
 
-    /// Run a built-in load beside the measurement: messaging, dentry, copy, fault, munmap, fork, thp, cpu, udp or mix
+    /// Run a built-in load beside the measurement: messaging, dentry, copy, fault, munmap, fork, exec, thp, cpu, udp, mix or churn
     #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = load, help_heading = "Load")]
     loads: Vec<LoadRequest>,
     /// Run a shell command as a load beside the measurement
