@@ -1,3 +1,5 @@
+//! Comparisons of runs made by hand.
+
 use super::super::example::{Example, runs};
 use super::*;
 
