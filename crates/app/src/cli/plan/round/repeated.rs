@@ -1,10 +1,11 @@
 //! Rounds of a plan at regular times, unattended: a round that fails is told and takes nothing from the next one.
 
 use super::{Round, Showing, new_round_below};
-use crate::cli::archives::{RUNS, civil};
+use crate::cli::archives::RUNS;
 use crate::cli::exit::Exit;
 use crate::cli::plan::checked::{CheckedPlan, Overrides};
 use crate::cli::rounds::Measuring;
+use crate::text::calendar::civil;
 use crate::text::page::Page;
 use crate::text::printable::printable;
 use runner::plan::schedule::{Schedule, Start};
