@@ -67,6 +67,14 @@ impl Progress {
         self.draw();
     }
 
+    /// Does something that prints, with the block out of the way.
+    pub fn aside(&self, print: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
     /// Takes the block off the terminal.
     pub fn clear(&self) {
         if let Some(bar) = &self.bar {

@@ -26,6 +26,10 @@ pub enum Event {
     Loads(Vec<LoadReport>),
     Problem(Problem),
     Loss(Loss),
+    /// A line that the meter, or a command it started, wrote on a target from where it goes nowhere else.
+    Said {
+        line: String,
+    },
     /// The meter was asked to end before its time.
     Stopping {
         why: String,

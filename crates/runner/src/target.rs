@@ -162,6 +162,11 @@ pub trait RunningCommand {
     /// The last lines of its standard error so far, oldest first, bounded in number and length.
     fn diagnostics(&mut self) -> Vec<String>;
 
+    /// The lines it wrote beside its output since the last call, where they go nowhere else.
+    fn said(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Ends it at once; what it changed stays changed.
     fn kill(&mut self);
 

@@ -15,11 +15,13 @@ use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use archive::watched::WatchSettings;
+use runner::event::Event;
 use runner::meter::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
 use runner::target::local;
 use started::Started;
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -54,7 +56,12 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
         RunRequest { id, directory, command, tool_version: env!("CARGO_PKG_VERSION").into(), meter, settings, limits };
     // A block that is redrawn and the words of a command do not go on one terminal.
     let mut progress = Progress::new(arguments.quiet || started.is_some(), arguments.json, duration_ns);
-    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| progress.event(&event));
+    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
+        if let Event::Said { line } = &event {
+            progress.aside(|| pass_on(line, arguments.json || arguments.quiet));
+        }
+        progress.event(&event);
+    });
     let ended = started.as_mut().map(Started::end);
     signals.measuring_is_over();
     let outcome = outcome.inspect_err(|_| progress.clear())?;
@@ -74,4 +81,10 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
         eprintln!("tardy: {}", printable(broken));
     }
     Ok(exit_of(&summary))
+}
+
+/// A line of a command that runs on another machine. A reader who has left does not end the watch.
+fn pass_on(line: &str, aside: bool) {
+    let line = printable(line);
+    let _ = if aside { writeln!(io::stderr(), "{line}") } else { writeln!(io::stdout(), "{line}") };
 }

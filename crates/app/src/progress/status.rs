@@ -49,6 +49,7 @@ impl Status {
             Event::Begun { .. }
             | Event::Environment(_)
             | Event::Effective(_)
+            | Event::Said { .. }
             | Event::Restored { .. }
             | Event::Archived { .. } => {}
         }

@@ -25,7 +25,9 @@ fn names(name: &str, words: &[&str], cycle_limit: &str, thread: &str, culprit: &
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert!(matches!(ended.status.code(), Some(0 | 1)), "{said}{}", String::from_utf8_lossy(&ended.stderr));
     let run = lab.archive();
-    assert!(said.starts_with("EMULATED MACHINE"), "{said}");
+    // What the command printed, and then the result.
+    let (printed, _) = said.split_once("EMULATED MACHINE").unwrap_or_else(|| panic!("{said}"));
+    assert!(printed.lines().any(|line| line.starts_with(name) && line.ends_with(" cycles")), "{said}");
     assert_eq!(run.effective.as_ref().unwrap().snapshot_mode, SnapshotMode::Onmax);
     assert_ledgers_add_up(&run);
     let of_thread = |kind| run.watched.values().find(|series| series.name == thread && series.kind == kind);

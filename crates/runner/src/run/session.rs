@@ -70,6 +70,7 @@ impl<'a> Session<'a> {
                     break;
                 }
             }
+            self.tell_what_was_said();
             if !self.heed_requests() || !self.heed_limits() {
                 self.command.kill();
                 break;
@@ -82,9 +83,16 @@ impl<'a> Session<'a> {
             self.command.kill();
             self.facts.exit = self.command.wait(EXIT_LIMIT);
         }
+        self.tell_what_was_said();
         self.facts.phase = self.phase;
         self.facts.diagnostics = self.command.diagnostics();
         self.facts
+    }
+
+    fn tell_what_was_said(&mut self) {
+        for line in self.command.said() {
+            (self.watch)(Event::Said { line });
+        }
     }
 
     /// What was on the way when the meter ended.

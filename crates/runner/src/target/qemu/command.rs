@@ -75,6 +75,10 @@ impl RunningCommand for GuestRun {
         lines
     }
 
+    fn said(&mut self) -> Vec<String> {
+        self.machine().heard().take_said()
+    }
+
     fn kill(&mut self) {
         self.killed = true;
         self.machine().kill();

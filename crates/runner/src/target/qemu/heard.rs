@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const READ_BYTES: usize = 64 << 10;
 const COMPLAINT_LINES: usize = 20;
+/// Lines kept for whoever takes them several times a second.
+const UNTAKEN_LINES_MAX: usize = 10_000;
 const LINE_BYTES_MAX: u64 = 1 << 16;
 
 /// What the guest said of the end of its command.
@@ -32,9 +34,33 @@ pub enum Answer {
 #[derive(Debug, Default)]
 pub struct Heard {
     pub lines: VecDeque<String>,
+    /// Lines that nobody has taken yet, and how many there were beyond those.
+    untaken: Vec<String>,
+    untaken_lost: u64,
     pub ended: Option<Ended>,
     pub answer: Option<Answer>,
     pub failed: Option<String>,
+}
+
+impl Heard {
+    fn said(&mut self, line: String) {
+        if self.untaken.len() < UNTAKEN_LINES_MAX {
+            self.untaken.push(line.clone());
+        } else {
+            self.untaken_lost += 1;
+        }
+        push_line(&mut self.lines, line);
+    }
+
+    /// The lines since the last call.
+    pub fn take_said(&mut self) -> Vec<String> {
+        let mut lines = std::mem::take(&mut self.untaken);
+        let lost = std::mem::take(&mut self.untaken_lost);
+        if lost > 0 {
+            lines.push(format!("({lost} lines came too fast and were not kept)"));
+        }
+        lines
+    }
 }
 
 /// Hears what the guest says, for as long as it says something; its first word is told.
@@ -47,7 +73,7 @@ pub fn listen(words: &UnixStream, heard: &Arc<Mutex<Heard>>, mut booted: impl Fn
         let mut heard = lock(heard);
         match word {
             GuestWord::Booted { kernel_release, .. } => booted(kernel_release),
-            GuestWord::Said { line } => push_line(&mut heard.lines, line),
+            GuestWord::Said { line } => heard.said(line),
             GuestWord::Failed { why } => heard.failed = Some(why),
             GuestWord::Ended { code, signal, bytes } => heard.ended = Some(Ended { code, signal, bytes }),
             GuestWord::Stored => heard.answer = Some(Answer::Stored),
@@ -89,4 +115,20 @@ pub fn read_lines(from: impl Read, mut each: impl FnMut(String)) {
 
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_taken_once_and_those_that_were_too_many_are_counted() {
+        let mut heard = Heard::default();
+        (0..UNTAKEN_LINES_MAX + 2).for_each(|number| heard.said(number.to_string()));
+        let taken = heard.take_said();
+        assert_eq!((taken.len(), taken[0].as_str()), (UNTAKEN_LINES_MAX + 1, "0"));
+        assert!(taken.last().is_some_and(|line| line.starts_with("(2 lines")));
+        assert!(heard.take_said().is_empty());
+        assert_eq!(heard.lines.len(), COMPLAINT_LINES);
+    }
 }

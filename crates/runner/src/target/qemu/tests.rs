@@ -265,10 +265,13 @@ fn a_panic_of_the_guest_fails_the_run_and_is_the_reason() {
 
 #[test]
 fn a_line_that_is_cut_fails_the_run_and_ends_the_machine() {
-    let (archived, _) = Stage::new("cut").run(RunSettings::default());
+    let (archived, events) = Stage::new("cut").run(RunSettings::default());
     let manifest = archived.manifest.unwrap();
     assert_eq!(manifest.state, RunState::Failed);
+    assert!(manifest.problem.is_some_and(|problem| problem.contains("the line to the meter was cut")));
     assert_eq!(archived.meter_version, Some("fake".into()), "what came before the cut is kept");
+    let said: Vec<_> = events.iter().filter(|event| matches!(event, Event::Said { .. })).collect();
+    assert_eq!(said, [&Event::Said { line: "a word".into() }], "passed on, and once");
 }
 
 #[test]
@@ -468,6 +471,7 @@ fn the_fake_machine() {
                         monotonic_ns: 0,
                     };
                     data.write_all(&archive::frame::Encoder::default().message(&hello)).unwrap();
+                    say(&GuestWord::Said { line: "a word".into() });
                     data.shutdown(std::net::Shutdown::Both).unwrap();
                 }
                 _ => {
