@@ -12,7 +12,6 @@ use archive::tracer::TracerSettings;
 use runner::run::{RunRequest, TimeLimits};
 use runner::stop::StopRequests;
 use serde_json::Value;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Kernels the case is tried on, each with its architecture before a slash where that is not x86_64;
@@ -125,11 +124,12 @@ fn founding_case(architecture: &str, series: &str) {
         assert_eq!(spike.reason, SpikeReason::NewMaximum, "{name}");
         assert!(spike.sample.latency_ns >= THRESHOLD_NS, "{name}");
         let Some(snapshot) = &spike.snapshot else { continue };
-        assert_fresh(&name, &lab, &run, spike, snapshot);
+        let events = events(&lab.path(&format!("run/spikes/{:04}/trace.dat", spike.number)));
+        assert_fresh(&name, &events, &run, snapshot);
         assert_ledger(&name, spike, account(spike));
         if is_whole(spike, snapshot) {
             whole += 1;
-            assert_trace(&name, &lab, spike, snapshot);
+            assert_trace(&name, &events, spike, snapshot);
             let function = function_of(account(spike));
             // A machine that its host stopped ran nothing.
             let stopped =
@@ -204,22 +204,20 @@ fn shortfall(spike: &Spike, snapshot: &Snapshot) -> String {
 
 /// Nothing comes twice: no event lies where an earlier snapshot took its CPU's events away. Older ones may come later, when two
 /// markers close together swapped twice and the recorder fetched back what the second had hidden.
-fn assert_fresh(name: &str, lab: &Lab, run: &Run, spike: &Spike, snapshot: &Snapshot) {
+fn assert_fresh(name: &str, events: &[Traced], run: &Run, snapshot: &Snapshot) {
     let others = run.spikes.iter().filter_map(|spike| spike.snapshot.as_ref());
     let earlier: Vec<_> = others.filter(|other| other.frozen_ns < snapshot.frozen_ns).collect();
-    let taken = |event: &&Traced| {
+    let taken = |event: &Traced| {
         let intervals = earlier.iter().flat_map(|other| &other.coverage).filter(|coverage| coverage.cpu == event.cpu);
         let mut ends = intervals.filter_map(|coverage| coverage.oldest_ns.zip(coverage.newest_ns));
         ends.any(|(oldest, newest)| (oldest..=newest - SWAP_LASTS_NS).contains(&event.ns))
     };
-    let events = events(&trace_of(lab, spike));
-    let stale = events.iter().find(taken);
+    let stale = events.iter().find(|event| taken(event));
     assert!(stale.is_none(), "{name}: {stale:?} was in an earlier snapshot; {snapshot:?} after {earlier:?}");
 }
 
 /// Functions are inside, and the marker, which is the last line of a snapshot, unless that was taken much later.
-fn assert_trace(name: &str, lab: &Lab, spike: &Spike, snapshot: &Snapshot) {
-    let events = events(&trace_of(lab, spike));
+fn assert_trace(name: &str, events: &[Traced], spike: &Spike, snapshot: &Snapshot) {
     let (due_ns, seen_ns) = (spike.sample.due_ns, spike.sample.seen_ns());
     let is_inside = |ns: i64| (due_ns..=seen_ns).contains(&ns);
     assert!(
@@ -246,8 +244,4 @@ fn function_of(account: &Value) -> Option<&str> {
     let function = account["functions"]["held"][0]["chain"][0].as_str()?;
     let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
     (function == "user space" || !function.is_empty() && function.chars().all(letter)).then_some(function)
-}
-
-fn trace_of(lab: &Lab, spike: &Spike) -> PathBuf {
-    lab.path(&format!("run/spikes/{:04}/trace.dat", spike.number))
 }
