@@ -137,7 +137,13 @@ fn load_metrics(rounds: &[PairedRound]) -> Vec<Metric> {
         scale: Scale::Ratio,
     };
     let told = first.a.loads.iter().filter(|load| load.unit != "CPU ticks").map(metric);
-    let everywhere = |metric: &Metric| pairs(rounds, metric).is_some();
+    let unit_of = |figures: &VariantFigures, wanted: &Metric| {
+        figures.loads.iter().all(|load| load_metric(&load.name) != wanted.name || metric(load) == *wanted)
+    };
+    let everywhere = |wanted: &Metric| {
+        let alike = rounds.iter().all(|round| unit_of(&round.a, wanted) && unit_of(&round.b, wanted));
+        alike && pairs(rounds, wanted).is_some()
+    };
     let mut metrics: Vec<Metric> = told.filter(everywhere).collect();
     metrics.dedup();
     metrics
@@ -425,6 +431,9 @@ mod tests {
             "{}",
             load.sentence
         );
+        let mut mixed = some.clone();
+        mixed[5].b.loads[0].unit = "bytes".into();
+        assert!(told(&mixed).iter().all(|metric| !metric.metric.name.starts_with("load")), "units must be alike");
         some[3].b.values.remove("load messaging");
         assert!(told(&some).iter().all(|metric| !metric.metric.name.starts_with("load")));
     }

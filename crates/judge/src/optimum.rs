@@ -72,15 +72,11 @@ fn simplex<const N: usize>(start: [f64; N], step: [f64; N], value: &dyn Fn([f64;
         }
         let mut centre = [0.0; N];
         for corner in &corners[..N] {
-            for axis in 0..N {
-                centre[axis] += corner.0[axis] / N as f64;
-            }
+            centre.iter_mut().zip(corner.0).for_each(|(sum, value)| *sum += value / N as f64);
         }
         let along = |factor: f64| {
             let mut at = centre;
-            for axis in 0..N {
-                at[axis] += factor * (centre[axis] - worst.0[axis]);
-            }
+            at.iter_mut().zip(worst.0).for_each(|(value, worst)| *value += factor * (*value - worst));
             (at, value(at))
         };
         let reflected = along(1.0);
@@ -96,9 +92,7 @@ fn simplex<const N: usize>(start: [f64; N], step: [f64; N], value: &dyn Fn([f64;
             } else {
                 let best = corners[0].0;
                 for corner in &mut corners[1..] {
-                    for axis in 0..N {
-                        corner.0[axis] = 0.5 * (corner.0[axis] + best[axis]);
-                    }
+                    corner.0.iter_mut().zip(best).for_each(|(value, best)| *value = 0.5 * (*value + best));
                     corner.1 = value(corner.0);
                 }
             }

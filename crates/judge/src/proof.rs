@@ -5,6 +5,7 @@ use crate::bounds::{new_maximum, quantile_ranks, time_needed, unseen_cause};
 use crate::quantile::dispersion;
 use crate::words::{hours, percent, time};
 use archive::explanation::{Explanation, ExplanationStatus};
+use archive::histogram::{Histogram, bucket_of};
 use archive::reader::{Run, ThreadRun};
 use archive::spike::SpikeReason;
 use archive::summary::RunSummary;
@@ -122,7 +123,7 @@ fn interval(thread: &ThreadRun, length: f64, name: &str, q: f64, confidence: f64
     if over_a_second > OVER_A_SECOND_MAX {
         return None;
     }
-    // Where few samples are over it, the seconds whose maximum is over it are those samples.
+    // Where few samples are over it, seconds whose maximum is over it hold one of them or one burst.
     let seconds = thread.seconds.iter().map(|second| second.second as usize + 1).max()?;
     if !(BLOCKS_MIN * BLOCK_S..crate::blocks::SECONDS_MAX).contains(&seconds) {
         return None;
@@ -133,7 +134,7 @@ fn interval(thread: &ThreadRun, length: f64, name: &str, q: f64, confidence: f64
             *count += 1.0;
         }
     }
-    let dispersion = dispersion(&over);
+    let dispersion = with_bursts(dispersion(&over), over.iter().sum(), &thread.histogram, value_ns);
     let independent = (samples as f64 / dispersion).floor() as u64;
     let ranks = quantile_ranks(independent, q, confidence)?;
     let max_ns = thread.totals.latency_ns_max?;
@@ -149,6 +150,16 @@ fn interval(thread: &ThreadRun, length: f64, name: &str, q: f64, confidence: f64
         high_ns: Some(high_ns),
         dispersion,
     })
+}
+
+/// Dispersion of samples from that of the seconds that hold them: as many as share such a second come at once, in numbers
+/// that scatter like a geometric distribution's.
+fn with_bursts(seconds_dispersion: f64, seconds: f64, histogram: &Histogram, value_ns: i64) -> f64 {
+    let Some(value) = bucket_of(value_ns) else { return seconds_dispersion };
+    let over = histogram.buckets.iter().filter(|(bucket, _)| *bucket as usize > value);
+    let over = over.fold(0u64, |sum, (_, count)| sum.saturating_add(*count)) as f64;
+    let burst = (over / seconds.max(1.0)).max(1.0);
+    (2.0 * burst - 1.0) + burst * (seconds_dispersion - 1.0)
 }
 
 fn new_cause(run: &Run, explanations: &[Explanation], confidence: f64) -> Option<NewCause> {
@@ -220,7 +231,6 @@ fn share(probability: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use archive::histogram::{Histogram, bucket_of};
     use archive::message::RunPhase;
     use archive::sample::{Second, Totals};
 
@@ -260,6 +270,17 @@ mod tests {
         let quantiles = &proof.cpus[0].quantiles;
         assert_eq!((quantiles[0].low_ns, quantiles[0].high_ns, quantiles[0].dispersion), (Some(100), Some(100), 1.0));
         assert_eq!((quantiles[1].low_ns, quantiles[1].high_ns), (Some(500), Some(500)));
+    }
+
+    #[test]
+    fn bursts_inside_of_a_second_widen_the_interval() {
+        let mut run = run(86_400);
+        let histogram = &mut run.threads.get_mut(&0).unwrap().histogram;
+        // Every other late second has two samples instead of one.
+        histogram.buckets[1].1 = histogram.buckets[1].1 * 3 / 2;
+        let proof = proof(&run, &RunSummary::of(&run, &[]), &[], 0.95).unwrap();
+        let dispersions: Vec<f64> = proof.cpus[0].quantiles.iter().map(|interval| interval.dispersion).collect();
+        assert!((dispersions[0] - 2.0).abs() < 0.01, "{dispersions:?}");
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl MaximaFit {
     pub fn level(&self, maxima: &[f64], rate: f64, confidence: f64) -> Option<Profile> {
         let value = self.mu + self.sigma * reach(self.xi, rate);
         let limit = self.log_likelihood - likelihood_drop(confidence)?;
-        if !value.is_finite() || !(rate > 0.0 && rate < 1.0) {
+        if !value.is_finite() || rate <= 0.0 || rate >= 1.0 {
             return None;
         }
         let profile = |level: f64| {

@@ -175,7 +175,10 @@ impl Counted {
         };
         let seconds = self.seconds.iter().enumerate().map(second).collect();
         let end_ns = self.seconds.len() as i64 * 1_000_000_000;
+        let manifest = serde_json::json!({ "archive_version": 1, "id": "invented", "tool_version": "", "command": [],
+            "target": "local", "started_unix_ns": 0, "ended_unix_ns": null, "state": "complete", "problem": null });
         Run {
+            manifest: Some(serde_json::from_value(manifest).expect("it is a manifest")),
             phases: vec![(RunPhase::Measure, 0), (RunPhase::Collect, end_ns)],
             threads: BTreeMap::from([(0, ThreadRun { totals, histogram, seconds, ..ThreadRun::default() })]),
             ending: Some((Ending::Complete, end_ns)),

@@ -84,9 +84,10 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
         let counted = measure(&mut Dice::new(coin.next_u64()), Character::PLAIN, TEST_S, true);
         counted.seconds.iter().map(|ns| *ns as f64).collect()
     };
-    let long = measure(&mut Dice::new(31), Character::PLAIN, 2000 * HORIZON_S as usize / 10, false);
-    let mut largest: Vec<i64> =
-        long.seconds.chunks_exact(HORIZON_S as usize).filter_map(|hours| hours.iter().copied().max()).collect();
+    let mut largest = repeated(2000, |number| {
+        let hours = measure(&mut Dice::new(1_000_000 + number as u64), Character::PLAIN, HORIZON_S as usize, false);
+        hours.seconds.into_iter().max().unwrap_or(0)
+    });
     largest.sort_unstable();
     let bursts = told(50, largest[largest.len() / 2] as f64, machine);
     print("bursts and load phases", &bursts);
@@ -106,7 +107,9 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
     print("second mode, 36 events in the test", &second_mode);
     let hidden = told(62, 300.0, |coin| maxima(coin, exponential));
     print("a mode of 300 us that stayed away", &hidden);
-    assert!(coverage.iter().all(|share| *share >= 0.92), "{coverage:?}");
+    // So many tests tell a share to two of its standard errors.
+    let least = 0.92 - 2.0 * (0.92f64 * 0.08 / REPETITIONS as f64).sqrt();
+    assert!(coverage.iter().all(|share| *share >= least), "{coverage:?} are not all above {least:.3}");
     assert_eq!(rounded.estimates, 0, "rounded latencies must be refused");
     assert!(second_mode.estimates * 50 <= REPETITIONS, "a second mode must be refused");
 }
