@@ -10,6 +10,7 @@ mod exit;
 mod experiment;
 mod explain;
 mod export;
+mod history;
 mod import;
 mod judge;
 mod limits;
@@ -60,6 +61,7 @@ enum Verb {
     Judge(judge::JudgeArguments),
     Compare(compare::CompareArguments),
     Experiment(Box<experiment::ExperimentArguments>),
+    History(history::HistoryArguments),
     Bisect(Box<bisect::BisectArguments>),
     Baseline(baseline::BaselineArguments),
     List(list::ListArguments),
@@ -103,6 +105,7 @@ pub fn main() -> ExitCode {
         Verb::Judge(arguments) => judge::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments, &command),
         Verb::Experiment(arguments) => experiment::run(&arguments, command),
+        Verb::History(arguments) => history::run(&arguments),
         Verb::Bisect(arguments) => bisect::run(&arguments, command),
         Verb::Baseline(arguments) => baseline::run(&arguments, &command),
         Verb::List(arguments) => list::run(&arguments),

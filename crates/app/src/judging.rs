@@ -4,6 +4,7 @@ use archive::explanation::Explanation;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use judge::compare::{Comparison, Side, compare};
+use judge::extremes::extrapolation::{Extrapolation, extrapolate};
 use judge::limit::Limit;
 use judge::machine::DoubtKind;
 use judge::proof::{Proof, proof};
@@ -25,6 +26,8 @@ pub struct JudgedRun {
     pub judgements: Vec<Judgement>,
     /// What the run proves without any limit.
     pub proof: Option<Proof>,
+    /// What each CPU says of a longer time, where that was asked.
+    pub extrapolations: Vec<Extrapolation>,
 }
 
 /// Judges a run by each of the limits.
@@ -40,11 +43,22 @@ pub fn judge_run(
         judge_version: JUDGE_VERSION,
         judgements: limits.iter().map(|limit| judge(run, &summary, limit, confidence, accepted)).collect(),
         proof: proof(run, &summary, explanations, confidence).filter(|_| summary.valid),
+        extrapolations: Vec::new(),
         id: summary.id,
         archive: summary.archive,
         emulated: summary.emulated,
         tracing: summary.tracing,
     }
+}
+
+/// What each CPU of a run says of a time of `horizon_ns`.
+pub fn extrapolate_run(
+    run: &Run,
+    explanations: &[Explanation],
+    horizon_ns: u64,
+    confidence: f64,
+) -> Vec<Extrapolation> {
+    extrapolate(run, &RunSummary::of(run, &[]), explanations, horizon_ns as f64 / 3.6e12, confidence)
 }
 
 /// Version of the document that `tardy compare --json` prints.

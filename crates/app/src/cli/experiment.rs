@@ -1,27 +1,24 @@
 //! `tardy experiment`: whether one way to run differs from another, in rounds of runs in a random order.
 
-pub(super) mod journal;
 mod page;
+pub(super) mod question;
 pub(super) mod series;
 pub(super) mod variant;
 
-use super::archives::{RUNS, new_below};
-use super::exit::{Exit, UsageError};
+use super::exit::Exit;
 use super::observe::confidence;
 use super::quantity::positive_time_ns;
-use super::rounds::{Measuring, Rounds, RoundsState, measure, system_seed};
+use super::rounds::{Measuring, Question, Rounds, RoundsState, measure, new_directory, now, system_seed};
 use super::run::signals::Signals;
-use crate::text::page::{Page, write_stdout};
 use clap::Args;
-use journal::{EXPERIMENT_VERSION, Journal};
 use judge::coin::SEED_MAX;
 use judge::experiment::{Outcome, metrics};
 use judge::sign_flip::PAIRS_MAX;
+use question::{Journal, Versus};
 use runner::meter::MeterPlaces;
 use series::Experiment;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
+use std::time::Duration;
 use variant::Variant;
 
 const EXAMPLES: &str = "\
@@ -106,7 +103,7 @@ pub fn run(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Res
         experiment.journal.save(&directory)?;
         experiment.journal
     };
-    show(arguments, &directory, &journal)?;
+    journal.show(&directory, arguments.json, arguments.quiet, page::lay_out)?;
     Ok(match (&journal.result, journal.rounds.state) {
         (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,
         (Some(result), _) => match result.outcome {
@@ -121,52 +118,19 @@ fn begin(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Resul
     let a = Variant::parse(&arguments.a, &arguments.both, arguments.a_before.clone())?;
     let b = Variant::parse(&arguments.b, &arguments.both, arguments.b_before.clone())?;
     let samples = a.samples().min(b.samples());
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let directory = make_directory(arguments, started)?;
-    let journal = Journal {
-        experiment_version: EXPERIMENT_VERSION,
-        rounds: Rounds::new(
-            arguments.coin_seed.unwrap_or_else(|| system_seed(started)),
-            arguments.rounds,
-            vec!["a".into(), "b".into()],
-        ),
+    let started = now();
+    let directory = new_directory(arguments.out.as_deref(), started, "experiment")?;
+    let rounds = Rounds::new(
+        arguments.coin_seed.unwrap_or_else(|| system_seed(started)),
+        arguments.rounds,
+        vec!["a".into(), "b".into()],
+    );
+    let question = Versus {
+        experiment_version: Versus::VERSION,
         a,
         b,
-        emulated: false,
-        command,
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        started_unix_ns: i64::try_from(started.as_nanos()).unwrap_or(i64::MAX),
-        confidence: arguments.confidence,
         until_decided: arguments.until_decided,
         metrics: metrics(samples),
-        result: None,
     };
-    Ok((directory, journal))
-}
-
-fn make_directory(arguments: &ExperimentArguments, started: Duration) -> anyhow::Result<PathBuf> {
-    let Some(out) = &arguments.out else {
-        return Ok(new_below(Path::new(RUNS), started.as_secs(), "experiment")?.0);
-    };
-    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        let text = format!("{} is not empty; choose another --out, or --resume {0}", out.display());
-        return Err(UsageError(text).into());
-    }
-    fs::create_dir_all(out).map_err(|error| anyhow::anyhow!("failed to create {}: {error}", out.display()))?;
-    Ok(out.clone())
-}
-
-fn show(arguments: &ExperimentArguments, directory: &Path, journal: &Journal) -> anyhow::Result<()> {
-    if arguments.json {
-        let mut document = serde_json::to_value(journal)?;
-        document["directory"] = directory.display().to_string().into();
-        write_stdout(format!("{document}\n").as_bytes())?;
-    } else if arguments.quiet {
-        let mut page = Page::for_stdout();
-        page.line(&directory.display().to_string());
-        page.print()?;
-    } else {
-        page::lay_out(directory, journal, Page::for_stdout()).print()?;
-    }
-    Ok(())
+    Ok((directory, Journal::new(question, rounds, arguments.confidence, command, started)))
 }

@@ -4,11 +4,13 @@ use super::archives;
 use super::baseline;
 use super::exit::{Exit, UsageError};
 use super::limits::{LimitArguments, described};
-use crate::judging::{JudgedRun, judge_run};
+use super::quantity::positive_time_ns;
+use crate::judging::{JUDGE_VERSION, JudgedRun, extrapolate_run, judge_run};
 use crate::text::figures::latency;
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
 use clap::Args;
+use judge::length::{Needed, needed};
 use judge::limit::Requirement;
 use judge::verdict::{CpuJudgement, Judgement, Verdict};
 use std::path::PathBuf;
@@ -18,23 +20,34 @@ Examples:
   tardy judge latest --limit 'latency < 100us' --allow 1/h
   tardy judge latest --limit 'p99.9 < 50us' --limit 'missed < 1/day' --confidence 99
   tardy judge latest
+  tardy judge latest --horizon 10d
+  tardy judge --plan-test --limit 'latency < 100us' --allow 1/day
   tardy judge --baseline tardy-baseline.toml runs/seeds
 
 Exit codes: 0 every limit is passed, 1 one is failed, 2 wrong usage, 3 the run cannot be judged, 4 not enough data.
-Without a limit it says what the run proves by its length.";
+An extrapolation that is refused is code 4. Without a limit it says what the run proves by its length.";
 
 /// Say whether a run shows that a limit holds: PASS, FAIL or NOT ENOUGH DATA
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct JudgeArguments {
     /// Path of an archive, an id below runs/, or `latest`
-    #[arg(value_name = "RUN", required = true)]
+    #[arg(value_name = "RUN", required_unless_present = "plan_test")]
     runs: Vec<PathBuf>,
     /// Judge runs in virtual time by this file of `tardy baseline` instead: all its seeds, or directories with them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["limits", "allow", "confidence", "accept"])]
     baseline: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArguments,
+    /// Estimate the largest latency of such a time, at most ten times that of the run, where its tail allows
+    #[arg(long, value_name = "TIME", value_parser = positive_time_ns)]
+    horizon: Option<u64>,
+    /// Say how long a test must be that shows each --limit, without a run
+    #[arg(long, conflicts_with_all = ["runs", "horizon", "baseline"])]
+    plan_test: bool,
+    /// Time between two wake-ups in the test that is planned
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = positive_time_ns, requires = "plan_test")]
+    interval: u64,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -44,13 +57,19 @@ pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     if let Some(file) = &arguments.baseline {
         return baseline::judge(file, &arguments.runs, arguments.json);
     }
+    if arguments.plan_test {
+        return plan_test(arguments);
+    }
     let [run] = arguments.runs.as_slice() else {
         return Err(UsageError("a limit is judged run by run; only with --baseline several are taken".into()).into());
     };
     let run = archives::open(run)?;
     let limits = arguments.limits.of(&run)?;
     let explanations = run.explanations().unwrap_or_default();
-    let judged = judge_run(&run, &explanations, &limits, arguments.limits.confidence, &arguments.limits.accepted());
+    let mut judged = judge_run(&run, &explanations, &limits, arguments.limits.confidence, &arguments.limits.accepted());
+    if let Some(horizon_ns) = arguments.horizon {
+        judged.extrapolations = extrapolate_run(&run, &explanations, horizon_ns, arguments.limits.confidence);
+    }
     if arguments.json {
         let mut document = serde_json::to_vec(&judged)?;
         document.push(b'\n');
@@ -61,9 +80,38 @@ pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     Ok(exit_of(&judged))
 }
 
+/// How long a test must be that shows each of the limits.
+fn plan_test(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
+    let limits = arguments.limits.typed()?;
+    if limits.is_empty() {
+        return Err(UsageError(
+            "--plan-test needs what is to be shown: --limit 'latency < 100us' --allow 1/day".into(),
+        )
+        .into());
+    }
+    let plans: Vec<Needed> =
+        limits.iter().map(|limit| needed(limit, arguments.interval, arguments.limits.confidence)).collect();
+    if arguments.json {
+        let document = serde_json::json!({ "judge_version": JUDGE_VERSION, "test_plans": plans });
+        write_stdout(format!("{document}\n").as_bytes())?;
+        return Ok(Exit::Measured);
+    }
+    let mut page = Page::for_stdout();
+    for plan in &plans {
+        page.blank();
+        page.heading(&described(&plan.limit));
+        page.wrapped("  ", &plan.sentence);
+    }
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
 fn exit_of(judged: &JudgedRun) -> Exit {
     match judged.judgements.iter().map(|judgement| judgement.verdict).max() {
         None if judged.proof.is_none() => Exit::NotMeasured,
+        None | Some(Verdict::Pass) if judged.extrapolations.iter().any(|cpu| cpu.refusal.is_some()) => {
+            Exit::NotEnoughData
+        }
         None | Some(Verdict::Pass) => Exit::Measured,
         Some(Verdict::Fail) => Exit::LimitExceeded,
         Some(Verdict::NoVerdict) => Exit::NotMeasured,
@@ -87,6 +135,11 @@ fn lay_out(judged: &JudgedRun, mut page: Page) -> Page {
             lay_out_quantiles(proof, &mut page);
         }
         None => page.line("This run proves nothing: it is not valid, or nothing was measured."),
+    }
+    if !judged.extrapolations.is_empty() {
+        page.blank();
+        page.heading("Beyond the test");
+        judged.extrapolations.iter().for_each(|cpu| page.wrapped("  ", &cpu.sentence));
     }
     if let Some(tracing) = judged.tracing.as_deref().filter(|tracing| *tracing != "off") {
         page.wrapped("  ", &format!("Recorded meanwhile: {tracing}; the latencies include what that costs."));
@@ -125,10 +178,15 @@ fn lay_out_quantiles(proof: &judge::proof::Proof, page: &mut Page) {
     for cpu in &proof.cpus {
         for interval in &cpu.quantiles {
             let end = |ns: Option<i64>| ns.map_or("anything".into(), latency);
+            let together = if interval.dispersion > 1.05 {
+                format!(" ({:.1} samples over it count as one, so much do they come together)", interval.dispersion)
+            } else {
+                String::new()
+            };
             page.wrapped(
                 "  ",
                 &format!(
-                    "CPU {}: {} lies between {} and {}.",
+                    "CPU {}: {} lies between {} and {}{together}.",
                     cpu.cpu,
                     interval.quantile,
                     end(interval.low_ns),

@@ -64,13 +64,20 @@ impl AcceptName {
 }
 
 impl LimitArguments {
+    /// The limits that were typed.
+    ///
+    /// # Errors
+    /// When one of them is no limit.
+    pub fn typed(&self) -> Result<Vec<Limit>, UsageError> {
+        self.limits.iter().map(|text| Limit::parse(text, &self.allow, time_ns).map_err(UsageError)).collect()
+    }
+
     /// The limits that were typed, or else those of the run's plan, or else the one it was measured with.
     ///
     /// # Errors
     /// When one that was typed is no limit.
     pub fn of(&self, run: &Run) -> Result<Vec<Limit>, UsageError> {
-        let typed = self.limits.iter().map(|text| Limit::parse(text, &self.allow, time_ns).map_err(UsageError));
-        let typed: Vec<Limit> = typed.collect::<Result<_, _>>()?;
+        let typed = self.typed()?;
         if let Some(planned) = run.planned.as_ref().filter(|_| typed.is_empty()) {
             return Ok(limits_of(&planned.limits));
         }

@@ -1,26 +1,22 @@
 //! `tardy observe`: what tracing costs the wake-ups it traces, measured in rounds of runs in a random order.
 
-mod journal;
 mod page;
+mod question;
 mod series;
 
-use super::archives::new_below;
 use super::exit::{Exit, UsageError};
-use super::rounds::{Measuring, Rounds, RoundsState, measure, system_seed};
+use super::rounds::{Measuring, Question, Rounds, RoundsState, measure, new_directory, now, system_seed};
 use super::run::{RunArguments, host, signals::Signals};
 use super::target;
-use crate::text::page::{Page, write_stdout};
 use archive::settings::{RunSettings, SnapshotMode};
 use clap::{Args, ValueEnum};
-use journal::{Journal, OBSERVE_VERSION};
 use judge::coin::SEED_MAX;
 use judge::observer::Level;
 use judge::sign_flip::PAIRS_MAX;
+use question::{Cost, Journal};
 use runner::meter::MeterPlaces;
 use series::Observation;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -113,7 +109,7 @@ pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result
         observation.journal.save(&directory)?;
         observation.journal
     };
-    show(arguments, &directory, &journal)?;
+    journal.show(&directory, arguments.run.json, arguments.run.quiet, page::lay_out)?;
     Ok(match (&journal.result, journal.rounds.state) {
         (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,
         (Some(result), _) if result.no_interval.is_some() => Exit::NotEnoughData,
@@ -130,26 +126,22 @@ fn begin(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<(
     if levels.len() < 2 {
         return Err(UsageError("--levels needs one beside off to compare with, like off,events".into()).into());
     }
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let directory = make_directory(arguments, started)?;
-    let journal = Journal {
-        observe_version: OBSERVE_VERSION,
-        rounds: Rounds::new(
-            arguments.coin_seed.unwrap_or_else(|| system_seed(started)),
-            arguments.rounds,
-            levels.iter().map(|level| level.name().to_owned()).collect(),
-        ),
+    let started = now();
+    let name = format!("{}-observe", host(&arguments.run.target));
+    let directory = new_directory(arguments.run.out.as_deref(), started, &name)?;
+    let rounds = Rounds::new(
+        arguments.coin_seed.unwrap_or_else(|| system_seed(started)),
+        arguments.rounds,
+        levels.iter().map(|level| level.name().to_owned()).collect(),
+    );
+    let question = Cost {
+        observe_version: Cost::VERSION,
         target: arguments.run.target.clone(),
-        emulated: false,
-        command,
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        started_unix_ns: i64::try_from(started.as_nanos()).unwrap_or(i64::MAX),
-        confidence: arguments.confidence,
         settings,
         levels_absent: Vec::new(),
         probed: false,
-        result: None,
     };
+    let journal = Journal::new(question, rounds, arguments.confidence, command, started);
     Ok((directory, journal))
 }
 
@@ -163,34 +155,6 @@ fn settings(run: &RunArguments) -> Result<RunSettings, UsageError> {
         return Err(UsageError("observe judges no limit: leave out --limit".into()));
     }
     Ok(settings)
-}
-
-fn make_directory(arguments: &ObserveArguments, started: Duration) -> anyhow::Result<PathBuf> {
-    let Some(out) = &arguments.run.out else {
-        let name = format!("{}-observe", host(&arguments.run.target));
-        return Ok(new_below(Path::new(super::archives::RUNS), started.as_secs(), &name)?.0);
-    };
-    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        let text = format!("{} is not empty; choose another --out, or --resume {0}", out.display());
-        return Err(UsageError(text).into());
-    }
-    fs::create_dir_all(out).map_err(|error| anyhow::anyhow!("failed to create {}: {error}", out.display()))?;
-    Ok(out.clone())
-}
-
-fn show(arguments: &ObserveArguments, directory: &Path, journal: &Journal) -> anyhow::Result<()> {
-    if arguments.run.json {
-        let mut document = serde_json::to_value(journal)?;
-        document["directory"] = directory.display().to_string().into();
-        write_stdout(format!("{document}\n").as_bytes())?;
-    } else if arguments.run.quiet {
-        let mut page = Page::for_stdout();
-        page.line(&directory.display().to_string());
-        page.print()?;
-    } else {
-        page::lay_out(directory, journal, Page::for_stdout()).print()?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Rounds of runs in a random order, whatever the runs differ in: the coin, the tries, what is void, what was stopped.
 
+mod journal;
 mod measuring;
 
+pub use journal::{Journal, Question, new_directory, now};
 pub use measuring::{Measuring, system_seed};
 
 use judge::coin::Coin;

@@ -11,7 +11,7 @@ mod template;
 mod thinning;
 pub(crate) mod words;
 
-pub use png::{PngError, render_pngs};
+pub use png::{PngError, render_pngs, write_history_pngs};
 
 use archive::summary::ReportData;
 

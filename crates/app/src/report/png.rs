@@ -2,6 +2,7 @@
 
 use super::plot::{self, Drawing};
 use archive::summary::ReportData;
+use judge::history::Series;
 use resvg::{tiny_skia, usvg};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,10 +24,24 @@ pub enum PngError {
 /// Writes `histogram.png`, `latency.png` and `spike-<number>.png` of each spike with a trace into `directory`, which is made
 /// when absent, and returns their paths. A picture without data is not written.
 pub fn render_pngs(data: &ReportData, directory: &Path) -> Result<Vec<PathBuf>, PngError> {
+    write_pngs(plot::drawings(data), directory)
+}
+
+/// Writes `history-<number>.png` of each series into `directory`, which is made when absent, and returns their paths.
+pub fn write_history_pngs(all: &[Series], directory: &Path) -> Result<Vec<PathBuf>, PngError> {
+    let drawn = all
+        .iter()
+        .enumerate()
+        .filter_map(|(number, series)| Some((format!("history-{:02}.png", number + 1), plot::history::draw(series)?)));
+    write_pngs(drawn.collect(), directory)
+}
+
+/// Writes drawings under their file names into `directory`, which is made when absent, and returns their paths.
+fn write_pngs(drawings: Vec<(String, Drawing)>, directory: &Path) -> Result<Vec<PathBuf>, PngError> {
     fs::create_dir_all(directory).map_err(|source| PngError::Write { path: directory.to_owned(), source })?;
     let options = options();
     let mut paths = Vec::new();
-    for (file, drawing) in plot::drawings(data) {
+    for (file, drawing) in drawings {
         let png = encode(&drawing, &options).map_err(|reason| PngError::Draw { file: file.clone(), reason })?;
         let path = directory.join(file);
         fs::write(&path, png).map_err(|source| PngError::Write { path: path.clone(), source })?;

@@ -30,6 +30,12 @@ impl Bench {
         Self { folder: tempfile::tempdir().unwrap(), encoder: Encoder::default(), pieces: 0, script: script.into() }
     }
 
+    /// Another meter in the same directory.
+    pub fn anew(self) -> Self {
+        let Self { script, .. } = Self::new();
+        Self { encoder: Encoder::default(), script, ..self }
+    }
+
     /// The meter says these messages.
     pub fn says(self, messages: &[Message]) -> Self {
         let mut bench = self;

@@ -3,8 +3,10 @@
 use crate::fake_meter::*;
 use archive::environment::Environment;
 use archive::histogram::{Histogram, bucket_of};
+use archive::manifest::RunState;
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::sample::{Second, Totals};
+use archive::writer::RunWriter;
 
 const SECONDS: u32 = 4 * 3600;
 
@@ -125,4 +127,141 @@ fn limits_that_mean_nothing_are_wrong_usage() {
     }
     let without = bench.run(&["judge", "here"]);
     assert_eq!(without.code, Some(0), "without a limit it says what the run proves: {}", without.stderr);
+}
+
+#[test]
+fn a_longer_time_is_estimated_or_refused_with_the_reason() {
+    let bench = measured(&[], real_time(), &[]);
+    let alike = bench.run(&["judge", "here", "--horizon", "10h", "--limit", "latency < 100us"]);
+    assert_eq!(alike.code, Some(4), "{}", alike.stdout);
+    let text = alike.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("CPU 0: extrapolation refused: its largest latencies are all alike."), "{text}");
+    let far = bench.run(&["judge", "here", "--horizon", "30d"]);
+    assert!(far.stdout.contains("30 days is more than 10 times as long"), "{}", far.stdout);
+}
+
+#[test]
+fn a_test_is_planned_without_a_run() {
+    let bench = Bench::new();
+    let planned = bench.run(&["judge", "--plan-test", "--limit", "latency < 100us", "--allow", "1/day"]);
+    assert_eq!(planned.code, Some(0), "{}", planned.stderr);
+    assert!(planned.stdout.contains("takes on each CPU 3 days without any late"), "{}", planned.stdout);
+    let quantile = ["judge", "--plan-test", "--limit", "p99.9999 < 1us", "--interval", "250us", "--json"];
+    let hours = bench.run(&quantile).json()["test_plans"][0]["lengths"][0]["hours"].as_f64().unwrap();
+    assert!((hours - 12.5 / 60.0).abs() < 0.001, "{hours}");
+    for words in [&["judge"][..], &["judge", "--plan-test"], &["judge", "--plan-test", "here"]] {
+        assert_eq!(bench.run(words).code, Some(2), "{words:?}");
+    }
+}
+
+/// Archives of no use: whatever is asked of them, the answer has a reason and no number that is none.
+#[test]
+fn runs_without_content_are_refused_with_a_reason() {
+    let seconds =
+        |latency_ns_max: i64| Message::Seconds(vec![Second { cycles: 1, latency_ns_max, ..Second::default() }]);
+    let thread = |cycles: u64, max: Option<i64>, buckets: Vec<(u32, u64)>| {
+        let totals = Totals { cycles, latency_ns_min: max, latency_ns_max: max, ..Totals::default() };
+        Message::Thread { thread: 0, cpu: 0, totals, histogram: Histogram { buckets }, worst: Vec::new() }
+    };
+    let far = bucket_of(i64::MAX).unwrap() as u32;
+    for (name, content) in [
+        ("nothing", vec![]),
+        ("no sample", vec![thread(0, None, vec![])]),
+        ("one sample", vec![seconds(5), thread(1, Some(5), vec![(5, 1)])]),
+        ("all equal", vec![seconds(5), thread(9000, Some(5), vec![(5, 9000)])]),
+        (
+            "endless tail",
+            vec![seconds(i64::MAX), thread(u64::MAX, Some(i64::MAX), vec![(0, u64::MAX), (far, u64::MAX)])],
+        ),
+    ] {
+        let bench = Bench::new().says(&[hello(), phase(RunPhase::Measure, 0)]).says(&content).says(&[
+            phase(RunPhase::Collect, 1_000_000_000),
+            Message::End { ending: Ending::Complete, monotonic_ns: 1_000_000_000 },
+        ]);
+        bench.run(&["run", "--out", "here", "--limit", "100us", "--quiet"]);
+        std::fs::create_dir(bench.path("damaged")).unwrap();
+        std::fs::write(bench.path("damaged/manifest.json"), "{}").unwrap();
+        std::fs::write(bench.path("damaged/stream.tardy"), [0xff; 300]).unwrap();
+        for words in [
+            &["judge", "here", "--limit", "latency < 1us", "--limit", "p99.9 < 100us", "--horizon", "5s"][..],
+            &["judge", "damaged"],
+            &["compare", "here", "here"],
+            &["compare", "here", "damaged"],
+            &["history", "here", "damaged"],
+            &["list", "."],
+        ] {
+            let ended = bench.run(words);
+            let told = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(!told.trim().is_empty(), "{name}: {words:?}");
+            for none in ["NaN", "inf ", "inf,", "inf)", "panicked"] {
+                assert!(!told.contains(none), "{name}: {words:?}: {told}");
+            }
+            if words[0] == "judge" {
+                assert_ne!(ended.code, Some(0), "{name}: {words:?}: {told}");
+                assert!(
+                    told.contains("NO VERDICT")
+                        || told.contains("NOT ENOUGH DATA")
+                        || told.contains("FAIL")
+                        || told.contains("proves nothing"),
+                    "{name}: {told}"
+                );
+            }
+        }
+    }
+}
+
+/// A thousand million samples, a day of twelve CPUs at 1 kHz, judged in 200 MB of memory.
+#[test]
+fn a_day_of_twelve_cpus_is_judged_in_little_memory() {
+    const DAY_S: u32 = 86_400;
+    let bench = Bench::new();
+    let manifest = serde_json::json!({ "archive_version": 1, "id": "day", "tool_version": "", "command": [],
+        "target": "local", "started_unix_ns": 0, "ended_unix_ns": null, "state": "running", "problem": null });
+    let mut archive = RunWriter::create(bench.path("day"), serde_json::from_value(manifest).unwrap()).unwrap();
+    archive.append(&hello()).unwrap();
+    archive.append(&Message::Environment(Box::new(real_time()))).unwrap();
+    archive.append(&phase(RunPhase::Measure, 0)).unwrap();
+    for hour in 0..24 {
+        for thread in 0..12 {
+            let second = |second| Second {
+                thread,
+                second,
+                cycles: 1000,
+                latency_ns_max: 20_000 + i64::from((second * 7919 + thread * 104_729) % 30_011),
+                ..Second::default()
+            };
+            let seconds = (hour * 3600..(hour + 1) * 3600).map(second).collect();
+            archive.append(&Message::Seconds(seconds)).unwrap();
+        }
+    }
+    let end_ns = i64::from(DAY_S) * 1_000_000_000;
+    archive.append(&phase(RunPhase::Collect, end_ns)).unwrap();
+    for thread in 0..12 {
+        let cycles = u64::from(DAY_S) * 1000;
+        let totals = Totals { cycles, latency_ns_max: Some(50_010), ..Totals::default() };
+        let first = bucket_of(5_000).unwrap() as u32;
+        let buckets = (0..2000).map(|step| (first + step, cycles / 2000)).collect();
+        archive
+            .append(&Message::Thread {
+                thread,
+                cpu: thread,
+                totals,
+                histogram: Histogram { buckets },
+                worst: Vec::new(),
+            })
+            .unwrap();
+    }
+    archive.append(&Message::End { ending: Ending::Complete, monotonic_ns: end_ns }).unwrap();
+    archive.finish(RunState::Complete, None, end_ns).unwrap();
+    let words = "exec \"$0\" judge day --limit 'latency < 100us' --allow 1/h --horizon 10d --json";
+    let limited = |kb: u32| {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("ulimit -v {kb}; {words}"), env!("CARGO_BIN_EXE_tardy")]);
+        Ended::of(shell.current_dir(bench.path(".")).output().unwrap())
+    };
+    let judged = limited(200_000);
+    let document = judged.json();
+    assert_eq!(document["judgements"][0]["verdict"], "pass", "{}", judged.stderr);
+    assert_eq!(document["judgements"][0]["cpus"].as_array().unwrap().len(), 12);
+    assert_ne!(limited(20_000).code, judged.code, "the limit of memory is one");
 }

@@ -6,6 +6,7 @@ mod experiment;
 mod export;
 mod fake_meter;
 mod functions;
+mod history;
 mod judge;
 mod observe;
 mod perfetto_reader;

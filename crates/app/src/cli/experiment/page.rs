@@ -1,6 +1,6 @@
 //! The result of an experiment as a page for people.
 
-use super::journal::Journal;
+use super::question::Journal;
 use super::variant::Variant;
 use crate::cli::rounds::RoundsState;
 use crate::summary_text::quoted;
@@ -23,9 +23,9 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
         RoundsState::Interrupted | RoundsState::Running => page.line("Stopped early."),
         RoundsState::Complete => {}
     }
-    page.wrapped("A  ", &described(&journal.a));
-    page.wrapped("B  ", &described(&journal.b));
-    if alike(&journal.a, &journal.b) {
+    page.wrapped("A  ", &described(&journal.question.a));
+    page.wrapped("B  ", &described(&journal.question.b));
+    if alike(&journal.question.a, &journal.question.b) {
         page.line("Both are the same: this measures the noise floor.");
     }
     page.blank();
@@ -51,6 +51,10 @@ fn described(variant: &Variant) -> String {
         Some(before) => format!("{options}, after `{before}`"),
         None => options.to_owned(),
     }
+}
+
+fn p_value(p: f64) -> String {
+    if p < 0.0005 { "<0.001".into() } else { format!("{p:.3}") }
 }
 
 fn alike(a: &Variant, b: &Variant) -> bool {
@@ -98,7 +102,7 @@ fn row(result: &MetricResult) -> [String; 6] {
         amount(result.a),
         amount(result.b),
         ratio,
-        format!("{:.3}", result.p_adjusted),
+        p_value(result.p_adjusted),
         if result.differs { "differs".into() } else { String::new() },
     ]
 }

@@ -1,6 +1,6 @@
 //! The runs of an experiment: each variant with its settings, explained, and what the complete rounds say.
 
-use super::journal::Journal;
+use super::question::Journal;
 use super::variant::Variant;
 use crate::cli::rounds::{Attempt, Measuring, Rounds, RoundsState, RunResult, Series};
 use crate::explaining::explain_run;
@@ -30,7 +30,7 @@ impl Series for Experiment {
         let asked = self.journal.rounds.rounds_asked;
         self.measuring.tell(&format!("round {round} of {asked}: {}", variant.to_uppercase()));
         let Variant { before, target, settings, .. } =
-            if variant == "a" { self.journal.a.clone() } else { self.journal.b.clone() };
+            if variant == "a" { self.journal.question.a.clone() } else { self.journal.question.b.clone() };
         if let Some(Err(why)) = before.as_deref().map(prepare) {
             return Ok(Err(why));
         }
@@ -52,7 +52,7 @@ impl Series for Experiment {
 
     fn decided(&mut self) -> bool {
         let enough = 1.0 / (1.0 - self.journal.confidence);
-        self.journal.until_decided
+        self.journal.question.until_decided
             && self.journal.rounds.state == RoundsState::Running
             && self.result().is_some_and(|result| result.evidence.last().is_some_and(|evidence| *evidence >= enough))
     }
@@ -68,7 +68,7 @@ impl Experiment {
         };
         let round = |attempt: &Attempt| Some(PairedRound { a: figures(attempt, "a")?, b: figures(attempt, "b")? });
         let rounds: Vec<PairedRound> = self.journal.rounds.complete().filter_map(round).collect();
-        experiment(&rounds, &self.journal.metrics, self.journal.confidence)
+        experiment(&rounds, &self.journal.question.metrics, self.journal.confidence)
     }
 }
 

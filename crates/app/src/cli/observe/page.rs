@@ -1,6 +1,6 @@
 //! The result of a series as a page for people.
 
-use super::journal::Journal;
+use super::question::Journal;
 use crate::cli::rounds::RoundsState;
 use crate::summary_text::quoted;
 use crate::text::figures::{counted, duration, latency};
@@ -24,7 +24,7 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
         Some(result) => figures(journal, result, &mut page),
         None => page.line("No round is complete: nothing can be said."),
     }
-    for absent in &journal.levels_absent {
+    for absent in &journal.question.levels_absent {
         page.wrapped(&format!("{}: ", absent.level.name()), &absent.why);
     }
     if let (voids @ 1.., Some(last)) = journal.rounds.voids() {
@@ -41,6 +41,7 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
 
 fn figures(journal: &Journal, result: &ObserverEffect, page: &mut Page) {
     let length = journal
+        .question
         .settings
         .duration_ns
         .map_or(String::new(), |ns| format!(" of {}", duration(i64::try_from(ns).unwrap_or(i64::MAX))));
@@ -48,7 +49,7 @@ fn figures(journal: &Journal, result: &ObserverEffect, page: &mut Page) {
         "",
         &format!(
             "What recording costs on {}: {}, each with one run{length} at every level ({}), in an order that a coin decided (seed {}).",
-            journal.target,
+            journal.question.target,
             counted(u64::from(result.rounds), "round"),
             journal.rounds.variants.join(", "),
             journal.rounds.seed,

@@ -1,6 +1,6 @@
 //! The runs of a series: each level with its settings, and whether a run really was taken at its level.
 
-use super::journal::{AbsentLevel, Journal};
+use super::question::{AbsentLevel, Journal};
 use crate::cli::rounds::Rounds;
 use crate::cli::rounds::{Attempt, Measuring, RoundsState, RunResult, Series, VariantRun};
 use archive::reader::Run;
@@ -35,7 +35,7 @@ impl Series for Observation {
     fn run(&mut self, variant: &str, archive: &str, round: u32) -> RunResult {
         let Some(level) = level_of(variant) else { return Ok(Err(format!("there is no level {variant}"))) };
         self.measuring.tell(&format!("round {round} of {}: {variant}", self.journal.rounds.rounds_asked));
-        let settings = settings_of(&self.journal.settings, level);
+        let settings = settings_of(&self.journal.question.settings, level);
         self.run_level(level, settings, &self.directory.join(archive))
     }
 
@@ -48,7 +48,7 @@ impl Observation {
     /// Finds out, once, which levels this target has, with a short run of each that is thrown away. Says whether there
     /// is something to compare.
     pub fn probe(&mut self) -> anyhow::Result<bool> {
-        if self.journal.probed {
+        if self.journal.question.probed {
             return Ok(true);
         }
         for variant in self.journal.rounds.variants.clone() {
@@ -64,33 +64,33 @@ impl Observation {
                 cycles: None,
                 settle_ns: 0,
                 loads: Vec::new(),
-                ..settings_of(&self.journal.settings, level)
+                ..settings_of(&self.journal.question.settings, level)
             };
             let tried = self.run_level(level, settings, &directory);
             let _ = fs::remove_dir_all(&directory);
             if let Err(why) = tried? {
                 let why = if level == Level::Functions { functions_absent(&why) } else { why };
                 self.journal.rounds.variants.retain(|other| *other != variant);
-                self.journal.levels_absent.push(AbsentLevel { level, why });
+                self.journal.question.levels_absent.push(AbsentLevel { level, why });
             }
         }
         let rounds = &mut self.journal.rounds;
         if self.measuring.stopped() {
             rounds.state = RoundsState::Interrupted;
         } else if rounds.variants.len() < 2 {
-            let absent = self.journal.levels_absent.iter();
+            let absent = self.journal.question.levels_absent.iter();
             let reasons: Vec<String> = absent.map(|gone| format!("{}: {}", gone.level.name(), gone.why)).collect();
             rounds.state = RoundsState::Failed;
             rounds.problem = Some(format!("no level can be traced ({})", reasons.join("; ")));
         } else {
-            self.journal.probed = true;
+            self.journal.question.probed = true;
         }
         self.journal.save(&self.directory)?;
-        Ok(self.journal.probed)
+        Ok(self.journal.question.probed)
     }
 
     fn run_level(&mut self, level: Level, settings: RunSettings, directory: &Path) -> RunResult {
-        let run = self.measuring.run(&self.journal.target, settings, directory)?;
+        let run = self.measuring.run(&self.journal.question.target, settings, directory)?;
         let summary = RunSummary::of(&run, &[]);
         self.journal.emulated |= summary.emulated;
         Ok(usable(&run, &summary, level))

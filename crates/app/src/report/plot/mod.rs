@@ -7,6 +7,7 @@ mod axis;
 mod bins;
 mod drawing;
 mod histogram;
+pub mod history;
 mod latency;
 mod layout;
 mod spike;
@@ -35,7 +36,11 @@ impl Plots {
         let spikes = drawable
             .enumerate()
             .map(|(rank, entry)| {
-                let still = if rank < STILL_SPIKES { spike::draw(entry, data.summary.virtual_time).map(|drawing| drawing.inline()) } else { None };
+                let still = if rank < STILL_SPIKES {
+                    spike::draw(entry, data.summary.virtual_time).map(|drawing| drawing.inline())
+                } else {
+                    None
+                };
                 (entry.spike.number, still.unwrap_or_default())
             })
             .collect();

@@ -1,0 +1,66 @@
+//! A series in one line of a terminal.
+
+use crate::text::figures::latency;
+use judge::history::Series;
+
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The values as bars, a `|` before each change, and a line that says what the lowest and the highest bar mean. Of series
+/// that are longer than `columns` the latest runs are drawn.
+pub fn sparkline(series: &Series, columns: usize) -> (String, String) {
+    let marks = series.changes.len();
+    let first = series.points.len().saturating_sub(columns.saturating_sub(marks));
+    let shown = &series.points[first..];
+    let low = shown.iter().map(|point| point.value).fold(f64::INFINITY, f64::min);
+    let high = shown.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max);
+    let bar = |value: f64| {
+        let share = if high > low { (value - low) / (high - low) } else { 0.0 };
+        LEVELS[((share * 7.0).round().clamp(0.0, 7.0)) as usize]
+    };
+    let mut line = String::new();
+    for (at, point) in shown.iter().enumerate() {
+        if series.changes.iter().any(|change| change.at == first + at) {
+            line.push('|');
+        }
+        line.push(bar(point.value));
+    }
+    let amount = |value: f64| match series.metric.unit.as_str() {
+        "ns" => latency(value.round() as i64),
+        unit => format!("{value:.1} {unit}"),
+    };
+    let scale = if shown.is_empty() { String::new() } else { format!("▁ {}  █ {}", amount(low), amount(high)) };
+    (line, scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use judge::experiment::{Metric, Scale};
+    use judge::history::{ChangePoint, Point};
+
+    #[test]
+    fn bars_follow_the_values_and_changes_are_marked() {
+        let point = |value: f64| Point { archive: String::new(), id: String::new(), started_unix_ns: None, value };
+        let change = ChangePoint {
+            at: 2,
+            before: 1.0,
+            after: 2.0,
+            ratio: None,
+            p_value: 0.0,
+            differences: Vec::new(),
+            sentence: String::new(),
+        };
+        let mut series = Series {
+            scenario: String::new(),
+            metric: Metric { name: "p99".into(), unit: "ns".into(), scale: Scale::Ratio },
+            points: [1000.0, 1000.0, 2000.0, 1500.0].map(point).into(),
+            changes: vec![change],
+            too_few: false,
+            sentence: String::new(),
+        };
+        assert_eq!(sparkline(&series, 72), ("▁▁|█▅".into(), "▁ 1.0 µs  █ 2.0 µs".into()));
+        assert_eq!(sparkline(&series, 3).0, "|█▁", "the latest runs are drawn");
+        (series.points, series.changes) = (Vec::new(), Vec::new());
+        assert_eq!(sparkline(&series, 72), (String::new(), String::new()));
+    }
+}
