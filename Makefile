@@ -17,7 +17,7 @@ RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
 
-.PHONY: help demo build meters test e2e e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results deps fmt lint ui test-rust test-ui fuzz clean
+.PHONY: help demo build meters test e2e e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -72,6 +72,9 @@ check-perfetto: build ## measure 3 s, export, have Perfetto's trace processor lo
 
 check-results: build ## measure 3 s, export, have the readers of test systems accept it (downloads 30 MB once)
 	crates/app/tests/results/check $(RUN)
+
+docs-virtual: build ## measure four preemption models in virtual time, write docs/preemption-models.md
+	bench/preemption_models.py $(DOCS_VIRTUAL)
 
 deps: ## install what the other targets need (Debian packages, the musl target, npm packages)
 	packaging/install-dependencies
