@@ -26,8 +26,6 @@ pub enum Length {
     Told,
     /// It had the CPU from begin to end, for as long as that took.
     Exact,
-    /// It had it somewhere between begin and end.
-    AtMost,
     /// It had it from begin to end, and others of its kind may have had it longer.
     AtLeast,
 }
@@ -49,7 +47,6 @@ pub struct Experiment {
     pub pause_us: u64,
     /// Whether the injector needs the kernel module.
     pub module: bool,
-    pub cpus: u32,
 }
 
 /// An emulated processor does everything more slowly, so that only what takes longer stands out.
@@ -73,7 +70,6 @@ const ORDINARY: Experiment = Experiment {
     length_us: 2500,
     pause_us: 120_000,
     module: false,
-    cpus: 2,
 };
 
 const SECTION: Experiment = Experiment { places: KERNELS, module: true, ..ORDINARY };
@@ -133,24 +129,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
     Experiment { name: "work", injector: "sections --kind work", culprits: &["workqueue"], ..SECTION },
     Experiment { name: "rcu", injector: "sections --kind rcu", culprits: &["rcu"], ..SECTION },
     Experiment { name: "nmi", injector: "sections --kind nmi", culprits: &["nmi"], ..SECTION },
-    Experiment { name: "insmod", injector: "insmod", culprits: &["module-load"], length: Length::AtMost, ..SECTION },
     Experiment {
-        name: "clocksource",
-        injector: "clocksource",
-        culprits: &["stop-machine"],
-        length: Length::AtMost,
-        places: KERNELS,
-        ..ORDINARY
-    },
-    Experiment {
-        name: "hotplug",
-        injector: "hotplug",
-        culprits: &["stop-machine", "cpu-hotplug"],
-        by_itself: &["cpu-hotplug"],
-        length: Length::AtMost,
-        places: KERNELS,
-        cpus: 3,
-        ..ORDINARY
+        name: "insmod",
+        injector: "insmod",
+        culprits: &["module-load"],
+        by_itself: &["module-load"],
+        ..SECTION
     },
 ];
 

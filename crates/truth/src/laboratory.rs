@@ -62,14 +62,16 @@ impl Laboratory {
             }
             Place::Virtual(_) => ("tardy-injector".into(), GUEST_LOG.into()),
         };
+        let duration_ns = self.injections * (length_us + pause_us) * 1000;
+        let seconds = duration_ns / 1_000_000_000;
         let mut line = format!(
-            "{program} {} --cpu {CPU} --length-us {length_us} --pause-us {pause_us} --seed {} --log {log_there}",
+            "{program} {} --cpu {CPU} --length-us {length_us} --pause-us {pause_us} --seed {} --seconds {seconds} \
+             --log {log_there}",
             experiment.injector, self.seed
         );
         if experiment.module {
             line += &format!(" --module {GUEST_MODULE}");
         }
-        let duration_ns = self.injections * (length_us + pause_us) * 1000;
         let settings = settings(place, duration_ns, line, self.seed);
         let request = RunRequest {
             id: experiment.name.into(),
@@ -100,8 +102,7 @@ impl Laboratory {
 
     fn guest(&self, experiment: &Experiment, kernel: &str, log: PathBuf, stop: &StopRequests) -> anyhow::Result<Guest> {
         let own = self.modules.join(kernel.trim_start_matches("debian:"));
-        let mut machine = TargetFiles { here: own.join("targets"), own: None }.read(TARGET)?;
-        machine.cpus = experiment.cpus;
+        let machine = TargetFiles { here: own.join("targets"), own: None }.read(TARGET)?;
         let cache = kernel::cache().map_err(anyhow::Error::msg)?;
         let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
         let mut sent = vec![(self.injector.clone(), PathBuf::from(GUEST_SHELL))];

@@ -129,7 +129,6 @@ pub fn judge(
     let right = named.is_some_and(|finding| is_right(&finding.culprit));
     let bounds_ns = match experiment.length {
         Length::Told | Length::Exact => injected_ns - said.median_ns..=injected_ns,
-        Length::AtMost => 0..=injected_ns,
         Length::AtLeast => injected_ns - said.median_ns..=latency_ns,
     };
     let error_ns = (known == Known::Injected && right).then(|| distance(right_ns, bounds_ns));

@@ -65,12 +65,6 @@ pub fn signal(pid: i32, signal: i32) -> io::Result<()> {
     done(unsafe { libc::kill(pid, signal) })
 }
 
-/// Whether SIGTERM ends this process from now on.
-pub fn heed_termination(heed: bool) {
-    // SAFETY: neither value is a function of this program.
-    unsafe { libc::signal(libc::SIGTERM, if heed { libc::SIG_DFL } else { libc::SIG_IGN }) };
-}
-
 /// Loads a module from its bytes.
 pub fn load_module(bytes: &[u8], parameters: &str) -> io::Result<()> {
     let parameters = std::ffi::CString::new(parameters)?;

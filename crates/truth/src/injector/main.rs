@@ -1,10 +1,8 @@
 //! Makes a CPU late on purpose, again and again until it is ended, and writes down when. For tests only.
 //!
-//! `tardy-injector NAME --log FILE [--cpu N] [--length-us N] [--pause-us N] [--seed N] [--module FILE] [--kind WORD]`. It
-//! may also be called as a shell, `sh -c 'tardy-injector NAME ...'`: machines without a shell start commands so.
+//! `tardy-injector NAME --log FILE [--cpu N] [--length-us N] [--pause-us N] [--seed N] [--seconds N]
+//! [--module FILE] [--kind WORD]`. It may also be called as a shell, `sh -c 'tardy-injector NAME ...'`: machines without a shell start commands so.
 
-mod clocksource;
-mod hotplug;
 mod insmod;
 mod kernel;
 mod many_timers;
@@ -23,8 +21,6 @@ use terms::Terms;
 type Injector = fn(Terms) -> io::Result<()>;
 
 const INJECTORS: &[(&str, Injector)] = &[
-    ("clocksource", clocksource::inject),
-    ("hotplug", hotplug::inject),
     ("insmod", insmod::inject),
     ("many-timers", many_timers::inject),
     ("multicast", multicast::inject),

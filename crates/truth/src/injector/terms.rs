@@ -12,6 +12,8 @@ pub struct Terms {
     pub length_ns: i64,
     pub pause_ns: i64,
     seed: u64,
+    /// Nothing is injected after this instant: whoever ends the injector ends it between injections.
+    until_ns: i64,
     log: File,
     /// Kernel module of the injectors that need one.
     module: Option<PathBuf>,
@@ -37,6 +39,7 @@ impl Terms {
             length_ns: number("length-us", 3000)? * 1000,
             pause_ns: number("pause-us", 200_000)? * 1000,
             seed: number("seed", 1)?.unsigned_abs() | 1,
+            until_ns: now_ns() + number("seconds", 3600)? * 1_000_000_000,
             log,
             module: value("module").map(PathBuf::from),
             kind: value("kind").cloned().unwrap_or_default(),
@@ -64,6 +67,9 @@ impl Terms {
         self.seed ^= self.seed << 13;
         self.seed ^= self.seed >> 7;
         self.seed ^= self.seed << 17;
+        if now_ns() > self.until_ns {
+            sleep_until(i64::MAX);
+        }
         let part = i64::try_from(self.seed >> 33).unwrap_or(0) % 1000;
         sleep_until(now_ns() + self.pause_ns / 2 + self.pause_ns * part / 1000);
     }
