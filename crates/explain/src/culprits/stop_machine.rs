@@ -10,7 +10,7 @@ pub const ABOUT: About = About {
     confirm: "--tracer function on multi_cpu_stop and migration_cpu_stop; dmesg and the journal show what was loaded or changed at that instant",
     fix: "load no module, switch no tracer, probe or BPF program, change no CPU's state and no clock source, and pin no other thread anew while real-time work runs",
     reading: &["CPU hotplug in the Kernel", "ftrace - Function Tracer"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
