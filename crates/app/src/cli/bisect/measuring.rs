@@ -2,10 +2,10 @@
 
 use super::candidate::{Candidate, Unprepared};
 use crate::cli::exit::UsageError;
-use crate::cli::experiment::journal::{EXPERIMENT_VERSION, Journal};
+use crate::cli::experiment::question::{Journal, Versus};
 use crate::cli::experiment::series::Experiment;
 use crate::cli::limits::LimitArguments;
-use crate::cli::rounds::{Measuring, Rounds, measure, system_seed};
+use crate::cli::rounds::{Measuring, Question, Rounds, measure, now, system_seed};
 use crate::cli::virtual_runs::{OpenedRun, all_seed_runs};
 use crate::judging::judge_run;
 use anyhow::anyhow;
@@ -21,7 +21,6 @@ use runner::run::RunError;
 use runner::target::TargetError;
 use std::fs;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How a step is measured and judged.
 pub struct Steps<'a> {
@@ -129,23 +128,13 @@ impl Steps<'_> {
         worse_at_least: Option<f64>,
         directory: &Path,
     ) -> anyhow::Result<Step> {
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let started = now();
         fs::create_dir_all(directory).map_err(|error| anyhow!("failed to create {}: {error}", directory.display()))?;
         let (a, b) = (good.variant.clone(), candidate.variant.clone());
-        let journal = Journal {
-            experiment_version: EXPERIMENT_VERSION,
-            rounds: Rounds::new(system_seed(started), self.rounds, vec!["a".into(), "b".into()]),
-            metrics: metrics(a.samples().min(b.samples())),
-            a,
-            b,
-            emulated: false,
-            command: measuring.command.clone(),
-            tool_version: env!("CARGO_PKG_VERSION").into(),
-            started_unix_ns: i64::try_from(started.as_nanos()).unwrap_or(i64::MAX),
-            confidence: self.confidence,
-            until_decided: false,
-            result: None,
-        };
+        let metrics = metrics(a.samples().min(b.samples()));
+        let versus = Versus { experiment_version: Versus::VERSION, a, b, until_decided: false, metrics };
+        let rounds = Rounds::new(system_seed(started), self.rounds, vec!["a".into(), "b".into()]);
+        let journal = Journal::new(versus, rounds, self.confidence, measuring.command.clone(), started);
         let mut experiment = Experiment { directory: directory.to_owned(), journal, measuring: measuring.clone() };
         measure(&mut experiment)?;
         experiment.journal.result = experiment.result();
