@@ -1,6 +1,7 @@
 //! The tracers that no kernel of Debian's has, on the kernel that `kernels/custom/build` makes: `make e2e-custom-kernel`.
 
 use crate::lab::{Lab, text};
+use crate::tracers::FUNCTIONS;
 use archive::reader::Run;
 use std::fs;
 
@@ -14,7 +15,8 @@ fn keeps_the_longest_stretches(tracer: &str) {
         return;
     };
     let lab = Lab::with(&kernel, &[]);
-    let (run, said) = lab.measured("run", &["--duration", "4s", "--load", "dentry", "--tracer", tracer]);
+    let words = ["--duration", "4s", "--load", "dentry", "--tracer", tracer, "--functions", FUNCTIONS];
+    let (run, said) = lab.measured("run", &words);
     assert_eq!(run.effective.as_ref().unwrap().tracer.as_deref(), Some(tracer));
     let left: Vec<_> = run.problems.iter().filter(|problem| problem.text.contains("not put back")).collect();
     assert!(left.is_empty(), "{left:?}");

@@ -16,9 +16,14 @@ const CLOCK_NS: i64 = 5_000_000_000;
 /// Time that passes before the state is used, longer than the clock may be wrong.
 const AGE: Duration = Duration::from_secs(15);
 
-/// The cache is shared with the person's own targets, so each test has arguments that nobody else has.
-fn lab(name: &str) -> Lab {
-    Lab::with(KERNEL, &["--saved-state", "--append", &format!("tardy_test={name}-{}", std::process::id())])
+/// A test with machines that go on from one state. The cache is shared with the person's own targets, so the machines have
+/// an argument that nobody else's have, and their state goes with the test.
+fn with_lab(name: &str, test: impl FnOnce(&Lab)) {
+    let before = states();
+    test(&Lab::with(KERNEL, &["--saved-state", "--append", &format!("tardy_test={name}-{}", std::process::id())]));
+    for state in states().iter().filter(|path| !before.contains(path)) {
+        fs::remove_file(state).unwrap();
+    }
 }
 
 fn states() -> Vec<PathBuf> {
@@ -51,16 +56,19 @@ fn measured(lab: &Lab, directory: &str) -> Run {
 #[ignore = "boots virtual machines: make e2e"]
 fn a_machine_is_saved_restored_and_booted_where_its_state_is_damaged() {
     let before = states();
-    let lab = lab("restored");
-    let (first, _) = verified(&lab);
+    with_lab("restored", |lab| saved_restored_and_booted(lab, &before));
+}
+
+fn saved_restored_and_booted(lab: &Lab, before: &[PathBuf]) {
+    let (first, _) = verified(lab);
     assert_eq!(first["restored"], false);
     let new: Vec<PathBuf> = states().into_iter().filter(|path| !before.contains(path)).collect();
     let [state] = &new[..] else { panic!("one state was to be saved: {new:?}") };
     thread::sleep(AGE);
 
-    let (second, _) = verified(&lab);
+    let (second, _) = verified(lab);
     assert_eq!((&second["restored"], &second["kernel_release"]), (&true.into(), &first["kernel_release"]));
-    let runs = ["first", "second"].map(|name| measured(&lab, name));
+    let runs = ["first", "second"].map(|name| measured(lab, name));
     for run in &runs {
         assert!(is_restored(run), "{:?}", run.problems);
         assert_ledgers_add_up(run);
@@ -72,11 +80,10 @@ fn a_machine_is_saved_restored_and_booted_where_its_state_is_damaged() {
 
     // The beginning says what it is; what comes later is the memory.
     fs::File::options().write(true).open(state).unwrap().write_all_at(&[0xff; 4096], 0).unwrap();
-    let (third, notices) = verified(&lab);
+    let (third, notices) = verified(lab);
     assert_eq!(third["restored"], false);
     assert!(notices.contains("did not load, so the machine booted"), "{notices}");
     // It was saved anew.
     assert!(state.exists());
-    assert_eq!(verified(&lab).0["restored"], true);
-    fs::remove_file(state).unwrap();
+    assert_eq!(verified(lab).0["restored"], true);
 }

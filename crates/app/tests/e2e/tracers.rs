@@ -8,7 +8,7 @@ use archive::tracer::KernelSeries;
 /// Linux runs function_graph in instances from 6.12 on.
 const KERNEL_OF_GRAPHS: &str = "debian:6.12-rt";
 /// An emulated processor needs seconds to patch every function of a kernel; these show what the load does.
-const FUNCTIONS: &str = "d_*,__d_*,*lookup*,path_*,shmem_*,vfs_*,do_sys*,hrtimer_*,*schedule*,try_to_wake_up";
+pub const FUNCTIONS: &str = "d_*,__d_*,*lookup*,path_*,shmem_*,vfs_*,do_sys*,hrtimer_*,*schedule*,try_to_wake_up";
 
 /// Nothing that was changed is left: the journal compares every setting with what it was, and says what it could not do.
 fn assert_restored(run: &Run) {
@@ -72,6 +72,7 @@ fn a_graph_of_functions_is_recorded_where_an_instance_can_and_refused_elsewhere(
     assert_eq!(refused.status.code(), Some(3));
     let said = String::from_utf8_lossy(&refused.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("function_graph in its top-level buffer only") && said.contains("6.12"), "{said}");
+    assert!(said.contains("room for one who follows functions to their return"), "it says why: {said}");
 }
 
 #[test]
