@@ -8,6 +8,7 @@ MUSL := x86_64-unknown-linux-musl
 METER := dist/bin/tardy-meter
 METERS := dist/bin/meters/tardy-meter
 TARDY := dist/bin/tardy
+RECORDER := dist/lib/librecorder.so
 INJECTOR := dist/bin/tardy-injector
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
@@ -30,7 +31,7 @@ demo: deps build ## install what is missing, build, measure 30 s under load, say
 	@echo
 	@echo "Open runs/demo/report.html in a browser."
 
-build: $(TARDY) $(METER) ## leave dist/bin/tardy and the static dist/bin/tardy-meter
+build: $(TARDY) $(METER) $(RECORDER) ## leave dist/bin/tardy, the static dist/bin/tardy-meter and dist/lib/librecorder.so
 
 meters: ## leave the static meters for arm64, armhf and riscv64 in dist/bin/meters
 	packaging/install-dependencies --meters
@@ -130,3 +131,8 @@ $(TARDY): $(RUST_SOURCES) $(UI)
 	cargo build --release --package app
 	@mkdir -p dist/bin
 	install -m 755 target/release/tardy $@
+
+$(RECORDER): $(RUST_SOURCES)
+	cargo build --release --package recorder
+	@mkdir -p $(@D)
+	install -m 644 target/release/librecorder.so $@

@@ -19,6 +19,7 @@ mod man;
 mod observe;
 mod plan;
 mod quantity;
+mod record;
 mod report;
 mod restore;
 pub(crate) mod rounds;
@@ -53,6 +54,7 @@ enum Verb {
     Watch(Box<watch::WatchArguments>),
     Plan(plan::PlanArguments),
     Explain(explain::ExplainArguments),
+    Record(record::RecordArguments),
     Report(report::ReportArguments),
     Export(export::ExportArguments),
     Import(import::ImportArguments),
@@ -97,6 +99,7 @@ pub fn main() -> ExitCode {
         Verb::Watch(arguments) => watch::run(&arguments, command),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Explain(arguments) => explain::run(&arguments),
+        Verb::Record(arguments) => record::run(&arguments, &command),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Export(arguments) => export::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),

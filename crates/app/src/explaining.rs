@@ -8,6 +8,7 @@ use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
 use archive::watched::WatchedKind;
 pub use explain::Stretch;
+pub use explain::flight::Keeper;
 pub use explain::recording::{RecordedEvent, RecordedItem, RecordedText, RecordedValue, Recording};
 use explain::run_analysis::{SpikesOfRun, analyse};
 use explain::{SpikeInput, evidence_window, explain_spike, explain_without_trace, stretches};
@@ -47,7 +48,8 @@ pub fn causes_of(run: &Run, explanations: &[Explanation]) -> RunCauses {
 
 /// The lines of the trace around one spike; empty without a trace.
 pub fn events_of(run: &Run, spike: &Spike) -> Vec<String> {
-    let Ok(trace) = run.spike_trace(spike.number) else { return Vec::new() };
+    let recorded = run.recordings.contains_key(&spike.number).then(|| run.flight_record(spike.number).ok()).flatten();
+    let Some(trace) = recorded.or_else(|| run.spike_trace(spike.number).ok()) else { return Vec::new() };
     let context = Context::of(run);
     evidence_window(&context.input(spike, &trace, &[]))
 }
@@ -126,6 +128,12 @@ impl<'a> Context<'a> {
     }
 
     fn explain(&self, spike: &Spike, controls: &[Explanation]) -> Explanation {
+        if let Some(recording) = self.run.recordings.get(&spike.number)
+            && let Ok(record) = self.run.flight_record(spike.number)
+        {
+            let explanation = explain_spike(&self.input(spike, &record, controls));
+            return Explanation { recording: Some(recording.clone()), ..explanation };
+        }
         if spike.snapshot.is_none() {
             return explain_without_trace(spike, self.median_ns(spike));
         }

@@ -1,6 +1,7 @@
 //! The account of one spike: ledger, culprits, evidence, and the picture of who held the CPUs.
 
 use crate::functions::FunctionAccount;
+use crate::recorded::FlightRecording;
 use serde::{Deserialize, Serialize};
 
 /// A stretch on the way from due to seen. In this order; absent ones have no time.
@@ -184,6 +185,9 @@ pub struct Explanation {
     /// `None` when the trace has neither functions nor stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub functions: Option<FunctionAccount>,
+    /// Set when it was recorded in virtual time from outside of the machine: not one nanosecond was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<FlightRecording>,
     /// Lost events, missing coverage, absent event types: what limits this account.
     pub caveats: Vec<String>,
 }

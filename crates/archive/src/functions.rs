@@ -13,6 +13,9 @@ pub struct FunctionAccount {
     pub irqs_off: Option<MaskedStretch>,
     /// The longest stretch with preemption off that overlaps the wake-up, idle left out.
     pub preempt_off: Option<MaskedStretch>,
+    /// The lock that was held longest while the wake-up was late; known where calls and returns were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<HeldLock>,
 }
 
 /// One owner, and the function in which it spent most of its time.
@@ -47,6 +50,25 @@ pub enum ChainSource {
     Graph,
     /// One stack trace inside the time or at its edges.
     Stack,
+}
+
+/// A lock, from its taking to its release, or to the ends of the record. Locks have no names; who takes one tells which.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct HeldLock {
+    /// Function that took it ...
+    pub taker: String,
+    /// ... by calling this one ...
+    pub by: String,
+    /// ... and the function that gave it back; empty when it was still held at the end.
+    pub releaser: String,
+    /// Thread that held it.
+    pub thread: String,
+    /// Relative to due.
+    pub start_ns: i64,
+    pub end_ns: i64,
+    /// The part of it between due and seen.
+    pub late_ns: i64,
 }
 
 /// A stretch in which the CPU could not be interrupted, or the task on it not be preempted.

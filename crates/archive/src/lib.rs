@@ -18,6 +18,7 @@ pub mod manifest;
 pub mod message;
 pub mod planned;
 pub mod reader;
+pub mod recorded;
 pub mod sample;
 pub mod samples_file;
 pub mod settings;

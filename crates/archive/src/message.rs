@@ -103,6 +103,8 @@ pub enum Ending {
 pub enum FileKind {
     /// `spikes/<number>/trace.dat`
     SpikeTrace { spike: u32 },
+    /// `spikes/<number>/flight.bin`: what ran in virtual time, recorded outside of the machine.
+    FlightRecord { spike: u32 },
     /// `samples/<thread>.bin`: due instant and latency of every sample of a thread, two little-endian `i64` in ns.
     Samples { thread: u32 },
     /// `tracer/<number>.txt`: what a latency tracer of the kernel printed.

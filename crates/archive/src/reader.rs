@@ -10,6 +10,7 @@ use crate::histogram::Histogram;
 use crate::manifest::Manifest;
 use crate::message::{Ending, FileKind, LoadReport, Loss, Message, Problem, RunPhase};
 use crate::planned::PlannedStep;
+use crate::recorded::{FlightRecording, RECORDED_FILE, RECORDED_VERSION, Recorded};
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
@@ -64,8 +65,10 @@ pub struct Run {
     pub threads: BTreeMap<u32, ThreadRun>,
     /// What the threads are, when another program was watched; by number of the series.
     pub watched: BTreeMap<u32, WatchedSeries>,
-    /// In the order they happened; dropped ones are absent.
+    /// In the order they happened; dropped ones are absent, and those that were recorded afterwards come last.
     pub spikes: Vec<Spike>,
+    /// By number of the spike: those recorded afterwards, in virtual time.
+    pub recordings: BTreeMap<u32, FlightRecording>,
     pub loads: Vec<LoadReport>,
     /// In the order they happened.
     pub latency_traces: Vec<LatencyTrace>,
@@ -96,6 +99,7 @@ impl Run {
         let mut run = Run { directory, ..Run::default() };
         run.read_manifest(&manifest_path);
         run.read_stream(&stream_path);
+        run.read_recorded();
         run.note_absences();
         Ok(run)
     }
@@ -115,6 +119,22 @@ impl Run {
                 self.manifest = Some(manifest);
             }
             Err(error) => self.gaps.push(format!("manifest.json: {error}")),
+        }
+    }
+
+    fn read_recorded(&mut self) {
+        let Ok(bytes) = fs::read(self.directory.join(RECORDED_FILE)) else { return };
+        let recorded = match serde_json::from_slice::<Recorded>(&bytes) {
+            Ok(recorded) if recorded.recorded_version <= RECORDED_VERSION => recorded,
+            Ok(_) => return self.gaps.push(format!("{RECORDED_FILE}: written by a newer version")),
+            Err(error) => return self.gaps.push(format!("{RECORDED_FILE}: {error}")),
+        };
+        for spike in recorded.spikes {
+            self.recordings.insert(spike.number, recorded.recording.clone());
+            // One that has a snapshot of the kernel's as well is there already.
+            if self.spikes.iter().all(|known| known.number != spike.number) {
+                self.spikes.push(spike);
+            }
         }
     }
 
@@ -239,6 +259,40 @@ impl Run {
         let mut bytes = Vec::new();
         file.take(TRACE_BYTES_MAX).read_to_end(&mut bytes).map_err(fail)?;
         Ok(bytes)
+    }
+
+    /// The bytes of a spike's flight record; a part of them when the file was cut short.
+    ///
+    /// # Errors
+    /// [`OpenError::Io`] when there is no such file.
+    pub fn flight_record(&self, number: u32) -> Result<Vec<u8>, OpenError> {
+        let path = self.directory.join(file_path(FileKind::FlightRecord { spike: number }));
+        let mut bytes = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(TRACE_BYTES_MAX).read_to_end(&mut bytes));
+        read.map(|_| bytes).map_err(|source| OpenError::Io { path, source })
+    }
+
+    /// Adds flight records of spikes, in place of those there were, and notes what vouches for them.
+    ///
+    /// # Errors
+    /// [`crate::writer::WriteError::Io`].
+    pub fn save_recorded(
+        &self,
+        recording: FlightRecording,
+        records: &[(Spike, Vec<u8>)],
+    ) -> Result<(), crate::writer::WriteError> {
+        let spikes = records.iter().map(|(spike, _)| spike.clone()).collect();
+        let recorded = Recorded { recorded_version: RECORDED_VERSION, recording, spikes };
+        for (spike, bytes) in records {
+            let path = self.directory.join(file_path(FileKind::FlightRecord { spike: spike.number }));
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)
+                    .map_err(|source| crate::writer::WriteError::Io { path: folder.to_owned(), source })?;
+            }
+            crate::writer::write_atomically(&path, bytes)?;
+        }
+        let text = serde_json::to_vec(&recorded).expect("a spike has only string keys");
+        crate::writer::write_atomically(&self.directory.join(RECORDED_FILE), &text)
     }
 
     /// The saved explanations, if the run was explained; damaged ones count as absent.

@@ -34,6 +34,7 @@ fn mend(error: &io::Error) -> &'static str {
 pub fn file_path(kind: FileKind) -> PathBuf {
     match kind {
         FileKind::SpikeTrace { spike } => PathBuf::from(format!("spikes/{spike:04}/trace.dat")),
+        FileKind::FlightRecord { spike } => PathBuf::from(format!("spikes/{spike:04}/flight.bin")),
         FileKind::Samples { thread } => PathBuf::from(format!("samples/{thread}.bin")),
         FileKind::LatencyTrace { number } => PathBuf::from(format!("tracer/{number:04}.txt")),
     }

@@ -163,8 +163,12 @@ impl<'c> Case<'c> {
         events
     }
 
-    /// Whether the machine runs on a hypervisor; `None` when nobody told.
+    /// The hypervisor that may have had the CPU; `None` when there is none, or nobody told. One that only stops the guest's
+    /// clock is none.
     pub fn virtualised(&self) -> Option<&str> {
+        if self.scene.outside {
+            return None;
+        }
         let name = self.input.environment?.virtualisation.as_deref()?;
         (!name.is_empty() && name != "none").then_some(name)
     }
@@ -177,7 +181,8 @@ impl<'c> Case<'c> {
     }
 
     pub fn bare_metal(&self) -> bool {
-        self.input.environment.is_some_and(|environment| environment.virtualisation.as_deref() == Some("none"))
+        self.scene.outside
+            || self.input.environment.is_some_and(|environment| environment.virtualisation.as_deref() == Some("none"))
     }
 
     pub fn preempt_rt(&self) -> Option<bool> {

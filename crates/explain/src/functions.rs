@@ -2,6 +2,7 @@
 //! of the ledger spent its time and who called it, and for how long a CPU could not be interrupted or preempted.
 
 mod calls;
+mod locks;
 mod masked;
 mod path_tree;
 mod running;
@@ -13,7 +14,7 @@ use crate::case::{Case, duration, held};
 use crate::holder::Holder;
 use crate::ledger::Piece;
 use crate::scene::{CpuStory, Stack};
-use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, MaskedStretch};
+use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, HeldLock, MaskedStretch};
 use calls::Level;
 use std::cell::OnceCell;
 
@@ -83,6 +84,15 @@ pub fn account(case: &Case) -> Option<FunctionAccount> {
         })
     });
     Some(FunctionAccount {
+        lock: longest_lock(case).map(|held| HeldLock {
+            late_ns: held.ns_between(case.scene.window.due_ns, case.scene.window.seen_ns),
+            start_ns: held.start_ns - case.scene.window.due_ns,
+            end_ns: held.end_ns - case.scene.window.due_ns,
+            thread: case.names().task(held.tid),
+            taker: held.taker,
+            by: held.by,
+            releaser: held.releaser,
+        }),
         held: held.collect(),
         irqs_off: longest_masked(case, Masking::Interrupts).map(|masked| stretch(case, masked)),
         preempt_off: longest_masked(case, Masking::Preemption).map(|masked| stretch(case, masked)),
@@ -184,6 +194,11 @@ fn find_longest_masked(case: &Case, masking: Masking) -> Option<Masked> {
     overlapping.max_by_key(|masked| (masked.ns(), std::cmp::Reverse(masked.start_ns)))
 }
 
+/// The lock of the late CPU that was held longest of the wake-up.
+fn longest_lock(case: &Case) -> Option<locks::Held> {
+    locks::longest(case.scene.cpu(case.cpu())?, case.scene)
+}
+
 /// Whether functions show that interrupts were masked for most of the pieces.
 pub fn proves_masked(case: &Case, indices: &[usize]) -> bool {
     let masked = longest_masked(case, Masking::Interrupts);
@@ -238,6 +253,14 @@ pub fn words(case: &Case, indices: &[usize], innocent: bool) -> (String, Vec<Str
             let (ns, most) = (duration(masked.ns()), duration(masked.ns_max));
             let (first, last) = (&masked.first, &masked.last);
             evidence.push(format!("{what} off in every record of {ns} ({most} at most), from `{first}` to `{last}`"));
+        }
+    }
+    if let Some(held) = longest_lock(case) {
+        let pieces = indices.iter().filter_map(|&index| case.pieces.get(index)).filter(|piece| piece.cpu == case.cpu());
+        let under_ns: i64 = pieces.map(|piece| held.ns_between(piece.start_ns, piece.end_ns)).sum();
+        if under_ns.saturating_mul(2) >= case.ns(indices) {
+            let (under, taker, by) = (duration(under_ns), &held.taker, &held.by);
+            evidence.push(format!("{under} of it under the lock that `{taker}` took with `{by}`"));
         }
     }
     (sentence, evidence)

@@ -17,10 +17,12 @@ mod decode;
 mod event;
 mod event_line;
 mod evidence;
+pub mod flight;
 mod functions;
 mod holder;
 mod ledger;
 mod names;
+mod opened;
 mod ordinary;
 mod picture;
 mod priority;
@@ -42,8 +44,8 @@ use archive::explanation::{Confidence, Explanation, ExplanationStatus, Owner, Ow
 use archive::spike::Spike;
 use case::{Case, WakeInterrupt};
 use holder::Household;
+use opened::Opened;
 use scene::Scene;
-use snapshot::Opened;
 use span::Circumstances;
 pub use stretch::{Stretch, stretches};
 use window::Window;
@@ -52,7 +54,7 @@ use window::Window;
 #[derive(Debug, Clone, Copy)]
 pub struct SpikeInput<'a> {
     pub spike: &'a Spike,
-    /// Bytes of a trace.dat; may be cut short or garbage.
+    /// Bytes of a trace.dat, or of a flight record of virtual time; may be cut short or garbage.
     pub trace: &'a [u8],
     /// Median latency of the spike's CPU over the run, in ns.
     pub median_ns: i64,
@@ -98,6 +100,7 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
         spans: vec![PhaseSpan { name: PhaseName::Untraced, start_ns: 0, end_ns: latency_ns }],
         lanes: Vec::new(),
         functions: None,
+        recording: None,
         caveats: spike.snapshot_missing.iter().map(|why| format!("no snapshot: {why}")).collect(),
     }
 }
@@ -181,6 +184,7 @@ fn explain_scene(input: &SpikeInput, scene: &Scene) -> Explanation {
         spans: picture::phase_spans(&spans, scene.window.due_ns),
         lanes: picture::lanes(scene, &pieces, &household),
         functions: functions::account(&case),
+        recording: None,
         caveats,
     }
 }

@@ -51,6 +51,11 @@ impl Names {
         }
     }
 
+    /// Remembers a function whose name is known already.
+    pub fn name_function(&mut self, address: u64, name: &str) {
+        self.functions.insert(address, name.to_owned());
+    }
+
     /// Fills in threads that no event of the window named.
     pub fn learn_from_command_lines(&mut self, tids: impl Iterator<Item = i32>, metadata: &Metadata) {
         for tid in tids {

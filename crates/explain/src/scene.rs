@@ -207,6 +207,9 @@ pub struct Scene<'a> {
     pub names: Names,
     /// What limits the account, in words.
     pub caveats: Vec<String>,
+    /// It was recorded from outside of an emulated machine, whose time stands still while it does not execute: every
+    /// instant of it is somebody's.
+    pub outside: bool,
 }
 
 impl<'a> Scene<'a> {

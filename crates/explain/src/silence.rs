@@ -18,6 +18,9 @@ const TOGETHER_NS: i64 = 20_000;
 
 /// Rewrites the pieces that are provably nobody's. Keeps their partition.
 pub fn attribute(pieces: Vec<Piece>, scene: &Scene) -> Vec<Piece> {
+    if scene.outside {
+        return pieces;
+    }
     let mut attributed = Vec::with_capacity(pieces.len());
     let standstills = standstills(scene);
     for piece in pieces {

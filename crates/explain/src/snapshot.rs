@@ -15,12 +15,12 @@ const PRINTED_MAX: usize = 20_000;
 
 /// A snapshot opened for one wake-up.
 #[derive(Debug)]
-pub struct Opened<'a> {
+pub struct TraceSnapshot<'a> {
     file: TraceFile<'a>,
     decoder: Decoder,
 }
 
-impl<'a> Opened<'a> {
+impl<'a> TraceSnapshot<'a> {
     /// Never fails; what the bytes do not hold is said in the scene's caveats.
     pub fn new(trace: &'a [u8], window: Window) -> Self {
         let file = TraceFile::parse_window(trace, window.lookback_ns as u64, window.end_ns.max(0) as u64);
@@ -69,7 +69,7 @@ impl<'a> Opened<'a> {
             cpus.push(story);
         }
         cpus.sort_by_key(|story| story.cpu);
-        let mut scene = Scene { window, cpus, names, caveats };
+        let mut scene = Scene { window, cpus, names, caveats, outside: false };
         self.print_other_events(&mut scene);
         let tids = scene.tids();
         scene.names.learn_from_command_lines(tids.into_iter(), metadata);

@@ -1,6 +1,6 @@
 //! The ledger stretch by stretch, for those who draw it on a line of time.
 
-use crate::snapshot::Opened;
+use crate::opened::Opened;
 use crate::window::Window;
 use crate::{SpikeInput, Understood};
 use archive::explanation::{OwnerKind, PhaseName};

@@ -4,12 +4,20 @@
 //! In virtual time an instruction is a nanosecond, so the number of instructions from a block to the marker is how long
 //! before the marker it ran, as long as the processor did not halt in between. A block that a fault cut short counts
 //! whole, so that the sum may be a few instructions high for every fault on the way.
+//!
+//! Version 1 has the blocks alone behind its header. Version 2 has sections: the code of the blocks, the threads that were
+//! switched to, and, once it is kept in an archive, the names of functions and threads.
+
+mod keeping;
+mod sections;
 
 use crate::kernel_symbols::KernelSymbols;
+pub use keeping::{Keeping, keep};
+pub use sections::BlockCode;
 
 const MAGIC: &[u8; 8] = b"TDFLIGHT";
-/// The layout that is understood; its header is the least a reader needs of any later one.
-const VERSION: u32 = 1;
+/// The last layout that is understood; its header is the least a reader needs of any later one.
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 40;
 const ADDRESS_BITS: u32 = 48;
 const INSTRUCTIONS_MASK: u64 = (1 << 12) - 1;
@@ -34,6 +42,8 @@ pub enum FlightGap {
     CutBlock(usize),
     /// The ring was full: so many blocks were executed before the first one here.
     Forgotten(u64),
+    /// A section ends before its length, or cannot be unpacked.
+    BrokenSection([u8; 4]),
 }
 
 /// A flight record as far as its bytes go.
@@ -43,6 +53,12 @@ pub struct FlightRecord {
     pub marker: u64,
     /// Oldest first. The last one counts up to the marker only.
     pub blocks: Vec<ExecutedBlock>,
+    /// By address, ascending.
+    pub code: Vec<BlockCode>,
+    /// Lines of /proc/kallsyms for the addresses of the blocks; empty until it is kept.
+    pub symbols: String,
+    /// An instruction took two to the power of this many ns; 0 until it is kept.
+    pub instruction_shift: u32,
     pub gaps: Vec<FlightGap>,
 }
 
@@ -85,18 +101,17 @@ impl FlightRecord {
             record.gaps.push(FlightGap::NotARecord);
             return record;
         };
-        if version != u64::from(VERSION) {
+        if version > u64::from(VERSION) {
             record.gaps.push(FlightGap::Version(version as u32));
         }
         record.marker = marker;
         let body = usize::try_from(header_bytes).ok().and_then(|at| bytes.get(at.max(HEADER_BYTES)..));
-        let words = body.unwrap_or_default().chunks_exact(8);
-        let cut = words.remainder().len();
-        record.blocks =
-            words.map(|word| unpacked(word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))).collect();
-        if cut > 0 {
-            record.gaps.push(FlightGap::CutBlock(cut));
-        }
+        let body = body.unwrap_or_default();
+        if version < 2 {
+            record.take_words(body)
+        } else {
+            record.take_sections(body)
+        };
         let forgotten = pushed.saturating_sub(record.blocks.len() as u64);
         if forgotten > 0 {
             record.gaps.push(FlightGap::Forgotten(forgotten));
@@ -105,6 +120,20 @@ impl FlightRecord {
             block.instructions = block.instructions.min(last as u32);
         }
         record
+    }
+
+    /// Whether the bytes are meant to be a flight record.
+    pub fn is_one(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
+    }
+
+    fn take_words(&mut self, bytes: &[u8]) {
+        let words = bytes.chunks_exact(8);
+        if !words.remainder().is_empty() {
+            self.gaps.push(FlightGap::CutBlock(words.remainder().len()));
+        }
+        self.blocks
+            .extend(words.map(|word| unpacked(word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))));
     }
 
     /// The blocks joined by the place they lie in, oldest first.
@@ -155,7 +184,7 @@ mod tests {
 
     fn file(pushed: u64, last: u32, words: &[u64]) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(1u32.to_le_bytes());
         bytes.extend((HEADER_BYTES as u32).to_le_bytes());
         bytes.extend(17u64.to_le_bytes());
         bytes.extend(pushed.to_le_bytes());
@@ -206,9 +235,10 @@ mod tests {
         assert_eq!(FlightRecord::parse(&whole[..HEADER_BYTES - 1]).gaps, [FlightGap::NotARecord]);
         assert_eq!(FlightRecord::parse(b"").gaps, [FlightGap::NotARecord]);
         let mut later = whole;
-        later[8] = 2;
-        assert_eq!(FlightRecord::parse(&later).gaps, [FlightGap::Version(2), FlightGap::Forgotten(7)]);
-        assert_eq!(FlightRecord::parse(&later).blocks.len(), 2);
+        later[8] = 3;
+        let later = FlightRecord::parse(&later);
+        assert_eq!(later.gaps.first(), Some(&FlightGap::Version(3)));
+        assert_eq!(later.marker, 17);
     }
 
     proptest! {

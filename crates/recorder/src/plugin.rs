@@ -2,6 +2,7 @@
 
 use crate::arguments::Arguments;
 use crate::block::packed;
+use crate::code::{BlockCode, Code};
 use crate::marker::{is_halt, is_marker};
 use crate::qemu::{self, Block, Info, NO_REGISTERS, PluginId};
 use crate::record;
@@ -10,8 +11,8 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs::File;
 use std::io::BufWriter;
 use std::ptr::null_mut;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The version of QEMU's interface that this is written for. QEMU reads it before anything else.
 #[unsafe(no_mangle)]
@@ -23,6 +24,8 @@ struct Recorder {
     arguments: Arguments,
     /// Markers executed so far.
     markers: AtomicU64,
+    /// Only the thread that executes the guest translates, too, so nobody ever waits for it.
+    code: Mutex<Code>,
 }
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
@@ -66,7 +69,12 @@ fn set_up(info: &Info, words: &[String]) -> Result<Recorder, String> {
     if !info.system_emulation || info.processors != 1 {
         return Err("it records machines with one processor; use -smp 1".into());
     }
-    Ok(Recorder { ring: Ring::with_capacity(arguments.blocks), arguments, markers: AtomicU64::new(0) })
+    Ok(Recorder {
+        ring: Ring::with_capacity(arguments.blocks),
+        arguments,
+        markers: AtomicU64::new(0),
+        code: Mutex::default(),
+    })
 }
 
 fn complain(why: &str) {
@@ -77,6 +85,7 @@ extern "C" fn on_translation(_: PluginId, block: *mut Block) {
     // SAFETY: QEMU lends the block for the length of the call; its instructions are numbered from 0.
     let (address, count) = unsafe { (qemu::qemu_plugin_tb_vaddr(block), qemu::qemu_plugin_tb_n_insns(block)) };
     let mut halts = false;
+    let mut code = BlockCode { lengths: Vec::with_capacity(count), bytes: Vec::new() };
     for at in 0..count {
         // SAFETY: as above; an instruction is as long as QEMU says, and its bytes stay until the call ends.
         let (instruction, bytes) = unsafe {
@@ -86,6 +95,8 @@ extern "C" fn on_translation(_: PluginId, block: *mut Block) {
             (instruction, std::slice::from_raw_parts(data, length))
         };
         halts = is_halt(bytes);
+        code.lengths.push(bytes.len() as u8);
+        code.bytes.extend(bytes);
         if is_marker(bytes) {
             let executed = at + 1;
             // SAFETY: the instruction is one of the lent block; the datum is a number, not an address.
@@ -98,6 +109,9 @@ extern "C" fn on_translation(_: PluginId, block: *mut Block) {
                 );
             }
         }
+    }
+    if let Some(recorder) = RECORDER.get() {
+        recorder.code.lock().unwrap_or_else(PoisonError::into_inner).remember(address, code);
     }
     let word = packed(address, count, halts);
     // SAFETY: as above.
@@ -118,8 +132,9 @@ extern "C" fn on_marker(_: c_uint, executed: *mut c_void) {
         return;
     }
     let path = recorder.arguments.path(number);
+    let code = recorder.code.lock().unwrap_or_else(PoisonError::into_inner);
     let written = File::create(&path)
-        .and_then(|file| record::write(&recorder.ring, number, executed as usize as u32, BufWriter::new(file)));
+        .and_then(|file| record::write(&recorder.ring, &code, number, executed as usize as u32, BufWriter::new(file)));
     if let Err(error) = written {
         complain(&format!("failed to write {}: {error}", path.display()));
     }

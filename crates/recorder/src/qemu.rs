@@ -34,7 +34,6 @@ pub struct Info {
 
 /// The callback reads and writes no guest register.
 pub const NO_REGISTERS: c_int = 0;
-
 unsafe extern "C" {
     pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, callback: extern "C" fn(PluginId, *mut Block));
     pub fn qemu_plugin_register_vcpu_tb_exec_cb(

@@ -1,22 +1,30 @@
 //! The file of one flight record.
 //!
 //! All numbers are little-endian: `magic[8] version:u32 header_bytes:u32 marker:u64 pushed:u64 last_instructions:u32
-//! zero:u32`, then a word for each block, oldest first, as [`crate::block`] packs them. `pushed` counts the blocks that
-//! were ever executed, so a reader sees how many are missing before the first. The marker lies in the last block, of
+//! zero:u32`, then sections: `name[4] encoding:u32 length:u64` and as many bytes. Encoding 0 is plain. `pushed` counts the
+//! words that were ever made, so a reader sees how many are missing before the first. The marker lies in the last block, of
 //! which `last_instructions` were executed when it was met, the marker included.
+//!
+//! | section | holds |
+//! |---|---|
+//! | `BLCK` | a word for each block, oldest first, as [`crate::block`] packs them |
+//! | `CODE` | the code of these blocks, see [`crate::code`] |
 
+use crate::code::Code;
 use crate::ring::Ring;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 pub const MAGIC: [u8; 8] = *b"TDFLIGHT";
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 pub const HEADER_BYTES: u32 = 40;
+const ADDRESS_BITS: u32 = 48;
 
-/// Writes what the ring holds.
+/// Writes what is remembered.
 ///
 /// # Errors
 /// Those of `to`.
-pub fn write(ring: &Ring, marker: u64, last_instructions: u32, mut to: impl Write) -> io::Result<()> {
+pub fn write(ring: &Ring, code: &Code, marker: u64, last_instructions: u32, mut to: impl Write) -> io::Result<()> {
     to.write_all(&MAGIC)?;
     to.write_all(&VERSION.to_le_bytes())?;
     to.write_all(&HEADER_BYTES.to_le_bytes())?;
@@ -24,36 +32,68 @@ pub fn write(ring: &Ring, marker: u64, last_instructions: u32, mut to: impl Writ
     to.write_all(&ring.pushed().to_le_bytes())?;
     to.write_all(&last_instructions.to_le_bytes())?;
     to.write_all(&[0; 4])?;
+    let (mut words, mut blocks) = (Vec::new(), BTreeSet::new());
     for word in ring.words() {
-        to.write_all(&word.to_le_bytes())?;
+        words.extend(word.to_le_bytes());
+        blocks.insert(address_of(word));
     }
+    section(&mut to, *b"BLCK", &words)?;
+    section(&mut to, *b"CODE", &code.written(&Vec::from_iter(blocks)))?;
     to.flush()
+}
+
+fn section(to: &mut impl Write, name: [u8; 4], bytes: &[u8]) -> io::Result<()> {
+    to.write_all(&name)?;
+    to.write_all(&[0; 4])?;
+    to.write_all(&(bytes.len() as u64).to_le_bytes())?;
+    to.write_all(bytes)
+}
+
+/// The upper bits of an address repeat the last one below them.
+fn address_of(word: u64) -> u64 {
+    let unused = u64::BITS - ADDRESS_BITS;
+    ((word << unused) as i64 >> unused) as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::packed;
+    use crate::code::BlockCode;
 
     #[test]
     fn the_bytes_are_those_of_the_format() {
         let ring = Ring::with_capacity(2);
-        for word in [1, 2, 0x0102_0304_0506_0708] {
+        let block = packed(0xffff_ffff_8100_1234, 5, false);
+        for word in [1, 2, block] {
             ring.push(word);
         }
+        let mut code = Code::default();
+        code.remember(0xffff_ffff_8100_1234, BlockCode { lengths: vec![1], bytes: vec![0x90] });
         let mut file = Vec::new();
-        write(&ring, 0x11, 7, &mut file).unwrap();
-        let expected: [&[u8]; 9] = [
+        write(&ring, &code, 0x11, 7, &mut file).unwrap();
+        let header: [&[u8]; 7] = [
             b"TDFLIGHT",
-            &[1, 0, 0, 0],
+            &[2, 0, 0, 0],
             &[40, 0, 0, 0],
             &[0x11, 0, 0, 0, 0, 0, 0, 0],
             &[3, 0, 0, 0, 0, 0, 0, 0],
             &[7, 0, 0, 0],
             &[0; 4],
-            &[2, 0, 0, 0, 0, 0, 0, 0],
-            &[8, 7, 6, 5, 4, 3, 2, 1],
         ];
-        assert_eq!(file, expected.concat());
-        assert_eq!(file.len() as u32, HEADER_BYTES + 16);
+        let sections: [&[u8]; 10] = [
+            b"BLCK",
+            &[0; 4],
+            &[16, 0, 0, 0, 0, 0, 0, 0],
+            &[2, 0, 0, 0, 0, 0, 0, 0],
+            &block.to_le_bytes(),
+            b"CODE",
+            &[0; 4],
+            &[14, 0, 0, 0, 0, 0, 0, 0],
+            &0xffff_ffff_8100_1234_u64.to_le_bytes(),
+            &[1, 0, 1, 0, 1, 0x90],
+        ];
+        assert_eq!(file, [header.concat(), sections.concat()].concat());
+        assert_eq!(header.concat().len() as u32, HEADER_BYTES);
     }
 }

@@ -7,6 +7,7 @@ pub mod architecture;
 pub mod event;
 pub mod meter;
 pub mod plan;
+pub mod recorder;
 pub mod restore;
 pub mod run;
 pub mod stop;

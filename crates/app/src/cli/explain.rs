@@ -7,6 +7,7 @@ mod functions;
 
 use super::archives;
 use super::exit::{Exit, UsageError};
+use super::record::advice;
 use crate::explaining::{causes_of, events_of, explain_run};
 use crate::kernel_tracer_text::lay_out_latencies;
 use crate::summary_text::quoted;
@@ -42,16 +43,16 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     let run = archives::open(&arguments.run)?;
     let explanations = explain_run(&run, &mut |_, _| {});
     if arguments.json {
-        let mut document = serde_json::to_vec(&document::of(&run, &explanations, &causes_of(&run, &explanations)))?;
-        document.push(b'\n');
-        write_stdout(&document)?;
-        return Ok(Exit::Measured);
+        return print_document(&run, &explanations);
     }
     let mut page = Page::for_stdout();
     run.gaps.iter().for_each(|gap| page.wrapped("gap: ", gap));
     let chosen = chosen(&run, arguments)?;
     if chosen.is_empty() {
-        page.line("this run captured no spikes");
+        match advice(&run) {
+            Some(advice) => page.wrapped("", &advice),
+            None => page.line("this run captured no spikes"),
+        }
     }
     if arguments.spike.is_none() {
         causes::lay_out(&causes_of(&run, &explanations), &mut page);
@@ -75,6 +76,41 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     if arguments.spike.is_none() {
         lay_out_latencies(&RunSummary::of(&run, &[]).latency_traces, &mut page);
     }
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+fn print_document(run: &Run, explanations: &[Explanation]) -> anyhow::Result<Exit> {
+    let mut document = serde_json::to_vec(&document::of(run, explanations, &causes_of(run, explanations)))?;
+    document.push(b'\n');
+    write_stdout(&document)?;
+    Ok(Exit::Measured)
+}
+
+/// The spikes of a run in virtual time that were recorded just now.
+pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit> {
+    let explanations = explain_run(run, &mut |_, _| {});
+    if json {
+        return print_document(run, &explanations);
+    }
+    let mut page = Page::for_stdout();
+    if quiet {
+        page.line(&run.directory.display().to_string());
+        page.print()?;
+        return Ok(Exit::Measured);
+    }
+    let late = run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control);
+    let mut recorded: Vec<&Spike> = late.filter(|spike| run.recordings.contains_key(&spike.number)).collect();
+    recorded.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));
+    for (at, spike) in recorded.iter().enumerate() {
+        if at > 0 {
+            page.blank();
+        }
+        account::lay_out(spike, explanation_of(&explanations, spike), &mut page);
+    }
+    page.blank();
+    let path = quoted(&run.directory.display().to_string());
+    page.wrapped("", &format!("They are in the archive from now on: tardy explain {path}, tardy report {path}."));
     page.print()?;
     Ok(Exit::Measured)
 }

@@ -8,6 +8,7 @@ use archive::reader::Run;
 use archive::samples_file::{self, SampleRecord};
 use archive::settings::RunSettings;
 use runner::run::{RunRequest, TimeLimits};
+use runner::target::Target;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,6 +36,14 @@ impl Laboratory<'_> {
     /// When nothing was measured; the archive is left as it is.
     pub fn run(&self, settings: &RunSettings, directory: PathBuf) -> anyhow::Result<Run> {
         let mut target = open_target(self.target, self.meter, self.signals)?;
+        self.run_on(target.as_mut(), settings, directory)
+    }
+
+    /// The same on a target that is there already.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_on(&self, target: &mut dyn Target, settings: &RunSettings, directory: PathBuf) -> anyhow::Result<Run> {
         let request = RunRequest {
             id: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             directory,
@@ -46,7 +55,7 @@ impl Laboratory<'_> {
         };
         let mut progress = Progress::new(self.quiet, true, settings.duration_ns);
         let requests = self.signals.requests();
-        let outcome = runner::run::run(target.as_mut(), &request, requests, &mut |event| progress.event(&event));
+        let outcome = runner::run::run(target, &request, requests, &mut |event| progress.event(&event));
         progress.clear();
         let outcome = outcome?;
         match outcome.state {

@@ -6,6 +6,7 @@ mod inspected;
 mod lab;
 mod machine_faults;
 mod plans;
+mod recorded;
 mod saved_state;
 mod traced;
 mod tracers;

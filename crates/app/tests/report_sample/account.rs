@@ -61,7 +61,9 @@ pub fn explain(shape: &Shape, spike: &Spike) -> Explanation {
                 first: said("_raw_spin_lock"),
                 last: said("call_rcu"),
             }),
+            lock: None,
         }),
+        recording: None,
         caveats: if spike.number == 3 {
             vec![said("1204 events of CPU 1 were lost inside the window")]
         } else {

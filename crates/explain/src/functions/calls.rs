@@ -344,6 +344,6 @@ impl<'s> Follower<'s> {
     }
 }
 
-fn depth_of(depth: i32) -> usize {
+pub fn depth_of(depth: i32) -> usize {
     usize::try_from(depth).unwrap_or(0)
 }

@@ -2,10 +2,11 @@
 
 use super::functions;
 use crate::summary_text::{confidence_word, culprit};
-use crate::text::figures::{latency, microseconds};
+use crate::text::figures::{count, latency, microseconds};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use archive::explanation::{Explanation, ExplanationStatus, Finding, OwnerKind};
+use archive::recorded::FlightRecording;
 use archive::spike::{Spike, SpikeReason};
 
 const BAR_COLUMNS: i64 = 6;
@@ -13,6 +14,7 @@ const NAME_COLUMNS: usize = 31;
 
 pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, page: &mut Page) {
     let reason = match spike.reason {
+        SpikeReason::NewMaximum if explanation.is_some_and(|known| known.recording.is_some()) => "recorded afterwards",
         SpikeReason::NewMaximum => "a new maximum",
         SpikeReason::OverLimit => "over the limit",
         SpikeReason::Control => "an ordinary sample, for comparison",
@@ -33,6 +35,9 @@ pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, page: &mut Page
     if explanation.status != ExplanationStatus::NoTrace {
         ledger(explanation, page);
     }
+    if let Some(recording) = &explanation.recording {
+        page.wrapped("  ", &recorded(recording));
+    }
     if let Some(account) = &explanation.functions {
         functions::lay_out(account, page);
     }
@@ -43,6 +48,15 @@ pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, page: &mut Page
         page.blank();
         explanation.caveats.iter().for_each(|caveat| page.wrapped("  but ", caveat));
     }
+}
+
+/// What vouches for an account in virtual time.
+fn recorded(recording: &FlightRecording) -> String {
+    format!(
+        "Virtual time: one instruction is one nanosecond. Recorded from outside of the machine, in a second run whose {} \
+         samples are those of the first: not one nanosecond was added.",
+        count(recording.samples_identical)
+    )
 }
 
 fn ledger(explanation: &Explanation, page: &mut Page) {

@@ -39,7 +39,20 @@ struct Entry<'a> {
     /// Absent when the trace has no functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<&'a FunctionAccount>,
+    /// Present when it was recorded in virtual time from outside of the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording: Option<Recording<'a>>,
     caveats: &'a [String],
+}
+
+/// What vouches for an account in virtual time.
+#[derive(Debug, Serialize)]
+struct Recording<'a> {
+    virtual_time: bool,
+    samples_identical: u64,
+    sha256: &'a str,
+    /// What the recording added to the guest's time.
+    ns_added: u64,
 }
 
 pub fn of<'a>(run: &'a Run, explanations: &'a [Explanation], causes: &'a RunCauses) -> Document<'a> {
@@ -70,6 +83,12 @@ fn entry<'a>(spike: &Spike, explanation: &'a Explanation) -> Entry<'a> {
         phases: &explanation.phases,
         findings: &explanation.findings,
         functions: explanation.functions.as_ref(),
+        recording: explanation.recording.as_ref().map(|recording| Recording {
+            virtual_time: true,
+            samples_identical: recording.samples_identical,
+            sha256: &recording.sha256,
+            ns_added: 0,
+        }),
         caveats: &explanation.caveats,
     }
 }

@@ -3,11 +3,11 @@
 
 use crate::text::figures::{latency, microseconds};
 use crate::text::page::Page;
-use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, MaskedStretch};
+use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, HeldLock, MaskedStretch};
 
 pub fn lay_out(account: &FunctionAccount, page: &mut Page) {
     let masked = [("interrupts off", &account.irqs_off), ("preemption off", &account.preempt_off)];
-    if account.held.is_empty() && masked.iter().all(|(_, stretch)| stretch.is_none()) {
+    if account.held.is_empty() && masked.iter().all(|(_, stretch)| stretch.is_none()) && account.lock.is_none() {
         return;
     }
     page.blank();
@@ -20,6 +20,24 @@ pub fn lay_out(account: &FunctionAccount, page: &mut Page) {
             page.wrapped("    ", &format!("{what} longest: {}", of_stretch(stretch)));
         }
     }
+    if let Some(lock) = &account.lock {
+        page.wrapped("    ", &of_lock(lock));
+    }
+}
+
+fn of_lock(lock: &HeldLock) -> String {
+    let released = match lock.releaser.as_str() {
+        "" => "held at the end of the record".to_owned(),
+        releaser => format!("given back by {releaser} ({} µs)", microseconds(lock.end_ns)),
+    };
+    format!(
+        "lock held longest: {} of the lateness, by {}, taken by {} with {} ({} µs), {released}",
+        latency(lock.late_ns),
+        lock.thread,
+        lock.taker,
+        lock.by,
+        microseconds(lock.start_ns)
+    )
 }
 
 fn in_function(held: &HeldInFunction) -> String {

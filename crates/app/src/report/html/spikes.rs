@@ -4,7 +4,7 @@ use super::super::plot::Plots;
 use super::super::{number, words};
 use super::{facts, ledger, said};
 use archive::explanation::{Explanation, ExplanationStatus, Finding};
-use archive::functions::{FunctionAccount, MaskedStretch};
+use archive::functions::{FunctionAccount, HeldLock, MaskedStretch};
 use archive::spike::{Snapshot, SpikeReason};
 use archive::summary::{RunSummary, SpikeSummary};
 use maud::{Markup, PreEscaped, html};
@@ -100,6 +100,13 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots) -> 
             }
         }
         @if !explanation.phases.is_empty() { (ledger::table(explanation)) }
+        @if let Some(recording) = &explanation.recording {
+            p.recorded {
+                strong { "Virtual time. " }
+                "One instruction is one nanosecond. Recorded from outside of the machine, in a second run whose "
+                (number::grouped(recording.samples_identical)) " samples are those of the first: not one nanosecond was added."
+            }
+        }
         @if let Some(functions) = &explanation.functions { (self::functions(functions)) }
         @if !explanation.caveats.is_empty() {
             div.caveats {
@@ -161,8 +168,18 @@ fn functions(account: &FunctionAccount) -> Markup {
                 @for (what, stretch) in masked {
                     @if let Some(stretch) = stretch { div { dt { "Longest with " (what) } dd { (masked_stretch(stretch)) } } }
                 }
+                @if let Some(lock) = &account.lock { div { dt { "Lock held longest" } dd { (held_lock(lock)) } } }
             }
         }
+    }
+}
+
+fn held_lock(lock: &HeldLock) -> Markup {
+    html! {
+        (number::micros_unit(lock.late_ns)) " of the lateness, by " (said(&lock.thread)) ", taken by "
+        code { (said(&lock.taker)) } " with " code { (said(&lock.by)) } " (" (number::micros_unit(lock.start_ns)) "), "
+        @if lock.releaser.is_empty() { "held at the end of the record" }
+        @else { "given back by " code { (said(&lock.releaser)) } " (" (number::micros_unit(lock.end_ns)) ")" }
     }
 }
 

@@ -5,10 +5,12 @@
 
 mod arguments;
 mod boot;
+mod extras;
 mod guest_run;
 mod ingredients;
 mod shared_memory;
 mod steady;
+mod symbols;
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +21,8 @@ use super::heard::lock;
 use super::{Scratch, find_program, kernel, static_meter};
 use crate::target::{Caveat, Command, RunningCommand, Target, TargetError};
 use boot::Boot;
+use extras::Extras;
+pub use extras::Recording;
 use guest_run::GuestRun;
 use std::collections::BTreeMap;
 use std::io;
@@ -40,6 +44,7 @@ pub struct VirtualTimeTarget {
     scratch: Option<Scratch>,
     boot: Option<Boot>,
     console: Arc<Mutex<Console>>,
+    recording: Option<Recording>,
 }
 
 impl VirtualTimeTarget {
@@ -54,7 +59,14 @@ impl VirtualTimeTarget {
             scratch: None,
             boot: None,
             console: Arc::default(),
+            recording: None,
         }
+    }
+
+    /// The same with the flight recorder, of which the guest notices nothing.
+    #[must_use]
+    pub fn recording(self, recording: Recording) -> Self {
+        Self { recording: Some(recording), ..self }
     }
 
     fn prepared(&mut self) -> Result<(), String> {
@@ -71,6 +83,7 @@ impl VirtualTimeTarget {
             meter,
             hostname: GUEST_NAME.into(),
             scratch: scratch.0.clone(),
+            extras: Extras { recording: self.recording.clone(), symbols: false },
         });
         self.scratch = Some(scratch);
         Ok(())

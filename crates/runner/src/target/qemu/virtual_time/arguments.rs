@@ -1,6 +1,7 @@
 //! QEMU's command line for virtual time: nothing in it may let the host's time reach the guest.
 
 use super::super::file::VirtualMachine;
+use super::extras::Extras;
 use super::shared_memory::SHARED;
 use std::path::Path;
 
@@ -12,7 +13,13 @@ const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1 nokaslr norandmaps 
                                 random.trust_bootloader=on tsc=reliable";
 
 /// The words after the program's name.
-pub fn arguments(machine: &VirtualMachine, kernel: &Path, initramfs: &Path, scratch: &Path) -> Vec<String> {
+pub fn arguments(
+    machine: &VirtualMachine,
+    kernel: &Path,
+    initramfs: &Path,
+    scratch: &Path,
+    extras: &Extras,
+) -> Vec<String> {
     let path = |name: &str| value(&scratch.join(name));
     let mut words: Vec<String> = [
         "-name",
@@ -55,6 +62,7 @@ pub fn arguments(machine: &VirtualMachine, kernel: &Path, initramfs: &Path, scra
     let own = format!("{KERNEL_ARGUMENTS} {}", machine.kernel_arguments);
     words.extend(["-append".into(), own.trim_end().to_owned()]);
     words.extend(machine.qemu_arguments.iter().cloned());
+    words.extend(extras.words());
     words
 }
 
@@ -70,7 +78,8 @@ mod tests {
     #[test]
     fn the_command_line_is_the_documented_one() {
         let machine = VirtualMachine { kernel_arguments: "psi=0".into(), ..VirtualMachine::in_virtual_time("/k") };
-        let line = arguments(&machine, Path::new("/k"), Path::new("/i"), Path::new("/s,x")).join(" ");
+        let line =
+            arguments(&machine, Path::new("/k"), Path::new("/i"), Path::new("/s,x"), &Extras::default()).join(" ");
         let expected = "-name tardy -accel tcg,thread=single -machine pc -cpu qemu64 -smp 1 -nodefaults -no-user-config \
              -display none -monitor none -no-reboot -net none -rtc base=2020-01-01,clock=vm -seed 1 \
              -icount shift=0,align=off,sleep=off -m 1024 -chardev file,id=console,path=/s,,x/console \

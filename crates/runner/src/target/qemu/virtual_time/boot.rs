@@ -4,6 +4,7 @@ use super::super::file::VirtualMachine;
 use super::super::initramfs::{self, SentFile};
 use super::super::kernel::Kernel;
 use super::super::process::Process;
+use super::extras::Extras;
 use super::{arguments, shared_memory, steady};
 use archive::guest::{VIRTUAL_TIME_FILE, VirtualTimePlan};
 use archive::settings::RunSettings;
@@ -25,6 +26,7 @@ pub struct Boot {
     pub hostname: String,
     /// Directory for what QEMU reads and writes; ours alone.
     pub scratch: PathBuf,
+    pub extras: Extras,
 }
 
 impl Boot {
@@ -37,7 +39,7 @@ impl Boot {
             hostname: self.hostname.clone(),
             start_ns: i64::from(self.machine.start_seconds) * 1_000_000_000,
             settings,
-            symbols: false,
+            symbols: self.extras.symbols,
         };
         shared_memory::check_room(&plan.settings)?;
         let mut data = serde_json::to_vec(&plan).expect("a plan has only string keys");
@@ -52,7 +54,7 @@ impl Boot {
             .map_err(|error| format!("failed to make the files of the guest's shared memory: {error}"))?;
         // What an earlier boot said must not be taken for this one's.
         let _ = fs::remove_file(self.scratch.join(arguments::CONSOLE_FILE));
-        let words = arguments::arguments(&self.machine, &self.kernel.image, &initramfs, &self.scratch);
+        let words = arguments::arguments(&self.machine, &self.kernel.image, &initramfs, &self.scratch, &self.extras);
         Process::start(&self.program, &words, steady::bind)
     }
 }

@@ -1,0 +1,125 @@
+//! `tardy record`: makes a run in virtual time again, with a recorder outside of the machine, and explains its worst
+//! wake-ups from what ran.
+
+mod again;
+mod choice;
+mod symbols;
+
+use super::archives;
+use super::exit::{Exit, UsageError};
+use super::explain::show_recorded;
+use super::run::signals::Signals;
+use crate::explaining::{Keeper, explain_run};
+use again::Again;
+use anyhow::{Context, anyhow};
+use archive::reader::Run;
+use archive::recorded::FlightRecording;
+use archive::spike::Spike;
+use choice::Wanted;
+use clap::Args;
+use runner::meter::MeterPlaces;
+use runner::recorder::RecorderPlaces;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy run --target exact --duration 10s --load dentry --out runs/one
+  tardy record runs/one
+  tardy record runs/one --cycle 1817 --cycle 304
+
+The run is made again with the recorder, which the machine cannot notice, and every sample is compared with the first run.";
+
+/// Make a run in virtual time again, and record what ran in its worst wake-ups
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct RecordArguments {
+    /// Path of an archive, an id below runs/, or `latest`
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// Record this many of the largest samples
+    #[arg(long, value_name = "N", default_value_t = choice::WORST_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    worst: u32,
+    /// Record the wake-up of this number, counted from 0; may be repeated, and replaces --worst
+    #[arg(long = "cycle", value_name = "NUMBER", conflicts_with = "worst")]
+    cycles: Vec<u64>,
+    /// Ordinary samples to record for comparison
+    #[arg(long, value_name = "N", default_value_t = choice::CONTROLS_DEFAULT, value_parser = clap::value_parser!(u32).range(..=100))]
+    controls: u32,
+    /// Target to make the run again on; without it the one the archive names
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// Print the explanations as one JSON document, as `tardy explain --json` does
+    #[arg(long)]
+    json: bool,
+    /// Print only the path of the archive
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+}
+
+/// What is asked for, whoever asks.
+pub struct Recording<'a> {
+    pub wanted: Wanted,
+    pub target: Option<&'a str>,
+    /// No progress on the terminal.
+    pub silent: bool,
+}
+
+pub fn run(arguments: &RecordArguments, command: &[String]) -> anyhow::Result<Exit> {
+    let run = archives::open(&arguments.run)?;
+    let signals = Signals::watch()?;
+    let wanted = match arguments.cycles.as_slice() {
+        [] => Wanted::Worst { count: arguments.worst, controls: arguments.controls },
+        cycles => Wanted::Cycles { cycles: cycles.to_vec(), controls: arguments.controls },
+    };
+    let silent = arguments.quiet || arguments.json;
+    let recording = Recording { wanted, target: arguments.target.as_deref(), silent };
+    let directory = record(&run, &recording, command, &signals)?;
+    signals.measuring_is_over();
+    show_recorded(&Run::open(directory)?, arguments.json, arguments.quiet)
+}
+
+/// Records wake-ups of a run and explains them; answers the archive, which has them from then on.
+///
+/// # Errors
+/// When the second run is not the first, or cannot be made. The archive is as it was then.
+pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Signals) -> anyhow::Result<PathBuf> {
+    let again = Again::of(run, recording.target)?;
+    let spikes = choice::spikes(run, &recording.wanted)?;
+    let recorder = RecorderPlaces::of_process().find()?;
+    let meter = MeterPlaces::of_process().find()?;
+    let cycles = spikes.iter().map(|spike| spike.sample.cycle).collect();
+    let symbols =
+        symbols::of(&again, &meter, signals).context("failed to learn the names of the kernel's functions")?;
+    let second = again.run(&meter, &recorder, cycles, command, signals, recording.silent)?;
+    let samples_identical = second.compare(run)?;
+    let keeper = Keeper::new(symbols);
+    let mut records: Vec<(Spike, Vec<u8>)> = Vec::new();
+    for spike in spikes {
+        let path = second.record(spike.sample.cycle);
+        let file = std::fs::read(&path).with_context(|| format!("failed to read {}", path.display()))?;
+        let kept = keeper
+            .keep(&file, &spike, again.machine.instruction_shift.into())
+            .ok_or_else(|| anyhow!("the record of wake-up {} is damaged", spike.sample.cycle))?;
+        records.push((spike, kept));
+    }
+    run.save_recorded(FlightRecording { samples_identical, sha256: second.sha256()? }, &records)?;
+    let run = Run::open(&run.directory)?;
+    run.save_explanations(&explain_run(&run, &mut |_, _| ()))?;
+    Ok(run.directory)
+}
+
+/// A sentence, for runs whose worst wake-ups nobody recorded.
+pub fn advice(run: &Run) -> Option<String> {
+    let virtual_time = run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time);
+    (virtual_time && run.recordings.is_empty()).then(|| {
+        format!(
+            "Nothing was recorded. `tardy record {}` makes the run again, to the nanosecond, and shows what ran.",
+            run.directory.display()
+        )
+    })
+}
+
+/// What cannot be made again.
+fn not_again(why: &str) -> anyhow::Error {
+    UsageError(format!("failed to make the run again: {why}")).into()
+}

@@ -1,0 +1,32 @@
+//! Wake-ups of a run in virtual time that were recorded afterwards: the run was made again, to the nanosecond, with a
+//! recorder outside of the machine.
+//!
+//! They are in the file `recorded.json` beside the run and can be made again at any time, as long as kernel, meter and
+//! emulator are there.
+
+use crate::spike::Spike;
+use serde::{Deserialize, Serialize};
+
+/// Name of the file in the archive.
+pub const RECORDED_FILE: &str = "recorded.json";
+/// Version of that file.
+pub const RECORDED_VERSION: u32 = 1;
+
+/// What vouches for the records: the second run was the first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct FlightRecording {
+    /// Samples of the second run, every one the same as in the first.
+    pub samples_identical: u64,
+    /// SHA-256 of the samples of either run, in hexadecimal.
+    pub sha256: String,
+}
+
+/// The file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    pub recorded_version: u32,
+    pub recording: FlightRecording,
+    /// Each has its record below `spikes/<number, four digits>/`.
+    pub spikes: Vec<Spike>,
+}

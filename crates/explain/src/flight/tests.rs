@@ -1,0 +1,176 @@
+//! A made-up record: a thread of a load holds a lock with interrupts masked while the timer is due.
+
+use super::Flight;
+use crate::{SpikeInput, explain_spike};
+use archive::explanation::{ExplanationStatus, OwnerKind, PhaseName};
+use archive::sample::Sample;
+use archive::spike::{Spike, SpikeReason};
+use ftrace::flight_record::{BlockCode, ExecutedBlock, FlightRecord, Keeping, keep};
+use ftrace::kernel_symbols::SymbolText;
+use proptest::prelude::*;
+
+const KERNEL: u64 = 0xffff_ffff_8100_0000;
+const FUNCTIONS: [&str; 20] = [
+    "entry_SYSCALL_64",
+    "do_syscall_64",
+    "release_pages",
+    "_raw_spin_lock_irqsave",
+    "free_one",
+    "_raw_spin_unlock_irqrestore",
+    "asm_sysvec_apic_timer_interrupt",
+    "sysvec_apic_timer_interrupt",
+    "__hrtimer_run_queues",
+    "hrtimer_wakeup",
+    "try_to_wake_up",
+    "enqueue_task_rt",
+    "ttwu_do_wakeup",
+    "irq_exit_rcu",
+    "preempt_schedule_irq",
+    "__schedule",
+    "__switch_to_asm",
+    "__switch_to",
+    "schedule",
+    "do_nanosleep",
+];
+
+/// Builds a record block by block.
+#[derive(Default)]
+struct Making {
+    record: FlightRecord,
+}
+
+impl Making {
+    fn at(name: &str) -> u64 {
+        KERNEL + 0x1000 * (1 + FUNCTIONS.iter().position(|known| *known == name).expect("a function")) as u64
+    }
+
+    fn block(&mut self, address: u64, instructions: u32, ends_with: &[u8]) -> &mut Self {
+        // Blocks of different code cannot begin at one address.
+        let mut lengths = vec![1; instructions as usize - 1];
+        lengths.push(ends_with.len() as u8);
+        let bytes = [vec![0x90; instructions as usize - 1], ends_with.to_vec()].concat();
+        if self.record.code_at(address).is_none() {
+            self.record.code.push(BlockCode { address, lengths, bytes });
+            self.record.code.sort_by_key(|code| code.address);
+        }
+        self.record.blocks.push(ExecutedBlock { address, instructions, halts: false });
+        self
+    }
+
+    fn enter(&mut self, name: &str, instructions: u32) -> &mut Self {
+        self.block(Self::at(name), instructions, &[0x90])
+    }
+
+    fn go_on(&mut self, name: &str, behind: u64, instructions: u32) -> &mut Self {
+        self.block(Self::at(name) + behind, instructions, &[0x90])
+    }
+
+    fn file(&self) -> Vec<u8> {
+        let line = |name: &&str| format!("{:x} t {name}\n", Self::at(name));
+        let symbols = SymbolText::new(FUNCTIONS.iter().map(line).collect());
+        let keeping = Keeping { symbols: &symbols, instruction_shift: 0, instructions: u64::MAX };
+        keep(&self.record, &keeping)
+    }
+}
+
+/// 100 ns after the timer was due 3000 ns pass until interrupts are let in; the thread then runs 400 ns later.
+fn made_up() -> (Vec<u8>, Spike) {
+    let mut making = Making::default();
+    making.block(0x40_1000, 200, &[0x0f, 0x05]).enter("entry_SYSCALL_64", 20).enter("do_syscall_64", 30);
+    making.enter("release_pages", 50);
+    making.block(Making::at("_raw_spin_lock_irqsave"), 10, &[0xfa]);
+    making.go_on("release_pages", 0x200, 40);
+    for _ in 0..30 {
+        making.enter("free_one", 90).go_on("release_pages", 0x300, 10);
+    }
+    making.block(Making::at("_raw_spin_unlock_irqrestore"), 10, &[0xfb]);
+    making.enter("asm_sysvec_apic_timer_interrupt", 20).enter("sysvec_apic_timer_interrupt", 30);
+    making.enter("__hrtimer_run_queues", 20).enter("hrtimer_wakeup", 10).enter("try_to_wake_up", 30);
+    making.enter("enqueue_task_rt", 40).go_on("try_to_wake_up", 0x200, 10).enter("ttwu_do_wakeup", 10);
+    making.go_on("hrtimer_wakeup", 0x200, 5).go_on("__hrtimer_run_queues", 0x200, 5);
+    making.go_on("sysvec_apic_timer_interrupt", 0x200, 10).enter("irq_exit_rcu", 10);
+    making.enter("preempt_schedule_irq", 10).enter("__schedule", 60).enter("__switch_to_asm", 20);
+    making.enter("__switch_to", 30).go_on("__schedule", 0x200, 20).go_on("schedule", 0x200, 10);
+    making.go_on("do_nanosleep", 0x200, 10);
+    making.block(0x50_1000, 50, &[0x0f, 0x31]).block(0x50_2000, 30, &[0x90]);
+    let sample = Sample { cpu: 0, cycle: 0, due_ns: 5_000_000_000, latency_ns: 3300 };
+    let spike = Spike {
+        number: 1,
+        thread: 0,
+        tid: 70,
+        sample,
+        reason: SpikeReason::NewMaximum,
+        previous_seen_ns: None,
+        snapshot: None,
+        snapshot_missing: None,
+        watched: None,
+    };
+    (making.file(), spike)
+}
+
+fn explained(trace: &[u8], spike: &Spike) -> archive::explanation::Explanation {
+    explain_spike(&SpikeInput {
+        spike,
+        trace,
+        median_ns: 300,
+        interval_ns: 1_000_000,
+        measuring_tids: &[(0, 70)],
+        tool_tids: &[],
+        environment: None,
+        controls: &[],
+    })
+}
+
+#[test]
+fn every_nanosecond_has_an_owner_and_function_and_lock_are_named() {
+    let (file, spike) = made_up();
+    let explanation = explained(&file, &spike);
+    assert_eq!(explanation.caveats, [] as [&str; 0]);
+    assert_eq!(explanation.phases.iter().map(|phase| phase.ns).sum::<i64>(), 3300);
+    let phase = |name: PhaseName| explanation.phases.iter().find(|phase| phase.name == name).expect("the phase");
+    let delay = phase(PhaseName::TimerDelay);
+    assert_eq!((delay.owners[0].kind, delay.owners[0].name.as_str()), (OwnerKind::Task, "unnamed-1000000000"));
+    assert!((2800..3000).contains(&delay.ns), "{delay:?}");
+    assert!(explanation.phases.iter().all(|phase| phase.name != PhaseName::Untraced), "{:?}", explanation.phases);
+    assert_eq!(phase(PhaseName::ReturnToUser).owners[0].kind, OwnerKind::Own);
+    assert_eq!(explanation.status, ExplanationStatus::Explained);
+    assert_eq!(explanation.findings[0].culprit, "irqs-off");
+    let functions = explanation.functions.expect("a call graph");
+    let hog = &functions.held[0];
+    assert_eq!(hog.chain[..2], ["free_one", "release_pages"], "{hog:?}");
+    let lock = functions.lock.expect("a lock");
+    assert_eq!((lock.taker.as_str(), lock.releaser.as_str()), ("release_pages", "release_pages"));
+    let masked = functions.irqs_off.expect("interrupts were off");
+    assert!((2900..3200).contains(&masked.ns()), "{masked:?}");
+}
+
+#[test]
+fn a_block_that_a_fault_cut_counts_as_far_as_it_got() {
+    let mut making = Making::default();
+    making.enter("release_pages", 40).go_on("release_pages", 10, 30).enter("free_one", 5);
+    let file = making.file();
+    let flight = Flight::open(&file);
+    let blocks = super::Blocks::of(&flight.record, &flight.symbols);
+    assert_eq!(blocks.steps.iter().map(|step| step.position).collect::<Vec<_>>(), [0, 10, 40]);
+    assert_eq!(blocks.end, 45);
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_recorded_the_ledger_adds_up(
+        which in proptest::collection::vec((0..FUNCTIONS.len() + 2, 0u64..4, 1u32..40), 0..200),
+        cut in 0usize..2000,
+        latency_ns in 0i64..5000,
+    ) {
+        let (_, spike) = made_up();
+        let mut making = Making::default();
+        for (function, behind, instructions) in which {
+            let address = FUNCTIONS.get(function).map_or(0x40_1000, |name| Making::at(name)) + 64 * behind;
+            making.record.blocks.push(ExecutedBlock { address, instructions, halts: behind == 3 && function == 7 });
+        }
+        let file = making.file();
+        let spike = Spike { sample: Sample { latency_ns, ..spike.sample }, ..spike };
+        let explanation = explained(&file[..file.len() - cut.min(file.len())], &spike);
+        prop_assert_eq!(explanation.phases.iter().map(|phase| phase.ns).sum::<i64>(), latency_ns);
+    }
+}

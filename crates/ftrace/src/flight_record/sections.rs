@@ -1,0 +1,120 @@
+//! The sections of a flight record from version 2 on.
+
+use super::{FlightGap, FlightRecord};
+
+/// What the record of a moment needs is far below; more is a bomb.
+#[cfg(feature = "zlib")]
+const UNPACKED_BYTES_MAX: usize = 1 << 28;
+
+/// The code of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockCode {
+    pub address: u64,
+    /// Length of each instruction.
+    pub lengths: Vec<u8>,
+    pub bytes: Vec<u8>,
+}
+
+impl BlockCode {
+    /// The bytes of each of the first `count` instructions.
+    pub fn instructions(&self, count: u32) -> impl Iterator<Item = &[u8]> {
+        let mut rest = self.bytes.as_slice();
+        self.lengths.iter().take(count as usize).map_while(move |&length| {
+            let (instruction, behind) = rest.split_at_checked(usize::from(length))?;
+            rest = behind;
+            Some(instruction)
+        })
+    }
+}
+
+/// Takes from the front of some bytes.
+pub struct Taking<'a>(pub &'a [u8]);
+
+impl<'a> Taking<'a> {
+    pub fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// A little-endian number of `size` bytes.
+    pub fn number(&mut self, size: usize) -> Option<u64> {
+        Some(self.bytes(size)?.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+    }
+
+    pub fn length(&mut self) -> Option<usize> {
+        usize::try_from(self.number(8)?).ok()
+    }
+}
+
+impl FlightRecord {
+    /// Reads every section that is known.
+    pub(super) fn take_sections(&mut self, bytes: &[u8]) {
+        let mut rest = Taking(bytes);
+        while !rest.0.is_empty() {
+            let head = |rest: &mut Taking| Some((*rest.bytes(4)?.first_chunk()?, rest.number(4)?, rest.length()?));
+            let Some((name, encoding, length)) = head(&mut rest) else {
+                self.gaps.push(FlightGap::BrokenSection(*b"head"));
+                return;
+            };
+            let there = rest.0.len().min(length);
+            let stored = rest.bytes(there).unwrap_or_default();
+            if there < length {
+                self.gaps.push(FlightGap::BrokenSection(name));
+            }
+            match unpacked(encoding, stored) {
+                Some(plain) => self.take_section(name, &plain),
+                None => self.gaps.push(FlightGap::BrokenSection(name)),
+            }
+        }
+    }
+
+    fn take_section(&mut self, name: [u8; 4], bytes: &[u8]) {
+        let whole = match &name {
+            b"BLCK" => {
+                self.take_words(bytes);
+                Some(())
+            }
+            b"CODE" => self.take_code(Taking(bytes)),
+            b"SYMS" => {
+                self.symbols = String::from_utf8_lossy(bytes).into_owned();
+                Some(())
+            }
+            b"RATE" => {
+                self.instruction_shift = bytes.first().map_or(0, |shift| u32::from(*shift).min(20));
+                Some(())
+            }
+            // One of a later version; the header says that there may be such.
+            _ => Some(()),
+        };
+        if whole.is_none() {
+            self.gaps.push(FlightGap::BrokenSection(name));
+        }
+    }
+
+    fn take_code(&mut self, mut rest: Taking) -> Option<()> {
+        while !rest.0.is_empty() {
+            let address = rest.number(8)?;
+            let (bytes, count) = (rest.number(2)? as usize, rest.number(2)? as usize);
+            let (lengths, bytes) = (rest.bytes(count)?.to_vec(), rest.bytes(bytes)?.to_vec());
+            self.code.push(BlockCode { address, lengths, bytes });
+        }
+        self.code.sort_by_key(|code| code.address);
+        Some(())
+    }
+
+    /// The code of the block that begins at an address, if it is known.
+    pub fn code_at(&self, address: u64) -> Option<&BlockCode> {
+        let found = self.code.binary_search_by_key(&address, |code| code.address).ok()?;
+        self.code.get(found)
+    }
+}
+
+fn unpacked(encoding: u64, stored: &[u8]) -> Option<Vec<u8>> {
+    match encoding {
+        0 => Some(stored.to_vec()),
+        #[cfg(feature = "zlib")]
+        1 => miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(stored, UNPACKED_BYTES_MAX).ok(),
+        _ => None,
+    }
+}
