@@ -8,10 +8,11 @@
 //!   anything, with [`multiplicity`] for many figures and an [`e_process`] for many looks.
 //! * [`bounds`] says how often something happens at most, [`blocks`] makes independent counts of bursts, [`limit`] reads what
 //!   must hold, [`verdict`] says whether a run shows it.
+//! * [`criteria`] reads what Fuego's files say must hold.
 //! * [`proof`](mod@proof) says what a run proves by its length, [`length`] how long one must be.
 //! * [`stationarity`] asks whether a series stays what it is; [`extremes`] extrapolates from one that does.
-//! * [`history`] finds where a series of runs changed.
 //! * [`step`] says what came out of the steps of a plan.
+//! * [`history`] finds where a series of runs changed.
 //! * [`bisect`] searches an ordered list for its first bad one, with a bound on the error of all steps together.
 //! * [`virtual_time`] compares what was measured in virtual time, where the same always gives the same.
 //! * [`compare`] sets two runs side by side without a verdict, [`difference`] says in what else they differ.
