@@ -139,6 +139,10 @@ findings: Array<Finding>, spans: Array<PhaseSpan>, lanes: Array<Lane>,
  */
 functions?: FunctionAccount | null, 
 /**
+ * Set when it was recorded in virtual time from outside of the machine: not one nanosecond was added.
+ */
+recording?: FlightRecording | null, 
+/**
  * Lost events, missing coverage, absent event types: what limits this account.
  */
 caveats: Array<string>, };
@@ -178,6 +182,19 @@ confirm: string,
 fix: string, };
 
 /**
+ * What vouches for the records: the second run was the first.
+ */
+export type FlightRecording = { 
+/**
+ * Samples of the second run, every one the same as in the first.
+ */
+samples_identical: number, 
+/**
+ * SHA-256 of the samples of either run, in hexadecimal.
+ */
+sha256: string, };
+
+/**
  * Where the owners of a ledger spent their time, and for how long the late CPU could not be interrupted or preempted.
  */
 export type FunctionAccount = { 
@@ -192,7 +209,11 @@ irqs_off: MaskedStretch | null,
 /**
  * The longest stretch with preemption off that overlaps the wake-up, idle left out.
  */
-preempt_off: MaskedStretch | null, };
+preempt_off: MaskedStretch | null, 
+/**
+ * The lock that was held longest while the wake-up was late; known where calls and returns were recorded.
+ */
+lock?: HeldLock | null, };
 
 /**
  * One owner, and the function in which it spent most of its time.
@@ -220,6 +241,35 @@ chain: Array<string>, source: ChainSource,
  * there, or where no function is traced.
  */
 last_entered: boolean, };
+
+/**
+ * A lock, from its taking to its release, or to the ends of the record. Locks have no names; who takes one tells which.
+ */
+export type HeldLock = { 
+/**
+ * Function that took it ...
+ */
+taker: string, 
+/**
+ * ... by calling this one ...
+ */
+by: string, 
+/**
+ * ... and the function that gave it back; empty when it was still held at the end.
+ */
+releaser: string, 
+/**
+ * Thread that held it.
+ */
+thread: string, 
+/**
+ * Relative to due.
+ */
+start_ns: number, end_ns: number, 
+/**
+ * The part of it between due and seen.
+ */
+late_ns: number, };
 
 /**
  * Counts of one CPU between two latencies (inclusive, ns).
