@@ -15,7 +15,7 @@ use confirm::experiment_command;
 use judge::difference::Difference;
 use judge::history::{HistoryRun, Series, history};
 use sparkline::sparkline;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Version of the document that `tardy history --json` prints.
 const HISTORY_VERSION: u32 = 1;
@@ -53,7 +53,7 @@ pub struct HistoryArguments {
 pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
     let mut left_out = 0u64;
     let mut runs: Vec<HistoryRun> = Vec::new();
-    for path in arguments.directories.iter().flat_map(|directory| archives_of(directory)) {
+    for path in arguments.directories.iter().flat_map(|directory| archives_of(directory.as_path())) {
         match Run::open(&path).ok().and_then(|run| HistoryRun::of(&run)) {
             Some(run) => runs.push(run),
             None => left_out += 1,
@@ -88,8 +88,8 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
 }
 
 /// The directory itself when it is an archive, or those in it.
-fn archives_of(directory: &PathBuf) -> Vec<PathBuf> {
-    if directory.join("manifest.json").exists() { vec![directory.clone()] } else { below(directory) }
+fn archives_of(directory: &Path) -> Vec<PathBuf> {
+    if directory.join("manifest.json").exists() { vec![directory.to_owned()] } else { below(directory) }
 }
 
 fn lay_out(all: &[Series], runs: &[HistoryRun], mut page: Page) -> Page {

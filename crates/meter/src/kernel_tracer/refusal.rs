@@ -75,7 +75,9 @@ fn reason(name: &str) -> &'static str {
 
 fn since(name: &str) -> &'static str {
     match name {
-        "function_graph" => "use Linux 6.11 or later (Debian has 6.12), or --tracer function, which records entries alone",
+        "function_graph" => {
+            "use Linux 6.11 or later (Debian has 6.12), or --tracer function, which records entries alone"
+        }
         "hwlat" | "osnoise" | "timerlat" => "use Linux 5.17 or later",
         _ => "use a later kernel",
     }

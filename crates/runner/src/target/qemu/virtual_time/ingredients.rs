@@ -60,6 +60,7 @@ mod tests {
             meter: b"meter".to_vec(),
             hostname: "exact".into(),
             scratch: directory.path().into(),
+            extras: Default::default(),
         }
     }
 
