@@ -151,6 +151,8 @@ fn estimate(
     let per_second = tail.excesses.len() as f64 / (peaks.len() * peak_s) as f64;
     // The largest of n lies below the level that one of n / ln 2 exceeds with probability one half.
     let half = std::f64::consts::LN_2;
+    // The threshold was chosen by the same data, which spends half of the error that is allowed.
+    let confidence = 1.0 - (1.0 - confidence) / 2.0;
     let excess = tail.fit.excess_interval(&tail.excesses, per_second * horizon_s / half, confidence);
     let excess = excess.ok_or("its tail is too short for a level beyond it")?;
     let up = |value: f64| tail.threshold + value;
