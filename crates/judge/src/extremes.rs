@@ -30,4 +30,4 @@ fn likelihood_drop(confidence: f64) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod published;
+pub(crate) mod published;

@@ -177,6 +177,7 @@ pub(crate) const NILE: [f64; 100] = [
 mod tests {
     use super::*;
     use crate::coin::Coin;
+    use crate::extremes::published::PORT_PIRIE;
 
     #[track_caller]
     fn near(value: f64, expected: f64) {
@@ -208,6 +209,19 @@ mod tests {
         let (at, statistic) = best_split(&NILE, 5).unwrap();
         assert_eq!(at, 28);
         near(statistic, 4807.5213);
+    }
+
+    #[test]
+    fn the_reference_values_of_an_unchanging_series_hold() {
+        let close = |test: Test, statistic: f64, p_value: f64| {
+            assert!((test.statistic - statistic).abs() < 1e-6, "{test:?} is not {statistic}");
+            assert!((test.p_value - p_value).abs() < 1e-6, "{test:?} has not p = {p_value}");
+        };
+        close(ljung_box(&PORT_PIRIE, 10).unwrap(), 5.829842, 0.829351);
+        close(ljung_box(&PORT_PIRIE, 1).unwrap(), 0.098674, 0.753427);
+        close(runs_about_median(&PORT_PIRIE).unwrap(), -0.537163, 0.591155);
+        let level = kpss_level(&PORT_PIRIE, 3).unwrap();
+        assert!((level.statistic - 0.057753).abs() < 1e-6 && level.p_value >= 0.1, "{level:?}");
     }
 
     #[test]
