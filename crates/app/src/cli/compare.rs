@@ -61,15 +61,17 @@ pub struct CompareArguments {
     options: Vec<String>,
 }
 
+/// Why several runs of each side are refused where time was real.
+const SEVERAL: &str = "compare takes two runs. Several runs of each, measured one after the other, prove no more: whatever \
+                       drifted meanwhile looks like a difference. Only runs in randomised rounds can be tested: \
+                       `tardy experiment`. In virtual time directories of seeds can be compared";
+
 pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit> {
     if let Some((a, b)) = arguments.options_a.as_deref().zip(arguments.options_b.as_deref()) {
         return seeds::of_options(arguments, [a, b], command);
     }
     if !arguments.more.is_empty() {
-        let text = "compare takes two runs. Several runs of each, measured one after the other, prove no more: whatever \
-                    drifted meanwhile looks like a difference. Only runs in randomised rounds can be tested: \
-                    `tardy experiment`";
-        return Err(UsageError(text.into()).into());
+        return Err(UsageError(SEVERAL.into()).into());
     }
     let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else {
         return Err(UsageError("compare takes two runs, A and B".into()).into());
@@ -85,9 +87,7 @@ pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<E
         return Err(UsageError(text.into()).into());
     }
     let (Ok([a]), Ok([b])) = (<[Run; 1]>::try_from(a), <[Run; 1]>::try_from(b)) else {
-        let text =
-            "compare takes two runs, and one of these is a directory of several; only in virtual time seeds are paired";
-        return Err(UsageError(text.into()).into());
+        return Err(UsageError(SEVERAL.into()).into());
     };
     let explained = [&a, &b].map(|run| explain_run(run, &mut |_, _| {}));
     let compared = compare_runs((&a, &explained[0]), (&b, &explained[1]));

@@ -132,8 +132,10 @@ struct AddArguments {
 enum AcceleratorName {
     /// KVM if a guest boots with it in a short time, otherwise emulation
     Auto,
-    /// Emulation
+    /// Emulation, each CPU in a thread of its own
     Tcg,
+    /// Emulation with all CPUs in one thread: slower; for kernels that panic while functions are traced
+    TcgSingle,
     /// The processor itself
     Kvm,
 }
@@ -215,6 +217,7 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
         accel: match add.accel {
             AcceleratorName::Auto => defaults.accel,
             AcceleratorName::Tcg => AcceleratorChoice::Tcg,
+            AcceleratorName::TcgSingle => AcceleratorChoice::TcgSingle,
             AcceleratorName::Kvm => AcceleratorChoice::Kvm,
         },
         cpus: add.cpus.unwrap_or(defaults.cpus),

@@ -25,8 +25,11 @@ impl Lab {
     /// A machine with this kernel, as `tardy target add` takes it, and further options of that verb.
     pub fn with(kernel: &str, options: &[&str]) -> Self {
         let lab = Self(tempfile::tempdir().unwrap());
-        let mut words = vec!["target", "add", "vm", "--kernel", kernel, "--accel", "tcg", "--here"];
+        let mut words = vec!["target", "add", "vm", "--kernel", kernel, "--here"];
         words.extend(options);
+        if !options.contains(&"--accel") {
+            words.extend(["--accel", "tcg"]);
+        }
         let added = lab.tardy(&words).output().unwrap();
         assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
         lab
@@ -71,6 +74,12 @@ impl Lab {
         let console = fs::read_to_string(self.path("run/console.log")).unwrap_or_default();
         assert!(!console.contains("BUG:") && !console.contains("Kernel panic"), "{words:?}: {console}");
         (run, said)
+    }
+
+    /// The same in place of the last archive.
+    pub fn measured_anew(&self, verb: &str, words: &[&str]) -> (Run, String) {
+        fs::remove_dir_all(self.path("run")).unwrap();
+        self.measured(verb, words)
     }
 
     /// The machine itself, for what no verb of tardy does.

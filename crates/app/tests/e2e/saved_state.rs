@@ -18,7 +18,7 @@ const AGE: Duration = Duration::from_secs(15);
 
 /// A test with machines that go on from one state. The cache is shared with the person's own targets, so the machines have
 /// an argument that nobody else's have, and their state goes with the test.
-fn with_lab(name: &str, test: impl FnOnce(&Lab)) {
+pub fn with_lab(name: &str, test: impl FnOnce(&Lab)) {
     let before = states();
     test(&Lab::with(KERNEL, &["--saved-state", "--append", &format!("tardy_test={name}-{}", std::process::id())]));
     for state in states().iter().filter(|path| !before.contains(path)) {

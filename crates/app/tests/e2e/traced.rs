@@ -6,6 +6,9 @@ use std::process::Command;
 /// One line of `trace-cmd report`.
 #[derive(Debug, Clone)]
 pub struct Traced {
+    /// Name and number of the thread it happened in.
+    pub thread: String,
+    pub tid: i32,
     pub cpu: u32,
     pub ns: i64,
     /// Event and fields.
@@ -19,13 +22,20 @@ pub fn events(trace: &Path) -> Vec<Traced> {
     String::from_utf8_lossy(&ended.stdout).lines().filter_map(event).collect()
 }
 
-/// `comm-pid [cpu] seconds.nanoseconds: event: fields`
+/// `name-tid [cpu] seconds.nanoseconds: event: fields`
 fn event(line: &str) -> Option<Traced> {
+    let (thread, tid) = line.split_once(" [")?.0.trim().rsplit_once('-')?;
     let mut words = line.split_whitespace();
     let bracketed = |word: &str| word.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
     let cpu = words.by_ref().find_map(bracketed)?;
     let (seconds, nanoseconds) = words.next()?.strip_suffix(':')?.split_once('.')?;
     let ns = seconds.parse::<i64>().ok()? * 1_000_000_000 + nanoseconds.parse::<i64>().ok()?;
     assert_eq!(nanoseconds.len(), 9, "{line}");
-    Some(Traced { cpu, ns, text: words.collect::<Vec<_>>().join(" ") })
+    Some(Traced {
+        thread: thread.to_owned(),
+        tid: tid.parse().ok()?,
+        cpu,
+        ns,
+        text: words.collect::<Vec<_>>().join(" "),
+    })
 }

@@ -1,6 +1,8 @@
 //! The kernel's own tracers beside the measurement, each on a kernel that has it.
 
 use super::lab::{KERNEL, Lab, assert_ledgers_add_up, text};
+use super::saved_state;
+use super::traced::{self, Traced};
 use archive::reader::Run;
 use archive::spike::SpikeReason;
 use archive::tracer::KernelSeries;
@@ -73,6 +75,89 @@ fn a_graph_of_functions_is_recorded_where_an_instance_can_and_refused_elsewhere(
     let said = String::from_utf8_lossy(&refused.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("function_graph in its top-level buffer only") && said.contains("6.12"), "{said}");
     assert!(said.contains("room for one who follows functions to their return"), "it says why: {said}");
+}
+
+/// How the functions of the kernel's virtio_console begin that are called while a guest speaks and listens.
+const OF_VIRTIO_CONSOLE: [&str; 10] = [
+    "port_fops_",
+    "__send_to_port",
+    "reclaim_dma_bufs",
+    "alloc_buf",
+    "free_buf",
+    "wait_port_writable",
+    "in_intr",
+    "out_intr",
+    "fill_readbuf",
+    "discard_port_data",
+];
+
+/// The functions in the traces of all spikes, with the threads that called them.
+fn functions(lab: &Lab, run: &Run) -> Vec<Traced> {
+    let spikes = run.spikes.iter().filter(|spike| spike.snapshot.is_some());
+    let traces = spikes.map(|spike| lab.path(&format!("run/spikes/{:04}/trace.dat", spike.number)));
+    traces.flat_map(|trace| traced::events(&trace)).filter(|event| event.text.starts_with("function: ")).collect()
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn functions_of_chosen_threads_of_what_they_start_and_of_modules_are_recorded_and_no_others() {
+    // Machines that go on from one state give the same numbers to the threads that are started next.
+    saved_state::with_lab("chosen", chosen_functions);
+}
+
+fn chosen_functions(lab: &Lab) {
+    let load = ["--duration", "2s", "--load", "dentry"];
+    let (first, _) = lab.measured("run", &load);
+    let own = first.effective.unwrap().tool_tids;
+    assert!(!own.is_empty());
+
+    let own_words: Vec<String> = own.iter().flat_map(|tid| ["--trace-pid".into(), tid.to_string()]).collect();
+    let mut words = [&load[..], &["--tracer", "function", "--trace-children"]].concat();
+    words.extend(own_words.iter().map(String::as_str));
+    let (run, _) = lab.measured_anew("run", &words);
+    let found = functions(lab, &run);
+    assert!(found.iter().any(|event| event.thread == "load-dentry" && !own.contains(&event.tid)), "no child: {own:?}");
+    let foreign = found.iter().find(|event| !own.contains(&event.tid) && !event.thread.starts_with("load-"));
+    assert!(foreign.is_none(), "nobody asked for {foreign:?}");
+
+    let words = [&load[..], &["--tracer", "function", "--functions", ":mod:virtio_console"]].concat();
+    let (run, _) = lab.measured_anew("run", &words);
+    let found = functions(lab, &run);
+    // Whatever the guest says goes through this module, and so does what it says while it waits for the next spike.
+    assert!(!found.is_empty(), "no function of the module");
+    let is_of_module = |event: &Traced| {
+        let name = event.text.trim_start_matches("function: ");
+        OF_VIRTIO_CONSOLE.iter().any(|beginning| name.starts_with(beginning))
+    };
+    let foreign = found.iter().find(|event| !is_of_module(event));
+    assert!(foreign.is_none(), "not of the module: {foreign:?}");
+    assert_restored(&run);
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn wake_ups_above_a_threshold_and_those_of_deadline_threads_are_kept() {
+    saved_state::with_lab("wake-ups", chosen_wake_ups);
+}
+
+fn chosen_wake_ups(lab: &Lab) {
+    // Some emulated wake-ups take less than this, and none that is kept.
+    let words = ["--duration", "2s", "--tracer", "wakeup", "--tracer-threshold", "20us", "--functions", FUNCTIONS];
+    let (run, said) = lab.measured("run", &words);
+    assert_restored(&run);
+    assert!(!run.latency_traces.is_empty(), "{said}");
+    assert!(run.latency_traces.iter().all(|trace| trace.tracer == "wakeup" && trace.latency_ns > 20_000), "{said}");
+    let shorter = run.latency_traces.windows(2).any(|pair| pair[1].latency_ns <= pair[0].latency_ns);
+    assert!(shorter, "each is kept that is above the threshold, not new maxima alone: {:?}", run.latency_traces);
+
+    let words = ["--duration", "2s", "--policy", "deadline", "--tracer", "wakeup_dl", "--functions", FUNCTIONS];
+    let (run, said) = lab.measured_anew("run", &words);
+    assert_restored(&run);
+    assert!(!run.latency_traces.is_empty(), "{said}");
+    for trace in &run.latency_traces {
+        // The kernel's number of SCHED_DEADLINE.
+        assert!(trace.task.as_ref().is_some_and(|task| task.policy == 6), "{trace:?}");
+    }
 }
 
 #[test]

@@ -130,7 +130,7 @@ impl QemuTarget {
             Some(Scratch::make().map_err(|error| format!("failed to make a directory for sockets: {error}"))?);
         self.ready = Some(Ready { program, kernel, meter, accelerator: Accelerator::Tcg });
         let accelerator = match self.machine.accel {
-            AcceleratorChoice::Tcg => Accelerator::Tcg,
+            AcceleratorChoice::Tcg | AcceleratorChoice::TcgSingle => Accelerator::Tcg,
             AcceleratorChoice::Kvm => Accelerator::Kvm,
             AcceleratorChoice::Auto => {
                 if self.boots_with_kvm() {

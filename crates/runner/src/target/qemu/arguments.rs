@@ -1,6 +1,6 @@
 //! QEMU's command line.
 
-use super::file::VirtualMachine;
+use super::file::{AcceleratorChoice, VirtualMachine};
 use super::platform::Platform;
 use archive::guest::{DATA_PORT, WORDS_PORT};
 use std::path::Path;
@@ -31,7 +31,7 @@ pub fn arguments(
 ) -> Vec<String> {
     let socket = |name: &str| format!("socket,id={name},path={}", doubled(&scratch.join(name)));
     let platform = Platform::of(machine.architecture);
-    let (accel, cpu) = platform.processor(accelerator);
+    let (accel, cpu) = platform.processor(accelerator, machine.accel == AcceleratorChoice::TcgSingle);
     let mut words: Vec<String> = [
         "-name",
         "tardy",

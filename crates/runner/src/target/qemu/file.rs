@@ -28,8 +28,11 @@ pub enum AcceleratorChoice {
     /// KVM if a guest boots with it in a short time, otherwise emulation.
     #[default]
     Auto,
-    /// Emulation, anywhere.
+    /// Emulation, anywhere; each CPU in a thread of its own.
     Tcg,
+    /// Emulation with all CPUs in one thread: slower, and without the races of the other when a kernel patches itself.
+    #[serde(rename = "tcg-single")]
+    TcgSingle,
     /// The processor itself.
     Kvm,
 }

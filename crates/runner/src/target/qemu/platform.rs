@@ -83,11 +83,12 @@ impl Platform {
         }
     }
 
-    /// Values of `-accel` and `-cpu`.
-    pub fn processor(&self, accelerator: Accelerator) -> (&'static str, &'static str) {
-        match accelerator {
-            Accelerator::Tcg => ("tcg,thread=multi", self.cpu),
-            Accelerator::Kvm => ("kvm", "host"),
+    /// Values of `-accel` and `-cpu`. `one_thread`: an emulated machine runs all its CPUs in one.
+    pub fn processor(&self, accelerator: Accelerator, one_thread: bool) -> (&'static str, &'static str) {
+        match (accelerator, one_thread) {
+            (Accelerator::Tcg, false) => ("tcg,thread=multi", self.cpu),
+            (Accelerator::Tcg, true) => ("tcg,thread=single", self.cpu),
+            (Accelerator::Kvm, _) => ("kvm", "host"),
         }
     }
 }
