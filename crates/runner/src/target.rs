@@ -126,7 +126,7 @@ pub trait Target {
         false
     }
 
-    /// How many times longer than by its own clock things may take there by the host's.
+    /// How many times longer things may take there than on a machine of their own, by the host's clock.
     fn slowdown(&self) -> u32 {
         1
     }

@@ -323,9 +323,19 @@ fn in_guest(path: &Path) -> io::Result<&str> {
     text.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no absolute path without dots"))
 }
 
+/// An emulated processor needs most of a minute to change every function of its kernel, which is when it says nothing.
+const SLOWDOWN_EMULATED: u32 = 4;
+
 impl Target for QemuTarget {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn slowdown(&self) -> u32 {
+        match self.ready.as_ref().map(|ready| ready.accelerator) {
+            Some(Accelerator::Kvm) => 1,
+            Some(Accelerator::Tcg) | None => SLOWDOWN_EMULATED,
+        }
     }
 
     fn prepare(&mut self) -> Result<(), TargetError> {
