@@ -84,9 +84,10 @@ fn to_text(baseline: &Baseline) -> String {
     text
 }
 
-/// A string as TOML has it, whatever letters are in it.
+/// A string as TOML has it, for keys as well, which may not take several lines. JSON's escapes are among TOML's; only the
+/// delete character needs one there.
 fn quoted(text: &str) -> String {
-    toml::Value::String(text.replace(['\n', '\r'], " ")).to_string()
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
 #[cfg(test)]
@@ -151,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(text in "[^\n\r]{0,30}", max_ns in 0i64..i64::MAX) {
+        fn what_is_written_is_read_again(text in any::<String>(), max_ns in 0i64..i64::MAX) {
             let baseline = baseline(&text, max_ns);
             prop_assert_eq!(parse(&to_text(&baseline)), Ok(baseline));
         }
