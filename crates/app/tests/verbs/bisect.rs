@@ -1,37 +1,13 @@
 //! `tardy bisect` against a fake meter that is later from some candidate on, where each step is an experiment.
 
 use crate::fake_meter::*;
-use archive::frame::Encoder;
-use archive::histogram::{Histogram, bucket_of};
-use archive::message::{Ending, Message, RunPhase};
-use archive::sample::Totals;
 use std::fs;
-
-fn frames(latency_ns: i64) -> Vec<u8> {
-    let totals = Totals {
-        cycles: 1000,
-        latency_ns_min: Some(latency_ns),
-        latency_ns_max: Some(latency_ns),
-        latency_ns_sum: 1000 * latency_ns,
-        ..Totals::default()
-    };
-    let histogram = Histogram { buckets: vec![(bucket_of(latency_ns).unwrap() as u32, 1000)] };
-    let mut encoder = Encoder::default();
-    let messages = [
-        hello(),
-        phase(RunPhase::Measure, 2_000_000_000),
-        phase(RunPhase::Collect, 3_000_000_000),
-        Message::Thread { thread: 0, cpu: 0, totals, histogram, worst: Vec::new() },
-        end(Ending::Complete),
-    ];
-    messages.iter().flat_map(|message| encoder.message(message)).collect()
-}
 
 /// The command before a measurement puts the candidate, a number, into a file; from 3 on the meter is late.
 fn late_from_3() -> Bench {
     let bench = Bench::new();
-    fs::write(bench.path("low"), frames(800)).unwrap();
-    fs::write(bench.path("high"), frames(1000)).unwrap();
+    fs::write(bench.path("low"), all_said_at(800)).unwrap();
+    fs::write(bench.path("high"), all_said_at(1000)).unwrap();
     bench.does("if [ \"$(cat \"$here/booted\")\" -ge 3 ]; then cat \"$here/high\"; else cat \"$here/low\"; fi")
 }
 

@@ -1,37 +1,13 @@
 //! `tardy experiment` against a fake meter that is later at a higher priority.
 
 use crate::fake_meter::*;
-use archive::frame::Encoder;
-use archive::histogram::{Histogram, bucket_of};
-use archive::message::{Ending, Message, RunPhase};
-use archive::sample::Totals;
 use std::fs;
-
-fn frames(latency_ns: i64) -> Vec<u8> {
-    let totals = Totals {
-        cycles: 1000,
-        latency_ns_min: Some(latency_ns),
-        latency_ns_max: Some(latency_ns),
-        latency_ns_sum: 1000 * latency_ns,
-        ..Totals::default()
-    };
-    let histogram = Histogram { buckets: vec![(bucket_of(latency_ns).unwrap() as u32, 1000)] };
-    let mut encoder = Encoder::default();
-    let messages = [
-        hello(),
-        phase(RunPhase::Measure, 2_000_000_000),
-        phase(RunPhase::Collect, 3_000_000_000),
-        Message::Thread { thread: 0, cpu: 0, totals, histogram, worst: Vec::new() },
-        end(Ending::Complete),
-    ];
-    messages.iter().flat_map(|message| encoder.message(message)).collect()
-}
 
 /// A meter whose wake-ups come 800 ns late, and 1000 ns at priority 90.
 fn later_at_90() -> Bench {
     let bench = Bench::new();
-    fs::write(bench.path("low"), frames(800)).unwrap();
-    fs::write(bench.path("high"), frames(1000)).unwrap();
+    fs::write(bench.path("low"), all_said_at(800)).unwrap();
+    fs::write(bench.path("high"), all_said_at(1000)).unwrap();
     bench.does("case \"$settings\" in *'\"priority\":90'*) cat \"$here/high\";; *) cat \"$here/low\";; esac")
 }
 

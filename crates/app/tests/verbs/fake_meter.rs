@@ -1,7 +1,7 @@
 //! A meter made of a shell script that replays saved frames, and a place to run `tardy` with it.
 
 use archive::frame::Encoder;
-use archive::histogram::Histogram;
+use archive::histogram::{Histogram, bucket_of};
 use archive::message::{Ending, FileKind, LoadReport, Message, Problem, RunPhase, Severity, ThreadProgress};
 use archive::sample::{Sample, Totals};
 use archive::settings::SnapshotMode;
@@ -200,6 +200,27 @@ pub fn problem(severity: Severity, text: &str, mend: &str) -> Message {
 
 pub fn end(ending: Ending) -> Message {
     Message::End { ending, monotonic_ns: 5_000_000_000 }
+}
+
+/// All a meter says in a run of a thousand wake-ups that come so late, as bytes.
+pub fn all_said_at(latency_ns: i64) -> Vec<u8> {
+    let totals = Totals {
+        cycles: 1000,
+        latency_ns_min: Some(latency_ns),
+        latency_ns_max: Some(latency_ns),
+        latency_ns_sum: 1000 * latency_ns,
+        ..Totals::default()
+    };
+    let histogram = Histogram { buckets: vec![(bucket_of(latency_ns).unwrap() as u32, 1000)] };
+    let mut encoder = Encoder::default();
+    let messages = [
+        hello(),
+        phase(RunPhase::Measure, 2_000_000_000),
+        phase(RunPhase::Collect, 3_000_000_000),
+        Message::Thread { thread: 0, cpu: 0, totals, histogram, worst: Vec::new() },
+        end(Ending::Complete),
+    ];
+    messages.iter().flat_map(|message| encoder.message(message)).collect()
 }
 
 /// A bench whose meter measures well and finds one spike, up to its last word.
