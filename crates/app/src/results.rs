@@ -15,7 +15,8 @@ pub mod tap;
 use crate::text::figures::{counted, latency};
 use crate::text::printable::printable;
 use archive::explanation::{Confidence, ExplanationStatus};
-use archive::summary::{LatencyFigures, RunSummary};
+use archive::spike::SpikeReason;
+use archive::summary::{LatencyFigures, RunSummary, SpikeSummary};
 use judge::verdict::{Judgement, Verdict};
 
 /// How a case ended.
@@ -100,6 +101,8 @@ pub struct RunResults {
     pub figures: Vec<Figure>,
     /// Those of the latest spikes first.
     pub causes: Vec<Cause>,
+    /// Latencies in ns of the spikes that no cause explained, latest first.
+    pub unexplained: Vec<i64>,
     pub judgements: Vec<Judgement>,
     pub summary: RunSummary,
 }
@@ -116,6 +119,7 @@ impl RunResults {
             cases: cases(&summary, &judgements),
             figures: figures(&summary),
             causes: causes(&summary),
+            unexplained: unexplained(&summary),
             judgements,
             summary,
         }
@@ -250,6 +254,14 @@ fn causes(summary: &RunSummary) -> Vec<Cause> {
         }
     }
     causes
+}
+
+fn unexplained(summary: &RunSummary) -> Vec<i64> {
+    let late = summary.spikes.iter().filter(|spike| spike.spike.reason != SpikeReason::Control);
+    let explained = |spike: &&SpikeSummary| {
+        spike.explanation.as_ref().is_some_and(|explanation| explanation.status == ExplanationStatus::Explained)
+    };
+    late.filter(|spike| !explained(spike)).map(|spike| spike.latency_ns).collect()
 }
 
 /// The text with runs of anything but letters, digits, `-` and `_` as one `_`; `.` is kept apart as `_`, too.

@@ -53,11 +53,14 @@ fn section(run: &RunResults, text: &mut String) {
         let missed = cpu.missed.map_or("-".into(), |missed| missed.to_string());
         let _ = writeln!(text, "| {} | {} | {missed} | {latencies} |", cpu.cpu, cpu.cycles);
     }
-    if !run.causes.is_empty() {
+    if !run.causes.is_empty() || !run.unexplained.is_empty() {
         text.push_str("\n| cause | spikes | latest | found |\n|---|--:|--:|---|\n");
         for cause in &run.causes {
             let (name, found) = (safe(&cause.culprit), safe(&cause.sentence));
             let _ = writeln!(text, "| {name} | {} | {} | {found} |", cause.spikes, latency(cause.latency_ns_max));
+        }
+        if let Some(latest) = run.unexplained.first() {
+            let _ = writeln!(text, "| not explained | {} | {} | |", run.unexplained.len(), latency(*latest));
         }
     }
 }
