@@ -1,8 +1,10 @@
 //! Hands archives to `judge`. What it says is shown as it is.
 
+use crate::explaining::{causes_of, explain_run};
 use archive::explanation::Explanation;
 use archive::reader::Run;
 use archive::summary::RunSummary;
+use judge::causes::{CausesDifference, CausesSide, differ};
 use judge::compare::{Comparison, Side, compare};
 use judge::extremes::extrapolation::{Extrapolation, extrapolate};
 use judge::limit::Limit;
@@ -85,5 +87,34 @@ pub fn compare_runs(a: (&Run, &[Explanation]), b: (&Run, &[Explanation])) -> Com
         ),
         a: summary_a.archive,
         b: summary_b.archive,
+    }
+}
+
+/// Version of the document that `tardy explain --diff --json` prints.
+pub const CAUSES_VERSION: u32 = 1;
+
+/// The causes of two runs side by side.
+#[derive(Debug, Serialize)]
+pub struct DifferingCauses {
+    pub causes_version: u32,
+    /// Paths of the archives.
+    pub a: String,
+    pub b: String,
+    pub difference: CausesDifference,
+}
+
+/// Explains two runs and sets their causes side by side.
+pub fn differ_causes(a: &Run, b: &Run) -> DifferingCauses {
+    let [of_a, of_b] = [a, b].map(|run| {
+        let explanations = explain_run(run, &mut |_, _| {});
+        let causes = causes_of(run, &explanations);
+        (RunSummary::of(run, &[]), explanations, causes)
+    });
+    let side = |run, (summary, explanations, causes)| CausesSide { of: Side { run, summary, explanations }, causes };
+    DifferingCauses {
+        causes_version: CAUSES_VERSION,
+        difference: differ(side(a, (&of_a.0, &of_a.1, &of_a.2)), side(b, (&of_b.0, &of_b.1, &of_b.2))),
+        a: of_a.0.archive,
+        b: of_b.0.archive,
     }
 }

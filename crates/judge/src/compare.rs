@@ -151,7 +151,7 @@ fn causes(side: Side) -> (BTreeMap<String, u64>, u64) {
     (causes, unexplained)
 }
 
-fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference]) -> Vec<String> {
+pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference]) -> Vec<String> {
     let mut cautions = Vec::new();
     for (name, summary) in [("A", a), ("B", b)] {
         if !summary.valid {

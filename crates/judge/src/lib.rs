@@ -15,7 +15,8 @@
 //! * [`history`] finds where a series of runs changed.
 //! * [`bisect`] searches an ordered list for its first bad one, with a bound on the error of all steps together.
 //! * [`virtual_time`] compares what was measured in virtual time, where the same always gives the same.
-//! * [`compare`] sets two runs side by side without a verdict, [`difference`] says in what else they differ.
+//! * [`compare`] sets two runs side by side without a verdict, [`causes`] what made their wake-ups late, [`difference`] says
+//!   in what else they differ.
 //!
 //! Nothing here does I/O, reads a clock, or draws a random number that the caller did not seed.
 
@@ -24,6 +25,7 @@
 pub mod bisect;
 pub mod blocks;
 pub mod bounds;
+pub mod causes;
 pub mod coin;
 pub mod compare;
 pub mod criteria;

@@ -2,6 +2,7 @@
 
 mod account;
 mod causes;
+mod diff;
 mod document;
 mod functions;
 
@@ -23,8 +24,11 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct ExplainArguments {
     /// Path of an archive, an id below runs/, or `latest`
-    #[arg(value_name = "RUN")]
-    run: PathBuf,
+    #[arg(value_name = "RUN", required_unless_present = "diff")]
+    run: Option<PathBuf>,
+    /// Set the causes of two runs side by side: which appeared, vanished, grew, shrank
+    #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events"])]
+    diff: Option<Vec<PathBuf>>,
     /// Show this many of the worst spikes
     #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "spike")]
     worst: usize,
@@ -40,7 +44,13 @@ pub struct ExplainArguments {
 }
 
 pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
-    let run = archives::open(&arguments.run)?;
+    if let Some([a, b]) = arguments.diff.as_deref() {
+        return diff::run(a, b, arguments.json);
+    }
+    let Some(run) = &arguments.run else {
+        return Err(UsageError("explain takes a run, or two with --diff".into()).into());
+    };
+    let run = archives::open(run)?;
     let explanations = explain_run(&run, &mut |_, _| {});
     if arguments.json {
         return print_document(&run, &explanations);

@@ -3,6 +3,7 @@
 mod bisect;
 mod compare;
 mod experiment;
+mod explain_diff;
 mod export;
 mod fake_meter;
 mod functions;

@@ -1,0 +1,81 @@
+//! From which latency on every wake-up of a run has a trace, and how often a cause struck above that.
+
+use crate::compare::Side;
+use archive::causes::CauseGroup;
+use archive::explanation::ExplanationStatus;
+use archive::reader::{Run, ThreadRun};
+use std::collections::BTreeSet;
+
+/// Wake-ups of one cause that follow each other within this count once.
+const BURST_NS: i64 = 1_000_000_000;
+
+/// From where on a run is known completely.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Floor {
+    /// Every wake-up later than this, in ns, has a trace.
+    Above(i64),
+    /// There is no such latency, for this reason.
+    Nowhere(String),
+}
+
+/// The latest wake-up that has no trace, over all threads.
+pub fn floor(side: Side) -> Floor {
+    if side.run.threads.is_empty() {
+        return Floor::Nowhere("no wake-up was measured".into());
+    }
+    if side.run.spikes.iter().any(|spike| spike.watched.is_some()) {
+        return Floor::Nowhere(
+            "the threads of another program were watched, which do not wake at a rate of their own".into(),
+        );
+    }
+    let traced: BTreeSet<(u32, u64)> = side
+        .run
+        .spikes
+        .iter()
+        .filter(|spike| {
+            let known = side.explanations.iter().find(|known| known.spike == spike.number);
+            known.is_some_and(|known| known.status != ExplanationStatus::NoTrace)
+        })
+        .map(|spike| (spike.thread, spike.sample.cycle))
+        .collect();
+    if traced.is_empty() {
+        return Floor::Nowhere("no wake-up has a trace".into());
+    }
+    let mut highest = 0;
+    for thread in side.run.threads.values() {
+        match of_thread(thread, &traced) {
+            Ok(ns) => highest = highest.max(ns),
+            Err(why) => return Floor::Nowhere(why.into()),
+        }
+    }
+    Floor::Above(highest)
+}
+
+fn of_thread(thread: &ThreadRun, traced: &BTreeSet<(u32, u64)>) -> Result<i64, &'static str> {
+    if thread.totals.records_dropped > 0 {
+        return Err("records of samples were dropped");
+    }
+    let worst = thread.worst.iter();
+    let untraced = worst.clone().filter(|sample| !traced.contains(&(thread.thread, sample.cycle)));
+    let untraced = untraced.map(|sample| sample.latency_ns).max();
+    // What did not get among the worst is at most as late as the last of them.
+    let rest = if (thread.worst.len() as u64) < thread.totals.cycles {
+        Some(worst.map(|sample| sample.latency_ns).min().ok_or("the worst samples were not kept")?)
+    } else {
+        None
+    };
+    Ok(untraced.max(rest).unwrap_or(0))
+}
+
+/// How often the cause of a group struck in wake-ups later than `above_ns`, bursts counted once.
+pub fn events(run: &Run, group: &CauseGroup, above_ns: i64) -> u64 {
+    let mut due: Vec<i64> = run
+        .spikes
+        .iter()
+        .filter(|spike| group.spikes.contains(&spike.number) && spike.sample.latency_ns > above_ns)
+        .map(|spike| spike.sample.due_ns)
+        .collect();
+    due.sort_unstable();
+    let follows = |pair: &[i64]| pair[1].saturating_sub(pair[0]) < BURST_NS;
+    due.len() as u64 - due.windows(2).filter(|pair| follows(pair)).count() as u64
+}
