@@ -2,9 +2,12 @@
 //!
 //! A backend knows nothing of runs, frames or phases. One file below `target/` a backend.
 
+pub mod board;
 pub mod fake;
+pub mod file;
 pub mod local;
 pub mod qemu;
+mod scratch;
 
 use archive::message::Problem;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use runner::meter::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
 use runner::stop::StopRequests;
 use runner::target::local::LocalTarget;
-use runner::target::qemu::file::TargetFiles;
+use runner::target::file::TargetFiles;
 use runner::target::qemu::{QemuTarget, kernel};
 use runner::target::{Caveat, Command, RunningCommand, Target, TargetError};
 use std::fs;

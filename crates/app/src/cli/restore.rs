@@ -1,11 +1,12 @@
-//! `tardy restore`: puts back what a killed run left changed on this machine.
+//! `tardy restore`: puts back what a killed run left changed on a machine.
 
-use super::exit::Exit;
+use super::exit::{Exit, UsageError};
+use super::run::open_target;
+use super::run::signals::Signals;
 use crate::text::page::{Page, write_stdout};
 use clap::Args;
 use runner::meter::MeterPlaces;
 use runner::restore::{RestoreError, restore};
-use runner::target::local::LocalTarget;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -13,6 +14,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Put back the kernel settings that a killed run left changed
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
+    /// Machine to put right: `local`, or a board that `tardy target add` made
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    target: String,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -20,7 +24,14 @@ pub struct RestoreArguments {
 
 pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
     let meter = MeterPlaces::of_process().find()?;
-    let (lines, complete) = match restore(&mut LocalTarget, &meter, LIMIT) {
+    let mut target = open_target(&arguments.target, &meter, &Signals::watch()?)?;
+    if target.forgets() {
+        return Err(UsageError(format!("{} forgets all changes when it goes down", arguments.target)).into());
+    }
+    target.prepare()?;
+    let restored = restore(target.as_mut(), &meter, LIMIT);
+    target.close()?;
+    let (lines, complete) = match restored {
         Ok(lines) => (lines, true),
         Err(RestoreError::Incomplete { lines, .. }) => (lines, false),
         Err(error) => return Err(error.into()),

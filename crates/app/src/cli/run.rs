@@ -24,6 +24,7 @@ use archive::summary::RunSummary;
 use runner::meter::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
 use runner::target::Target;
+use runner::target::board::AccessOptions;
 use runner::target::local::{self, LocalTarget};
 use std::fs;
 use std::path::Path;
@@ -41,7 +42,7 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     if let Some(seeds) = arguments.seeds {
         return seeds::run(arguments, seeds, &settings, &command, &meter, &signals);
     }
-    let mut target = open_target(&arguments.target, &meter, &signals)?;
+    let mut target = open_target_with(&arguments.target, &meter, &signals, arguments.access.options())?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (directory, id) = make_new(arguments.out.as_deref(), started.as_secs(), &host(&arguments.target))?;
     let limits = TimeLimits::of(&settings, arguments.silence());
@@ -70,9 +71,19 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
 
 /// The machine that was named, ready for one run.
 pub fn open_target(name: &str, meter: &Path, signals: &signals::Signals) -> anyhow::Result<Box<dyn Target>> {
+    open_target_with(name, meter, signals, AccessOptions::default())
+}
+
+/// The machine that was named, ready for one run; a board is to be had like this.
+fn open_target_with(
+    name: &str,
+    meter: &Path,
+    signals: &signals::Signals,
+    access: AccessOptions,
+) -> anyhow::Result<Box<dyn Target>> {
     Ok(match name {
         local::NAME => Box::new(LocalTarget),
-        name => target::open(name, meter, signals.requests().clone())?,
+        name => target::open(name, meter, access, signals.requests().clone())?,
     })
 }
 

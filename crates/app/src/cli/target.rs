@@ -1,6 +1,9 @@
-//! `tardy target`: virtual machines to run on, as files.
+//! `tardy target`: boards and virtual machines to run on, as files.
 
+mod boards;
 mod determinism;
+
+pub use boards::{AccessArguments, open_board};
 
 use super::exit::{Exit, UsageError};
 use super::quantity::positive_time_ns;
@@ -8,11 +11,13 @@ use crate::text::page::{Page, write_stdout};
 use crate::text::printable::printable;
 use crate::text::table::{Align, Table};
 use anyhow::anyhow;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use runner::architecture::Architecture;
 use runner::meter::MeterPlaces;
 use runner::stop::StopRequests;
-use runner::target::qemu::file::{AcceleratorChoice, Backend, TargetFileError, TargetFiles, VirtualMachine};
+use runner::target::board::AccessOptions;
+use runner::target::file::{Description, TargetFileError, TargetFiles};
+use runner::target::qemu::file::{AcceleratorChoice, Backend, VirtualMachine};
 use runner::target::qemu::virtual_time::VirtualTimeTarget;
 use runner::target::qemu::{QemuTarget, kernel};
 use runner::target::{Command, Exit as CommandExit, Output, Target};
@@ -22,6 +27,7 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
+  tardy target add board --ssh root@192.168.1.7
   tardy target add vm --kernel debian:6.1-rt
   tardy target add arm --kernel debian:6.1-rt --arch arm64
   tardy target add exact --kernel debian:6.1-rt --virtual-time
@@ -29,7 +35,7 @@ Examples:
   tardy target verify vm
   tardy run --target vm --duration 10s --load dentry";
 
-/// Virtual machines to run on: add, list, show, remove, verify
+/// Boards and virtual machines to run on: add, list, show, remove, verify
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TargetArguments {
@@ -46,7 +52,7 @@ enum TargetVerb {
     Show(NamedArgument),
     /// Remove the file of a target; its kernel stays in the cache
     Remove(NamedArgument),
-    /// Boot a target and say what came up; in virtual time: show that it repeats to the nanosecond
+    /// Reach or boot a target and say what is there; in virtual time: show that it repeats to the nanosecond
     Verify(VerifyArguments),
 }
 
@@ -78,44 +84,53 @@ struct VerifyArguments {
     duration: u64,
 }
 
-/// Make a virtual machine a target; downloads its kernel if it is one of Debian's
+/// Make a board or a virtual machine a target; downloads its kernel if it is one of Debian's
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("kind").required(true).args(["kernel", "ssh"]))]
 struct AddArguments {
     /// Name of the target
     name: String,
     /// debian:6.1, debian:6.1-rt, debian:6.12, debian:6.12-rt, or the path of a bzImage, vmlinux, Image or zImage
-    #[arg(long, value_name = "KERNEL")]
-    kernel: String,
+    #[arg(long, value_name = "KERNEL", help_heading = "Virtual machine")]
+    kernel: Option<String>,
+    #[command(flatten)]
+    board: boards::BoardArguments,
     /// x86_64, arm64, armhf or riscv64; that of a kernel given by its path, otherwise x86_64
-    #[arg(long = "arch", value_name = "ARCHITECTURE")]
+    #[arg(long = "arch", value_name = "ARCHITECTURE", help_heading = "Virtual machine", conflicts_with = "ssh")]
     architecture: Option<Architecture>,
     /// The kernel's modules, a directory like /lib/modules/RELEASE; only for a kernel given by its path
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Virtual machine", conflicts_with = "ssh")]
     modules: Option<PathBuf>,
     /// A module of yours that the guest loads at its start, built for this kernel; may be repeated
-    #[arg(long = "load-module", value_name = "FILE")]
+    #[arg(long = "load-module", value_name = "FILE", help_heading = "Virtual machine", conflicts_with = "ssh")]
     load_modules: Vec<PathBuf>,
     /// A machine whose clock counts executed instructions: the same nanoseconds every time, on one processor
-    #[arg(long)]
+    #[arg(long, help_heading = "Virtual machine", conflicts_with = "ssh")]
     virtual_time: bool,
     /// Processors of the machine [default: 2, in virtual time 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Virtual machine", conflicts_with = "ssh")]
     cpus: Option<u32>,
     /// Memory of the machine, in MB
-    #[arg(long, value_name = "MB", default_value_t = 1024)]
+    #[arg(long, value_name = "MB", default_value_t = 1024, help_heading = "Virtual machine")]
     memory: u32,
     /// What executes the guest
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Virtual machine")]
     accel: AcceleratorName,
     /// Add this to the kernel's command line
-    #[arg(long, value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", default_value = "", allow_hyphen_values = true, help_heading = "Virtual machine")]
     append: String,
     /// Add a word to QEMU's command line
-    #[arg(long = "qemu-arg", value_name = "WORD", allow_hyphen_values = true)]
+    #[arg(
+        long = "qemu-arg",
+        value_name = "WORD",
+        allow_hyphen_values = true,
+        help_heading = "Virtual machine",
+        conflicts_with = "ssh"
+    )]
     qemu_arguments: Vec<String>,
     /// Keep the booted machine in a file, and go on from there instead of booting: seconds less for each run, but all
     /// runs share what that boot drew by lot; only for emulated machines without disks
-    #[arg(long)]
+    #[arg(long, help_heading = "Virtual machine", conflicts_with = "ssh")]
     saved_state: bool,
     /// Write the file to ./targets instead of the configuration directory
     #[arg(long)]
@@ -156,9 +171,12 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
     }
 }
 
-/// The machine a target file describes, ready to be used with this meter, or with that of its own architecture.
-pub fn open(name: &str, meter: &Path, stop: StopRequests) -> anyhow::Result<Box<dyn Target>> {
-    open_machine(name, TargetFiles::of_process().read(name).map_err(usage)?, meter, stop)
+/// The target a file describes, ready to be used with this meter, or with that of its own architecture.
+pub fn open(name: &str, meter: &Path, access: AccessOptions, stop: StopRequests) -> anyhow::Result<Box<dyn Target>> {
+    match TargetFiles::of_process().describe(name).map_err(usage)? {
+        Description::Machine(machine) => open_machine(name, *machine, meter, stop),
+        Description::Board(board) => Ok(open_board(name, *board, access, stop)),
+    }
 }
 
 /// A machine under the name of a target, ready to be used with this meter, or with that of its own architecture.
@@ -182,6 +200,11 @@ pub fn is_in_virtual_time(name: &str) -> bool {
     TargetFiles::of_process().read(name).is_ok_and(|machine| machine.backend == Backend::Virtual)
 }
 
+/// Whether a target is a board. One that is not there is none.
+pub fn is_board(name: &str) -> bool {
+    TargetFiles::of_process().describe(name).is_ok_and(|found| matches!(found, Description::Board(_)))
+}
+
 fn boot_target(name: &str, machine: VirtualMachine, meter: &Path, stop: StopRequests) -> anyhow::Result<QemuTarget> {
     let cache = kernel::cache().map_err(anyhow::Error::msg)?;
     let foreign = Architecture::of_host() != Some(machine.architecture);
@@ -198,9 +221,15 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
             return Err(UsageError(format!("{} exists; --force replaces the target", path.display())).into());
         }
     }
+    let Some(kernel) = &add.kernel else {
+        let board = add.board.board()?;
+        let path = files.write(&add.name, &Description::Board(Box::new(board)), add.here)?;
+        let line = format!("target {} is {}; try `tardy target verify {}`", add.name, path.display(), add.name);
+        return tell(add.json, serde_json::json!({ "target": add.name, "file": path }), &line);
+    };
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    let named = add.kernel.starts_with("debian:");
-    let kernel = if named { add.kernel.clone() } else { absolute(&add.kernel.clone().into()).display().to_string() };
+    let named = kernel.starts_with("debian:");
+    let kernel = if named { kernel.clone() } else { absolute(&kernel.into()).display().to_string() };
     let architecture = match add.architecture {
         Some(architecture) => architecture,
         None if named => Architecture::default(),
@@ -231,37 +260,50 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     let cache = kernel::cache().map_err(anyhow::Error::msg)?;
     kernel::obtain(&mut machine, &cache, &mut |what| eprintln!("tardy: {}", printable(what)))
         .map_err(|why| anyhow!("failed to get a kernel for target {}: {why}", add.name))?;
-    let path = files.write(&add.name, &machine, add.here)?;
+    let package = machine.package.clone();
+    let path = files.write(&add.name, &Description::Machine(Box::new(machine)), add.here)?;
     let line = format!("target {} is {}; try `tardy target verify {}`", add.name, path.display(), add.name);
-    tell(add.json, serde_json::json!({ "target": add.name, "file": path, "package": machine.package }), &line)
+    tell(add.json, serde_json::json!({ "target": add.name, "file": path, "package": package }), &line)
 }
 
 fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
     let targets = files.list();
-    let machine_of =
-        |name: &str| files.read(name).map(|machine| (machine.architecture, machine.package.unwrap_or(machine.kernel)));
+    let described = |name: &str| files.describe(name);
     if arguments.json {
         let entry = |(name, path): &(String, PathBuf)| {
-            let machine = machine_of(name);
-            let (architecture, kernel) = machine
-                .as_ref()
-                .map_or((None, None), |(architecture, kernel)| (Some(architecture.name()), Some(kernel)));
-            serde_json::json!({ "name": name, "file": path, "architecture": architecture, "kernel": kernel,
-                "problem": machine.err().map(|error| error.to_string()) })
+            let (mut document, problem) = match described(name) {
+                Ok(Description::Machine(machine)) => {
+                    let kernel = machine.package.as_ref().unwrap_or(&machine.kernel);
+                    (serde_json::json!({ "architecture": machine.architecture.name(), "kernel": kernel }), None)
+                }
+                Ok(Description::Board(board)) => (serde_json::json!({ "board": board.identity_of_board() }), None),
+                Err(error) => (serde_json::json!({}), Some(error.to_string())),
+            };
+            for (key, value) in [
+                ("name", serde_json::json!(name)),
+                ("file", serde_json::json!(path)),
+                ("problem", serde_json::json!(problem)),
+            ] {
+                document[key] = value;
+            }
+            document
         };
         let document = serde_json::Value::from(targets.iter().map(entry).collect::<Vec<_>>());
         write_stdout(format!("{document}\n").as_bytes())?;
         return Ok(Exit::Measured);
     }
     let mut table = Table::new(&[Align::Left; 4]);
-    table.row(["target", "architecture", "kernel", "file"]);
+    table.row(["target", "architecture", "kernel or address", "file"]);
     table.row(["local", std::env::consts::ARCH, "this machine's", "-"]);
     for (name, path) in &targets {
-        let machine = machine_of(name).ok();
-        let (architecture, kernel) = machine
-            .as_ref()
-            .map_or(("-", "(the file cannot be understood)"), |(architecture, kernel)| (architecture.name(), kernel));
-        table.row([name.as_str(), architecture, kernel, &path.display().to_string()]);
+        let (architecture, what) = match described(name) {
+            Ok(Description::Machine(machine)) => {
+                (machine.architecture.name(), machine.package.unwrap_or(machine.kernel))
+            }
+            Ok(Description::Board(board)) => ("its own", board.identity_of_board()),
+            Err(_) => ("-", "(the file cannot be understood)".to_owned()),
+        };
+        table.row([name.as_str(), architecture, &what, &path.display().to_string()]);
     }
     let mut page = Page::for_stdout();
     let lines = table.lines();
@@ -273,21 +315,28 @@ fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result
 
 fn show_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
     let path = files.find(&arguments.name).map_err(usage)?;
-    let machine = files.read(&arguments.name).map_err(usage)?;
+    let target = files.describe(&arguments.name).map_err(usage)?;
     if arguments.json {
-        write_stdout(format!("{}\n", serde_json::to_string(&machine)?).as_bytes())?;
+        let text = match &target {
+            Description::Machine(machine) => serde_json::to_string(machine)?,
+            Description::Board(board) => serde_json::to_string(board)?,
+        };
+        write_stdout(format!("{text}\n").as_bytes())?;
         return Ok(Exit::Measured);
     }
     let mut page = Page::for_stdout();
     page.line(&format!("# {}", path.display()));
-    machine.to_text().lines().for_each(|line| page.line(line));
+    target.to_text().lines().for_each(|line| page.line(line));
     page.print()?;
     Ok(Exit::Measured)
 }
 
 fn verify_target(verify: &VerifyArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     let arguments = &verify.named;
-    let machine = files.read(&arguments.name).map_err(usage)?;
+    let machine = match files.describe(&arguments.name).map_err(usage)? {
+        Description::Machine(machine) => *machine,
+        Description::Board(board) => return boards::verify(&arguments.name, *board, arguments.json),
+    };
     let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
     if machine.backend == Backend::Virtual {
         return determinism::verify(&determinism::Verification {
@@ -300,17 +349,7 @@ fn verify_target(verify: &VerifyArguments, files: &TargetFiles) -> anyhow::Resul
     }
     let mut target = boot_target(&arguments.name, machine, &meter, StopRequests::default())?;
     target.prepare()?;
-    let mut running = target.start(&Command { program: meter, arguments: vec!["--version".into()] })?;
-    let mut said = Vec::new();
-    while let Output::Bytes(bytes) = running.read(Duration::from_secs(10)) {
-        said.extend(bytes);
-    }
-    let exit = running.wait(Duration::from_secs(10));
-    if exit != Some(CommandExit::Code(0)) {
-        let words = running.diagnostics().join(" | ");
-        return Err(anyhow!("failed to run the meter on target {}: {words}", arguments.name));
-    }
-    let said = String::from_utf8_lossy(&said).trim().to_owned();
+    let said = version_there(&mut target, &arguments.name, &meter)?;
     let notices: Vec<String> = target.notices().into_iter().map(|notice| notice.text).collect();
     let booted = target.booted().ok_or_else(|| anyhow!("failed to learn how target {} booted", arguments.name))?;
     let document = serde_json::json!({
@@ -324,6 +363,20 @@ fn verify_target(verify: &VerifyArguments, files: &TargetFiles) -> anyhow::Resul
         vec![format!("{} {how} {} in {seconds:.2} s and runs {said}", target.name(), booted.kernel_release)];
     lines.extend(notices);
     tell(arguments.json, document, &lines.join("\n"))
+}
+
+/// What the meter says of itself there.
+fn version_there(target: &mut dyn Target, name: &str, meter: &Path) -> anyhow::Result<String> {
+    let mut running = target.start(&Command { program: meter.to_owned(), arguments: vec!["--version".into()] })?;
+    let mut said = Vec::new();
+    while let Output::Bytes(bytes) = running.read(Duration::from_secs(10)) {
+        said.extend(bytes);
+    }
+    if running.wait(Duration::from_secs(10)) != Some(CommandExit::Code(0)) {
+        let words = running.diagnostics().join(" | ");
+        return Err(anyhow!("failed to run the meter on target {name}: {words}"));
+    }
+    Ok(String::from_utf8_lossy(&said).trim().to_owned())
 }
 
 /// Prints the one or the other.

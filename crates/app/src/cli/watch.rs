@@ -8,6 +8,7 @@ pub use arguments::WatchArguments;
 use super::archives::make_new;
 use super::exit::Exit;
 use super::run::{exit_of, host, open_target, show, signals::Signals};
+use super::target;
 use crate::explaining::explain_run;
 use crate::progress::Progress;
 use crate::text::printable::printable;
@@ -35,6 +36,8 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     let (directory, id) = make_new(arguments.out.as_deref(), since_1970.as_secs(), &host(&arguments.target))?;
     let mut started = match arguments.command() {
         [] => None,
+        // A board has its programs.
+        _ if target::is_board(&arguments.target) => None,
         [program, ..] if arguments.target != local::NAME => {
             // A virtual machine has no files but those it is sent, and mounts its own over some folders.
             let path = fs::canonicalize(program)?;

@@ -5,7 +5,7 @@ use archive::manifest::RunState;
 use archive::reader::Run;
 use runner::meter::MeterPlaces;
 use runner::stop::StopRequests;
-use runner::target::qemu::file::TargetFiles;
+use runner::target::file::TargetFiles;
 use runner::target::qemu::{QemuTarget, kernel};
 use std::fs;
 use std::path::{Path, PathBuf};

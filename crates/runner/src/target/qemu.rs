@@ -28,6 +28,7 @@ mod vmlinux;
 #[cfg(test)]
 mod tests;
 
+use super::scratch::Scratch;
 use super::{Caveat, Command, RunningCommand, Target, TargetError};
 use crate::architecture::Architecture;
 use crate::stop::StopRequests;
@@ -43,9 +44,9 @@ use kernel::Kernel;
 use machine::{Boot, Machine};
 use platform::Platform;
 use saved_state::{Ingredients, States};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
@@ -127,7 +128,7 @@ impl QemuTarget {
         kernel.modules.extend(kernel::own_modules(&self.machine)?);
         let meter = static_meter(&self.meter, self.machine.architecture)?;
         self.scratch =
-            Some(Scratch::make().map_err(|error| format!("failed to make a directory for sockets: {error}"))?);
+            Some(Scratch::make("vm").map_err(|error| format!("failed to make a directory for sockets: {error}"))?);
         self.ready = Some(Ready { program, kernel, meter, accelerator: Accelerator::Tcg });
         let accelerator = match self.machine.accel {
             AcceleratorChoice::Tcg | AcceleratorChoice::TcgSingle => Accelerator::Tcg,
@@ -456,42 +457,4 @@ fn find_program(machine: &VirtualMachine) -> Result<PathBuf, String> {
         let package = Platform::of(machine.architecture).package;
         format!("{} is not installed; on Debian it comes with `apt-get install {package}`", program.display())
     })
-}
-
-const SCRATCH_PREFIX: &str = "tardy-vm-";
-
-/// Removes the directories of hosts that were killed.
-fn remove_abandoned(below: &Path) {
-    for entry in fs::read_dir(below).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let owner = name.strip_prefix(SCRATCH_PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // Somebody else's stays where it is: it cannot be removed.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-/// A directory of ours alone that goes with the target.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn make() -> io::Result<Self> {
-        remove_abandoned(&std::env::temp_dir());
-        for number in 0..1000 {
-            let path = std::env::temp_dir().join(format!("{SCRATCH_PREFIX}{}-{number}", std::process::id()));
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(Self(path)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::super::exit::UsageError;
 use super::super::quantity::{cpus, latency_ns, positive_time_ns, time_ns};
+use super::super::target::AccessArguments;
 use super::tracer_arguments::TracerArguments;
 use archive::settings::{LoadRequest, Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
@@ -90,6 +91,8 @@ pub struct RunArguments {
 
     #[command(flatten)]
     tracers: TracerArguments,
+    #[command(flatten)]
+    pub access: AccessArguments,
 
     /// Directory of the archive [default: runs/<time>-<host>]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]

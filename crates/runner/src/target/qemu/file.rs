@@ -1,25 +1,10 @@
-//! Target files: what a virtual machine is made of, as TOML.
+//! What a virtual machine is made of, as the TOML of its target file.
 
 use super::platform::Platform;
 use super::saved_state;
 use crate::architecture::Architecture;
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::path::{Path, PathBuf};
-use thiserror::Error;
-
-/// Why a target is not to be had.
-#[derive(Debug, Error)]
-pub enum TargetFileError {
-    #[error("failed to find target {name}: there is no {}; `tardy target add {name}` makes one", wanted.display())]
-    Missing { name: String, wanted: PathBuf },
-    #[error("failed to understand {}: {why}", path.display())]
-    Invalid { path: PathBuf, why: String },
-    #[error("failed to write {}: {why}", path.display())]
-    Write { path: PathBuf, why: String },
-    #[error("failed to name a target {0:?}: use letters, digits, - and _, and not `local`, which is this machine")]
-    Name(String),
-}
+use std::path::PathBuf;
 
 /// Who executes the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -231,86 +216,6 @@ impl VirtualMachine {
     }
 }
 
-/// The directories with target files. The first one is that of the current directory.
-#[derive(Debug, Clone)]
-pub struct TargetFiles {
-    /// `targets` of the current directory.
-    pub here: PathBuf,
-    /// That of the person; `None` without a home directory.
-    pub own: Option<PathBuf>,
-}
-
-impl TargetFiles {
-    /// The directories of this process.
-    pub fn of_process() -> Self {
-        let configuration = std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
-        let home = || {
-            std::env::var_os("HOME").filter(|value| !value.is_empty()).map(|home| PathBuf::from(home).join(".config"))
-        };
-        Self { here: "targets".into(), own: configuration.or_else(home).map(|path| path.join("tardy/targets")) }
-    }
-
-    /// The file of a target, the nearest one.
-    ///
-    /// # Errors
-    /// [`TargetFileError::Missing`] and [`TargetFileError::Name`].
-    pub fn find(&self, name: &str) -> Result<PathBuf, TargetFileError> {
-        let file = file_name(name)?;
-        let places = [Some(self.here.join(&file)), self.own.as_ref().map(|own| own.join(&file))];
-        let found = places.into_iter().flatten().find(|path| path.is_file());
-        found.ok_or_else(|| TargetFileError::Missing { name: name.into(), wanted: self.home(false).join(file) })
-    }
-
-    /// Reads a target.
-    ///
-    /// # Errors
-    /// [`TargetFileError`].
-    pub fn read(&self, name: &str) -> Result<VirtualMachine, TargetFileError> {
-        let path = self.find(name)?;
-        let text = fs::read_to_string(&path)
-            .map_err(|error| TargetFileError::Invalid { path: path.clone(), why: error.to_string() })?;
-        VirtualMachine::parse(&text).map_err(|why| TargetFileError::Invalid { path, why })
-    }
-
-    /// Writes a target, `here` or to the person's own; answers where.
-    ///
-    /// # Errors
-    /// [`TargetFileError::Write`] and [`TargetFileError::Name`].
-    pub fn write(&self, name: &str, machine: &VirtualMachine, here: bool) -> Result<PathBuf, TargetFileError> {
-        let path = self.home(here).join(file_name(name)?);
-        let fail = |error: std::io::Error| TargetFileError::Write { path: path.clone(), why: error.to_string() };
-        fs::create_dir_all(self.home(here)).map_err(fail)?;
-        fs::write(&path, machine.to_text()).map_err(fail)?;
-        Ok(path)
-    }
-
-    /// Names and files of all targets, by name; a nearer file hides a farther one of the same name.
-    pub fn list(&self) -> Vec<(String, PathBuf)> {
-        let mut found = std::collections::BTreeMap::new();
-        for directory in self.own.iter().chain([&self.here]) {
-            let entries = fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-            for path in entries.filter(|path| path.extension().is_some_and(|ending| ending == "toml")) {
-                if let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) {
-                    found.insert(name.to_owned(), path.clone());
-                }
-            }
-        }
-        found.into_iter().collect()
-    }
-
-    fn home(&self, here: bool) -> &Path {
-        self.own.as_deref().filter(|_| !here).unwrap_or(&self.here)
-    }
-}
-
-fn file_name(name: &str) -> Result<String, TargetFileError> {
-    let sound = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
-    if !sound || name == super::super::local::NAME {
-        return Err(TargetFileError::Name(name.into()));
-    }
-    Ok(format!("{name}.toml"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,20 +251,5 @@ mod tests {
         assert!(VirtualMachine::parse(exact).unwrap_err().contains("virtual time"));
         assert!(VirtualMachine::parse("backend = \"ssh\"\nkernel = \"/k\"").unwrap_err().contains("qemu"));
         assert!(VirtualMachine::parse("backend = \"qemu\"\nkernel = \"debian:6.1\"\nmodules = \"/m\"").is_err());
-    }
-
-    #[test]
-    fn the_nearer_file_wins_and_names_lead_nowhere_else() {
-        let (here, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let files = TargetFiles { here: here.path().join("targets"), own: Some(own.path().join("targets")) };
-        assert!(files.read("vm").unwrap_err().to_string().contains("tardy target add vm"));
-        files.write("vm", &VirtualMachine::new("/far"), false).unwrap();
-        assert_eq!(files.read("vm").unwrap().kernel, "/far");
-        files.write("vm", &VirtualMachine::new("/near"), true).unwrap();
-        assert_eq!(files.read("vm").unwrap().kernel, "/near");
-        assert_eq!(files.list(), [("vm".to_owned(), here.path().join("targets/vm.toml"))]);
-        for name in ["", "local", "../vm", "a/b", "a b"] {
-            assert!(matches!(files.find(name), Err(TargetFileError::Name(_))), "{name}");
-        }
     }
 }

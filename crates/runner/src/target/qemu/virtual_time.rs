@@ -18,7 +18,8 @@ mod tests;
 use super::console::Console;
 use super::file::VirtualMachine;
 use super::heard::lock;
-use super::{Scratch, find_program, kernel, static_meter};
+use super::{find_program, kernel, static_meter};
+use crate::target::scratch::Scratch;
 use crate::target::{Caveat, Command, RunningCommand, Target, TargetError};
 use boot::Boot;
 use extras::Extras;
@@ -75,7 +76,8 @@ impl VirtualTimeTarget {
         let modules = kernel::own_modules(&self.machine)?;
         let kernel = kernel::Kernel { modules, ..kernel::find(&self.machine, &self.cache)? };
         let meter = static_meter(&self.meter, self.machine.architecture)?;
-        let scratch = Scratch::make().map_err(|error| format!("failed to make a directory for the guest: {error}"))?;
+        let scratch =
+            Scratch::make("vm").map_err(|error| format!("failed to make a directory for the guest: {error}"))?;
         self.boot = Some(Boot {
             program,
             machine: self.machine.clone(),

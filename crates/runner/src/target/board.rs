@@ -1,0 +1,70 @@
+//! Boards: machines that are there without us, and on which nothing of us must stay.
+//!
+//! [`file`] is what is written about one, [`ssh`] a way to it; docs/boards.md says what happens there.
+
+pub mod file;
+mod keeper;
+mod lock;
+mod openssh;
+mod shell;
+pub mod ssh;
+
+use crate::architecture::Architecture;
+use crate::meter::MeterPlaces;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How a board is to be had.
+#[derive(Debug, Clone)]
+pub struct AccessOptions {
+    /// How long somebody else may take to give it back.
+    pub wait: Duration,
+    /// Who we are, in words for others.
+    pub who: String,
+}
+
+impl Default for AccessOptions {
+    fn default() -> Self {
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let user = std::env::var("USER").unwrap_or_else(|_| "somebody".into());
+        Self { wait: Duration::ZERO, who: format!("{user}@{} (process {})", host.trim(), std::process::id()) }
+    }
+}
+
+/// A word that no other use of a board has.
+fn token() -> String {
+    let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let text = format!("{:?} {} {now_ns}", AccessOptions::default(), std::process::id());
+    hex(&Sha256::digest(text.as_bytes())[..8])
+}
+
+/// The meter for a board, under a name that no other meter has.
+struct MeterCopy {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl MeterCopy {
+    /// The one for what `uname -m` says.
+    fn find(places: &MeterPlaces, machine: &str) -> Result<Self, String> {
+        // What a 64-bit processor calls itself to 32-bit programs.
+        let machine = if machine == "armv8l" { "armv7l" } else { machine };
+        let architecture: Architecture = machine.parse()?;
+        let path = places.find_for(architecture).map_err(|error| error.to_string())?;
+        let bytes = fs::read(&path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+        let name = format!("meter-{}", hex(&Sha256::digest(&bytes)[..8]));
+        Ok(Self { name, bytes })
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn is_executable(path: &Path) -> io::Result<bool> {
+    Ok(fs::metadata(path)?.permissions().mode() & 0o111 != 0)
+}

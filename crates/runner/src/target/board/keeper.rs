@@ -1,0 +1,203 @@
+//! The session that holds a board: its script, and what it says when it begins.
+
+use super::shell::quoted;
+
+const SCRIPT: &str = include_str!("keeper.sh");
+/// Places where programs can usually run, in the order they are tried.
+const PLACES: &str = "/tmp /var/tmp /dev/shm $HOME";
+/// What begins every line that is ours; a login may say other things.
+const PREFIX: &str = "tardy ";
+/// Room that is asked for: the meter, once as it arrives, and something to work with.
+const NEED_KB: u32 = 4096;
+
+/// What the session is to do.
+#[derive(Debug, Clone, Default)]
+pub struct Errand {
+    /// Tried before all other places.
+    pub directory: Option<String>,
+    /// Who holds the board, in words for others.
+    pub who: String,
+    /// This host's use of the board: a session with the same token may take the place of one whose line has died.
+    pub token: String,
+    /// Leave the meter there.
+    pub keep_meter: bool,
+}
+
+impl Errand {
+    /// The text for the board's shell.
+    pub fn script(&self) -> String {
+        let directory = self.directory.as_deref().unwrap_or_default();
+        let keep = if self.keep_meter { "1" } else { "" };
+        format!(
+            "places=\"{} {PLACES}\"; need_kb={NEED_KB}; who={}; token={}; keep={keep}\n{SCRIPT}",
+            directory.replace(['"', '$', '`', '\\'], ""),
+            quoted(&self.who),
+            quoted(&self.token)
+        )
+    }
+}
+
+/// What the session said so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Greeting {
+    /// As `uname -m` says it.
+    pub machine: String,
+    /// User number.
+    pub user: Option<u32>,
+    /// The directory that is ours now.
+    pub place: String,
+    /// Meters that lie there.
+    pub meters: Vec<String>,
+    /// The board can be used.
+    pub ready: bool,
+    /// Somebody else has it.
+    pub held: Option<String>,
+    /// It cannot be used, for this reason.
+    pub refused: Option<String>,
+}
+
+impl Greeting {
+    /// Takes one line. Whatever a target says is bounded here: a path that is none of ours is none.
+    pub fn take(&mut self, line: &str) {
+        let Some(rest) = line.trim_end().strip_prefix(PREFIX) else { return };
+        let (word, value) = rest.split_once(' ').unwrap_or((rest, ""));
+        let value: String = value.chars().take(500).collect();
+        match word {
+            "machine" => self.machine = value,
+            "user" => self.user = value.parse().ok(),
+            "place" if value.starts_with('/') && !value.contains(char::is_whitespace) => self.place = value,
+            "meter" if self.meters.len() < 100 => self.meters.push(value),
+            "ready" => self.ready = !self.place.is_empty(),
+            "held" => self.held = Some(value),
+            "refused" => self.refused = Some(value),
+            _ => {}
+        }
+    }
+
+    /// Whether nothing more is to come.
+    pub fn is_over(&self) -> bool {
+        self.ready || self.held.is_some() || self.refused.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+
+    fn greeting(text: &str) -> Greeting {
+        let mut greeting = Greeting::default();
+        text.lines().for_each(|line| greeting.take(line));
+        greeting
+    }
+
+    /// The script under the shell of this machine, in a place of its own.
+    fn session(place: &Path, token: &str) -> (Child, Greeting) {
+        let errand = Errand {
+            directory: Some(place.display().to_string()),
+            who: format!("o'host {token}"),
+            token: token.into(),
+            keep_meter: false,
+        };
+        let script = errand.script().replace(PLACES, "");
+        let mut child = Command::new("sh")
+            .args(["-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("every machine has a shell");
+        let mut greeting = Greeting::default();
+        for line in BufReader::new(child.stdout.as_mut().unwrap()).lines().map_while(Result::ok) {
+            greeting.take(&line);
+            if greeting.is_over() {
+                break;
+            }
+        }
+        (child, greeting)
+    }
+
+    #[test]
+    fn a_session_finds_a_place_and_leaves_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let (mut child, greeting) = session(place.path(), "a");
+        assert!(greeting.ready, "{greeting:?}");
+        assert_eq!(greeting.place, place.path().join("tardy-board").display().to_string());
+        std::fs::write(Path::new(&greeting.place).join("meter-x"), "").unwrap();
+        // The input ends, as it does when the host dies.
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_second_host_is_told_who_holds_the_board_and_a_dead_one_holds_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let (mut first, _) = session(place.path(), "a");
+        let (mut second, greeting) = session(place.path(), "b");
+        second.wait().unwrap();
+        assert!(greeting.held.as_ref().is_some_and(|who| who.starts_with("o'host a, for")), "{greeting:?}");
+        // The same host again, after its line has died.
+        let (mut again, greeting) = session(place.path(), "a");
+        assert!(greeting.ready, "{greeting:?}");
+        first.wait().unwrap();
+        again.kill().unwrap();
+        again.wait().unwrap();
+        let (mut third, greeting) = session(place.path(), "b");
+        assert!(greeting.ready, "{greeting:?}");
+        third.stdin.take().unwrap().write_all(b"end\n").unwrap();
+        third.wait().unwrap();
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_lock_of_an_earlier_boot_holds_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let mine = place.path().join("tardy-board");
+        std::fs::create_dir(&mine).unwrap();
+        std::os::unix::fs::symlink("1.1.00000000-0000.x", mine.join("lock")).unwrap();
+        let (mut child, greeting) = session(place.path(), "a");
+        assert!(greeting.ready, "{greeting:?}");
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn what_a_dead_meter_has_changed_is_not_forgotten() {
+        let place = tempfile::tempdir().unwrap();
+        let (mut child, greeting) = session(place.path(), "a");
+        let journal = Path::new(&greeting.place).join("journal");
+        std::fs::create_dir(&journal).unwrap();
+        std::fs::write(journal.join("7.jsonl"), "{}").unwrap();
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert!(journal.join("7.jsonl").exists() && !Path::new(&greeting.place).join("lock").exists());
+    }
+
+    #[test]
+    fn somebody_elses_directory_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/", place.path().join("tardy-board")).unwrap();
+        let (mut child, greeting) = session(place.path(), "a");
+        child.wait().unwrap();
+        assert!(greeting.refused.as_ref().is_some_and(|why| why.contains("somebody else")), "{greeting:?}");
+    }
+
+    #[test]
+    fn what_a_login_says_beside_is_ignored() {
+        let text = "Welcome to busybox\ntardy machine armv7l\r\ntardy place /tmp/tardy-board\ntardy ready\n";
+        let found = greeting(text);
+        assert_eq!((found.machine.as_str(), found.place.as_str(), found.ready), ("armv7l", "/tmp/tardy-board", true));
+        assert!(!greeting("tardy place ; rm -rf /\ntardy ready").ready);
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_some_greeting(text in ".{0,300}") {
+            greeting(&text);
+            greeting(&format!("tardy {text}"));
+        }
+    }
+}

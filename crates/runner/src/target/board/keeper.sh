@@ -1,0 +1,111 @@
+# Runs on a board for as long as a host uses it: finds a directory where a program can run, holds the lock in it, and
+# tidies up when its input ends, so also when the host or the line dies. Says what it did in lines that begin with
+# `tardy `. Set by the host: places, need_kb, who, purpose, run, token, keep.
+umask 077
+say() { printf 'tardy %s\n' "$*"; }
+
+# Start of a process in ticks since boot. A name with blanks in it is skipped.
+started() {
+  [ -n "$1" ] && read -r line 2> /dev/null < "/proc/$1/stat" || return 1
+  # shellcheck disable=SC2086
+  set -- ${line##*) }
+  echo "${20}"
+}
+
+boot=$(cat /proc/sys/kernel/random/boot_id)
+own=$$.$(started $$).$boot.$token
+
+# Whether the process of `number.start.boot.token` still runs.
+alive() {
+  fields=$IFS; IFS=.
+  # shellcheck disable=SC2086
+  set -- $1
+  IFS=$fields
+  [ -n "$2" ] && [ "$3" = "$boot" ] && [ "$(started "$1")" = "$2" ]
+}
+
+refuse() { say refused "$*"; exit 1; }
+
+held() {
+  since=$(sed -n 's/^since //p' "$mine/owner" 2> /dev/null)
+  [ -n "$since" ] && since=", for $(($(date +%s) - since)) s"
+  say held "$(sed -n 's/^who //p' "$mine/owner" 2> /dev/null)$since"
+  exit 1
+}
+
+# The lock is a link whose text is the holder: making one is a single step.
+take() {
+  for attempt in 1 2; do
+    ln -s "$own" "$mine/lock" 2> /dev/null && break
+    holder=$(readlink "$mine/lock")
+    if alive "$holder"; then
+      # A session of this very host, of which only the line has died.
+      [ "${holder##*.}" = "$token" ] || held
+      kill -9 "${holder%%.*}" 2> /dev/null
+    fi
+    [ "$attempt" = 1 ] || held
+    mv "$mine/lock" "$mine/lock.$$" 2> /dev/null
+    rm -f "$mine/lock.$$"
+  done
+  printf 'who %s\nsince %s\n' "$who" "$(date +%s)" > "$mine/owner"
+}
+
+# Whether a program can run in a new directory below a place; why not is in `reasons`.
+usable() {
+  [ -d "$1" ] && [ -w "$1" ] || { reasons="$reasons; $1 cannot be written"; return 1; }
+  free=$(df -Pk "$1" 2> /dev/null | { read -r _; read -r _ _ _ free _; echo "$free"; })
+  if [ -n "$free" ] && [ "$free" -lt "$need_kb" ] 2> /dev/null; then
+    reasons="$reasons; $1 has only $free of $need_kb kB free"
+    return 1
+  fi
+  mkdir "$1/tardy-board" 2> /dev/null || { reasons="$reasons; $1/tardy-board cannot be made"; return 1; }
+  printf '#!/bin/sh\nexit 0\n' > "$1/tardy-board/probe" && chmod 700 "$1/tardy-board/probe"
+  "$1/tardy-board/probe" 2> /dev/null && rm "$1/tardy-board/probe" && return 0
+  rm -rf "$1/tardy-board"
+  reasons="$reasons; programs cannot run in $1 (mounted noexec?)"
+  return 1
+}
+
+tidy() {
+  rm -f "$mine/lock" "$mine/owner"
+  # Results nobody has fetched, and changes nobody has undone, stay.
+  [ -e "$mine/spool" ] && return
+  for journal in "$mine"/journal/*.jsonl; do
+    [ -e "$journal" ] && return
+  done
+  rm -rf "$mine/journal"
+  [ -n "$keep" ] && [ -n "$(ls "$mine" 2> /dev/null)" ] && return
+  rm -rf "$mine"
+}
+
+say machine "$(uname -m)"
+say user "$(id -u)"
+mine=
+for place in $places; do
+  found=$place/tardy-board
+  [ -e "$found" ] || [ -L "$found" ] || continue
+  if [ -L "$found" ] || [ ! -O "$found" ]; then
+    refuse "$found belongs to somebody else; log in as that user, or remove it"
+  fi
+  mine=$found
+  break
+done
+if [ -z "$mine" ]; then
+  reasons=
+  for place in $places; do
+    usable "$place" && { mine=$place/tardy-board; break; }
+  done
+  [ -n "$mine" ] || refuse "${reasons#; }"
+fi
+take
+trap 'tidy; exit 1' HUP INT TERM
+say place "$mine"
+for meter in "$mine"/meter-*; do
+  [ -x "$meter" ] && say meter "${meter##*/}"
+done
+say ready
+while read -r word; do
+  [ "$word" = end ] && break
+done
+tidy
+say tidied

@@ -1,0 +1,113 @@
+//! The lock of one board on this host: of two runs the second is told who has it, or waits.
+
+use crate::stop::StopRequests;
+use sha2::{Digest, Sha256};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How often a waiting run looks again.
+pub const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Held until it is dropped, or its process ends.
+#[derive(Debug)]
+pub struct BoardLock(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
+
+/// The directory of this person's locks.
+fn directory() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
+    state.unwrap_or_else(std::env::temp_dir).join("tardy/boards")
+}
+
+/// Takes the lock of a board; `wait` is how long somebody else may take to release it.
+///
+/// # Errors
+/// Who has it, or why it could not be taken.
+pub fn take(board: &str, wait: Duration, stop: &StopRequests) -> Result<BoardLock, String> {
+    take_in(&directory(), board, wait, stop)
+}
+
+fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -> Result<BoardLock, String> {
+    let fail = |error: io::Error| {
+        format!(
+            "its lock below {} cannot be had: {error}; set XDG_STATE_HOME to a directory of yours",
+            directory.display()
+        )
+    };
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(fail)?;
+    let path = directory.join(file_name(board));
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path).map_err(fail)?;
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::Error(error)) => return Err(fail(error)),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < wait && stop.count() == 0 => thread::sleep(LOOK_EVERY),
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // Whoever holds it may be about to write; then there is only less to tell.
+                let _ = (&mut file).take(1000).read_to_string(&mut holder);
+                return Err(format!("{} uses it; --wait waits for it", told(&holder)));
+            }
+        }
+    }
+    let written = file.set_len(0).and_then(|()| write!(file, "{} {}", std::process::id(), unix_s()));
+    written.map_err(fail)?;
+    Ok(BoardLock(file))
+}
+
+/// A name that is one word and different for every board.
+fn file_name(board: &str) -> String {
+    let plain: String = board.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
+    let sum = Sha256::digest(board.as_bytes());
+    format!("{:.40}-{:02x}{:02x}{:02x}{:02x}.lock", plain, sum[0], sum[1], sum[2], sum[3])
+}
+
+fn told(holder: &str) -> String {
+    let mut words = holder.split(' ').map(str::parse::<u64>);
+    match (words.next(), words.next()) {
+        (Some(Ok(pid)), Some(Ok(since))) => {
+            format!("process {pid} of this host, for {} s,", unix_s().saturating_sub(since))
+        }
+        _ => "another process of this host".into(),
+    }
+}
+
+fn unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_is_told_who_has_it_and_gets_it_when_the_first_is_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let stop = StopRequests::default();
+        let take = |board: &str, wait| take_in(folder.path(), board, wait, &stop);
+        let first = take("root@pi", Duration::ZERO).unwrap();
+        let refusal = take("root@pi", Duration::ZERO).unwrap_err();
+        assert!(refusal.contains(&std::process::id().to_string()) && refusal.contains("--wait"), "{refusal}");
+        assert!(take("root@pi:2222", Duration::ZERO).is_ok(), "another board is another lock");
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| take("root@pi", Duration::from_secs(60)).is_ok());
+            drop(first);
+            assert!(waiting.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn a_request_to_stop_ends_the_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let stop = StopRequests::default();
+        let _first = take_in(folder.path(), "a", Duration::ZERO, &stop).unwrap();
+        stop.request();
+        assert!(take_in(folder.path(), "a", Duration::from_secs(60), &stop).is_err());
+    }
+}
