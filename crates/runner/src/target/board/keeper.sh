@@ -28,8 +28,8 @@ refuse() { say refused "$*"; exit 1; }
 
 held() {
   since=$(sed -n 's/^since //p' "$mine/owner" 2> /dev/null)
-  [ -n "$since" ] && since=", for $(($(date +%s) - since)) s"
-  say held "$(sed -n 's/^who //p' "$mine/owner" 2> /dev/null)$since"
+  [ -n "$since" ] && since=" for $(($(date +%s) - since)) s"
+  say held "$(sed -n 's/^who //p' "$mine/owner" 2> /dev/null) has used it$since"
   exit 1
 }
 

@@ -52,7 +52,7 @@ fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -
                 let mut holder = String::new();
                 // Whoever holds it may be about to write; then there is only less to tell.
                 let _ = (&mut file).take(1000).read_to_string(&mut holder);
-                return Err(format!("{} uses it; --wait waits for it", told(&holder)));
+                return Err(format!("{}; --wait waits for it", told(&holder)));
             }
         }
     }
@@ -72,9 +72,9 @@ fn told(holder: &str) -> String {
     let mut words = holder.split(' ').map(str::parse::<u64>);
     match (words.next(), words.next()) {
         (Some(Ok(pid)), Some(Ok(since))) => {
-            format!("process {pid} of this host, for {} s,", unix_s().saturating_sub(since))
+            format!("process {pid} of this host has used it for {} s", unix_s().saturating_sub(since))
         }
-        _ => "another process of this host".into(),
+        _ => "another process of this host uses it".into(),
     }
 }
 

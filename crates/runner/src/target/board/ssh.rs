@@ -87,7 +87,7 @@ impl SshTarget {
             match &greeting.held {
                 None => break (keeper, greeting, scratch),
                 Some(_) if begun.elapsed() < self.access.wait && self.stop.count() == 0 => self.pause(ASK_EVERY),
-                Some(who) => return Err(format!("{who} uses it; --wait waits for it")),
+                Some(who) => return Err(format!("{who}; --wait waits for it")),
             }
         };
         if let Some(why) = greeting.refused {
