@@ -71,7 +71,7 @@ bench-cyclictest: build ## print paired runs of cyclictest and of tardy-meter un
 check-perfetto: build ## measure 3 s, export, have Perfetto's trace processor load it (downloads 15 MB once)
 	crates/app/tests/perfetto/check $(RUN)
 
-check-results: build ## measure 3 s, export, have the readers of test systems accept it (downloads 30 MB once)
+check-results: build ## measure, export, have the readers of test systems accept it (downloads 400 MB once)
 	crates/app/tests/results/check $(RUN)
 
 docs-virtual: build ## measure four preemption models in virtual time, write docs/preemption-models.md

@@ -32,7 +32,7 @@ pub fn document(runs: &[RunResults], dialect: Dialect) -> String {
             let (ok, directive) = match case.outcome {
                 Outcome::Pass => ("ok", String::new()),
                 Outcome::Fail => ("not ok", String::new()),
-                Outcome::Error => ("not ok", " ERROR".into()),
+                Outcome::Error => ("not ok", " # ERROR not usable".into()),
                 Outcome::Undecided => ("ok", " # SKIP not enough to decide".into()),
                 Outcome::Measured => ("ok", " # SKIP measured, no limit".into()),
             };

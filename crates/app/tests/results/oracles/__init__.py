@@ -1,0 +1,1 @@
+"""One file for each format: `check(case, tools)` answers what its reader saw, or raises."""
