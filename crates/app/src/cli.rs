@@ -15,6 +15,7 @@ mod import;
 mod judge;
 mod limits;
 mod list;
+mod load;
 mod man;
 mod observe;
 mod plan;
@@ -67,6 +68,7 @@ enum Verb {
     Bisect(Box<bisect::BisectArguments>),
     Baseline(baseline::BaselineArguments),
     List(list::ListArguments),
+    Load(load::LoadArguments),
     Restore(restore::RestoreArguments),
     Target(target::TargetArguments),
     Completions(completions::CompletionsArguments),
@@ -112,6 +114,7 @@ pub fn main() -> ExitCode {
         Verb::Bisect(arguments) => bisect::run(&arguments, command),
         Verb::Baseline(arguments) => baseline::run(&arguments, &command),
         Verb::List(arguments) => list::run(&arguments),
+        Verb::Load(arguments) => load::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
         Verb::Target(arguments) => target::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),

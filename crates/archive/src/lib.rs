@@ -14,6 +14,7 @@ pub mod frame;
 pub mod functions;
 pub mod guest;
 pub mod histogram;
+pub mod load;
 pub mod manifest;
 pub mod message;
 pub mod planned;

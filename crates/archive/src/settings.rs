@@ -88,6 +88,16 @@ pub enum LoadRequest {
     Builtin { name: String, workers: u32 },
     /// A shell command of the user's.
     Command { line: String },
+    /// A program of the target's that the meter knows how to start and how to read, in rounds.
+    Program { name: String, words: Vec<LoadWord> },
+}
+
+/// What a program is asked for: `key=value`; a flag has no value, and the first word may have no key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct LoadWord {
+    pub key: String,
+    pub value: String,
 }
 
 /// A kernel setting to change for the run and to put back afterwards.

@@ -124,9 +124,8 @@ fn of_environment(summary: &RunSummary, list: fn(&Environment) -> &Vec<String>) 
 
 pub(crate) fn load(request: &LoadRequest) -> String {
     match request {
-        LoadRequest::Builtin { name, workers: 0 } => name.clone(),
-        LoadRequest::Builtin { name, workers } => format!("{name}:{workers}"),
         LoadRequest::Command { line } => format!("command: {line}"),
+        other => other.text(),
     }
 }
 

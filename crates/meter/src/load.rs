@@ -1,4 +1,4 @@
-//! Work that disturbs the measurement on purpose: built-in loads and the user's own commands.
+//! Work that disturbs the measurement on purpose: built-in loads, programs of the machine's, and the user's own commands.
 //!
 //! Every load is a child process of the meter, the *supervisor*: the meter's own executable started as `load NAME`. It
 //! forks the workers, counts their progress in memory shared with the meter, and outlives nobody: when the pipe on its
@@ -9,6 +9,8 @@
 
 mod alone;
 mod builtin;
+mod bulk;
+mod cache;
 mod copy;
 mod counters;
 mod crew;
@@ -17,27 +19,53 @@ mod draws;
 mod exec;
 mod family;
 mod fault;
+mod flock;
 mod fork;
 mod huge_page;
+mod icache;
 mod messaging;
 mod munmap;
 mod ordinary;
+mod ping;
+mod pipe;
 mod place;
+mod printk;
+mod program;
 mod pulse;
 mod running;
+mod semaphore;
 mod spin;
 mod supervisor;
+mod telling;
+mod timer;
+mod tlb;
 mod udp;
+mod walk;
+
+use archive::settings::{LoadRequest, SettingChange};
 
 pub use alone::run_child;
-pub use builtin::{BuiltinLoad, builtin_names};
-pub use running::RunningLoads;
+pub use running::{RunningLoads, check};
+pub use telling::tell;
+
+/// What a run has to change on the machine so that its loads do what they are for.
+pub fn settings_of(requests: &[LoadRequest]) -> Vec<SettingChange> {
+    let asked = requests.iter().any(|request| matches!(request, LoadRequest::Builtin { name, .. } if name == "printk"));
+    if !asked {
+        return Vec::new();
+    }
+    printk::settings(&std::fs::read_to_string("/proc/sys/kernel/printk").unwrap_or_default())
+}
 
 /// Why a load could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("start a load called `{name}`: there is none; the built-in loads are {}", builtin::names_joined())]
     Unknown { name: String },
+    #[error("start the load `{name}`: this machine has no program `{program}`; {mend}")]
+    NoProgram { name: String, program: &'static str, mend: &'static str },
+    #[error("start the load `{name}`: {why}")]
+    CannotRun { name: String, why: String },
     #[error("start a load command: the command line is empty; write what the shell should run")]
     EmptyCommand,
     #[error("share memory with the load `{name}`")]

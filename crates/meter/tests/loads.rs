@@ -1,8 +1,9 @@
 //! Loads as processes: they work, they are watched, and nothing of them stays behind.
 
+use archive::load::BUILTIN_LOADS;
 use archive::message::LoadReport;
 use archive::settings::LoadRequest;
-use meter::load::{LoadError, RunningLoads, builtin_names};
+use meter::load::{LoadError, RunningLoads};
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -105,17 +106,21 @@ fn meter_alone(arguments: &[&str], temporary: &Path) -> Child {
     meter.arg("load").args(arguments).env("TMPDIR", temporary).stdout(Stdio::null()).spawn().expect("the meter starts")
 }
 
+/// Echo requests and the kernel's log are not for everybody.
+fn may_run(name: &str) -> bool {
+    let may = !["ping", "molnar", "printk"].contains(&name) || rustix::process::geteuid().is_root();
+    if !may {
+        eprintln!("skipped: the load {name} needs root");
+    }
+    may
+}
+
 #[test]
 fn every_builtin_load_makes_progress_and_leaves_nothing() {
-    for load in builtin_names() {
+    for load in BUILTIN_LOADS.iter().filter(|load| may_run(load.name)) {
         let mut loads = start(builtin(load.name, 1));
         let reports = wait_for_progress(&mut loads);
-        let parts = match load.name {
-            "mix" => 3,
-            "churn" => 6,
-            _ => 1,
-        };
-        assert_eq!(reports.len(), parts);
+        assert_eq!(reports.len(), load.parts.len().max(1));
         for report in &reports {
             assert!(report.alive && report.detail.is_empty(), "{report:?}");
         }
@@ -209,7 +214,9 @@ fn a_stopped_load_is_not_alive_until_it_goes_on() {
 #[test]
 fn nothing_survives_a_killed_meter() {
     let grandchildren = ["--command", "sleep 1000 & (sleep 2000 & while :; do :; done) & wait"];
-    for (arguments, at_least) in [(&["mix"][..], 44), (&["cpu"], 2), (&grandchildren, 5)] {
+    let names: Vec<[&str; 3]> = BUILTIN_LOADS.iter().map(|load| [load.name, "--workers", "1"]).collect();
+    let alone = names.iter().filter(|words| may_run(words[0])).map(|words| (&words[..], 2));
+    for (arguments, at_least) in alone.chain([(&["mix"][..], 44), (&grandchildren, 5)]) {
         let temporary = tempfile::tempdir().expect("a directory");
         let mut meter = Killed(meter_alone(arguments, temporary.path()));
         let mut family = HashSet::new();
@@ -299,7 +306,7 @@ fn wrong_requests_start_nothing() {
     let error = RunningLoads::start_with(Path::new(METER), &[builtin("cpu", 1), builtin("warp", 0)]).err();
     let error = error.expect("there is no such load");
     assert!(matches!(&error, LoadError::Unknown { name } if name == "warp"));
-    assert!(error.to_string().contains("messaging, dentry, copy"), "{error}");
+    assert!(error.to_string().contains("messaging, dentry, walk"), "{error}");
     let empty = RunningLoads::start_with(Path::new(METER), &[command("  ")]).err();
     assert!(matches!(empty, Some(LoadError::EmptyCommand)));
     let usage = Command::new(METER).args(["load", "warp"]).output().expect("the meter runs");

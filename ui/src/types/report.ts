@@ -397,7 +397,12 @@ detail: string, };
 /**
  * Non-real-time work that runs beside the measurement.
  */
-export type LoadRequest = { "builtin": { name: string, workers: number, } } | { "command": { line: string, } };
+export type LoadRequest = { "builtin": { name: string, workers: number, } } | { "command": { line: string, } } | { "program": { name: string, words: Array<LoadWord>, } };
+
+/**
+ * What a program is asked for: `key=value`; a flag has no value, and the first word may have no key.
+ */
+export type LoadWord = { key: string, value: string, };
 
 /**
  * What was lost on the way, counted.

@@ -1,19 +1,22 @@
 //! The `load` subcommand: a load by itself, without a measurement, and the entry point of supervisors.
 
-use super::builtin::{self, BuiltinLoad, builtin_names};
 use super::running::RunningLoads;
 use super::supervisor::{Work, supervise};
+use super::{builtin, program};
+use archive::load::{BUILTIN_LOADS, BuiltinLoad};
 use archive::settings::LoadRequest;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const USAGE: &str = "usage: load NAME [--workers N]\n       load --command LINE";
+const USAGE: &str = "usage: load NAME[:WORKERS]\n       load PROGRAM:WORD,KEY=VALUE,...\n       load --command LINE\n`tardy load list` says more";
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Arguments {
     name: Option<String>,
     workers: u32,
     command: Option<String>,
+    /// Internal: a program with its words.
+    program: Option<String>,
     /// Internal: this process is the supervisor.
     supervised: bool,
     /// Internal: where the supervisor may put files.
@@ -31,15 +34,40 @@ pub fn run_child(arguments: &[String]) -> i32 {
         Ok(arguments) => arguments,
         Err(problem) => return wrong_usage(&problem),
     };
-    match (arguments.supervised, arguments.name, arguments.command) {
-        (true, Some(name), None) => match builtin::find(&name) {
-            Some(load) => supervise(Work::Builtin { load, workers: arguments.workers, place: arguments.place }),
-            None => wrong_usage(&format!("there is no load called `{name}`")),
+    if !arguments.supervised {
+        return match request(&arguments) {
+            Ok(request) => show(request),
+            Err(problem) => wrong_usage(&problem),
+        };
+    }
+    let work = match (arguments.name, arguments.command, arguments.program, arguments.place) {
+        (Some(name), None, None, place) => {
+            builtin::find(&name).map(|load| Work::Builtin { load, workers: arguments.workers, place })
+        }
+        (None, Some(line), None, _) => Some(Work::Command { line }),
+        (None, None, Some(text), Some(place)) => match LoadRequest::parse(&text) {
+            Ok(LoadRequest::Program { name, words }) => {
+                program::find(&name).map(|(program, _)| Work::Program { program, words, place })
+            }
+            _ => None,
         },
-        (true, None, Some(line)) => supervise(Work::Command { line }),
-        (false, Some(name), None) => show(LoadRequest::Builtin { name, workers: arguments.workers }),
-        (false, None, Some(line)) => show(LoadRequest::Command { line }),
-        _ => wrong_usage("say one load"),
+        _ => None,
+    };
+    match work {
+        Some(work) => supervise(work),
+        None => wrong_usage("say one load"),
+    }
+}
+
+/// What somebody asks for at the command line.
+fn request(arguments: &Arguments) -> Result<LoadRequest, String> {
+    match (&arguments.name, &arguments.command) {
+        (Some(name), None) if arguments.workers > 0 => {
+            Ok(LoadRequest::Builtin { name: name.clone(), workers: arguments.workers })
+        }
+        (Some(text), None) => LoadRequest::parse(text),
+        (None, Some(line)) => Ok(LoadRequest::Command { line: line.clone() }),
+        _ => Err("say one load".into()),
     }
 }
 
@@ -53,6 +81,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
                 let text = value()?;
                 parsed.workers = text.parse().map_err(|_| format!("`{text}` is not a number of workers"))?;
             }
+            "--program" => parsed.program = Some(value()?),
             "--command" => parsed.command = Some(value()?),
             "--supervised" => parsed.supervised = true,
             "--place" => parsed.place = Some(value()?.into()),
@@ -70,8 +99,8 @@ fn wrong_usage(problem: &str) -> i32 {
 }
 
 fn list() -> String {
-    let line = |load: &BuiltinLoad| format!("  {:<10} {} (a worker is a {})\n", load.name, load.what, load.worker);
-    builtin_names().iter().map(line).collect()
+    let line = |load: &BuiltinLoad| format!("  {:<12} {} (a worker is a {})\n", load.name, load.what, load.worker);
+    BUILTIN_LOADS.iter().map(line).collect()
 }
 
 /// Runs a load until it is interrupted or dies, with a line of progress a second.

@@ -1,164 +1,64 @@
-//! The table of built-in loads.
+//! How each built-in load is started. What they are called and what they do is said in the archive's vocabulary.
 
 use super::crew::Crew;
 use super::place::Room;
-use super::{copy, dentry, exec, fault, fork, huge_page, messaging, munmap, spin, udp};
+use super::{
+    bulk, cache, copy, dentry, exec, fault, flock, fork, huge_page, icache, messaging, munmap, ping, pipe, printk,
+    semaphore, spin, timer, tlb, udp, walk,
+};
+use archive::load::{self, BUILTIN_LOADS};
 use std::io;
 
 /// A load that needs no package on the target.
 pub struct BuiltinLoad {
-    pub name: &'static str,
-    /// What one unit of its progress is.
-    pub unit: &'static str,
-    /// One line for a list of loads.
-    pub what: &'static str,
-    /// What a number of workers counts.
-    pub worker: &'static str,
-    pub(super) parts: &'static [&'static str],
-    pub(super) room: Room,
-    pub(super) workers_default: fn(cpus: u32) -> u32,
+    pub told: &'static load::BuiltinLoad,
+    pub room: Room,
     /// Forks the workers into the crew.
-    pub(super) start: fn(&mut Crew) -> io::Result<()>,
+    pub start: fn(&mut Crew) -> io::Result<()>,
 }
 
-static BUILTIN: [BuiltinLoad; 12] = [
-    BuiltinLoad {
-        name: "messaging",
-        unit: "messages",
-        what: "groups of 20 senders and 20 receivers exchange 100-byte messages over socket pairs",
-        worker: "group",
-        parts: &[],
-        room: Room::None,
-        workers_default: |cpus| cpus.min(16),
-        start: messaging::start,
-    },
-    BuiltinLoad {
-        name: "dentry",
-        unit: "entries",
-        what: "create, look up and delete thousands of directory entries",
-        worker: "process",
-        parts: &[],
-        room: Room::Entries,
-        workers_default: |cpus| cpus.min(8),
-        start: dentry::start,
-    },
-    BuiltinLoad {
-        name: "copy",
-        unit: "bytes",
-        what: "copy a file of up to 64 MB over and over, with write-back to the disk",
-        worker: "process",
-        parts: &[],
-        room: Room::Bytes,
-        workers_default: |_| 1,
-        start: copy::start,
-    },
-    BuiltinLoad {
-        name: "fault",
-        unit: "faults",
-        what: "map memory, touch every page, unmap it",
-        worker: "process",
-        parts: &[],
-        room: Room::None,
-        workers_default: |cpus| cpus,
-        start: fault::start,
-    },
-    BuiltinLoad {
-        name: "munmap",
-        unit: "pages",
-        what: "fill memory of up to 32 MB and give it back in one go",
-        worker: "process",
-        parts: &[],
-        room: Room::None,
-        workers_default: |cpus| cpus.min(8),
-        start: munmap::start,
-    },
-    BuiltinLoad {
-        name: "fork",
-        unit: "processes",
-        what: "fork processes that touch some of their memory and end",
-        worker: "process",
-        parts: &[],
-        room: Room::None,
-        workers_default: |cpus| cpus,
-        start: fork::start,
-    },
-    BuiltinLoad {
-        name: "exec",
-        unit: "programs",
-        what: "start processes that execute a small program and end",
-        worker: "process",
-        parts: &[],
-        room: Room::None,
-        workers_default: |cpus| cpus,
-        start: exec::start,
-    },
-    BuiltinLoad {
-        name: "thp",
-        unit: "huge pages",
-        what: "map memory in huge pages, touch each, unmap it",
-        worker: "process",
-        parts: &[],
-        room: Room::None,
-        workers_default: |cpus| cpus.min(8),
-        start: huge_page::start,
-    },
-    BuiltinLoad {
-        name: "cpu",
-        unit: "rounds",
-        what: "compute with integers without pause",
-        worker: "process",
-        parts: &[],
-        room: Room::None,
-        workers_default: |cpus| cpus,
-        start: spin::start,
-    },
-    BuiltinLoad {
-        name: "udp",
-        unit: "datagrams",
-        what: "flood the loopback with datagrams that are answered, as flood ping does",
-        worker: "pair of processes",
-        parts: &[],
-        room: Room::None,
-        workers_default: |cpus| cpus.min(8),
-        start: udp::start,
-    },
-    BuiltinLoad {
-        name: "mix",
-        unit: "as its parts",
-        what: "messaging, dentry and copy together, reported one by one",
-        worker: "number for each part",
-        parts: &["messaging", "dentry", "copy"],
-        room: Room::None,
-        workers_default: |_| 0,
-        start: part_by_part,
-    },
-    BuiltinLoad {
-        name: "churn",
-        unit: "as its parts",
-        what: "copy, dentry, munmap, fork, thp and exec together, reported one by one",
-        worker: "number for each part",
-        parts: &["copy", "dentry", "munmap", "fork", "thp", "exec"],
-        room: Room::None,
-        workers_default: |_| 0,
-        start: part_by_part,
-    },
+type Start = fn(&mut Crew) -> io::Result<()>;
+const STARTS: [(&str, Room, Start); 21] = [
+    ("messaging", Room::None, messaging::start),
+    ("dentry", Room::Entries, dentry::start),
+    ("walk", Room::None, walk::start),
+    ("copy", Room::Bytes, copy::start),
+    ("bulk", Room::Bytes, bulk::start),
+    ("fault", Room::None, fault::start),
+    ("munmap", Room::None, munmap::start),
+    ("thp", Room::None, huge_page::start),
+    ("tlb", Room::None, tlb::start),
+    ("cache", Room::None, cache::start),
+    ("icache", Room::None, icache::start),
+    ("cpu", Room::None, spin::start),
+    ("fork", Room::None, fork::start),
+    ("exec", Room::None, exec::start),
+    ("timer", Room::None, timer::start),
+    ("semaphore", Room::None, semaphore::start),
+    ("flock", Room::None, flock::start),
+    ("pipe", Room::None, pipe::start),
+    ("udp", Room::None, udp::start),
+    ("ping", Room::None, ping::start),
+    ("printk", Room::None, printk::start),
 ];
 
-fn part_by_part(_: &mut Crew) -> io::Result<()> {
-    Err(io::Error::other("a mix is started part by part"))
+/// The load of this name, unless it is one of several parts.
+pub fn find(name: &str) -> Option<BuiltinLoad> {
+    let told = load::builtin(name)?;
+    let (_, room, start) = STARTS.iter().find(|(other, ..)| *other == name)?;
+    Some(BuiltinLoad { told, room: *room, start: *start })
 }
 
-/// Every built-in load, in the order to show them.
-pub fn builtin_names() -> &'static [BuiltinLoad] {
-    &BUILTIN
+/// What runs under this name: its parts, or it alone. Empty when there is no such load.
+pub fn parts(name: &str) -> Vec<BuiltinLoad> {
+    match load::builtin(name) {
+        Some(told) if !told.parts.is_empty() => told.parts.iter().filter_map(|part| find(part)).collect(),
+        _ => find(name).into_iter().collect(),
+    }
 }
 
-pub(super) fn find(name: &str) -> Option<&'static BuiltinLoad> {
-    BUILTIN.iter().find(|load| load.name == name)
-}
-
-pub(super) fn names_joined() -> String {
-    BUILTIN.iter().map(|load| load.name).collect::<Vec<_>>().join(", ")
+pub fn names_joined() -> String {
+    BUILTIN_LOADS.iter().map(|load| load.name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -166,16 +66,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_of_a_mix_is_a_load_of_its_own() {
-        for part in BUILTIN.iter().flat_map(|load| load.parts) {
-            assert!(find(part).is_some_and(|load| load.parts.is_empty()), "{part}");
+    fn every_load_that_is_told_of_can_be_started_and_no_other() {
+        for told in &BUILTIN_LOADS {
+            assert_eq!(parts(told.name).len(), told.parts.len().max(1), "{}", told.name);
         }
-    }
-
-    #[test]
-    fn every_load_that_runs_by_itself_has_workers_on_one_cpu() {
-        for load in BUILTIN.iter().filter(|load| load.parts.is_empty()) {
-            assert!((load.workers_default)(1) >= 1, "{}", load.name);
-        }
+        assert!(STARTS.iter().all(|(name, ..)| load::builtin(name).is_some_and(|load| load.parts.is_empty())));
     }
 }

@@ -19,6 +19,8 @@ struct Slot(AtomicU64);
 struct Table {
     /// Process group of a user's command, 0 until there is one.
     group: AtomicI32,
+    /// Signs of life of a load that tells its progress seldom.
+    pulse: AtomicU64,
     slots: [Slot; SLOTS],
 }
 
@@ -74,6 +76,11 @@ impl Counters {
 
     pub fn group(&self) -> &AtomicI32 {
         &self.table().group
+    }
+
+    /// Changes as long as the load lives, where its progress alone does not say so.
+    pub fn pulse(&self) -> &AtomicU64 {
+        &self.table().pulse
     }
 }
 

@@ -4,7 +4,7 @@ use super::builtin::{self, BuiltinLoad};
 use super::counters::Counters;
 use super::place::{self, Room};
 use super::pulse::{PATIENCE, Pulse};
-use super::{LoadError, family};
+use super::{LoadError, family, program};
 use archive::message::LoadReport;
 use archive::settings::LoadRequest;
 use rustix::fs::{FallocateFlags, MemfdFlags, OFlags, fcntl_setfl, memfd_create};
@@ -25,6 +25,24 @@ const QUOTE_BYTES: u64 = 400;
 /// Complaints kept in memory; a load that writes without end must not fill it.
 const COMPLAINTS_BYTES_MAX: u64 = 256 << 10;
 
+/// Whether each of the loads can be started here.
+///
+/// # Errors
+/// The first that cannot, with the mend.
+pub fn check(requests: &[LoadRequest]) -> Result<(), LoadError> {
+    for request in requests {
+        match request {
+            LoadRequest::Builtin { name, .. } if builtin::parts(name).is_empty() => {
+                return Err(LoadError::Unknown { name: name.clone() });
+            }
+            LoadRequest::Command { line } if line.trim().is_empty() => return Err(LoadError::EmptyCommand),
+            LoadRequest::Program { name, words } => program::check(name, words)?,
+            LoadRequest::Builtin { .. } | LoadRequest::Command { .. } => {}
+        }
+    }
+    Ok(())
+}
+
 /// The loads of one run. Dropping it ends them too.
 #[derive(Default)]
 pub struct RunningLoads {
@@ -41,6 +59,7 @@ struct Running {
     /// What the load wrote to standard error.
     complaints: File,
     pulse: Pulse,
+    tells_at_its_end: bool,
     /// Directory to remove should the supervisor be killed before it can.
     directory: Option<PathBuf>,
     ended: Option<ExitStatus>,
@@ -74,20 +93,20 @@ impl RunningLoads {
     }
 
     fn prepare_with(executable: &Path, requests: &[LoadRequest]) -> Result<Self, LoadError> {
+        check(requests)?;
         let mut started = Self::default();
         for request in requests {
             match request {
                 LoadRequest::Builtin { name, workers } => {
-                    let load = builtin::find(name).ok_or_else(|| LoadError::Unknown { name: name.clone() })?;
-                    let parts = load.parts.iter().filter_map(|part| builtin::find(part));
-                    let whole = Some(load).filter(|load| load.parts.is_empty());
-                    for load in parts.chain(whole) {
-                        started.loads.push(start_builtin(executable, load, *workers)?);
+                    for load in builtin::parts(name) {
+                        started.loads.push(start_builtin(executable, &load, *workers)?);
                     }
                 }
-                LoadRequest::Command { line } if line.trim().is_empty() => return Err(LoadError::EmptyCommand),
                 LoadRequest::Command { line } => {
                     started.loads.push(spawn(executable, line, "CPU ticks", &["--command", line], None)?)
+                }
+                LoadRequest::Program { name, .. } => {
+                    started.loads.push(start_program(executable, name, &request.text())?);
                 }
             }
         }
@@ -109,14 +128,25 @@ impl RunningLoads {
             .collect()
     }
 
-    /// Reports a last time, then ends every load and waits until none of its processes and files is left.
+    /// Ends every load, waits until none of its processes and files is left, and reports a last time. A program may tell of
+    /// its work only now.
     pub fn stop(mut self) -> Vec<LoadReport> {
-        self.sample()
+        let mut reports = self.sample();
+        self.end();
+        for (report, load) in reports.iter_mut().zip(&self.loads).filter(|(_, load)| load.tells_at_its_end) {
+            report.progress = load.counters.total();
+            if report.alive && report.progress == 0 {
+                report.alive = false;
+                report.detail =
+                    "it finished no round and did not tell what it did when it was interrupted; ask for shorter \
+                                 rounds, or run longer"
+                        .into();
+            }
+        }
+        reports
     }
-}
 
-impl Drop for RunningLoads {
-    fn drop(&mut self) {
+    fn end(&mut self) {
         for load in &mut self.loads {
             load.life = None;
         }
@@ -127,19 +157,35 @@ impl Drop for RunningLoads {
     }
 }
 
-fn start_builtin(executable: &Path, load: &'static BuiltinLoad, workers: u32) -> Result<Running, LoadError> {
+impl Drop for RunningLoads {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn start_builtin(executable: &Path, load: &BuiltinLoad, workers: u32) -> Result<Running, LoadError> {
     let cpus = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
-    let workers = if workers == 0 { (load.workers_default)(cpus) } else { workers };
-    let name = || load.name.to_string();
+    let workers = if workers == 0 { load.told.workers.on(cpus) } else { workers };
+    let name = || load.told.name.to_string();
     let place = place::choose(load.room, workers).map_err(|source| LoadError::Place { name: name(), source })?;
     let workers = workers.to_string();
-    let mut arguments = vec![load.name, "--workers", &workers];
+    let mut arguments = vec![load.told.name, "--workers", &workers];
     let path = place.as_ref().map(|place| place.to_string_lossy());
     if let Some(path) = &path {
         arguments.extend(["--place", path]);
     }
     let parent = place.as_deref().filter(|_| load.room == Room::Entries);
-    spawn(executable, load.name, load.unit, &arguments, parent)
+    spawn(executable, load.told.name, load.told.unit, &arguments, parent)
+}
+
+fn start_program(executable: &Path, name: &str, text: &str) -> Result<Running, LoadError> {
+    let unit = program::find(name).map_or("", |(_, told)| told.unit);
+    let place = place::choose(Room::Bytes, 1).map_err(|source| LoadError::Place { name: name.into(), source })?;
+    let parent = place.as_deref().unwrap_or(Path::new("/tmp"));
+    let arguments = ["--program", text, "--place", &parent.to_string_lossy()];
+    let mut running = spawn(executable, text, unit, &arguments, Some(parent))?;
+    running.tells_at_its_end = true;
+    Ok(running)
 }
 
 fn spawn(
@@ -180,6 +226,7 @@ fn spawn(
         life: Some(life),
         complaints,
         pulse: Pulse::new(Instant::now()),
+        tells_at_its_end: false,
         ended: None,
     })
 }
@@ -189,7 +236,8 @@ impl Running {
         self.notice_end();
         self.cut_complaints();
         let progress = self.counters.total();
-        let beats = self.pulse.beats(progress, Instant::now());
+        let signs = progress.wrapping_add(self.counters.pulse().load(Ordering::Relaxed));
+        let beats = self.pulse.beats(signs, Instant::now());
         let detail = match self.ended {
             Some(status) => self.how_it_ended(status),
             None if !beats => format!("no progress for {} s", PATIENCE.as_secs()),

@@ -11,7 +11,9 @@ use super::crew::{Crew, fork_worker};
 use super::family::{self, Ended};
 use super::ordinary::become_ordinary;
 use super::place::{OwnDirectory, Room};
+use super::program::{self, Program};
 use crate::kernel::clock;
+use archive::settings::LoadWord;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, getpid, set_child_subreaper, setpgid};
 use std::fs::File;
@@ -28,15 +30,17 @@ const END_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What one supervisor runs.
 pub enum Work {
-    Builtin { load: &'static BuiltinLoad, workers: u32, place: Option<PathBuf> },
+    Builtin { load: BuiltinLoad, workers: u32, place: Option<PathBuf> },
     Command { line: String },
+    Program { program: &'static Program, words: Vec<LoadWord>, place: PathBuf },
 }
 
 /// Runs the load until standard input closes or the load ends; returns the exit code.
 pub fn supervise(work: Work) -> i32 {
     let name = match &work {
-        Work::Builtin { load, .. } => format!("load-{}", load.name),
+        Work::Builtin { load, .. } => format!("load-{}", load.told.name),
         Work::Command { .. } => "load-command".into(),
+        Work::Program { .. } => "load-program".into(),
     };
     let _ = rustix::thread::set_name(&std::ffi::CString::new(name).unwrap_or_default());
     let result = prepare().and_then(|(life, counters)| match wait_for_begin(&life)? {
@@ -91,6 +95,12 @@ fn run(work: &Work, life: OwnedFd, counters: &Counters) -> io::Result<()> {
             family::end(END_PATIENCE);
             result
         }
+        Work::Program { program, words, place } => {
+            let own = OwnDirectory::create(place)?;
+            let result = program::run(program, words, &own.path, &life, counters);
+            family::end(END_PATIENCE);
+            result
+        }
         Work::Command { line } => {
             let shell = start_command(line, counters)?;
             watch_command(shell, &life, counters)
@@ -99,7 +109,7 @@ fn run(work: &Work, life: OwnedFd, counters: &Counters) -> io::Result<()> {
 }
 
 /// Waits a little; true once the meter wants this load no more.
-fn dismissed(life: &OwnedFd) -> io::Result<bool> {
+pub fn dismissed(life: &OwnedFd) -> io::Result<bool> {
     match poll(&mut [PollFd::new(life, PollFlags::IN)], Some(&WATCH_INTERVAL)) {
         Ok(ready) => Ok(ready > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),

@@ -79,7 +79,7 @@ fn passes(error: &io::Error) -> bool {
 }
 
 /// Gives this process, and the workers it will have, a network of their own with nothing but a loopback.
-fn own_loopback() -> io::Result<()> {
+pub fn own_loopback() -> io::Result<()> {
     // SAFETY: takes no pointers; the process has a single thread.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
         let error = io::Error::last_os_error();

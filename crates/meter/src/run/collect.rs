@@ -72,10 +72,7 @@ pub fn collect<W: Write>(
         ));
     }
     watch.check_loads(link);
-    let reports = std::mem::take(&mut watch.loads).stop();
-    if !reports.is_empty() {
-        link.send(&Message::Loads(reports));
-    }
+    watch.stop_loads(link);
     watch.drain(&mut team, link);
     if team.kernel_tracing.as_mut().is_some_and(|tracing| !tracing.stop()) {
         let text = "the thread that reads the kernel's tracers died; what they found later is missing";

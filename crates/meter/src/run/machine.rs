@@ -5,6 +5,7 @@ use crate::journal::Journal;
 use crate::kernel::dma_latency::DmaLatencyRequest;
 use crate::kernel::memory;
 use crate::link::Link;
+use crate::load;
 use archive::message::Severity;
 use archive::settings::RunSettings;
 use std::io::Write;
@@ -58,12 +59,13 @@ pub fn refusal(settings: &RunSettings) -> Severity {
     if settings.degrade { Severity::Degraded } else { Severity::Invalid }
 }
 
-/// Changes the kernel settings of the plan, journalled.
+/// Changes the kernel settings of the plan and those that its loads need, journalled.
 ///
 /// # Errors
 /// The first one that cannot be changed; those before it are in the journal.
 pub fn change_settings(settings: &RunSettings, journal: &mut Journal) -> Result<(), Failure> {
-    for change in &settings.settings {
+    let of_loads = load::settings_of(&settings.loads);
+    for change in of_loads.iter().chain(&settings.settings) {
         let path = Path::new(&change.path);
         let inside = path.starts_with("/proc/sys") || path.starts_with("/sys");
         if !inside || path.components().any(|part| part == Component::ParentDir) {

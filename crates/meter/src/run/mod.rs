@@ -14,7 +14,7 @@ use crate::journal::{Header, Journal, restore, state_directory};
 use crate::kernel::{clock, memory, scheduling, signals};
 use crate::kernel_tracer::refusal::Refusal;
 use crate::link::Link;
-use crate::load::RunningLoads;
+use crate::load::{self, LoadError, RunningLoads};
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::settings::RunSettings;
 use std::fs::File;
@@ -140,6 +140,7 @@ fn stages<W: Write>(
     let allowed = scheduling::allowed_cpus(0)
         .map_err(|error| Failure::new(format!("failed to read the allowed CPUs: {error}"), ""))?;
     let plan = plan::Plan::of(settings, &allowed)?;
+    load::check(&settings.loads).map_err(cannot_load)?;
     let journals = state_directory().join("journal");
     repair(&mut lines.link, &journals);
 
@@ -193,10 +194,12 @@ fn stages<W: Write>(
 
 /// Loads start before memory is locked: what a child inherits is none of our locked pages, but starting is quicker.
 fn prepare_loads(settings: &RunSettings) -> Result<RunningLoads, Failure> {
-    RunningLoads::prepare(&settings.loads).map_err(|error| {
-        let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
-        Failure::new(format!("failed to {error}{cause}"), "name a load this meter has, or use --load-cmd")
-    })
+    RunningLoads::prepare(&settings.loads).map_err(cannot_load)
+}
+
+fn cannot_load(error: LoadError) -> Failure {
+    let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+    Failure::new(format!("failed to {error}{cause}"), "name a load this machine can run, or use --load-cmd")
 }
 
 /// Puts back what an earlier, killed meter left.

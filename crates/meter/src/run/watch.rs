@@ -5,7 +5,7 @@ use super::team::Team;
 use crate::kernel::{clock, scheduling};
 use crate::kernel_tracer::tracing::{Found, KernelTracing};
 use crate::link::{Control, Link, read_control};
-use crate::load::RunningLoads;
+use crate::load::{self, RunningLoads};
 use crate::trace::capture::Captured;
 use crate::trace::capturing::Capturing;
 use archive::message::{FileKind, Message, RunPhase, Severity, ThreadProgress};
@@ -199,20 +199,12 @@ impl Watch {
 
     /// A load that died or does nothing makes the run something else than what was asked for.
     pub fn check_loads<W: Write>(&mut self, link: &mut Link<W>) {
-        let reports = self.loads.sample();
-        for report in reports.iter().filter(|report| !report.alive) {
-            if self.complained.insert(report.name.clone()) {
-                let detail = if report.detail.is_empty() { String::new() } else { format!(" ({})", report.detail) };
-                link.problem(
-                    Severity::Invalid,
-                    format!("the load {} stopped working during the run{detail}", report.name),
-                    "run it alone with `tardy-meter load` to see why",
-                );
-            }
-        }
-        if !reports.is_empty() {
-            link.send(&Message::Loads(reports));
-        }
+        load::tell(self.loads.sample(), &mut self.complained, link);
+    }
+
+    /// Ends the loads; what they did counts until now.
+    pub fn stop_loads<W: Write>(&mut self, link: &mut Link<W>) {
+        load::tell(std::mem::take(&mut self.loads).stop(), &mut self.complained, link);
     }
 
     /// Somebody may have changed or killed a thread under way.

@@ -17,7 +17,7 @@ pub mod wakeups;
 
 use crate::environment::{self, OwnPriority};
 use crate::kernel::{clock, memory, scheduling};
-use crate::load::RunningLoads;
+use crate::load::{self, RunningLoads};
 use crate::measure::cycle::Schedule;
 use crate::run::collect::Clocks;
 use crate::run::machine::Machine;
@@ -165,11 +165,8 @@ fn watch<W: Write>(
     };
     lines.link.send(&Message::Phase { phase: RunPhase::Collect, monotonic_ns: ended_ns });
     telling.collect(&mut watching, &mut lines.link);
-    drop(telling);
-    let reports = loads.stop();
-    if !reports.is_empty() {
-        lines.link.send(&Message::Loads(reports));
-    }
+    let mut complained = telling.into_complained();
+    load::tell(loads.stop(), &mut complained, &mut lines.link);
     for problem in clocks.changes_until(Clocks::now()) {
         lines.link.send(&Message::Problem(problem));
     }

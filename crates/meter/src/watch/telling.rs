@@ -7,7 +7,7 @@ use super::series::{ControlWish, Series};
 use super::targets::{self, Found};
 use crate::kernel::{clock, scheduling};
 use crate::link::{Control, Link};
-use crate::load::RunningLoads;
+use crate::load::{self, RunningLoads};
 use crate::run::Lines;
 use crate::run::watch::{Stopped, forward_captured, listen};
 use archive::message::{FileKind, Message, Severity, ThreadProgress};
@@ -212,16 +212,12 @@ impl<'a> Telling<'a> {
     }
 
     fn check_loads<W: Write>(&mut self, link: &mut Link<W>) {
-        let reports = self.loads.sample();
-        for report in reports.iter().filter(|report| !report.alive) {
-            if self.complained.insert(report.name.clone()) {
-                let text = format!("the load {} stopped working during the run", report.name);
-                link.problem(Severity::Invalid, text, "run it alone with `tardy-meter load` to see why");
-            }
-        }
-        if !reports.is_empty() {
-            link.send(&Message::Loads(reports));
-        }
+        load::tell(self.loads.sample(), &mut self.complained, link);
+    }
+
+    /// Whom the host has heard about.
+    pub fn into_complained(self) -> BTreeSet<String> {
+        self.complained
     }
 
     /// Ends the threads and sends what is left.

@@ -28,9 +28,8 @@ pub fn experiment_command(before: &RunSummary, after: &RunSummary) -> String {
         command.extend(settings.duration_ns.map(|ns| format!("--duration {}", time(ns))));
         command.push(format!("--interval {}", time(settings.interval_ns)));
         command.extend(settings.loads.iter().map(|load| match load {
-            LoadRequest::Builtin { name, workers: 0 } => format!("--load {}", quoted(name)),
-            LoadRequest::Builtin { name, workers } => format!("--load {}", quoted(&format!("{name}:{workers}"))),
             LoadRequest::Command { line } => format!("--load-cmd {}", quoted(line)),
+            other => format!("--load {}", quoted(&other.text())),
         }));
     }
     command.join(" ")

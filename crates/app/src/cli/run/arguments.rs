@@ -60,8 +60,9 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Measurement")]
     degrade: bool,
 
-    /// Run a built-in load beside the measurement: messaging, dentry, copy, fault, munmap, fork, exec, thp, cpu, udp, mix or churn
-    #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = load, help_heading = "Load")]
+    /// Run a load beside the measurement: a built-in one and how many workers it has, like dentry:4, or a program of the
+    /// target's, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` shows them all
+    #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = LoadRequest::parse, help_heading = "Load")]
     loads: Vec<LoadRequest>,
     /// Run a shell command as a load beside the measurement
     #[arg(long = "load-cmd", value_name = "COMMAND", help_heading = "Load")]
@@ -206,23 +207,6 @@ fn whole_microseconds(ns: u64) -> Result<i32, UsageError> {
 
 fn parse_cpus(text: &str) -> Result<CpuList, String> {
     cpus(text).map(CpuList)
-}
-
-fn load(text: &str) -> Result<LoadRequest, String> {
-    let (name, workers) = match text.split_once(':') {
-        None => (text, 0),
-        Some((name, workers)) => match workers.parse::<u32>() {
-            Ok(workers) if (1..=4096).contains(&workers) => (name, workers),
-            _ => return Err(format!("`{workers}` is no number of workers from 1 to 4096")),
-        },
-    };
-    let sound = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
-    if !sound {
-        return Err(
-            "a load is a name like messaging, or a name and its workers like cpu:2; use --load-cmd for commands".into(),
-        );
-    }
-    Ok(LoadRequest::Builtin { name: name.into(), workers })
 }
 
 /// `PATH=VALUE`, where PATH is a file below /proc/sys or /sys or a sysctl name.

@@ -1,0 +1,320 @@
+//! The loads that are built into the meter. They need no package on the target.
+
+use std::fmt;
+
+/// How many workers a load has where nobody says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workers {
+    Number(u32),
+    PerCpu {
+        at_most: u32,
+    },
+    /// As each part has by itself.
+    AsItsParts,
+}
+
+impl Workers {
+    /// On a machine with so many CPUs; 0 leaves it to the parts.
+    pub fn on(self, cpus: u32) -> u32 {
+        match self {
+            Self::Number(number) => number,
+            Self::PerCpu { at_most } => cpus.clamp(1, at_most),
+            Self::AsItsParts => 0,
+        }
+    }
+}
+
+impl fmt::Display for Workers {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(formatter, "{number}"),
+            Self::PerCpu { at_most: u32::MAX } => write!(formatter, "1 per CPU"),
+            Self::PerCpu { at_most } => write!(formatter, "1 per CPU, at most {at_most}"),
+            Self::AsItsParts => write!(formatter, "as its parts"),
+        }
+    }
+}
+
+/// A load that needs no package on the target.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltinLoad {
+    pub name: &'static str,
+    /// What one unit of its progress is.
+    pub unit: &'static str,
+    /// One line for a list of loads.
+    pub what: &'static str,
+    /// What a number of workers counts.
+    pub worker: &'static str,
+    pub workers: Workers,
+    /// Loads that run together under this name.
+    pub parts: &'static [&'static str],
+    /// Names of the causes, as `explain` calls them, that it typically brings out.
+    pub culprits: &'static [&'static str],
+    /// What it needs besides a kernel; empty: nothing.
+    pub needs: &'static str,
+}
+
+const PER_CPU: Workers = Workers::PerCpu { at_most: u32::MAX };
+const UP_TO_8: Workers = Workers::PerCpu { at_most: 8 };
+
+/// Every built-in load, in the order to show them.
+pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
+    BuiltinLoad {
+        name: "messaging",
+        unit: "messages",
+        what: "groups of 20 senders and 20 receivers exchange 100-byte messages over socket pairs",
+        worker: "group",
+        workers: Workers::PerCpu { at_most: 16 },
+        parts: &[],
+        culprits: &["reschedule-ipi", "irqs-off", "blocking-task"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "dentry",
+        unit: "entries",
+        what: "create, look up and delete thousands of directory entries",
+        worker: "process",
+        workers: UP_TO_8,
+        parts: &[],
+        culprits: &["rcu", "slab-shrink", "blocking-task"],
+        needs: "room for 2048 entries a worker",
+    },
+    BuiltinLoad {
+        name: "walk",
+        unit: "entries",
+        what: "walk the root file system and ask after every entry, as find and du do",
+        worker: "process",
+        workers: Workers::Number(1),
+        parts: &[],
+        culprits: &["slab-shrink", "storage", "blocking-task"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "copy",
+        unit: "bytes",
+        what: "copy a file of up to 64 MB over and over, with write-back to the disk",
+        worker: "process",
+        workers: Workers::Number(1),
+        parts: &[],
+        culprits: &["storage", "workqueue", "reclaim"],
+        needs: "room for two files a worker",
+    },
+    BuiltinLoad {
+        name: "bulk",
+        unit: "bytes",
+        what: "write and read a file in blocks of 1 MB past the page cache, so that the device moves the data",
+        worker: "process",
+        workers: Workers::Number(1),
+        parts: &[],
+        culprits: &["storage", "memory-contention", "threaded-irq"],
+        needs: "room for a file a worker",
+    },
+    BuiltinLoad {
+        name: "fault",
+        unit: "faults",
+        what: "map memory, touch every page, unmap it",
+        worker: "process",
+        workers: PER_CPU,
+        parts: &[],
+        culprits: &["blocking-task", "slow-return"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "munmap",
+        unit: "pages",
+        what: "fill memory of up to 32 MB and give it back in one go",
+        worker: "process",
+        workers: UP_TO_8,
+        parts: &[],
+        culprits: &["blocking-task", "irqs-off"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "thp",
+        unit: "huge pages",
+        what: "map memory in huge pages, touch each, unmap it",
+        worker: "process",
+        workers: UP_TO_8,
+        parts: &[],
+        culprits: &["compaction", "memory-contention"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "tlb",
+        unit: "shootdowns",
+        what: "threads on every CPU change the rights of pages they share, which interrupts the others each time",
+        worker: "process with a thread per CPU",
+        workers: Workers::Number(1),
+        parts: &[],
+        culprits: &["tlb-shootdown", "irqs-off"],
+        needs: "two CPUs to have an effect",
+    },
+    BuiltinLoad {
+        name: "cache",
+        unit: "lines",
+        what: "follow pointers through 32 MB in an order no prefetcher guesses",
+        worker: "process",
+        workers: PER_CPU,
+        parts: &[],
+        culprits: &["memory-contention", "slow-return"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "icache",
+        unit: "calls",
+        what: "call 32768 small functions spread over 2 MB of code in random order",
+        worker: "process",
+        workers: PER_CPU,
+        parts: &[],
+        culprits: &["slow-return", "memory-contention"],
+        needs: "an x86, ARM or RISC-V processor",
+    },
+    BuiltinLoad {
+        name: "cpu",
+        unit: "rounds",
+        what: "compute with integers without pause",
+        worker: "process",
+        workers: PER_CPU,
+        parts: &[],
+        culprits: &["smt", "cpu-frequency", "tick"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "fork",
+        unit: "processes",
+        what: "fork processes that touch some of their memory and end",
+        worker: "process",
+        workers: PER_CPU,
+        parts: &[],
+        culprits: &["irqs-off", "rcu", "blocking-task"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "exec",
+        unit: "programs",
+        what: "start processes that execute a small program and end",
+        worker: "process",
+        workers: PER_CPU,
+        parts: &[],
+        culprits: &["rcu", "blocking-task", "membarrier"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "timer",
+        unit: "expiries",
+        what: "64 timers that expire again and again within 1 ms",
+        worker: "process with 64 timers",
+        workers: PER_CPU,
+        parts: &[],
+        culprits: &["timers", "timer-interrupt", "previous-irq"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "semaphore",
+        unit: "handovers",
+        what: "pairs of processes wake each other through semaphores",
+        worker: "pair of processes",
+        workers: PER_CPU,
+        parts: &[],
+        culprits: &["reschedule-ipi", "irqs-off"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "flock",
+        unit: "locks",
+        what: "four processes take and release one file lock",
+        worker: "group of four processes",
+        workers: UP_TO_8,
+        parts: &[],
+        culprits: &["blocking-task", "irqs-off"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "pipe",
+        unit: "messages",
+        what: "pairs of processes send a word back and forth through pipes",
+        worker: "pair of processes",
+        workers: PER_CPU,
+        parts: &[],
+        culprits: &["reschedule-ipi", "irqs-off"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "udp",
+        unit: "datagrams",
+        what: "flood the loopback with datagrams that are answered",
+        worker: "pair of processes",
+        workers: UP_TO_8,
+        parts: &[],
+        culprits: &["network", "softirq"],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "ping",
+        unit: "answers",
+        what: "flood the loopback with echo requests that the kernel answers, as flood ping does",
+        worker: "process",
+        workers: Workers::Number(1),
+        parts: &[],
+        culprits: &["network", "softirq"],
+        needs: "root, or a user that net.ipv4.ping_group_range lets ping",
+    },
+    BuiltinLoad {
+        name: "printk",
+        unit: "lines",
+        what: "write lines to the kernel's log and, through it, to the console; a run raises the console's level for it and puts \
+               it back",
+        worker: "process",
+        workers: Workers::Number(1),
+        parts: &[],
+        culprits: &["printk", "irqs-off"],
+        needs: "root; what the kernel's log held is pushed out of it",
+    },
+    BuiltinLoad {
+        name: "mix",
+        unit: "as its parts",
+        what: "messaging, dentry and copy together, reported one by one",
+        worker: "number for each part",
+        workers: Workers::AsItsParts,
+        parts: &["messaging", "dentry", "copy"],
+        culprits: &[],
+        needs: "",
+    },
+    BuiltinLoad {
+        name: "molnar",
+        unit: "as its parts",
+        what: "copy, messaging and ping together, the mix that Ingo Molnar tried the first PREEMPT_RT kernels with",
+        worker: "number for each part",
+        workers: Workers::AsItsParts,
+        parts: &["copy", "messaging", "ping"],
+        culprits: &[],
+        needs: "what its parts need",
+    },
+    BuiltinLoad {
+        name: "churn",
+        unit: "as its parts",
+        what: "copy, dentry, munmap, fork, thp and exec together, reported one by one",
+        worker: "number for each part",
+        workers: Workers::AsItsParts,
+        parts: &["copy", "dentry", "munmap", "fork", "thp", "exec"],
+        culprits: &[],
+        needs: "",
+    },
+];
+
+/// The built-in load of this name.
+pub fn builtin(name: &str) -> Option<&'static BuiltinLoad> {
+    BUILTIN_LOADS.iter().find(|load| load.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_follow_the_cpus_as_far_as_they_may() {
+        assert_eq!([1, 4, 64].map(|cpus| UP_TO_8.on(cpus)), [1, 4, 8]);
+        assert_eq!((PER_CPU.on(64), Workers::Number(1).on(64), Workers::AsItsParts.on(64)), (64, 1, 0));
+        assert_eq!((UP_TO_8.to_string(), PER_CPU.to_string()), ("1 per CPU, at most 8".into(), "1 per CPU".into()));
+    }
+}

@@ -1,0 +1,103 @@
+//! Bulk transfers past the page cache: the device moves whole megabytes by itself and competes for the memory.
+//!
+//! Where the file system cannot go past its cache, as one in memory, data is handed to the device block by block instead.
+//! The file has no name from the start, so that nothing stays behind however the load ends.
+
+use super::crew::Crew;
+use super::place;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fdatasync};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const FILE_BYTES: u64 = 32 << 20;
+const BLOCK_BYTES: usize = 1 << 20;
+
+pub fn start(crew: &mut Crew) -> io::Result<()> {
+    let place = crew.place()?;
+    let workers = crew.workers.max(1);
+    let blocks = (place::free_bytes(place)? / (8 * u64::from(workers))).min(FILE_BYTES) / BLOCK_BYTES as u64;
+    if blocks == 0 {
+        return Err(io::Error::new(io::ErrorKind::StorageFull, "there is no room for a file of 1 MB per worker"));
+    }
+    for _ in 0..workers {
+        let file = place::nameless_file(place)?;
+        crew.fork("load-bulk", |counter| work(&file, blocks, counter))?;
+    }
+    Ok(())
+}
+
+fn work(file: &File, blocks: u64, counter: &AtomicU64) -> io::Error {
+    let block = match aligned_block() {
+        Ok(block) => block,
+        Err(error) => return error,
+    };
+    let mut direct = direct(file);
+    loop {
+        match round(file, blocks, block, direct, counter) {
+            // Some file systems take the flag and refuse the transfer.
+            Err(error) if direct && error.kind() == io::ErrorKind::InvalidInput => {
+                let without = fcntl_getfl(file).unwrap_or(OFlags::empty()) & !OFlags::DIRECT;
+                if let Err(error) = fcntl_setfl(file, without) {
+                    return error.into();
+                }
+                direct = false;
+            }
+            Err(error) => return error,
+            Ok(()) => {}
+        }
+    }
+}
+
+/// Asks for transfers past the page cache; whether that was granted.
+fn direct(file: &File) -> bool {
+    fcntl_getfl(file).is_ok_and(|flags| fcntl_setfl(file, flags | OFlags::DIRECT).is_ok())
+}
+
+/// Writes the whole file, then reads it.
+fn round(file: &File, blocks: u64, block: &mut [u8], direct: bool, counter: &AtomicU64) -> io::Result<()> {
+    for number in 0..blocks {
+        file.write_all_at(block, number * BLOCK_BYTES as u64)?;
+        if !direct {
+            fdatasync(file)?;
+        }
+        counter.fetch_add(BLOCK_BYTES as u64, Ordering::Relaxed);
+    }
+    for number in 0..blocks {
+        file.read_exact_at(block, number * BLOCK_BYTES as u64)?;
+        counter.fetch_add(BLOCK_BYTES as u64, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Memory as devices want it: aligned to a page, and kept as long as the worker lives.
+fn aligned_block() -> io::Result<&'static mut [u8]> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new private mapping at an address of the kernel's choice.
+    let address = unsafe { mmap_anonymous(std::ptr::null_mut(), BLOCK_BYTES, protection, MapFlags::PRIVATE)? };
+    // SAFETY: mapped above with this size and never unmapped; zeros are bytes; nobody else has the address.
+    let block = unsafe { std::slice::from_raw_parts_mut(address.cast::<u8>(), BLOCK_BYTES) };
+    // Data that no device and no file system makes smaller.
+    let mut draws = super::draws::Draws::of_worker(0);
+    block.fill_with(|| draws.between(0, 255) as u8);
+    Ok(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_both_are_counted() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = place::nameless_file(directory.path()).expect("a file");
+        let block = aligned_block().expect("memory");
+        let before = block.to_vec();
+        let counter = AtomicU64::new(0);
+        round(&file, 2, block, false, &counter).expect("a round");
+        assert_eq!(counter.load(Ordering::Relaxed), 4 * BLOCK_BYTES as u64);
+        assert!(block == before.as_slice());
+    }
+}

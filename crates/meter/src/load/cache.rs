@@ -1,0 +1,70 @@
+//! Data cache misses: pointers are followed through more memory than caches hold, in an order no prefetcher guesses. What
+//! else runs finds the shared caches full of somebody else's data, and the memory busy.
+
+use super::crew::Crew;
+use super::draws::Draws;
+use std::hint::black_box;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const MEMORY_BYTES: usize = 32 << 20;
+const LINE_BYTES: usize = 64;
+const STEPS_PER_COUNT: usize = 4096;
+
+/// A cache line; its first word leads to the next.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Line {
+    next: u32,
+}
+
+pub fn start(crew: &mut Crew) -> io::Result<()> {
+    for number in 0..crew.workers.max(1) {
+        crew.fork("load-cache", |counter| work(Draws::of_worker(number), counter))?;
+    }
+    Ok(())
+}
+
+fn work(draws: Draws, counter: &AtomicU64) -> ! {
+    let lines = circle(MEMORY_BYTES / LINE_BYTES, draws);
+    let mut at = 0;
+    loop {
+        at = black_box(follow(&lines, at, STEPS_PER_COUNT));
+        counter.fetch_add(STEPS_PER_COUNT as u64, Ordering::Relaxed);
+    }
+}
+
+fn follow(lines: &[Line], mut at: u32, steps: usize) -> u32 {
+    for _ in 0..steps {
+        at = lines[at as usize].next;
+    }
+    at
+}
+
+/// So many lines that lead through all of them before they come back (Sattolo's shuffle).
+fn circle(number: usize, mut draws: Draws) -> Vec<Line> {
+    let mut lines: Vec<Line> = (0..number as u32).map(|next| Line { next }).collect();
+    for last in (1..number).rev() {
+        let other = draws.between(0, last - 1);
+        (lines[last].next, lines[other].next) = (lines[other].next, lines[last].next);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_circle_leads_through_every_line() {
+        let lines = circle(1000, Draws::of_worker(0));
+        let mut seen = std::collections::HashSet::new();
+        let mut at = 0;
+        for _ in 0..1000 {
+            at = follow(&lines, at, 1);
+            seen.insert(at);
+        }
+        assert_eq!((seen.len(), at), (1000, 0));
+        assert_eq!(size_of::<Line>(), LINE_BYTES);
+    }
+}

@@ -1,0 +1,63 @@
+//! hackbench: it tells what it sends, and at the end of a round that it was sent: how long that took.
+
+use super::words::Words;
+use super::{CommandLine, Program, Setting, alone, nothing_to_check};
+use std::path::Path;
+
+pub const PROGRAM: Program = Program {
+    name: "hackbench",
+    executables: &["hackbench"],
+    check: nothing_to_check,
+    companion: alone,
+    round,
+    work: |output, _: &Path| messages(output),
+    tells_meanwhile: false,
+};
+
+fn round(words: &Words, _: &Setting, _: u64) -> Vec<CommandLine> {
+    let mut line: CommandLine = ["hackbench", "--groups", words.value_or("groups", "1")].map(String::from).into();
+    line.extend(
+        ["--loops", words.value_or("loops", "200"), "--datasize", words.value_or("bytes", "100")].map(String::from),
+    );
+    for flag in ["pipe", "threads"].into_iter().filter(|flag| words.is_set(flag)) {
+        line.push(format!("--{flag}"));
+    }
+    vec![line]
+}
+
+/// Messages of a round that was finished: each sender sends so many to each receiver of its group, and half of the file
+/// descriptors of a group are senders.
+fn messages(output: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(output);
+    let number_behind = |words: &str| {
+        let (_, rest) = text.split_once(words)?;
+        rest.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let seconds: f64 = text.split_once("Time:")?.1.split_whitespace().next()?.parse().ok()?;
+    let (groups, descriptors) = (number_behind("mode with")?, number_behind("groups using")?);
+    let loops = number_behind("will pass")?;
+    let pairs = (descriptors / 2).checked_mul(descriptors / 2)?;
+    let messages = groups.checked_mul(pairs)?.checked_mul(loops)?;
+    (seconds.is_finite() && seconds > 0.0).then_some(messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::program::rounds::any_bytes;
+
+    /// As version 2.40 prints.
+    const OUTPUT: &str = "\
+Running in threaded mode with 2 groups using 40 file descriptors each (== 80 tasks)
+Each sender will pass 50 messages of 100 bytes
+Time: 0.016
+";
+
+    #[test]
+    fn messages_count_when_they_were_sent() {
+        assert_eq!(messages(OUTPUT.as_bytes()), Some(2 * 20 * 20 * 50));
+        let (unfinished, _) = OUTPUT.split_once("Time").expect("a time");
+        assert_eq!(messages(unfinished.as_bytes()), None);
+        any_bytes(&PROGRAM, OUTPUT);
+    }
+}

@@ -1,0 +1,110 @@
+//! iperf3: network traffic, to a server of its own on the loopback unless another one is named. It tells in JSON what passed in
+//! each interval.
+
+use super::words::Words;
+use super::{CommandLine, Companion, Program, Setting, nothing_to_check};
+use serde_json::Value;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+
+pub const PROGRAM: Program = Program {
+    name: "iperf3",
+    executables: &["iperf3"],
+    check: nothing_to_check,
+    companion,
+    round,
+    work: |output, _: &Path| bytes(output),
+    tells_meanwhile: false,
+};
+
+fn companion(words: &Words) -> io::Result<Option<Companion>> {
+    if words.subject().is_some() {
+        return Ok(None);
+    }
+    let port = match words.value("port").and_then(|port| port.parse().ok()) {
+        Some(port) => port,
+        None => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port(),
+    };
+    let command = ["iperf3", "--server", "--bind", "127.0.0.1", "--port", &port.to_string()].map(String::from).into();
+    Ok(Some(Companion { command, port }))
+}
+
+fn round(words: &Words, setting: &Setting, _: u64) -> Vec<CommandLine> {
+    let port = setting.port.map_or_else(|| words.value_or("port", "5201").to_owned(), |port| port.to_string());
+    let server = words.subject().unwrap_or("127.0.0.1");
+    let mut line: CommandLine = ["iperf3", "--client", server, "--port", &port, "--json"].map(String::from).into();
+    line.extend(
+        ["--time", words.value_or("time", "5"), "--parallel", words.value_or("streams", "1")].map(String::from),
+    );
+    if words.is_set("udp") {
+        line.push("--udp".into());
+    }
+    if words.is_set("reverse") {
+        line.push("--reverse".into());
+    }
+    // Without a word about it datagrams come at a megabit a second.
+    if words.is_set("udp") || words.is_set("rate") {
+        line.extend(["--bitrate".into(), words.value_or("rate", "0").into()]);
+    }
+    vec![line]
+}
+
+/// Bytes of all intervals: they are there of a broken round, too.
+fn bytes(output: &[u8]) -> Option<u64> {
+    let start = output.iter().position(|&byte| byte == b'{')?;
+    let document: Value = serde_json::Deserializer::from_slice(&output[start..]).into_iter().next()?.ok()?;
+    let intervals = document.get("intervals")?.as_array()?;
+    let of = |interval: &Value| interval.get("sum")?.get("bytes")?.as_u64();
+    let sum = intervals.iter().filter_map(of).fold(0, u64::saturating_add);
+    let refused = intervals.is_empty() && document.get("error").is_some();
+    (!refused).then_some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::program::rounds::any_bytes;
+    use archive::settings::LoadRequest;
+
+    /// As version 3.12 prints when it is interrupted, without most of its figures.
+    const OUTPUT: &str = r#"{
+	"start":	{ "version":	"iperf 3.12" },
+	"intervals":	[{
+			"streams":	[{ "socket":	5, "bytes":	715522048 }],
+			"sum":	{ "start":	0, "end":	1.02, "bytes":	715522048, "sender":	true }
+		}, {
+			"streams":	[{ "socket":	5, "bytes":	86507520 }],
+			"sum":	{ "start":	1.02, "end":	1.35, "bytes":	86507520, "sender":	true }
+		}],
+	"end":	{ "sum_sent":	{ "bytes":	802029568 } },
+	"error":	"interrupt - the client has terminated"
+}
+"#;
+
+    #[test]
+    fn the_bytes_of_all_intervals_are_added() {
+        assert_eq!(bytes(OUTPUT.as_bytes()), Some(802_029_568));
+        let refused = br#"{"intervals":[],"end":{},"error":"unable to connect to server: Connection refused"}"#;
+        assert_eq!(bytes(refused), None);
+        any_bytes(&PROGRAM, OUTPUT);
+    }
+
+    #[test]
+    fn a_server_of_its_own_is_started_unless_one_is_named() {
+        let words = |text: &str| match LoadRequest::parse(text) {
+            Ok(LoadRequest::Program { words, .. }) => words,
+            other => panic!("{other:?}"),
+        };
+        let own = words("iperf3:udp,rate=10M");
+        let Some(server) = companion(&Words(&own)).expect("a port") else { panic!("no server") };
+        let setting = Setting { place: Path::new("/"), port: Some(server.port) };
+        let line = round(&Words(&own), &setting, 0)[0].join(" ");
+        assert!(line.starts_with(&format!("iperf3 --client 127.0.0.1 --port {} --json", server.port)), "{line}");
+        assert!(line.ends_with("--udp --bitrate 10M"), "{line}");
+        let named = words("iperf3:192.168.7.1");
+        assert!(companion(&Words(&named)).expect("nothing to do").is_none());
+        let line = round(&Words(&named), &Setting { place: Path::new("/"), port: None }, 0)[0].join(" ");
+        assert!(line.contains("--client 192.168.7.1 --port 5201"), "{line}");
+    }
+}

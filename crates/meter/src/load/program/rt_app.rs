@@ -1,0 +1,76 @@
+//! rt-app: a set of tasks from a file. It tells of each phase it went through by a line in its logs, which it writes where it
+//! runs: into the load's directory, unless the file names another `logdir`.
+
+use super::words::Words;
+use super::{CommandLine, Program, Setting, alone};
+use std::fs;
+use std::path::Path;
+
+pub const PROGRAM: Program = Program {
+    name: "rt-app",
+    executables: &["rt-app"],
+    check,
+    companion: alone,
+    round,
+    work: |_, place| phases(place),
+    tells_meanwhile: false,
+};
+
+fn check(words: &Words) -> Result<(), String> {
+    let path = words.subject().unwrap_or_default();
+    if !path.starts_with('/') {
+        return Err(format!("its file is named by its whole path on the target, not by {path}"));
+    }
+    if Path::new(path).is_file() { Ok(()) } else { Err(format!("there is no file {path} on the target")) }
+}
+
+fn round(words: &Words, _: &Setting, _: u64) -> Vec<CommandLine> {
+    vec![vec!["rt-app".into(), words.subject().unwrap_or_default().into()]]
+}
+
+/// Lines of all logs below `place`, which are taken away so that the next round's stand alone.
+fn phases(place: &Path) -> Option<u64> {
+    let mut sum = None;
+    for path in fs::read_dir(place).ok()?.flatten().map(|entry| entry.path()) {
+        if path.extension().is_some_and(|ending| ending == "log")
+            && let Ok(log) = fs::read(&path)
+        {
+            sum = Some(sum.unwrap_or(0) + lines(&log));
+            let _ = fs::remove_file(&path);
+        }
+    }
+    sum
+}
+
+/// A line of figures begins with the number of the thread; the first one names the columns.
+fn lines(log: &[u8]) -> u64 {
+    let text = String::from_utf8_lossy(log);
+    let figures = |line: &&str| line.split_whitespace().next().is_some_and(|word| word.parse::<u32>().is_ok());
+    text.lines().filter(figures).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "\
+#idx   perf     run  period           start             end    rel_st      slack c_duration   c_period     wu_lat
+   0  21012    2013   20010      1700000000      1700020010       120      17000      20000      20000         12
+   0  21010    2011   20012      1700020010      1700040022     20130      16998      20000      20000          9
+";
+
+    #[test]
+    fn a_line_is_a_phase_and_logs_are_read_once() {
+        let place = tempfile::tempdir().expect("a directory");
+        assert_eq!(phases(place.path()), None);
+        for name in ["rt-app-one-0.log", "rt-app-two-1.log"] {
+            fs::write(place.path().join(name), LOG).expect("a log");
+        }
+        assert_eq!(phases(place.path()), Some(4));
+        assert_eq!(phases(place.path()), None);
+        for end in 0..LOG.len() {
+            assert!(lines(&LOG.as_bytes()[..end]) <= 2);
+        }
+        assert_eq!(lines(b"\xff\xfe\n7\xff 1\n12 3"), 1);
+    }
+}

@@ -1,0 +1,89 @@
+//! stress-ng: any of its stressors. It tells at the end of a round how many bogo operations each did.
+
+use super::words::Words;
+use super::{CommandLine, Program, Setting, alone, nothing_to_check};
+use std::path::Path;
+
+pub const PROGRAM: Program = Program {
+    name: "stress-ng",
+    executables: &["stress-ng"],
+    check: nothing_to_check,
+    companion: alone,
+    round,
+    work: |output, _: &Path| bogo_operations(output),
+    tells_meanwhile: false,
+};
+
+fn round(words: &Words, setting: &Setting, _: u64) -> Vec<CommandLine> {
+    let stressor = words.subject().unwrap_or_default();
+    let mut line = vec!["stress-ng".into(), format!("--{stressor}"), words.value_or("workers", "0").into()];
+    if let Some(operations) = words.value("ops") {
+        line.extend([format!("--{stressor}-ops"), operations.into()]);
+    }
+    match (words.value("time"), words.is_set("ops")) {
+        (Some(seconds), _) => line.extend(["--timeout".into(), format!("{seconds}s")]),
+        (None, false) => line.extend(["--timeout".into(), "5s".into()]),
+        // The operations end the round.
+        (None, true) => line.extend(["--timeout".into(), "0".into()]),
+    }
+    let place = setting.place.to_string_lossy().into_owned();
+    line.extend(["--metrics-brief", "--temp-path", &place].map(String::from));
+    vec![line]
+}
+
+/// The sum of the second column of the lines that `--metrics-brief` prints: behind the number of the process the stressor, its
+/// operations, and five figures or more. Other lines begin alike and have other columns.
+fn bogo_operations(output: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(output);
+    let of_line = |line: &str| {
+        let (_, figures) = line.split_once(']').filter(|(head, _)| head.starts_with("stress-ng: "))?;
+        let fields: Vec<&str> = figures.split_whitespace().collect();
+        let numbers = fields.get(2..7)?.iter().all(|field| field.parse::<f64>().is_ok());
+        fields[1].parse::<u64>().ok().filter(|_| numbers)
+    };
+    text.lines().filter_map(of_line).fold(None, |sum, operations| Some(sum.unwrap_or(0u64).saturating_add(operations)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::program::rounds::any_bytes;
+    use archive::settings::LoadRequest;
+
+    /// As version 0.15.06 prints, and for the first line older ones.
+    const OUTPUT: &str = "\
+stress-ng: info:  [18344] dispatching hogs: 1 matrix
+stress-ng: metrc: [18344] stressor       bogo ops real time  usr time  sys time   bogo ops/s     bogo ops/s
+stress-ng: metrc: [18344]                           (secs)    (secs)    (secs)   (real time) (usr+sys time)
+stress-ng: metrc: [18344] matrix              200      0.09      0.05      0.00      2200.64        4434.39
+stress-ng: metrc: [18344] miscellaneous metrics:
+stress-ng: metrc: [18344] matrix            154961.97 add matrix ops per sec (geometic mean of 1 instances)
+stress-ng: info:  [18344] successful run completed in 0.10s
+";
+
+    #[test]
+    fn the_operations_of_every_stressor_are_added() {
+        assert_eq!(bogo_operations(OUTPUT.as_bytes()), Some(200));
+        let older = "stress-ng: info:  [99] cpu                 714      1.15      0.41      0.00       621.25        1708.05\n";
+        assert_eq!(bogo_operations(format!("{OUTPUT}{older}").as_bytes()), Some(914));
+        assert_eq!(bogo_operations(b"stress-ng: info:  [1] successful run completed in 0.10s"), None);
+        any_bytes(&PROGRAM, OUTPUT);
+    }
+
+    #[test]
+    fn rounds_end_by_operations_or_by_time() {
+        let line = |text: &str| {
+            let Ok(LoadRequest::Program { words, .. }) = LoadRequest::parse(text) else { panic!("no program") };
+            round(&Words(&words), &Setting { place: Path::new("/x"), port: None }, 0)[0].join(" ")
+        };
+        assert_eq!(
+            line("stress-ng:matrix,ops=1000,cpus=0-1"),
+            "stress-ng --matrix 0 --matrix-ops 1000 --timeout 0 --metrics-brief --temp-path /x"
+        );
+        assert_eq!(
+            line("stress-ng:hdd,workers=2,time=3"),
+            "stress-ng --hdd 2 --timeout 3s --metrics-brief --temp-path /x"
+        );
+        assert!(line("stress-ng:vm").contains("--timeout 5s"));
+    }
+}

@@ -1,0 +1,36 @@
+//! What a program was asked for, by key. The words were checked when they were typed; a meter that is driven otherwise gets
+//! the defaults for what it cannot read.
+
+use archive::load::cpu_list;
+use archive::settings::LoadWord;
+
+/// The words behind a program's name.
+pub struct Words<'a>(pub &'a [LoadWord]);
+
+impl Words<'_> {
+    fn find(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|word| word.key == key).map(|word| word.value.as_str())
+    }
+
+    /// The first word, which has no key.
+    pub fn subject(&self) -> Option<&str> {
+        self.find("")
+    }
+
+    pub fn value_or<'a>(&'a self, key: &str, default: &'a str) -> &'a str {
+        self.find(key).unwrap_or(default)
+    }
+
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.find(key)
+    }
+
+    pub fn is_set(&self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// CPUs the program may use; empty: all.
+    pub fn cpus(&self) -> Vec<u32> {
+        self.find("cpus").and_then(cpu_list).unwrap_or_default()
+    }
+}

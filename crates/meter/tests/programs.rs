@@ -1,0 +1,185 @@
+//! Programs of the target's as loads: started in rounds, read, interrupted, and nothing of them stays behind. Most tests
+//! bring programs of their own, scripts that speak as the real ones do; those with the real ones are skipped where they are
+//! not installed.
+
+use archive::message::LoadReport;
+use archive::settings::LoadRequest;
+use meter::load::RunningLoads;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const METER: &str = env!("CARGO_BIN_EXE_tardy-meter");
+/// Far beyond what anything here takes; reached only when something hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Puts a script of this name into a directory of its own.
+fn script(name: &str, body: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("a script");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("rights");
+    folder
+}
+
+fn meter(load: &str, programs: &Path, temporary: &Path) -> Command {
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let mut command = Command::new(METER);
+    command.args(["load", load]).env("PATH", path).env("TMPDIR", temporary).stdin(Stdio::null());
+    command
+}
+
+/// The output of a load that ends by itself.
+fn ended(load: &str, programs: &Path) -> Output {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let output = meter(load, programs, temporary.path()).output().expect("the meter runs");
+    assert_eq!(fs::read_dir(temporary.path()).expect("a listing").count(), 0, "something stayed behind");
+    output
+}
+
+fn wait_until(what: &str, mut yes: impl FnMut() -> bool) {
+    let give_up = Instant::now() + PATIENCE;
+    while !yes() {
+        assert!(Instant::now() < give_up, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+const HACKBENCH: &str = "\
+echo 'Running in process mode with 1 groups using 40 file descriptors each (== 40 tasks)'
+echo 'Each sender will pass 100 messages of 100 bytes'
+[ -e told ] && { echo 'no more of this' >&2; exit 3; }
+touch told
+echo 'Time: 0.225'";
+
+#[test]
+fn a_round_s_own_figures_are_the_progress_and_a_failed_round_ends_the_load() {
+    let programs = script("hackbench", HACKBENCH);
+    let output = ended("hackbench", programs.path());
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("hackbench: 40000 messages"), "{told}");
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(complaint.contains("no more of this; hackbench ended with exit status 3"), "{complaint}");
+}
+
+#[test]
+fn a_round_without_work_ends_the_load() {
+    for (body, said) in [("exit 0", "it said nothing"), ("echo all is well", "all is well")] {
+        let programs = script("stress-ng", body);
+        let output = ended("stress-ng:matrix", programs.path());
+        assert_eq!(output.status.code(), Some(1));
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(complaint.contains("stress-ng did nothing in a round that could be counted"), "{complaint}");
+        assert!(complaint.contains(said), "{complaint}");
+    }
+}
+
+#[test]
+fn a_program_that_is_missing_is_told_with_the_mend_before_anything_starts() {
+    // A program of this name is nowhere; what the error says is the same for all.
+    if Path::new("/usr/bin/rt-app").exists() || Path::new("/usr/local/bin/rt-app").exists() {
+        return eprintln!("skipped: rt-app is installed here");
+    }
+    let empty = tempfile::tempdir().expect("a directory");
+    let output = ended("rt-app:/tasks.json", empty.path());
+    assert_eq!(output.status.code(), Some(2));
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(complaint.contains("this machine has no program `rt-app`; build it for the target"), "{complaint}");
+}
+
+#[test]
+fn files_and_processes_of_a_program_go_with_a_killed_meter() {
+    let body = "sleep 1000 & echo $$ > pid; trap '' INT TERM; while :; do dd if=/dev/zero of=big bs=1k count=64 2>/dev/null; done";
+    let programs = script("fio", body);
+    let temporary = tempfile::tempdir().expect("a directory");
+    let mut child: Child =
+        meter("fio:randrw", programs.path(), temporary.path()).stdout(Stdio::null()).spawn().expect("the meter starts");
+    let files = || walk(temporary.path());
+    wait_until("the program's files", || files().iter().any(|path| path.ends_with("big")));
+    let number: Vec<_> = files().into_iter().filter(|path| path.ends_with("pid")).collect();
+    let pid = fs::read_to_string(&number[0]).expect("a number").trim().to_owned();
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    wait_until("the end of the program", || !Path::new(&format!("/proc/{pid}")).exists());
+    wait_until("an empty place", || fs::read_dir(temporary.path()).expect("a listing").count() == 0);
+}
+
+fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+fn installed(name: &str) -> bool {
+    let there =
+        ["/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(name).exists());
+    if !there {
+        eprintln!("skipped: {name} is not installed");
+    }
+    there
+}
+
+/// Runs a load until it has told of work, then stops it.
+fn worked(text: &str) -> LoadReport {
+    let request = LoadRequest::parse(text).expect("a load");
+    let mut loads = RunningLoads::start_with(Path::new(METER), &[request]).expect("the load starts");
+    wait_until("progress", || {
+        let report = loads.sample().remove(0);
+        assert!(report.alive, "{report:?}");
+        report.progress > 0
+    });
+    let pids = loads.pids();
+    let report = loads.stop().remove(0);
+    assert!(report.alive, "{report:?}");
+    assert!(pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()), "{text}: some of {pids:?} are left");
+    assert_eq!(report.name, text);
+    report
+}
+
+#[test]
+fn the_real_programs_tell_their_work() {
+    for (program, load, unit) in [
+        ("stress-ng", "stress-ng:matrix,ops=50,workers=1,cpus=0", "bogo operations"),
+        ("fio", "fio:randrw,time=1,size=1m", "I/Os"),
+        ("iperf3", "iperf3:time=1", "bytes"),
+        ("hackbench", "hackbench:loops=20,pipe", "messages"),
+    ] {
+        if installed(program) {
+            assert_eq!(worked(load).unit, unit);
+        }
+    }
+}
+
+#[test]
+fn what_a_program_did_until_it_was_interrupted_counts() {
+    if !installed("stress-ng") {
+        return;
+    }
+    let request = LoadRequest::parse("stress-ng:matrix,workers=1,time=1000").expect("a load");
+    let mut loads = RunningLoads::start_with(Path::new(METER), &[request]).expect("the load starts");
+    wait_until("a stressor", || {
+        assert!(loads.sample()[0].alive);
+        loads.pids().len() >= 3
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(loads.sample()[0].progress, 0);
+    let report = loads.stop().remove(0);
+    assert!(report.alive && report.progress > 0, "{report:?}");
+}
+
+#[test]
+fn a_build_is_counted_by_what_it_makes() {
+    if !installed("make") {
+        return;
+    }
+    let tree = tempfile::tempdir().expect("a directory");
+    let makefile = "defconfig:\n\t@touch $(O)/.config\nclean:\n\t@rm -f $(O)/*.o\nall: $(O)/a.o $(O)/b.o\n\
+                    $(O)/%.o: $(O)/.config\n\t@echo '  CC      '$*.o; touch $@\n.DEFAULT_GOAL := all\n";
+    fs::write(tree.path().join("Makefile"), makefile).expect("a Makefile");
+    let report = worked(&format!("kernel-build:{},jobs=2", tree.path().display()));
+    assert_eq!(report.unit, "steps of the build");
+    let left: Vec<_> = fs::read_dir(tree.path()).expect("a listing").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["Makefile"], "the tree was touched");
+}
