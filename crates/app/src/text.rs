@@ -5,3 +5,4 @@ pub mod figures;
 pub mod page;
 pub mod printable;
 pub mod table;
+pub mod terminal;

@@ -159,6 +159,39 @@ pub struct Lane {
     pub segments: Vec<Segment>,
 }
 
+/// What happens at one instant of the picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum MarkKind {
+    /// Somebody begins to wake the thread.
+    Woken,
+    /// The thread is given the CPU.
+    GivenCpu,
+    /// Another CPU asks the late one for something.
+    Ipi,
+    /// The thread moves to another CPU.
+    Migrated,
+    /// A thread inherits the priority of one that waits for it, or gives it back.
+    Boosted,
+    /// The speed of a CPU changes.
+    Frequency,
+    /// Text that a program wrote into the trace.
+    Marker,
+}
+
+/// An instant of the picture, relative to the due instant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Mark {
+    pub at_ns: i64,
+    /// CPU that recorded it.
+    pub cpu: u32,
+    pub kind: MarkKind,
+    /// What happened, with who did it: `messaging-send-41 on CPU 0 begins to wake the thread`.
+    pub text: String,
+}
+
 /// A phase boundary in the picture, relative to the due instant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -182,6 +215,12 @@ pub struct Explanation {
     pub findings: Vec<Finding>,
     pub spans: Vec<PhaseSpan>,
     pub lanes: Vec<Lane>,
+    /// Instants in the picture, ascending.
+    #[serde(default)]
+    pub marks: Vec<Mark>,
+    /// What the other CPUs had to do with it and did meanwhile, a sentence each.
+    #[serde(default)]
+    pub elsewhere: Vec<String>,
     /// `None` when the trace has neither functions nor stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub functions: Option<FunctionAccount>,

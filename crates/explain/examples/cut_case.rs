@@ -4,14 +4,16 @@
 //! Writes `spike.json` and a `trace.dat` with only the pages around the wake-up, the formats of the events in them, and
 //! the names of the functions they mention: those of the trace itself, or, when it has none, those of this machine.
 
+mod trace_text;
+
 use archive::reader::Run;
-use ftrace::format::{EventFormat, Field, Storage};
 use ftrace::kernel_symbols;
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, TraceDat, TraceFile, TraceItem, cut_pages};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::PathBuf;
+use trace_text::{HEADER_EVENT, HEADER_PAGE, format_text};
 
 /// Kept on both sides of the window that is explained.
 const MARGIN_NS: u64 = 50_000;
@@ -92,12 +94,8 @@ fn cut(trace: &[u8], from_ns: u64, to_ns: u64, only_cpu: Option<u32>) -> Vec<u8>
     };
     let name = |tid: &i32| file.metadata.command_lines.name(*tid).map(|name| format!("{tid} {name}\n"));
     let metadata = MetadataText {
-        header_page: "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
-                      \tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\
-                      \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\
-                      \tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"
-            .into(),
-        header_event: "# compressed entry header\n".into(),
+        header_page: HEADER_PAGE.into(),
+        header_event: HEADER_EVENT.into(),
         event_formats: formats.values().map(|format| (format.system.clone(), format_text(format))).collect(),
         saved_cmdlines: threads.iter().filter(|tid| **tid != 0).filter_map(name).collect(),
         printk_formats: String::new(),
@@ -114,31 +112,4 @@ fn cut(trace: &[u8], from_ns: u64, to_ns: u64, only_cpu: Option<u32>) -> Vec<u8>
         cpus: pages.iter().map(|&(cpu, pages)| CpuBytes { cpu, pages, stats: stats(cpu) }).collect(),
     }
     .to_vec()
-}
-
-/// The text a format was read from, as far as it mattered.
-fn format_text(format: &EventFormat) -> String {
-    let mut text = format!("name: {}\nID: {}\nformat:\n", format.name, format.id);
-    let mut common = true;
-    for field in &format.fields {
-        // An empty line stands between the common fields and the event's own.
-        if common && !field.name.starts_with("common_") {
-            common = false;
-            text.push('\n');
-        }
-        let (offset, size, signed) = (field.offset, field.size, u8::from(field.signed));
-        text += &format!("\tfield:{};\toffset:{offset};\tsize:{size};\tsigned:{signed};\n", declaration(field));
-    }
-    text + &format!("\nprint fmt: {}\n", format.print_fmt)
-}
-
-fn declaration(field: &Field) -> String {
-    let (type_name, name) = (&field.type_name, &field.name);
-    match field.storage {
-        Storage::Value => format!("{type_name} {name}"),
-        Storage::Array { count: Some(count) } => format!("{type_name} {name}[{count}]"),
-        Storage::Array { count: None } => format!("{type_name} {name}[]"),
-        Storage::DataLoc => format!("__data_loc {type_name}[] {name}"),
-        Storage::RelLoc => format!("__rel_loc {type_name}[] {name}"),
-    }
 }

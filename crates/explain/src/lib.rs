@@ -14,6 +14,7 @@ mod case;
 mod course;
 pub mod culprits;
 mod decode;
+mod elsewhere;
 mod event;
 mod event_line;
 mod evidence;
@@ -21,6 +22,7 @@ pub mod flight;
 mod functions;
 mod holder;
 mod ledger;
+mod marks;
 mod names;
 mod opened;
 mod ordinary;
@@ -99,6 +101,8 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
         findings: Vec::new(),
         spans: vec![PhaseSpan { name: PhaseName::Untraced, start_ns: 0, end_ns: latency_ns }],
         lanes: Vec::new(),
+        marks: Vec::new(),
+        elsewhere: Vec::new(),
         functions: None,
         recording: None,
         caveats: spike.snapshot_missing.iter().map(|why| format!("no snapshot: {why}")).collect(),
@@ -183,6 +187,8 @@ fn explain_scene(input: &SpikeInput, scene: &Scene) -> Explanation {
         findings: verdict.findings,
         spans: picture::phase_spans(&spans, scene.window.due_ns),
         lanes: picture::lanes(scene, &pieces, &household),
+        marks: marks::marks(scene, &anchors, &household),
+        elsewhere: elsewhere::sentences(scene, &anchors, input.spike.sample.cpu, &household),
         functions: functions::account(&case),
         recording: None,
         caveats,

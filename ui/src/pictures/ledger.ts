@@ -33,8 +33,9 @@ export function matcher(figure: HTMLElement, explanation: Explanation, found: (l
   const rows = [...(figure.parentElement?.querySelectorAll<HTMLElement>(".ledger tr[data-phase]") ?? [])].map((row) => {
     const { phase = "", kind, name } = row.dataset;
     const lit = belongs(kind !== undefined && name !== undefined ? { phase, owner: { kind, name } } : { phase }, explanation.spans);
-    row.addEventListener("pointerenter", () => found(lit));
-    row.addEventListener("pointerleave", () => found(undefined));
+    row.setAttribute("tabindex", "0");
+    for (const begin of ["pointerenter", "focus"]) row.addEventListener(begin, () => found(lit));
+    for (const end of ["pointerleave", "blur"]) row.addEventListener(end, () => found(undefined));
     return { row, lit, owner: name !== undefined };
   });
   return (block) => {

@@ -3,7 +3,7 @@ import { at, linear, ticks, valueAt, type Axis } from "../axis";
 import { blocks, shortened, type Block, type Stretch } from "../blocks";
 import { html, line, svg, text } from "../elements";
 import { axisTime, grouped, micros, percent } from "../format";
-import type { Explanation, OwnerKind, SpikeSummary } from "../types/report";
+import type { Explanation, Mark, OwnerKind, SpikeSummary } from "../types/report";
 import { moved, showing, zoomed, type View } from "../view";
 import { ownerKinds, phases } from "../words";
 import { frame } from "./frame";
@@ -59,11 +59,30 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
       const anchor = place > right - 60 ? "end" : place < left + 20 ? "start" : "middle";
       picture.append(line("instant", place, bandTop - 5, place, bottom), text("instant-label", place, bandTop - 10, anchor, name));
     }
+    for (const mark of explanation.marks) {
+      const index = rows.findIndex((row) => row.cpu === mark.cpu);
+      if (index < 0 || mark.at_ns < view.low || mark.at_ns > view.high) continue;
+      picture.append(pointer(mark, at(x, mark.at_ns), bandTop + bandHeight + 8 + (index - 1) * laneStep));
+    }
     light(drawn.flat());
     const active = drawn.flat().find(({ row, block }) => row === current.row && block.start_ns <= current.start && current.start < block.end_ns) ?? drawn.flat()[0];
     active?.element.setAttribute("tabindex", "0");
     listen(picture, drawn, x);
     return picture;
+  };
+
+  /** A mark stands on top of the lane of the CPU that recorded it. */
+  const pointer = (mark: Mark, x: number, top: number): SVGElement => {
+    const words = `CPU ${mark.cpu}, ${micros(mark.at_ns)} after due: ${mark.text}.`;
+    const element = svg(
+      "g",
+      { class: "mark-point", role: "img", "aria-label": words },
+      svg("path", { class: "mark-tip", d: `M${x.toFixed(2)} ${top}l-4 -7h8z` }),
+      svg("path", { class: "mark-stem", d: `M${x.toFixed(2)} ${top}v${laneHeight}` }),
+      svg("rect", { class: "reach", x: x - 6, y: top - 8, width: 12, height: 10 }),
+    );
+    element.addEventListener("pointerenter", () => panel.say(words));
+    return element;
   };
 
   const drawRow = (picture: SVGElement, row: Row, index: number, x: Axis, left: number): Drawn[] => {
@@ -75,7 +94,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
       const box = { x: block.x, y: top, width, height: tall };
       const element = svg(
         "g",
-        { class: "stretch", tabindex: -1, role: "img", "aria-label": sentence(row, block, latency) },
+        { class: "stretch", tabindex: -1, role: "img", "aria-label": sentence(row, block, explanation) },
         svg("rect", { class: `${index === 0 ? "phase phase-" : "block kind-"}${longest.look}`, ...box }),
         ...(index === 0 ? [] : [svg("rect", { class: `pattern-${longest.look}`, ...box })]),
       );
@@ -102,7 +121,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
   const listen = (picture: SVGElement, drawn: Drawn[][], x: Axis) => {
     now = drawn.flat();
     const read = ({ row, block }: Drawn) => {
-      panel.say(sentence(rows[row] as Row, block, latency));
+      panel.say(sentence(rows[row] as Row, block, explanation));
       lightRows([row, rows[row]?.late ?? false, block]);
     };
     for (const shown of now) {
@@ -192,7 +211,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
     }
   };
 
-  const panel = frame(figure, { hint: "Point at a stretch, or press Tab and use the arrow keys, to read who and how long. Drag to move; the wheel zooms once the picture has the focus, or with Ctrl.", spoken: false }, draw);
+  const panel = frame(figure, { hint: "Point at a stretch or a mark to read it. Keys: Tab into the picture, arrows walk, Shift and an arrow moves the view, + and − zoom, 0 shows due to seen. Drag to move; the wheel zooms once the picture has the focus, or with Ctrl.", spoken: false }, draw);
   const button = (name: string, label: string, next: () => View) => {
     const element = html("button", { type: "button", "aria-label": label }, name);
     element.addEventListener("click", () => look(next()));
@@ -244,8 +263,9 @@ function extent(rows: Row[], home: View): View {
   };
 }
 
-function sentence(row: Row, block: Block<Shown>, latency: number): string {
+function sentence(row: Row, block: Block<Shown>, explanation: Explanation): string {
   const { longest } = block;
+  const latency = Math.max(explanation.latency_ns, 1);
   const who = row.cpu === undefined ? longest.what : `${longest.what} ${longest.name}`;
   const when = (stretch: Stretch) => `${micros(stretch.start_ns)} to ${micros(stretch.end_ns)} after due`;
   const long = (stretch: Stretch) => micros(stretch.end_ns - stretch.start_ns);
@@ -253,7 +273,16 @@ function sentence(row: Row, block: Block<Shown>, latency: number): string {
     return `${row.title}: ${grouped(block.joined)} stretches too short to draw apart, ${when(block)}; the longest is ${who}, ${long(longest)}.`;
   }
   const share = row.cpu === undefined ? ` (${percent(longest.end_ns - longest.start_ns, latency)} of the latency)` : "";
-  return `${row.cpu === undefined ? "Phase" : row.title}: ${who}, ${long(longest)} long${share}, ${when(longest)}.`;
+  return `${row.cpu === undefined ? "Phase" : row.title}: ${who}, ${long(longest)} long${share}, ${when(longest)}.${functionOf(row, longest, explanation)}`;
+}
+
+/** Where the trace has functions: the one in which an owner of the ledger spent its time. */
+function functionOf(row: Row, { look, name }: Shown, { functions }: Explanation): string {
+  const held = functions?.held.find((held) => held.cpu === row.cpu && held.kind === look && held.name === name);
+  if (!held) return "";
+  const chain = held.chain.slice(0, 4).join(" < ");
+  if (held.ns === null) return ` A stack trace shows it in ${chain}.`;
+  return held.last_entered ? ` No function was entered for ${micros(held.ns)} after ${chain}.` : ` In all, ${micros(held.ns)} of it were spent in ${chain}.`;
 }
 
 function legend(rows: Row[]): HTMLElement {

@@ -135,6 +135,14 @@ median_ns: number, status: ExplanationStatus, phases: Array<Phase>,
  */
 findings: Array<Finding>, spans: Array<PhaseSpan>, lanes: Array<Lane>, 
 /**
+ * Instants in the picture, ascending.
+ */
+marks: Array<Mark>, 
+/**
+ * What the other CPUs had to do with it and did meanwhile, a sentence each.
+ */
+elsewhere: Array<string>, 
+/**
  * `None` when the trace has neither functions nor stacks.
  */
 functions?: FunctionAccount | null, 
@@ -412,6 +420,24 @@ export type Loss = {
  * `trace events`, `snapshots`, `seconds`, `samples`, `frames` ...
  */
 what: string, count: number, detail: string, };
+
+/**
+ * An instant of the picture, relative to the due instant.
+ */
+export type Mark = { at_ns: number, 
+/**
+ * CPU that recorded it.
+ */
+cpu: number, kind: MarkKind, 
+/**
+ * What happened, with who did it: `messaging-send-41 on CPU 0 begins to wake the thread`.
+ */
+text: string, };
+
+/**
+ * What happens at one instant of the picture.
+ */
+export type MarkKind = "woken" | "given_cpu" | "ipi" | "migrated" | "boosted" | "frequency" | "marker";
 
 /**
  * A stretch in which the CPU could not be interrupted, or the task on it not be preempted.

@@ -155,6 +155,28 @@ test("a ledger row lights its stretches, a mark opens its account", async () => 
   assert.ok(await page.run(`document.querySelectorAll('#${folded} .stretch').length`) > 0, "its picture is drawn");
 });
 
+test("rows of the ledger light their stretches by keys, too", async () => {
+  const page = await open("two-cpus");
+  await page.run("document.querySelector('.ledger tr.owner').focus()");
+  assert.ok(await page.run("document.querySelectorAll('.stretch.lit').length") > 0);
+  await page.run("document.activeElement.blur()");
+  assert.equal(await page.run("document.querySelectorAll('.stretch.lit, .stretch.dimmed').length"), 0);
+});
+
+test("marks stand on the lane of their CPU, are read out, and listed for those without a script", async () => {
+  const page = await open("two-cpus");
+  const spike = await page.run("JSON.parse(document.querySelector('#tardy-data').textContent).summary.spikes.find((spike) => spike.explanation?.marks.length > 0).number");
+  const account = `#spike-${spike}`;
+  await page.run(`document.querySelector('${account} .mark-point').dispatchEvent(new PointerEvent('pointerenter'))`);
+  const said = await page.run(`document.querySelector('${account} .readout').textContent`);
+  assert.match(said, /^CPU 0, .* after due: .* asks CPU 1 for do_sync_core\.$/);
+  assert.match(await page.run(`document.querySelector('${account} .marks').textContent`), /asks CPU 1 for do_sync_core/);
+  assert.match(await page.run(`document.querySelector('${account} .elsewhere').textContent`), /CPU 0 meanwhile: hackbench-4711 61 %/);
+  for (const word of ["Tab", "arrows", "Shift", "+", "0 shows"]) {
+    assert.ok((await page.run("[...document.querySelectorAll('[data-picture=spike] .readout')].at(-1).textContent")).includes(word), `the page documents ${word}`);
+  }
+});
+
 for (const width of [360, 400, 1280, 2000]) {
   test(`nothing sticks out at ${width} px`, async () => {
     for (const shape of ["eight-cpus", "hostile"]) {

@@ -5,6 +5,7 @@ mod causes;
 mod diff;
 mod document;
 mod functions;
+mod timeline;
 
 use super::archives;
 use super::exit::{Exit, UsageError};
@@ -19,6 +20,7 @@ use archive::spike::{Spike, SpikeReason};
 use archive::summary::RunSummary;
 use clap::Args;
 use std::path::PathBuf;
+use timeline::Canvas;
 
 /// Account for every nanosecond of a run's worst spikes
 #[derive(Debug, Args)]
@@ -27,7 +29,7 @@ pub struct ExplainArguments {
     #[arg(value_name = "RUN", required_unless_present = "diff")]
     run: Option<PathBuf>,
     /// Set the causes of two runs side by side: which appeared, vanished, grew, shrank
-    #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events"])]
+    #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events", "timeline"])]
     diff: Option<Vec<PathBuf>>,
     /// Show this many of the worst spikes
     #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "spike")]
@@ -38,8 +40,11 @@ pub struct ExplainArguments {
     /// Show the events of the trace, too
     #[arg(long)]
     events: bool,
+    /// Draw each spike with letters: phases, all CPUs, instants; without this only where the terminal is wide enough
+    #[arg(long)]
+    timeline: bool,
     /// Print every spike of the run as one JSON document
-    #[arg(long, conflicts_with_all = ["events", "spike", "worst"])]
+    #[arg(long, conflicts_with_all = ["events", "spike", "worst", "timeline"])]
     json: bool,
 }
 
@@ -67,9 +72,10 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     if arguments.spike.is_none() {
         causes::lay_out(&causes_of(&run, &explanations), &mut page);
     }
+    let canvas = Canvas::for_stdout(arguments.timeline);
     for spike in &chosen {
         page.blank();
-        account::lay_out(spike, explanation_of(&explanations, spike), &mut page);
+        account::lay_out(spike, explanation_of(&explanations, spike), canvas, &mut page);
         if arguments.events {
             lay_out_events(&run, spike, &mut page);
         }
@@ -111,12 +117,13 @@ pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit>
     }
     let late = run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control);
     let mut recorded: Vec<&Spike> = late.filter(|spike| run.recordings.contains_key(&spike.number)).collect();
+    let canvas = Canvas::for_stdout(false);
     recorded.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));
     for (at, spike) in recorded.iter().enumerate() {
         if at > 0 {
             page.blank();
         }
-        account::lay_out(spike, explanation_of(&explanations, spike), &mut page);
+        account::lay_out(spike, explanation_of(&explanations, spike), canvas, &mut page);
     }
     page.blank();
     let path = quoted(&run.directory.display().to_string());

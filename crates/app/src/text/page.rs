@@ -13,6 +13,34 @@ pub fn may_colour(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && !forbidden && !dumb
 }
 
+/// How a part of a line is coloured, where colours are allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    Bold,
+    Faint,
+    Red,
+    Green,
+    Yellow,
+    Blue,
+    Magenta,
+    Cyan,
+}
+
+impl Paint {
+    fn code(self) -> u8 {
+        match self {
+            Self::Bold => 1,
+            Self::Faint => 2,
+            Self::Red => 31,
+            Self::Green => 32,
+            Self::Yellow => 33,
+            Self::Blue => 34,
+            Self::Magenta => 35,
+            Self::Cyan => 36,
+        }
+    }
+}
+
 /// Lines collected for one output.
 #[derive(Debug, Default)]
 pub struct Page {
@@ -42,6 +70,21 @@ impl Page {
         } else {
             self.line(text);
         }
+    }
+
+    /// A line of several parts, each in its colour.
+    pub fn painted(&mut self, parts: &[(Option<Paint>, String)]) {
+        if !self.colour {
+            return self.line(&parts.iter().map(|(_, text)| text.as_str()).collect::<String>());
+        }
+        for (paint, text) in parts {
+            let safe = printable(text);
+            match paint {
+                Some(paint) => self.text.push_str(&format!("\x1b[{}m{safe}\x1b[0m", paint.code())),
+                None => self.text.push_str(&safe),
+            }
+        }
+        self.text.push('\n');
     }
 
     /// A line that must not be overlooked.

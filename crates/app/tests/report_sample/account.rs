@@ -2,7 +2,8 @@
 
 use super::{Dice, Shape};
 use archive::explanation::{
-    Confidence, Explanation, ExplanationStatus, Finding, Lane, Owner, OwnerKind, Phase, PhaseName, PhaseSpan, Segment,
+    Confidence, Explanation, ExplanationStatus, Finding, Lane, Mark, MarkKind, Owner, OwnerKind, Phase, PhaseName,
+    PhaseSpan, Segment,
 };
 use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, MaskedStretch};
 use archive::spike::Spike;
@@ -40,6 +41,21 @@ pub fn explain(shape: &Shape, spike: &Spike) -> Explanation {
         findings: vec![finding],
         spans,
         lanes: lanes.collect(),
+        marks: vec![
+            Mark {
+                at_ns: latency_ns / 3,
+                cpu: 0,
+                kind: MarkKind::Ipi,
+                text: said("kworker/1:2-300 on CPU 0 asks CPU 1 for do_sync_core"),
+            },
+            Mark {
+                at_ns: latency_ns,
+                cpu: spike.sample.cpu,
+                kind: MarkKind::GivenCpu,
+                text: said("the thread is given the CPU"),
+            },
+        ],
+        elsewhere: vec![said("CPU 0 meanwhile: hackbench-4711 61 %, idle state 2 30 %")],
         functions: (spike.number == 3).then(|| FunctionAccount {
             held: vec![HeldInFunction {
                 cpu: spike.sample.cpu,

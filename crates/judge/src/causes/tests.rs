@@ -79,6 +79,8 @@ fn explained(spike: u32, culprit: &str, latency_ns: i64) -> Explanation {
         findings: vec![finding],
         spans: Vec::new(),
         lanes: Vec::new(),
+        marks: Vec::new(),
+        elsewhere: Vec::new(),
         functions: None,
         recording: None,
         caveats: Vec::new(),

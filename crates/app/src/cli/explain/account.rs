@@ -1,6 +1,7 @@
 //! The account of one spike on a page: who held the CPU in which phase, what is behind it, what to do.
 
 use super::functions;
+use super::timeline::{self, Canvas};
 use crate::summary_text::{confidence_word, culprit};
 use crate::text::figures::{count, latency, microseconds};
 use crate::text::page::Page;
@@ -12,7 +13,7 @@ use archive::spike::{Spike, SpikeReason};
 const BAR_COLUMNS: i64 = 6;
 const NAME_COLUMNS: usize = 31;
 
-pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, page: &mut Page) {
+pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, canvas: Option<Canvas>, page: &mut Page) {
     let reason = match spike.reason {
         SpikeReason::NewMaximum if explanation.is_some_and(|known| known.recording.is_some()) => "recorded afterwards",
         SpikeReason::NewMaximum => "a new maximum",
@@ -33,7 +34,14 @@ pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, page: &mut Page
     }
     let Some(explanation) = explanation else { return };
     if explanation.status != ExplanationStatus::NoTrace {
+        if let Some(canvas) = canvas {
+            timeline::lay_out(spike, explanation, canvas, page);
+        }
         ledger(explanation, page);
+        if !explanation.elsewhere.is_empty() {
+            page.blank();
+            explanation.elsewhere.iter().for_each(|sentence| page.wrapped("  ", sentence));
+        }
     }
     if let Some(recording) = &explanation.recording {
         page.wrapped("  ", &recorded(recording));
@@ -105,7 +113,7 @@ fn shortened(name: &str) -> String {
     name.chars().take(NAME_COLUMNS - 1).chain(['…']).collect()
 }
 
-fn kind_word(kind: OwnerKind) -> &'static str {
+pub fn kind_word(kind: OwnerKind) -> &'static str {
     match kind {
         OwnerKind::Nmi => "NMI",
         OwnerKind::Hardirq => "interrupt",

@@ -1,7 +1,7 @@
 //! The document of `tardy explain --json`. Its shape is a promise; `explanation_version` counts its changes.
 
 use archive::causes::RunCauses;
-use archive::explanation::{Explanation, ExplanationStatus, Finding, Phase};
+use archive::explanation::{Explanation, ExplanationStatus, Finding, Mark, Phase};
 use archive::functions::FunctionAccount;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
@@ -36,6 +36,10 @@ struct Entry<'a> {
     /// They sum to `latency_ns`.
     phases: &'a [Phase],
     findings: &'a [Finding],
+    /// Instants on the way, relative to due.
+    marks: &'a [Mark],
+    /// What other CPUs had to do with it and did meanwhile.
+    elsewhere: &'a [String],
     /// Absent when the trace has no functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<&'a FunctionAccount>,
@@ -82,6 +86,8 @@ fn entry<'a>(spike: &Spike, explanation: &'a Explanation) -> Entry<'a> {
         status: explanation.status,
         phases: &explanation.phases,
         findings: &explanation.findings,
+        marks: &explanation.marks,
+        elsewhere: &explanation.elsewhere,
         functions: explanation.functions.as_ref(),
         recording: explanation.recording.as_ref().map(|recording| Recording {
             virtual_time: true,

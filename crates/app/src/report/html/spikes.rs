@@ -9,7 +9,7 @@ use archive::spike::{Snapshot, SpikeReason};
 use archive::summary::{RunSummary, SpikeSummary};
 use maud::{Markup, PreEscaped, html};
 
-/// Accounts that are open when the page is; the others open on demand and in print.
+/// Accounts that are open when the page is, the worst of each cause; the others open on demand and in print.
 const OPEN: usize = 3;
 
 pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
@@ -26,7 +26,7 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
                      clock. Times are relative to due. The picture shows every CPU; the ledger gives each nanosecond of the \
                      late CPU to exactly one owner."
                 }
-                @for (rank, spike) in spikes.iter().enumerate() { (account(summary, spike, rank < OPEN, plots)) }
+                @for (spike, open) in spikes.iter().zip(opened(&spikes)) { (account(summary, spike, open, plots)) }
             }
             @if !controls.is_empty() {
                 h3 { "Ordinary wake-ups, for comparison" }
@@ -35,6 +35,25 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
             }
         }
     }
+}
+
+/// Which accounts are open: ten of one cause tell no more than the worst of them.
+fn opened(spikes: &[&SpikeSummary]) -> Vec<bool> {
+    let cause = |spike: &SpikeSummary| {
+        let explanation = spike.explanation.as_ref()?;
+        let explained = explanation.status == ExplanationStatus::Explained;
+        explanation.findings.first().filter(|_| explained).map(|finding| finding.culprit.clone())
+    };
+    let mut shown: Vec<Option<String>> = Vec::new();
+    let open = spikes.iter().map(|spike| {
+        let cause = cause(spike);
+        let open = shown.len() < OPEN && !shown.contains(&cause);
+        if open {
+            shown.push(cause);
+        }
+        open
+    });
+    open.collect()
 }
 
 fn account(summary: &RunSummary, entry: &SpikeSummary, open: bool, plots: &Plots) -> Markup {
@@ -99,6 +118,7 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots) -> 
                 figcaption { "CPU " (entry.spike.sample.cpu) " and its neighbours around the wake-up of thread " (entry.spike.tid) "." }
             }
         }
+        (elsewhere(explanation))
         @if !explanation.phases.is_empty() { (ledger::table(explanation)) }
         @if let Some(recording) = &explanation.recording {
             p.recorded {
@@ -112,6 +132,28 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots) -> 
             div.caveats {
                 h4 { "What limits this account" }
                 ul { @for caveat in &explanation.caveats { li { (said(caveat)) } } }
+            }
+        }
+    }
+}
+
+/// The marks of the picture in words, and what the other CPUs did.
+fn elsewhere(explanation: &Explanation) -> Markup {
+    html! {
+        @if !explanation.elsewhere.is_empty() {
+            div.elsewhere {
+                h4 { "On other CPUs" }
+                ul { @for sentence in &explanation.elsewhere { li { (said(sentence)) } } }
+            }
+        }
+        @if !explanation.marks.is_empty() {
+            details.marks {
+                summary { "Marks in the picture (" (explanation.marks.len()) ")" }
+                ol {
+                    @for mark in &explanation.marks {
+                        li { (number::micros_unit(mark.at_ns)) ", CPU " (mark.cpu) ": " (said(&mark.text)) }
+                    }
+                }
             }
         }
     }

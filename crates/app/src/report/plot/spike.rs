@@ -44,6 +44,12 @@ pub fn draw(entry: &SpikeSummary, virtual_time: bool) -> Option<Drawing> {
     for (index, lane) in lanes.iter().enumerate() {
         draw_lane(&mut drawing, lane, lane.cpu == entry.spike.sample.cpu, &x, lanes_top + index as f64 * LANE_STEP);
     }
+    for mark in &explanation.marks {
+        let lane = lanes.iter().position(|lane| lane.cpu == mark.cpu);
+        if let Some(lane) = lane.filter(|_| (x.low..=x.high).contains(&(mark.at_ns as f64))) {
+            draw_mark(&mut drawing, x.at(mark.at_ns as f64), lanes_top + lane as f64 * LANE_STEP);
+        }
+    }
     for (value, text) in [(0.0, "due".to_owned()), (latency, format!("seen {}", number::axis_time(latency)))] {
         drawing.line("instant", x.at(value), BAND_TOP - 6.0, x.at(value), lanes_bottom);
         drawing.text("instant-label", x.at(value), BAND_TOP - 10.0, Anchor::Middle, &text);
@@ -105,6 +111,12 @@ fn band(drawing: &mut Drawing, explanation: &Explanation, x: &Axis) {
             drawing.text("block-label on-phase", (from + to) / 2.0, BAND_TOP + 14.0, Anchor::Middle, &label);
         }
     }
+}
+
+/// A mark stands on top of the lane of the CPU that recorded it; the list beside the picture says what it is.
+fn draw_mark(drawing: &mut Drawing, x: f64, top: f64) {
+    drawing.path("mark-tip", &format!("M{x:.2} {top:.2}l-4 -7h8z"));
+    drawing.path("mark-stem", &format!("M{x:.2} {top:.2}v{LANE}"));
 }
 
 fn draw_lane(drawing: &mut Drawing, lane: &Lane, late: bool, x: &Axis, top: f64) {

@@ -1,0 +1,41 @@
+//! What the terminal behind standard output can show: how wide it is, and whether it knows more letters than ASCII.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+
+/// Columns of the terminal behind standard output; `None` when there is none, or it does not tell.
+pub fn width() -> Option<usize> {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    rustix::termios::tcgetwinsize(stdout).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Whether the locale's letters are UTF-8, by the variables that decide it.
+pub fn is_utf8() -> bool {
+    says_utf8(|name| std::env::var_os(name))
+}
+
+fn says_utf8(value: impl Fn(&str) -> Option<OsString>) -> bool {
+    let set = |name| value(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+    let locale = locale.map(|locale| locale.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_variable_that_is_set_decides() {
+        let locale = |set: &'static [(&str, &str)]| {
+            says_utf8(move |name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into()))
+        };
+        assert!(locale(&[("LANG", "en_GB.UTF-8")]));
+        assert!(locale(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8"), ("LANG", "C")]));
+        assert!(!locale(&[("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")]));
+        assert!(!locale(&[]));
+    }
+}
