@@ -11,7 +11,9 @@ pub use explain::Stretch;
 pub use explain::flight::Keeper;
 pub use explain::recording::{RecordedEvent, RecordedItem, RecordedText, RecordedValue, Recording};
 use explain::run_analysis::{SpikesOfRun, analyse};
+pub use explain::scheduling_bound::{Delays, Interference, bound_ns};
 use explain::{SpikeInput, evidence_window, explain_spike, explain_without_trace, stretches};
+use std::collections::BTreeMap;
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
 
@@ -58,6 +60,18 @@ pub fn events_of(run: &Run, spike: &Spike) -> Vec<String> {
 pub fn stretches_of(run: &Run, spike: &Spike, trace: &[u8]) -> Vec<Stretch> {
     let context = Context::of(run);
     stretches(&context.input(spike, trace, &[]))
+}
+
+/// What interrupts were seen to take around the late wake-ups, by CPU.
+pub fn interference_of(run: &Run) -> BTreeMap<u32, Interference> {
+    let context = Context::of(run);
+    let mut by_cpu: BTreeMap<u32, Interference> = BTreeMap::new();
+    for spike in &run.spikes {
+        let Ok(trace) = run.spike_trace(spike.number) else { continue };
+        let interference = by_cpu.entry(spike.sample.cpu).or_default();
+        explain::scheduling_bound::observe(&context.input(spike, &trace, &[]), interference);
+    }
+    by_cpu
 }
 
 /// What is the same for all spikes of a run.

@@ -31,6 +31,7 @@ mod priority;
 pub mod recording;
 pub mod run_analysis;
 mod scene;
+pub mod scheduling_bound;
 mod silence;
 mod snapshot;
 mod span;

@@ -1,6 +1,7 @@
 //! `tardy explain`: the account of a run's spikes, for people or as JSON.
 
 mod account;
+mod bound;
 mod causes;
 mod diff;
 mod document;
@@ -43,8 +44,19 @@ pub struct ExplainArguments {
     /// Draw each spike with letters: phases, all CPUs, instants; without this only where the terminal is wide enough
     #[arg(long)]
     timeline: bool,
+    /// Say what is known of the analytical bound of the scheduling latency, and what is missing; with the delays that it needs,
+    /// in ns, calculate it
+    #[arg(
+        long,
+        value_name = "dst=NS,poid=NS,paie=NS,psd=NS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = bound::NO_VALUES,
+        conflicts_with_all = ["diff", "spike", "events", "timeline"]
+    )]
+    bound: Option<String>,
     /// Print every spike of the run as one JSON document
-    #[arg(long, conflicts_with_all = ["events", "spike", "worst", "timeline"])]
+    #[arg(long, conflicts_with_all = ["events", "spike", "worst", "timeline", "bound"])]
     json: bool,
 }
 
@@ -55,7 +67,14 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     let Some(run) = &arguments.run else {
         return Err(UsageError("explain takes a run, or two with --diff".into()).into());
     };
+    let delays = arguments.bound.as_deref().map(bound::delays).transpose()?;
     let run = archives::open(run)?;
+    if let Some(delays) = delays {
+        let mut page = Page::for_stdout();
+        bound::lay_out(&run, delays, &mut page);
+        page.print()?;
+        return Ok(Exit::Measured);
+    }
     let explanations = explain_run(&run, &mut |_, _| {});
     if arguments.json {
         return print_document(&run, &explanations);

@@ -31,7 +31,7 @@ pub fn section(data: &ReportData) -> Markup {
                             th scope="col" { "cause" }
                             th.number scope="col" { "wake-ups" }
                             th.number scope="col" { "latest, in µs" }
-                            th scope="col" { "CPUs" }
+                            th scope="col" { "on CPU (times)" }
                             th.number scope="col" { "of the " (causes.worst_samples) " worst" }
                             th scope="col" { "rhythm" }
                         }

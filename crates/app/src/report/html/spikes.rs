@@ -174,7 +174,10 @@ fn finding(finding: &Finding, latency_ns: i64) -> Markup {
                 @if !finding.evidence.is_empty() {
                     div {
                         dt { "Evidence" }
-                        dd { ul.evidence { @for line in &finding.evidence { li { code { (said(line)) } } } } }
+                        dd {
+                            span.legible { "time after due, CPU, state of the kernel, who ran: what happened" }
+                            ul.evidence { @for line in &finding.evidence { li { code { (said(line)) } } } }
+                        }
                     }
                 }
             }
