@@ -44,6 +44,11 @@ impl Process {
         Ok(Self { child, complaints })
     }
 
+    /// Its number among the host's processes.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn exit(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }

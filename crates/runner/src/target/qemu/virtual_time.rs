@@ -8,6 +8,7 @@ mod boot;
 mod extras;
 mod guest_run;
 mod ingredients;
+mod processor_thread;
 mod shared_memory;
 mod steady;
 mod symbols;

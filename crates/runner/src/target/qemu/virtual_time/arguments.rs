@@ -23,7 +23,8 @@ pub fn arguments(
     let path = |name: &str| value(&scratch.join(name));
     let mut words: Vec<String> = [
         "-name",
-        "tardy",
+        // Threads with names, so that the one of the processor can be told.
+        "tardy,debug-threads=on",
         "-accel",
         "tcg,thread=single",
         "-machine",
@@ -80,7 +81,7 @@ mod tests {
         let machine = VirtualMachine { kernel_arguments: "psi=0".into(), ..VirtualMachine::in_virtual_time("/k") };
         let line =
             arguments(&machine, Path::new("/k"), Path::new("/i"), Path::new("/s,x"), &Extras::default()).join(" ");
-        let expected = "-name tardy -accel tcg,thread=single -machine pc -cpu qemu64 -smp 1 -nodefaults -no-user-config \
+        let expected = "-name tardy,debug-threads=on -accel tcg,thread=single -machine pc -cpu qemu64 -smp 1 -nodefaults -no-user-config \
              -display none -monitor none -no-reboot -net none -rtc base=2020-01-01,clock=vm -seed 1 \
              -icount shift=0,align=off,sleep=off -m 1024 -chardev file,id=console,path=/s,,x/console \
              -serial chardev:console \

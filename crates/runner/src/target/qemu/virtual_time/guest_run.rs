@@ -5,8 +5,10 @@ use super::super::heard::lock;
 use super::super::process::Process;
 use super::arguments::CONSOLE_FILE;
 use super::boot::Boot;
+use super::processor_thread::ProcessorThread;
 use super::shared_memory::{STREAM_FILE, SharedFile};
 use crate::target::{Exit, Output, RunningCommand};
+use archive::settings::RunSettings;
 use std::fs;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -20,6 +22,7 @@ pub struct GuestRun {
     boot: Boot,
     line: Vec<u8>,
     process: Option<Process>,
+    processor: Option<ProcessorThread>,
     /// Why there is no process although there should be one.
     failure: Option<String>,
     stream: Option<SharedFile>,
@@ -35,6 +38,7 @@ impl GuestRun {
             boot,
             line: Vec::new(),
             process: None,
+            processor: None,
             failure: None,
             stream: None,
             console,
@@ -52,6 +56,12 @@ impl GuestRun {
             self.stream = Some(SharedFile::open(&self.boot.scratch.join(STREAM_FILE))?);
         }
         self.stream.as_mut().map_or(Ok(Vec::new()), SharedFile::more)
+    }
+
+    fn attend(&mut self, heard: bool) {
+        if let Some(processor) = &mut self.processor {
+            processor.attend(heard);
+        }
     }
 
     fn hear_console(&mut self) {
@@ -72,8 +82,13 @@ impl RunningCommand for GuestRun {
         }
         self.line.extend_from_slice(bytes);
         if self.line.ends_with(b"\n") {
-            match self.boot.start(serde_json::from_slice(&self.line)?) {
-                Ok(process) => self.process = Some(process),
+            let settings: RunSettings = serde_json::from_slice(&self.line)?;
+            let guest_is_idle = settings.loads.is_empty();
+            match self.boot.start(settings) {
+                Ok(process) => {
+                    self.processor = Some(ProcessorThread::of(process.id(), guest_is_idle));
+                    self.process = Some(process);
+                }
                 Err(why) => self.failure = Some(why),
             }
         }
@@ -85,7 +100,9 @@ impl RunningCommand for GuestRun {
         loop {
             // Looked at before reading: what is written until then is in the file.
             let ended = self.has_ended();
-            match self.more() {
+            let more = self.more();
+            self.attend(more.as_ref().is_ok_and(|bytes| !bytes.is_empty()));
+            match more {
                 Ok(bytes) if !bytes.is_empty() => return Output::Bytes(bytes),
                 Ok(_) if !ended && begun.elapsed() < wait => thread::sleep(LOOK_EVERY),
                 Ok(_) if !ended => return Output::Quiet,
@@ -111,6 +128,7 @@ impl RunningCommand for GuestRun {
     fn wait(&mut self, limit: Duration) -> Option<Exit> {
         let begun = Instant::now();
         while !self.has_ended() {
+            self.attend(false);
             if begun.elapsed() >= limit {
                 return None;
             }

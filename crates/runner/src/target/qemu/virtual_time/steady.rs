@@ -45,13 +45,40 @@ fn one_of(allowed: &CpuSet) -> CpuSet {
 
 /// A thread made later is an ordinary one: a processor thread of the same priority would never let the main loop run.
 fn before_ordinary_threads() -> io::Result<()> {
+    schedule(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, PRIORITY)
+}
+
+/// Gives a thread, 0 is the calling one, a policy and a priority.
+fn schedule(thread: libc::pid_t, policy: i32, priority: i32) -> io::Result<()> {
     // SAFETY: all fields of the structure are plain numbers, for which zero is a value.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
-    parameters.sched_priority = PRIORITY;
+    parameters.sched_priority = priority;
     // SAFETY: `parameters` outlives the call, and the kernel only reads it.
-    let answer =
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
+    let answer = unsafe { libc::sched_setscheduler(thread, policy, &raw const parameters) };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// How a thread that runs the guest's processor gets its turn beside the main loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// After the main loop, which is before ordinary threads, and beside everything else on the host.
+    Ordinary,
+    /// Neither interrupts the other: they change places when one sleeps. Nothing ordinary gets that CPU meanwhile.
+    WithMainLoop,
+    /// After everything else on the host, so that the main loop need not be before ordinary threads.
+    Last,
+}
+
+impl Turn {
+    /// # Errors
+    /// When there is no such thread any more, or this process may not.
+    pub fn give(self, thread: libc::pid_t) -> io::Result<()> {
+        match self {
+            Self::Ordinary => schedule(thread, libc::SCHED_OTHER, 0),
+            Self::WithMainLoop => schedule(thread, libc::SCHED_FIFO, PRIORITY),
+            Self::Last => schedule(thread, libc::SCHED_IDLE, 0),
+        }
+    }
 }
 
 #[cfg(test)]

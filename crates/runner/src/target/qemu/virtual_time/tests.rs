@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 /// Finds out where it is to write, and how: `send BYTES AFTER` writes beginning there, and how many there are now.
 const SCRIPT: &str = r#"#!/bin/sh
+[ "$1" = --version ] && echo 'a script' && exit
 for word; do case $word in
   *id=stream,*) stream=${word#*mem-path=}; stream=${stream%%,*}; size=${word#*size=}; size=${size%%,*};;
   file,id=console,*) console=${word#*path=};;
