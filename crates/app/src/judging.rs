@@ -23,6 +23,8 @@ pub struct JudgedRun {
     pub id: String,
     pub archive: String,
     pub emulated: bool,
+    /// The clock counted instructions.
+    pub virtual_time: bool,
     /// What was recorded while the figures were taken.
     pub tracing: Option<String>,
     pub judgements: Vec<Judgement>,
@@ -49,6 +51,7 @@ pub fn judge_run(
         id: summary.id,
         archive: summary.archive,
         emulated: summary.emulated,
+        virtual_time: summary.virtual_time,
         tracing: summary.tracing,
     }
 }

@@ -113,6 +113,11 @@ impl RunResults {
         let loads = summary.loads.iter().map(|load| word(&load.name)).collect::<Vec<_>>();
         let loads = if loads.is_empty() { "idle".to_owned() } else { loads.join("-") };
         let target = if summary.target.is_empty() { "unknown".to_owned() } else { word(&summary.target) };
+        // Some of these systems store nothing but names and numbers.
+        let target = match summary.virtual_time && !target.contains("virtual_time") {
+            true => format!("{target}_virtual_time"),
+            false => target,
+        };
         Self {
             name: format!("{target}.{loads}"),
             warning: warning(&summary),

@@ -15,11 +15,7 @@ const SPIKES_SHOWN: usize = 5;
 
 /// Lays the summary out on a page. `told` is what broke; it is said elsewhere and left out here.
 pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) -> Page {
-    if summary.virtual_time {
-        page.alarm("VIRTUAL TIME: these figures count executed instructions; they prove no deadline of hardware.");
-    } else if summary.emulated {
-        page.alarm("EMULATED MACHINE: these latencies mean nothing as real-time figures.");
-    }
+    alarm_of_clock(summary.virtual_time, summary.emulated, &mut page);
     page.wrapped("", &verdict(summary));
     let said_below = |reason: &str| summary.problems.iter().any(|problem| problem.text == reason);
     let untold = |reason: &&String| Some(reason.as_str()) != told && !said_below(reason);
@@ -54,6 +50,15 @@ pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) ->
     section(&mut page, "Missing in the archive", &summary.gaps);
     next_commands(summary, &mut page);
     page
+}
+
+/// What belongs before figures whose clock was not that of hardware.
+pub fn alarm_of_clock(virtual_time: bool, emulated: bool, page: &mut Page) {
+    if virtual_time {
+        page.alarm("VIRTUAL TIME: these figures count executed instructions; they prove no deadline of hardware.");
+    } else if emulated {
+        page.alarm("EMULATED MACHINE: these latencies mean nothing as real-time figures.");
+    }
 }
 
 /// How fast a machine in virtual time went.

@@ -157,7 +157,9 @@ pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference
         if !summary.valid {
             cautions.push(format!("run {name} is not valid: {}", summary.invalid_because.join("; ")));
         }
-        if summary.emulated {
+        if summary.virtual_time {
+            cautions.push(format!("run {name} is in virtual time: executed instructions, no time of hardware"));
+        } else if summary.emulated {
             cautions.push(format!("run {name} was emulated: its latencies mean nothing as real-time figures"));
         }
         if summary.imported.is_some() {

@@ -121,6 +121,9 @@ fn scenario(summary: &RunSummary) -> String {
     if !["", "local"].contains(&summary.target.as_str()) {
         words.push(summary.target.clone());
     }
+    if summary.virtual_time && !summary.target.contains("virtual time") {
+        words.push("virtual time".into());
+    }
     words.push(format!("every {}", time(settings.interval_ns as f64)));
     words.push(format!("{:?} {}", settings.policy, settings.priority).to_uppercase());
     words.extend(

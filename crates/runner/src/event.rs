@@ -14,6 +14,8 @@ pub enum Event {
     /// The archive directory exists; everything from here on is kept.
     Begun {
         directory: PathBuf,
+        /// The clock of the machine counts instructions.
+        virtual_time: bool,
     },
     Phase(RunPhase),
     Environment(Box<Environment>),

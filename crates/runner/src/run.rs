@@ -92,7 +92,7 @@ pub fn run_step(
     let ingredients = target.ingredients();
     let manifest = Manifest { emulated, virtual_time, ingredients, ..manifest(target.name(), request) };
     let mut writer = RunWriter::create(&request.directory, manifest)?;
-    watch(Event::Begun { directory: request.directory.clone() });
+    watch(Event::Begun { directory: request.directory.clone(), virtual_time });
     if let Some(planned) = planned {
         writer.append(&Message::Planned(Box::new(planned.clone())))?;
     }

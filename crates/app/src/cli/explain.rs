@@ -13,7 +13,7 @@ use super::exit::{Exit, UsageError};
 use super::record::advice;
 use crate::explaining::{causes_of, events_of, explain_run};
 use crate::kernel_tracer_text::lay_out_latencies;
-use crate::summary_text::quoted;
+use crate::summary_text::{alarm_of_clock, quoted};
 use crate::text::page::{Page, write_stdout};
 use archive::explanation::Explanation;
 use archive::reader::Run;
@@ -80,6 +80,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
         return print_document(&run, &explanations);
     }
     let mut page = Page::for_stdout();
+    alarm(&run, &mut page);
     run.gaps.iter().for_each(|gap| page.wrapped("gap: ", gap));
     let chosen = chosen(&run, arguments)?;
     if chosen.is_empty() {
@@ -134,6 +135,7 @@ pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit>
         page.print()?;
         return Ok(Exit::Measured);
     }
+    alarm(run, &mut page);
     let late = run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control);
     let mut recorded: Vec<&Spike> = late.filter(|spike| run.recordings.contains_key(&spike.number)).collect();
     let canvas = Canvas::for_stdout(false);
@@ -149,6 +151,12 @@ pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit>
     page.wrapped("", &format!("They are in the archive from now on: tardy explain {path}, tardy report {path}."));
     page.print()?;
     Ok(Exit::Measured)
+}
+
+fn alarm(run: &Run, page: &mut Page) {
+    if let Some(manifest) = &run.manifest {
+        alarm_of_clock(manifest.virtual_time, manifest.emulated, page);
+    }
 }
 
 fn captured(run: &Run) -> usize {

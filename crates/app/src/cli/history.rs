@@ -6,6 +6,7 @@ mod sparkline;
 use super::archives::{RUNS, below};
 use super::exit::Exit;
 use crate::report::write_history_pngs;
+use crate::summary_text::alarm_of_clock;
 use crate::text::figures::counted;
 use crate::text::page::{Page, write_stdout};
 use anyhow::Context;
@@ -96,9 +97,8 @@ fn lay_out(all: &[Series], runs: &[HistoryRun], mut page: Page) -> Page {
     if all.is_empty() {
         page.line("no run that can be used; `tardy run` makes one");
     }
-    if runs.iter().any(|run| run.summary.emulated) {
-        page.alarm("EMULATED MACHINE: these latencies mean nothing as real-time figures.");
-    }
+    let of_any = |holds: fn(&HistoryRun) -> bool| runs.iter().any(holds);
+    alarm_of_clock(of_any(|run| run.summary.virtual_time), of_any(|run| run.summary.emulated), &mut page);
     let mut scenario = None;
     for series in all {
         if scenario != Some(&series.scenario) {

@@ -6,6 +6,7 @@ use super::exit::{Exit, UsageError};
 use super::limits::{LimitArguments, described};
 use super::quantity::positive_time_ns;
 use crate::judging::{JUDGE_VERSION, JudgedRun, extrapolate_run, judge_run};
+use crate::summary_text::alarm_of_clock;
 use crate::text::figures::latency;
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
@@ -120,9 +121,7 @@ fn exit_of(judged: &JudgedRun) -> Exit {
 }
 
 fn lay_out(judged: &JudgedRun, mut page: Page) -> Page {
-    if judged.emulated {
-        page.alarm("EMULATED MACHINE: these latencies mean nothing as real-time figures.");
-    }
+    alarm_of_clock(judged.virtual_time, judged.emulated, &mut page);
     for judgement in &judged.judgements {
         page.blank();
         lay_out_judgement(judgement, &mut page);

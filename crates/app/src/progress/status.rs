@@ -27,6 +27,7 @@ pub struct Status {
     losses: u64,
     notes: Vec<String>,
     explaining: Option<(usize, usize)>,
+    virtual_time: bool,
 }
 
 impl Status {
@@ -46,8 +47,8 @@ impl Status {
             Event::Problem(problem) => self.notes.push(problem.text.clone()),
             Event::Loss(_) => self.losses += 1,
             Event::Stopping { why } => self.notes.push(format!("stopping ({why})")),
-            Event::Begun { .. }
-            | Event::Environment(_)
+            Event::Begun { virtual_time, .. } => self.virtual_time = *virtual_time,
+            Event::Environment(_)
             | Event::Effective(_)
             | Event::Said { .. }
             | Event::Restored { .. }
@@ -82,7 +83,12 @@ impl Status {
         let phase = self.phase.map_or("start", phase_title);
         let elapsed_ns = i64::try_from(in_phase.as_nanos()).unwrap_or(i64::MAX);
         let mut line = format!("{phase:<8}");
-        if self.phase == Some(RunPhase::Measure) {
+        if self.virtual_time {
+            // How much of it has gone by is not to be read from the host's clock.
+            let total =
+                self.duration_ns.and_then(|ns| i64::try_from(ns).ok()).map(|ns| format!("{} of ", duration(ns)));
+            line.push_str(&format!("  {}virtual time", total.unwrap_or_default()));
+        } else if self.phase == Some(RunPhase::Measure) {
             line.push_str(&format!("  {}", duration(elapsed_ns)));
             if let Some(total_ns) = self.duration_ns.and_then(|ns| i64::try_from(ns).ok()) {
                 line.push_str(&format!(" of {}  {}", duration(total_ns), bar(elapsed_ns, total_ns)));
@@ -163,6 +169,13 @@ mod tests {
             "    1  3.1 µs  2.0 µs  12 345       0",
         ];
         assert_eq!(status.lines(Duration::from_secs(5)), expected);
+    }
+
+    #[test]
+    fn virtual_time_is_named_from_the_first_line_on() {
+        let mut status = Status::new(Some(20_000_000_000));
+        status.take(&Event::Begun { directory: "runs/one".into(), virtual_time: true });
+        assert_eq!(status.lines(Duration::from_secs(5)), ["start     20.0 s of virtual time"]);
     }
 
     #[test]

@@ -18,5 +18,6 @@ mod saved;
 mod target;
 mod virtual_archives;
 mod virtual_compare;
+mod virtual_words;
 mod watch;
 mod watch_live;

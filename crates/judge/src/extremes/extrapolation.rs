@@ -90,6 +90,11 @@ fn sound(summary: &RunSummary, thread: &ThreadRun, horizon_hours: f64) -> Result
     if !summary.valid {
         return Err(format!("the run is not valid: {}", summary.invalid_because.join("; ")));
     }
+    if summary.virtual_time {
+        return Err(
+            "the figures are virtual time: the same run gives the same maximum, and nothing is left to chance".into()
+        );
+    }
     if summary.emulated {
         return Err("the machine was emulated: its latencies mean nothing as real-time figures".into());
     }

@@ -3,7 +3,6 @@
 use super::SeedRun;
 use crate::words::time;
 use archive::explanation::{Explanation, ExplanationStatus};
-use archive::functions::HeldInFunction;
 use archive::spike::SpikeReason;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +15,7 @@ const CALLERS_TOLD: usize = 2;
 pub struct Cause {
     /// Identifier of the culprit; `None` where nothing explains the sample.
     pub culprit: Option<String>,
-    /// The function that held the CPU longest; `None` where no function is known.
+    /// The function in which whoever held the CPU spent most of that time; `None` where no function is known.
     pub function: Option<String>,
 }
 
@@ -91,9 +90,8 @@ fn longest<'a>(run: &SeedRun<'a>) -> Longest<'a> {
 
 fn cause_of(explanation: &Explanation) -> Option<(Cause, i64, &[String])> {
     let finding = explanation.findings.first().filter(|_| explanation.status == ExplanationStatus::Explained);
-    let held_ns = |held: &HeldInFunction| held.ns.unwrap_or(held.owner_ns);
     let held =
-        explanation.functions.as_ref().and_then(|functions| functions.held.iter().max_by_key(|one| held_ns(one)));
+        explanation.functions.as_ref().and_then(|functions| functions.held.iter().max_by_key(|held| held.owner_ns));
     if finding.is_none() && held.is_none() {
         return None;
     }
@@ -101,7 +99,8 @@ fn cause_of(explanation: &Explanation) -> Option<(Cause, i64, &[String])> {
         culprit: finding.map(|finding| finding.culprit.clone()),
         function: held.and_then(|held| held.chain.first().cloned()),
     };
-    let ns = held.map(held_ns).or(finding.map(|finding| finding.ns))?;
+    // The function tells where most of it was spent; how long the CPU was held is told by its owner.
+    let ns = held.map(|held| held.owner_ns).or(finding.map(|finding| finding.ns))?;
     Some((cause, ns, held.map_or(&[], |held| &held.chain)))
 }
 

@@ -1,6 +1,7 @@
 //! What moved between a baseline and runs, as a page and as an exit code.
 
 use crate::cli::exit::Exit;
+use crate::summary_text::alarm_of_clock;
 use crate::text::page::{Page, write_stdout};
 use judge::virtual_time::{Baseline, Drift, SeedRun, drift};
 use std::path::Path;
@@ -24,7 +25,7 @@ pub fn show(
 }
 
 fn lay_out(baseline: &Baseline, file: &Path, drift: &Drift, archives: Option<&Path>, mut page: Page) -> Page {
-    page.alarm("VIRTUAL TIME: these figures count executed instructions; they prove no deadline of hardware.");
+    alarm_of_clock(true, true, &mut page);
     let verdict = match (drift.identical, drift.fails) {
         (true, false) => "Nothing moved: every figure is that of",
         (_, false) => "Nothing moved beyond its tolerance against",

@@ -6,7 +6,7 @@ use super::measuring::{Step, Steps, enough_rounds};
 use super::{BisectArguments, candidates, measuring};
 use crate::cli::archives::{RUNS, new_below};
 use crate::cli::exit::{Exit, UsageError};
-use crate::summary_text::quoted;
+use crate::summary_text::{alarm_of_clock, quoted};
 use crate::text::page::{Page, write_stdout};
 use crate::text::printable::printable;
 use anyhow::anyhow;
@@ -165,9 +165,7 @@ impl Search<'_> {
     }
 
     fn lay_out(&self, end: Option<&Next>, mut page: Page) -> Page {
-        if self.journal.virtual_time {
-            page.alarm("VIRTUAL TIME: these figures count executed instructions; they prove no deadline of hardware.");
-        }
+        alarm_of_clock(self.journal.virtual_time, false, &mut page);
         for step in &self.journal.steps {
             page.wrapped(&format!("{}  {} ", step.archives, step.verdict.words()), &self.name(step.candidate));
             page.wrapped("      ", &step.sentence);

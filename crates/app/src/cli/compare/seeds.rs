@@ -10,6 +10,7 @@ use crate::cli::target::is_in_virtual_time;
 use crate::cli::virtual_runs::{OpenedRun, Seeds, open_all, seed_runs};
 use crate::cli::virtual_time::Laboratory;
 use crate::judging::COMPARE_VERSION;
+use crate::summary_text::alarm_of_clock;
 use crate::text::figures::microseconds;
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
@@ -125,7 +126,7 @@ fn conclude(
 }
 
 fn lay_out(compared: &ComparedSystems, mut page: Page) -> Page {
-    page.alarm("VIRTUAL TIME: these figures count executed instructions; they prove no deadline of hardware.");
+    alarm_of_clock(true, true, &mut page);
     page.wrapped("A  ", &compared.a);
     page.wrapped("B  ", &compared.b);
     for (name, one) in [("Idle", &compared.idle), ("Under load", &compared.loaded)] {

@@ -3,7 +3,7 @@
 use super::question::Journal;
 use super::variant::Variant;
 use crate::cli::rounds::RoundsState;
-use crate::summary_text::quoted;
+use crate::summary_text::{alarm_of_clock, quoted};
 use crate::text::figures::{count, counted, latency};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
@@ -12,9 +12,7 @@ use judge::sign_flip::Interval;
 use std::path::Path;
 
 pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
-    if journal.emulated {
-        page.alarm("EMULATED MACHINE: these latencies mean nothing as real-time figures.");
-    }
+    alarm_of_clock(journal.virtual_time, journal.emulated, &mut page);
     match journal.rounds.state {
         RoundsState::Failed => {
             let why = journal.rounds.problem.as_deref().unwrap_or("unknown");

@@ -37,6 +37,7 @@ impl Series for Experiment {
         let run = self.measuring.run(&target, settings, &self.directory.join(archive))?;
         let summary = RunSummary::of(&run, &[]);
         self.journal.emulated |= summary.emulated;
+        self.journal.virtual_time |= summary.virtual_time;
         if !summary.valid {
             return Ok(Err(summary.invalid_because.join("; ")));
         }

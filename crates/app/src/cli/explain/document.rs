@@ -16,6 +16,8 @@ const EXPLANATION_VERSION: u32 = 1;
 pub struct Document<'a> {
     explanation_version: u32,
     archive: String,
+    /// The clock counted instructions: a latency is no time of hardware.
+    virtual_time: bool,
     spikes: Vec<Entry<'a>>,
     /// What the spikes have in common.
     causes: &'a RunCauses,
@@ -69,6 +71,7 @@ pub fn of<'a>(run: &'a Run, explanations: &'a [Explanation], causes: &'a RunCaus
     Document {
         explanation_version: EXPLANATION_VERSION,
         archive: run.directory.display().to_string(),
+        virtual_time: run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time),
         spikes: pairs.into_iter().map(|(spike, explanation)| entry(spike, explanation)).collect(),
         causes,
         latency_traces: RunSummary::of(run, &[]).latency_traces,

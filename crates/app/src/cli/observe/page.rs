@@ -2,7 +2,7 @@
 
 use super::question::Journal;
 use crate::cli::rounds::RoundsState;
-use crate::summary_text::quoted;
+use crate::summary_text::{alarm_of_clock, quoted};
 use crate::text::figures::{counted, duration, latency};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
@@ -10,7 +10,9 @@ use judge::observer::{Estimate, FigureCost, LevelCost, ObserverEffect};
 use std::path::Path;
 
 pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
-    if journal.emulated {
+    if journal.virtual_time {
+        alarm_of_clock(true, true, &mut page);
+    } else if journal.emulated {
         page.alarm("EMULATED MACHINE: costs in ns mean nothing here; which levels work does.");
     }
     match journal.rounds.state {

@@ -93,6 +93,7 @@ impl Observation {
         let run = self.measuring.run(&self.journal.question.target, settings, directory)?;
         let summary = RunSummary::of(&run, &[]);
         self.journal.emulated |= summary.emulated;
+        self.journal.virtual_time |= summary.virtual_time;
         Ok(usable(&run, &summary, level))
     }
 

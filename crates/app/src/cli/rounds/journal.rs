@@ -33,6 +33,9 @@ pub struct Journal<Q: Question> {
     pub rounds: Rounds,
     /// A machine was emulated: its latencies mean nothing as real-time figures.
     pub emulated: bool,
+    /// A clock counted instructions.
+    #[serde(default)]
+    pub virtual_time: bool,
     pub command: Vec<String>,
     pub tool_version: String,
     pub started_unix_ns: i64,
@@ -47,6 +50,7 @@ impl<Q: Question> Journal<Q> {
             question,
             rounds,
             emulated: false,
+            virtual_time: false,
             command,
             tool_version: env!("CARGO_PKG_VERSION").into(),
             started_unix_ns: i64::try_from(started.as_nanos()).unwrap_or(i64::MAX),

@@ -6,7 +6,7 @@ use super::{exit_of, host, target};
 use crate::cli::archives::make_new;
 use crate::cli::exit::{Exit, UsageError};
 use crate::cli::virtual_time::{Laboratory, Trajectory};
-use crate::summary_text::virtual_speed_words;
+use crate::summary_text::{alarm_of_clock, virtual_speed_words};
 use crate::text::figures::{count, latency, microseconds};
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
@@ -102,7 +102,7 @@ fn show(arguments: &RunArguments, directory: &Path, explored: &[Explored]) -> an
         page.line(&directory.display().to_string());
         return Ok(page.print()?);
     }
-    page.alarm("VIRTUAL TIME: these figures count executed instructions; they prove no deadline of hardware.");
+    alarm_of_clock(true, true, &mut page);
     let mut table = Table::new(&[Align::Right; 6]);
     table.row(["seed", "cycles", "over limit", "p50", "p99", "max µs"]);
     for one in explored {

@@ -3,6 +3,7 @@
 use super::outcome::{StepOutcome, StepState};
 use crate::cli::limits::described;
 use crate::cli::plan::checked::CheckedPlan;
+use crate::summary_text::alarm_of_clock;
 use crate::summary_text::quoted;
 use crate::text::figures::{count, counted, microseconds_rough};
 use crate::text::page::Page;
@@ -11,12 +12,9 @@ use judge::step::StepVerdict;
 use std::path::Path;
 
 pub fn lay_out(plan: &CheckedPlan, directory: &Path, outcomes: &[StepOutcome], mut page: Page) -> Page {
-    if outcomes.iter().any(|outcome| outcome.emulated && !outcome.virtual_time) {
-        page.alarm("EMULATED MACHINE: these latencies mean nothing as real-time figures.");
-    }
-    if outcomes.iter().any(|outcome| outcome.virtual_time) {
-        page.alarm("VIRTUAL TIME: figures count executed instructions; they prove no deadline of hardware.");
-    }
+    // A round may have machines of both kinds.
+    alarm_of_clock(false, outcomes.iter().any(|outcome| outcome.emulated && !outcome.virtual_time), &mut page);
+    alarm_of_clock(outcomes.iter().any(|outcome| outcome.virtual_time), false, &mut page);
     let mut table =
         Table::new(&[Align::Right, Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
     table.row(["step", "what", "verdict", "cycles", "p99", "max µs", "spikes"]);

@@ -1,0 +1,76 @@
+//! Whatever shows a figure of virtual time says "virtual time": every presenter, with an archive that has a late wake-up.
+
+use crate::fake_meter::Bench;
+use crate::virtual_archives::{bench, make, make_seeds};
+use std::fs;
+
+/// As a word, a key or a name: `VIRTUAL TIME`, `virtual_time`, `virtual-time`. A key must not say that it is not.
+fn says_it(text: &str) -> bool {
+    let text = text.to_lowercase().replace(['_', '-'], " ");
+    let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    plain.contains("virtual time") && !plain.contains("\"virtual time\":false")
+}
+
+/// A bench with the seeds `a/` and `b/` of two kernels, and the single runs `one` and `idle`.
+fn archived() -> Bench {
+    let bench = bench();
+    make_seeds(&bench, "old", 1..=3, "a", &["--load", "dentry"]);
+    make_seeds(&bench, "new", 1..=3, "b", &["--load", "dentry"]);
+    make(&bench, "old", 1, "one", &["--load", "dentry"]);
+    make(&bench, "old", 1, "idle", &[]);
+    bench
+}
+
+#[test]
+fn every_page_and_document_says_virtual_time() {
+    let bench = archived();
+    let verbs: [&[&str]; 9] = [
+        &["explain", "one"],
+        &["compare", "a", "b"],
+        &["compare", "one", "one"],
+        &["judge", "one"],
+        &["judge", "one", "--limit", "latency < 1ms"],
+        &["judge", "one", "--horizon", "10s"],
+        &["history", "a"],
+        &["list", "a"],
+        &["report", "one", "-o", "/dev/null", "--png", "pictures"],
+    ];
+    for words in verbs {
+        for json in [false, true] {
+            let ended = bench.run(&[words, if json { &["--json"] } else { &[] }].concat());
+            assert!(matches!(ended.code, Some(0 | 3 | 4)), "{words:?}: {:?} {}", ended.code, ended.stderr);
+            // A report is told by its file's name here; what the file says is looked at below.
+            if words[0] != "report" {
+                assert!(says_it(&ended.stdout), "{words:?}, json {json}:\n{}", ended.stdout);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_format_of_export_says_virtual_time() {
+    let bench = archived();
+    // What clap lists, so that a new format is not forgotten.
+    let refused = bench.run(&["export", "one", "--format", "none"]).stderr;
+    let listed = refused.split("[possible values: ").nth(1).and_then(|rest| rest.split(']').next());
+    let formats: Vec<&str> = listed.unwrap_or_else(|| panic!("{refused}")).split(", ").collect();
+    assert!(formats.contains(&"junit"), "{refused}");
+    // A trace.dat is the kernel's record of one spike; it has no place for words, and no figure.
+    for format in formats.into_iter().filter(|format| *format != "trace-dat") {
+        let words = ["export", "one", "--format", format, "--limit", "latency < 1ms", "-o", "exported"];
+        let ended = bench.run(&words);
+        assert_eq!(ended.code, Some(0), "{format}: {}", ended.stderr);
+        let exported = fs::read(bench.path("exported")).unwrap();
+        assert!(says_it(&String::from_utf8_lossy(&exported)), "{format}:\n{}", String::from_utf8_lossy(&exported));
+    }
+}
+
+#[test]
+fn report_and_pictures_say_virtual_time() {
+    let bench = archived();
+    assert_eq!(bench.run(&["report", "one", "-o", "page.html"]).code, Some(0));
+    let html = fs::read_to_string(bench.path("page.html")).unwrap();
+    assert!(html.contains("These figures are virtual time."), "{html}");
+    let summary = bench.run(&["run", "--every-sample", "--out", "hardware", "--quiet"]);
+    assert!(!says_it(&summary.stdout), "what is measured in real time does not: {}", summary.stdout);
+}
