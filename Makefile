@@ -55,7 +55,7 @@ truth: build $(INJECTOR) ## make CPUs late in known ways, here and in virtual ma
 	kernels/inject/build-for dist/truth 6.1 6.1-rt 6.12-rt
 	TARDY_METER=$(CURDIR)/$(METER) cargo run --release --package truth --bin tardy-truth -- $(TRUTH)
 
-e2e-compare: build ## tell kernels apart in virtual time: 16 seeds, ten bisections (an hour)
+e2e-compare: build ## tell kernels apart in virtual time: 16 seeds, ten bisections (20 minutes of one CPU)
 	packaging/install-dependencies --e2e
 	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
 
@@ -74,7 +74,7 @@ check-perfetto: build ## measure 3 s, export, have Perfetto's trace processor lo
 check-results: build ## measure, export, have the readers of test systems accept it (downloads 400 MB once)
 	crates/app/tests/results/check $(RUN)
 
-docs-virtual: build ## measure four preemption models in virtual time, write docs/preemption-models.md
+docs-virtual: build ## measure four preemption models in virtual time, write docs/preemption-models.md (15 minutes of one CPU)
 	bench/preemption_models.py $(DOCS_VIRTUAL)
 
 deps: ## install what the other targets need (Debian packages, the musl target, npm packages)
