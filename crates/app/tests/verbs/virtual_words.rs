@@ -24,8 +24,9 @@ fn archived() -> Bench {
 #[test]
 fn every_page_and_document_says_virtual_time() {
     let bench = archived();
-    let verbs: [&[&str]; 9] = [
+    let verbs: [&[&str]; 10] = [
         &["explain", "one"],
+        &["explain", "--diff", "one", "idle"],
         &["compare", "a", "b"],
         &["compare", "one", "one"],
         &["judge", "one"],
