@@ -40,6 +40,18 @@ fn every_figure_is_readable_without_a_script() {
 }
 
 #[test]
+fn what_the_kernel_counted_is_drawn_and_in_a_table() {
+    let data = report_data(&Shape::default());
+    let html = markup(&render_html(&data));
+    assert!(html.contains("id=\"counters\"") && html.contains("context switches a second"));
+    for figure in data.summary.counters.iter().filter(|figure| figure.max > 0.0) {
+        assert!(html.contains(&format!("<bdi>{}</bdi>", figure.name)), "{figure:?}");
+    }
+    let without = archive::summary::ReportData { counters: Vec::new(), ..data };
+    assert!(!markup(&render_html(&without)).contains("id=\"counters\""));
+}
+
+#[test]
 fn the_page_holds_the_data_the_pictures_draw() {
     let data = report_data(&Shape::default());
     let page = render_html(&data);

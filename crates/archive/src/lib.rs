@@ -8,6 +8,7 @@
 //! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
 
 pub mod causes;
+pub mod counters;
 pub mod environment;
 pub mod explanation;
 pub mod frame;

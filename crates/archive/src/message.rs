@@ -2,6 +2,7 @@
 //!
 //! Messages travel as JSON inside [`crate::frame`]s, so that a reader of another version skips what it does not know.
 
+use crate::counters::CounterSecond;
 use crate::environment::Environment;
 use crate::histogram::Histogram;
 use crate::planned::PlannedStep;
@@ -161,6 +162,8 @@ pub enum Message {
         bytes: u64,
     },
     Loads(Vec<LoadReport>),
+    /// What the kernel counted, each stretch once.
+    Counters(Vec<CounterSecond>),
     /// A stretch that a latency tracer of the kernel kept.
     LatencyTrace(Box<LatencyTrace>),
     /// What sources of the kernel's measured so far; a later one of the same name and CPU replaces an earlier one.

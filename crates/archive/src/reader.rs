@@ -3,6 +3,7 @@
 //! Opening never fails on the contents: it yields what is there plus [`Run::gaps`], each a sentence that names the file
 //! and what is missing. The archive is untrusted input; sizes are bounded.
 
+use crate::counters::CounterSecond;
 use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::frame::{Decoder, Item};
@@ -70,6 +71,8 @@ pub struct Run {
     /// By number of the spike: those recorded afterwards, in virtual time.
     pub recordings: BTreeMap<u32, FlightRecording>,
     pub loads: Vec<LoadReport>,
+    /// What the kernel counted, in the order of time.
+    pub counters: Vec<CounterSecond>,
     /// In the order they happened.
     pub latency_traces: Vec<LatencyTrace>,
     /// One of each name and CPU.
@@ -200,6 +203,7 @@ impl Run {
             Message::SpikeDropped { number, .. } => self.spikes.retain(|spike| spike.number != number),
             Message::FileBegin { .. } | Message::FileEnd { .. } => {}
             Message::Loads(loads) => self.loads = loads,
+            Message::Counters(seconds) => self.counters.extend(seconds),
             Message::LatencyTrace(trace) => self.latency_traces.push(*trace),
             Message::KernelSeries(series) => series.into_iter().for_each(|series| self.replace_series(series)),
             Message::Watched(series) => self.watched.extend(series.into_iter().map(|one| (one.thread, one))),

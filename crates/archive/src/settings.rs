@@ -148,6 +148,9 @@ pub struct RunSettings {
     /// Watch threads of another program instead of measuring with threads of the meter's own.
     #[serde(default)]
     pub watch: Option<WatchSettings>,
+    /// Look about once a second at what the kernel counts.
+    #[serde(default)]
+    pub counters: bool,
 }
 
 impl Default for RunSettings {
@@ -172,6 +175,7 @@ impl Default for RunSettings {
             sources: Vec::new(),
             dither_seed: None,
             watch: None,
+            counters: true,
         }
     }
 }

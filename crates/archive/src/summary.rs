@@ -1,6 +1,7 @@
 //! The document that `--json`, the report and the index show: a run condensed, with its explanations beside its spikes.
 
 use crate::causes::RunCauses;
+use crate::counters::{CounterSecond, CounterSummary, condensed};
 use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::histogram::{Histogram, bucket_high_ns, bucket_low_ns, rank};
@@ -204,6 +205,9 @@ pub struct RunSummary {
     /// Largest first, controls last.
     pub spikes: Vec<SpikeSummary>,
     pub loads: Vec<LoadReport>,
+    /// What the kernel counted meanwhile, over the whole run.
+    #[serde(default)]
+    pub counters: Vec<CounterSummary>,
     /// Measured by the kernel itself; by name, then CPU.
     #[serde(default)]
     pub kernel_series: Vec<KernelSeriesSummary>,
@@ -242,6 +246,10 @@ pub struct ReportData {
     pub summary: RunSummary,
     pub histograms: Vec<CpuHistogram>,
     pub seconds: Vec<Second>,
+    /// What the kernel counted, about once a second. The page shows it as HTML only.
+    #[serde(default)]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub counters: Vec<CounterSecond>,
     /// What the spikes have in common, if that was asked. The page shows it as HTML only.
     #[serde(default)]
     #[cfg_attr(feature = "typescript", ts(skip))]
@@ -306,6 +314,7 @@ impl RunSummary {
             ),
             spikes: spike_summaries(run, explanations),
             loads: run.loads.clone(),
+            counters: condensed(&run.counters),
             kernel_series: kernel_series(run),
             latency_traces: latency_traces(run),
             losses: run.losses.clone(),
@@ -322,6 +331,7 @@ impl ReportData {
             summary: RunSummary::of(run, explanations),
             histograms: run.threads.values().map(|thread| cpu_histogram(thread, 400, step_ns(run))).collect(),
             seconds: run.threads.values().flat_map(|thread| thread.seconds.iter().copied()).collect(),
+            counters: run.counters.clone(),
             causes: None,
         }
     }

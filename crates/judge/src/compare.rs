@@ -20,6 +20,10 @@ const QUANTILES: [(&str, f64); 5] =
 pub const NO_VERDICT: &str = "One run each is no verdict: it cannot separate a change from what differs between any two \
     runs of the same (10 to 20 % of p99.99 is usual). `tardy experiment` measures in randomised rounds to find out.";
 
+/// What two runs cannot say of the price of a change.
+pub const WORK_NO_INTERVAL: &str = "What the loads got done in a second, from their start to the end of the measurement. Of one \
+    run each nobody can tell how much of a difference is scatter; `tardy experiment` measures that and gives an interval.";
+
 /// One figure of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedFigure {
@@ -30,6 +34,9 @@ pub struct ComparedFigure {
     pub b: Option<f64>,
     /// b / a, where both are there and positive.
     pub ratio: Option<f64>,
+    /// What a load got done.
+    #[serde(default)]
+    pub work: bool,
 }
 
 /// Spikes of one cause in both runs.
@@ -75,6 +82,9 @@ pub fn compare(a: Side, b: Side) -> Comparison {
     culprits.sort_by_key(|entry| (entry.a > 0 && entry.b > 0, std::cmp::Reverse(entry.a.max(entry.b))));
     let differences = differences(a.summary, b.summary);
     let mut cautions = cautions(a.summary, b.summary, &differences);
+    if differences.iter().any(|difference| difference.what == "load") {
+        cautions.push("the loads were not asked for alike: what they got done is not the same work".into());
+    }
     let kept = |side: Side| !side.run.spikes.is_empty();
     if kept(a) != kept(b) {
         // A run without traces has no causes; that is no cause lost.
@@ -110,7 +120,8 @@ fn figures(a: Side, b: Side) -> Vec<ComparedFigure> {
     for load in &loads_a {
         if let Some(other) = loads_b.iter().find(|other| other.name == load.name && other.unit == load.unit) {
             let unit = format!("{}/s", load.unit);
-            figures.push(compared(&load.name, &unit, Some(load.per_second), Some(other.per_second)));
+            let figure = compared(&load.name, &unit, Some(load.per_second), Some(other.per_second));
+            figures.push(ComparedFigure { work: true, ..figure });
         }
     }
     figures
@@ -118,7 +129,7 @@ fn figures(a: Side, b: Side) -> Vec<ComparedFigure> {
 
 fn compared(name: &str, unit: &str, a: Option<f64>, b: Option<f64>) -> ComparedFigure {
     let ratio = a.zip(b).filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| b / a);
-    ComparedFigure { name: name.into(), unit: unit.into(), a, b, ratio }
+    ComparedFigure { name: name.into(), unit: unit.into(), a, b, ratio, work: false }
 }
 
 fn all_cpus(run: &Run) -> Histogram {

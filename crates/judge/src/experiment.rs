@@ -31,6 +31,9 @@ pub enum Scale {
     Count,
 }
 
+/// How figures of loads begin.
+const LOAD_PREFIX: &str = "load ";
+
 /// A figure that is compared, fixed before the first round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metric {
@@ -75,6 +78,13 @@ pub struct MetricResult {
     pub detectable: Option<f64>,
     pub differs: bool,
     pub sentence: String,
+}
+
+impl MetricResult {
+    /// Name of the load whose work this is, if it is that of one.
+    pub fn of_load(&self) -> Option<&str> {
+        self.metric.name.strip_prefix(LOAD_PREFIX)
+    }
 }
 
 /// In how many runs of each variant a cause showed.
@@ -150,7 +160,7 @@ fn load_metrics(rounds: &[PairedRound]) -> Vec<Metric> {
 }
 
 fn load_metric(load: &str) -> String {
-    format!("load {load}")
+    format!("{LOAD_PREFIX}{load}")
 }
 
 /// The numbers of a run; `None` when it left none.

@@ -3,9 +3,10 @@
 //! [`run`] is one run from the settings line to the last message; [`measure`] is the loop that everything else must not
 //! disturb; [`trace`] keeps the kernel's story of spikes; [`load`] disturbs on purpose; [`journal`] leaves the machine as
 //! it was found; [`environment`] says what machine it was. [`guest`] is all of a virtual machine that is not its kernel.
-//! [`kernel`] holds the thin doors to system calls and [`link`] the line to the host. [`cyclictest`] is another front to
+//! [`counters`] looks at what the kernel counts meanwhile. [`kernel`] holds the thin doors to system calls and [`link`] the line to the host. [`cyclictest`] is another front to
 //! the same measurement, for those who know that one.
 
+pub mod counters;
 pub mod cyclictest;
 pub mod environment;
 pub mod guest;

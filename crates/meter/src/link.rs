@@ -1,5 +1,6 @@
 //! The link to the host: the framed stream out, the stop line and the end of the link in.
 
+use archive::counters::CounterSecond;
 use archive::frame::{CHUNK_BYTES, Encoder};
 use archive::message::{FileKind, Loss, Message, Problem, Severity};
 use std::io::{self, Read, Write};
@@ -39,6 +40,13 @@ impl<W: Write> Link<W> {
     pub fn loss(&mut self, what: &str, count: u64, detail: &str) {
         if count > 0 {
             self.send(&Message::Loss(Loss { what: what.into(), count, detail: detail.into() }));
+        }
+    }
+
+    /// Sends what the kernel counted, if it was looked at.
+    pub fn send_counters(&mut self, second: Option<CounterSecond>) {
+        if let Some(second) = second {
+            self.send(&Message::Counters(vec![second]));
         }
     }
 

@@ -74,6 +74,7 @@ impl Event {
             Message::Hello { .. }
             | Message::Planned(_)
             | Message::Seconds(_)
+            | Message::Counters(_)
             | Message::Watched(_)
             | Message::Thread { .. }
             | Message::LatencyTrace(_)

@@ -12,6 +12,19 @@ export type ChainSource = "entries" | "graph" | "stack";
 export type Confidence = "hint" | "likely" | "certain";
 
 /**
+ * A figure over a whole run.
+ */
+export type CounterSummary = { name: string, 
+/**
+ * `1/s`, `%`, or `% of a CPU`.
+ */
+unit: string, mean: number, 
+/**
+ * Of the busiest stretch between two looks.
+ */
+max: number, };
+
+/**
  * What the buffers of one CPU held when the snapshot was taken.
  */
 export type Coverage = { cpu: number, 
@@ -594,7 +607,11 @@ dither_seed: number | null,
 /**
  * Watch threads of another program instead of measuring with threads of the meter's own.
  */
-watch: WatchSettings | null, };
+watch: WatchSettings | null, 
+/**
+ * Look about once a second at what the kernel counts.
+ */
+counters: boolean, };
 
 /**
  * How far the run got, as the host knows it.
@@ -657,6 +674,10 @@ all_cpus: LatencyFigures,
  * Largest first, controls last.
  */
 spikes: Array<SpikeSummary>, loads: Array<LoadReport>, 
+/**
+ * What the kernel counted meanwhile, over the whole run.
+ */
+counters: Array<CounterSummary>, 
 /**
  * Measured by the kernel itself; by name, then CPU.
  */

@@ -11,7 +11,7 @@ use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
 use archive::reader::Run;
 use clap::Args;
-use judge::compare::{ComparedFigure, Comparison};
+use judge::compare::{ComparedFigure, Comparison, WORK_NO_INTERVAL};
 use judge::difference::Difference;
 use std::path::PathBuf;
 
@@ -110,6 +110,7 @@ fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
     }
     page.blank();
     figures(comparison, &mut page);
+    work(comparison, &mut page);
     causes(comparison, &mut page);
     lay_out_differences(&comparison.differences, &mut page);
     page.blank();
@@ -120,7 +121,7 @@ fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
 fn figures(comparison: &Comparison, page: &mut Page) {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
     table.row(["all CPUs", "A", "B", "B / A"]);
-    for figure in &comparison.figures {
+    for figure in comparison.figures.iter().filter(|figure| !figure.work) {
         let shown = |value: Option<f64>| value.map_or("-".into(), |value| amount(figure, value));
         let ratio = figure.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"));
         let name = if figure.unit == "ns" { figure.name.clone() } else { format!("{}, {}", figure.name, figure.unit) };
@@ -129,6 +130,27 @@ fn figures(comparison: &Comparison, page: &mut Page) {
     let lines = table.lines();
     page.heading(&lines[0]);
     lines[1..].iter().for_each(|line| page.line(line));
+}
+
+/// The price of a change: the same loads with it and without.
+fn work(comparison: &Comparison, page: &mut Page) {
+    let figures: Vec<&ComparedFigure> = comparison.figures.iter().filter(|figure| figure.work).collect();
+    if figures.is_empty() {
+        return;
+    }
+    page.blank();
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
+    table.row(["the same work", "A", "B", "B / A", "change"]);
+    for figure in figures {
+        let shown = |value: Option<f64>| value.map_or("-".into(), |value| amount(figure, value));
+        let ratio = figure.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"));
+        let change = figure.ratio.map_or("-".into(), |ratio| format!("{:+.1} %", (ratio - 1.0) * 100.0));
+        table.row([format!("{}, {}", figure.name, figure.unit), shown(figure.a), shown(figure.b), ratio, change]);
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+    page.wrapped("", WORK_NO_INTERVAL);
 }
 
 fn amount(figure: &ComparedFigure, value: f64) -> String {

@@ -60,6 +60,8 @@ enum Format {
     WorstCsv,
     /// Maximum and counts of every second
     SecondsCsv,
+    /// What the kernel counted in every second: switches, interrupts, softirqs, faults, pressure
+    CountersCsv,
     /// Every sample, for DuckDB, pandas and Polars (of a run with --every-sample)
     Parquet,
     /// JUnit XML: Jenkins, GitLab and most others
@@ -127,6 +129,7 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         Format::HistogramCsv => ("histogram.csv".into(), comma_separated::histogram(run).into_bytes()),
         Format::WorstCsv => ("worst.csv".into(), comma_separated::worst(run).into_bytes()),
         Format::SecondsCsv => ("seconds.csv".into(), comma_separated::seconds(run).into_bytes()),
+        Format::CountersCsv => ("counters.csv".into(), comma_separated::counters(run).into_bytes()),
         Format::Parquet => ("samples.parquet".into(), results::samples(run)?),
         format => results::of(&runs, format, arguments)?,
     };

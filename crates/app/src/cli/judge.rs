@@ -67,9 +67,10 @@ pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     let run = archives::open(run)?;
     let limits = arguments.limits.of(&run)?;
     let explanations = run.explanations().unwrap_or_default();
-    let mut judged = judge_run(&run, &explanations, &limits, arguments.limits.confidence, &arguments.limits.accepted());
+    let (confidence, accepted) = (arguments.limits.confidence_of(&run), arguments.limits.accepted_of(&run));
+    let mut judged = judge_run(&run, &explanations, &limits, confidence, &accepted);
     if let Some(horizon_ns) = arguments.horizon {
-        judged.extrapolations = extrapolate_run(&run, &explanations, horizon_ns, arguments.limits.confidence);
+        judged.extrapolations = extrapolate_run(&run, &explanations, horizon_ns, confidence);
     }
     if arguments.json {
         let mut document = serde_json::to_vec(&judged)?;
@@ -91,7 +92,7 @@ fn plan_test(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
         .into());
     }
     let plans: Vec<Needed> =
-        limits.iter().map(|limit| needed(limit, arguments.interval, arguments.limits.confidence)).collect();
+        limits.iter().map(|limit| needed(limit, arguments.interval, arguments.limits.confidence())).collect();
     if arguments.json {
         let document = serde_json::json!({ "judge_version": JUDGE_VERSION, "test_plans": plans });
         write_stdout(format!("{document}\n").as_bytes())?;

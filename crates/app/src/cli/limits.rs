@@ -10,6 +10,8 @@ use clap::{Args, ValueEnum};
 use judge::limit::{Limit, Rate, Requirement};
 use judge::machine::DoubtKind;
 
+const CONFIDENCE_DEFAULT: f64 = 0.95;
+
 /// What must hold, how often it may be broken, how sure the verdict must be, and which doubts about the machine count.
 #[derive(Debug, Clone, Args)]
 pub struct LimitArguments {
@@ -20,10 +22,10 @@ pub struct LimitArguments {
     /// How often a latency may be exceeded on each CPU, like 1/h, 3/day or never
     #[arg(long, value_name = "RATE", default_value = "1/h", value_parser = Rate::parse)]
     allow: Rate,
-    /// Confidence of the verdict, in percent
-    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
-    pub confidence: f64,
-    /// Let such a machine pass a limit all the same
+    /// Confidence of the verdict, in percent [default: that of the run's plan, or 95]
+    #[arg(long, value_name = "PERCENT", value_parser = confidence)]
+    confidence: Option<f64>,
+    /// Let such a machine pass a limit all the same [default: those that the run's plan accepts]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
     accept: Vec<AcceptName>,
 }
@@ -92,8 +94,72 @@ impl LimitArguments {
         }
     }
 
-    /// Doubts about the machine that do not keep it from passing.
-    pub fn accepted(&self) -> Vec<DoubtKind> {
-        self.accept.iter().map(|name| name.kind()).collect()
+    /// The confidence that was typed, in 0 .. 1, for what is judged without the plan of a run.
+    pub fn confidence(&self) -> f64 {
+        self.confidence.unwrap_or(CONFIDENCE_DEFAULT)
+    }
+
+    /// The confidence that was typed, or else that of the run's plan, in 0 .. 1.
+    pub fn confidence_of(&self, run: &Run) -> f64 {
+        let planned = run.planned.as_ref().map(|planned| planned.confidence_percent.to_string());
+        // An archive may be anybody's.
+        let planned = planned.and_then(|percent| confidence(&percent).ok());
+        self.confidence.or(planned).unwrap_or(CONFIDENCE_DEFAULT)
+    }
+
+    /// Doubts about the machine that do not keep it from passing: those that were typed, or else those of the run's plan.
+    pub fn accepted_of(&self, run: &Run) -> Vec<DoubtKind> {
+        match &run.planned {
+            Some(planned) if self.accept.is_empty() => {
+                planned.accept.iter().filter_map(|word| DoubtKind::of_word(word)).collect()
+            }
+            _ => self.accept.iter().map(|name| name.kind()).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::planned::PlannedStep;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        limits: LimitArguments,
+    }
+
+    fn typed(words: &[&str]) -> LimitArguments {
+        Line::try_parse_from([&["judge"], words].concat()).unwrap().limits
+    }
+
+    fn run_of_a_plan(confidence_percent: f64) -> Run {
+        let planned = PlannedStep {
+            plan: "x".into(),
+            text: String::new(),
+            step: 1,
+            steps: 1,
+            target: "local".into(),
+            kernel: None,
+            load: "none".into(),
+            variant: None,
+            repetition: 1,
+            limits: Vec::new(),
+            confidence_percent,
+            accept: vec!["virtual".into(), "nonsense".into()],
+        };
+        Run { planned: Some(planned), ..Run::default() }
+    }
+
+    #[test]
+    fn what_a_plan_said_holds_until_something_else_is_typed() {
+        let run = run_of_a_plan(99.0);
+        assert_eq!((typed(&[]).confidence_of(&run), typed(&[]).accepted_of(&run)), (0.99, vec![DoubtKind::Virtual]));
+        let other = typed(&["--confidence", "90", "--accept", "non-rt"]);
+        assert_eq!((other.confidence_of(&run), other.accepted_of(&run)), (0.9, vec![DoubtKind::NonRt]));
+        assert_eq!(typed(&[]).confidence_of(&run_of_a_plan(f64::NAN)), 0.95);
+        assert_eq!((typed(&[]).confidence_of(&Run::default()), typed(&[]).confidence()), (0.95, 0.95));
+        assert!(typed(&[]).accepted_of(&Run::default()).is_empty());
     }
 }

@@ -98,7 +98,7 @@ pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result
             meter: MeterPlaces::of_process().find()?,
             signals: Signals::watch()?,
             silence: arguments.run.silence(),
-            quiet: arguments.run.quiet || arguments.run.json,
+            quiet: arguments.run.output.quiet || arguments.run.output.json,
             command: journal.command.clone(),
         };
         let mut observation = Observation { directory: directory.clone(), journal, measuring };
@@ -109,7 +109,7 @@ pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result
         observation.journal.save(&directory)?;
         observation.journal
     };
-    journal.show(&directory, arguments.run.json, arguments.run.quiet, page::lay_out)?;
+    journal.show(&directory, arguments.run.output.json, arguments.run.output.quiet, page::lay_out)?;
     Ok(match (&journal.result, journal.rounds.state) {
         (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,
         (Some(result), _) if result.no_interval.is_some() => Exit::NotEnoughData,
@@ -128,7 +128,7 @@ fn begin(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<(
     }
     let started = now();
     let name = format!("{}-observe", host(&arguments.run.target));
-    let directory = new_directory(arguments.run.out.as_deref(), started, &name)?;
+    let directory = new_directory(arguments.run.output.out.as_deref(), started, &name)?;
     let rounds = Rounds::new(
         arguments.coin_seed.unwrap_or_else(|| system_seed(started)),
         arguments.rounds,

@@ -2,13 +2,17 @@
 
 mod arguments;
 mod of_plan;
+mod output_arguments;
 mod seeds;
 pub mod signals;
+mod trace_arguments;
 mod tracer_arguments;
 pub mod words;
 
 pub use arguments::RunArguments;
 pub use of_plan::RunVerb;
+pub use output_arguments::OutputArguments;
+pub use trace_arguments::{TraceArguments, TraceDefaults};
 
 use super::archives::make_new;
 use super::exit::Exit;
@@ -44,12 +48,12 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     }
     let mut target = open_target_with(&arguments.target, &meter, &signals, arguments.access.options())?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (directory, id) = make_new(arguments.out.as_deref(), started.as_secs(), &host(&arguments.target))?;
+    let (directory, id) = make_new(arguments.output.out.as_deref(), started.as_secs(), &host(&arguments.target))?;
     let limits = TimeLimits::of(&settings, arguments.silence());
     let duration_ns = settings.duration_ns;
     let request =
         RunRequest { id, directory, command, tool_version: env!("CARGO_PKG_VERSION").into(), meter, settings, limits };
-    let mut progress = Progress::new(arguments.quiet, arguments.json, duration_ns);
+    let mut progress = Progress::new(arguments.output.quiet, arguments.output.json, duration_ns);
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| progress.event(&event));
     signals.measuring_is_over();
     let outcome = outcome.inspect_err(|_| progress.clear())?;
@@ -62,7 +66,7 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     let summary = RunSummary::of(&run, &explanations);
     // A run that was stopped and is sound has nothing broken about it; the summary says that it is short.
     let broken = outcome.problem.as_deref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
-    show(arguments.json, arguments.quiet, &summary, broken)?;
+    show(arguments.output.json, arguments.output.quiet, &summary, broken)?;
     if let Some(broken) = broken.filter(|text| !progress.has_told(text)) {
         eprintln!("tardy: {}", printable(broken));
     }

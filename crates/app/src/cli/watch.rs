@@ -33,7 +33,7 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     let signals = Signals::watch()?;
     let mut target = open_target(&arguments.target, &meter, &signals)?;
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (directory, id) = make_new(arguments.out.as_deref(), since_1970.as_secs(), &host(&arguments.target))?;
+    let (directory, id) = make_new(arguments.output.out.as_deref(), since_1970.as_secs(), &host(&arguments.target))?;
     let mut started = match arguments.command() {
         [] => None,
         // A board has its programs.
@@ -48,20 +48,20 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
             None
         }
         // What the command prints would spoil a document of ours.
-        words => Some(Started::waiting(&meter, words, arguments.json || arguments.quiet)?),
+        words => Some(Started::waiting(&meter, words, arguments.output.json || arguments.output.quiet)?),
     };
     if let (Some(started), Some(watch)) = (&started, &mut settings.watch) {
         *watch = WatchSettings { pid: Some(started.pid()), ours: true, ..std::mem::take(watch) };
     }
-    let limits = TimeLimits::of(&settings, arguments.silence());
+    let limits = TimeLimits::of(&settings, arguments.output.silence());
     let duration_ns = settings.duration_ns;
     let request =
         RunRequest { id, directory, command, tool_version: env!("CARGO_PKG_VERSION").into(), meter, settings, limits };
     // A block that is redrawn and the words of a command do not go on one terminal.
-    let mut progress = Progress::new(arguments.quiet || started.is_some(), arguments.json, duration_ns);
+    let mut progress = Progress::new(arguments.output.quiet || started.is_some(), arguments.output.json, duration_ns);
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
         if let Event::Said { line } = &event {
-            progress.aside(|| pass_on(line, arguments.json || arguments.quiet));
+            progress.aside(|| pass_on(line, arguments.output.json || arguments.output.quiet));
         }
         progress.event(&event);
     });
@@ -76,7 +76,7 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     }
     let summary = RunSummary::of(&run, &explanations);
     let broken = outcome.problem.as_deref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
-    show(arguments.json, arguments.quiet, &summary, broken)?;
+    show(arguments.output.json, arguments.output.quiet, &summary, broken)?;
     if let Some(how) = ended.filter(|how| !how.is_success()) {
         eprintln!("tardy: the command {how}");
     }

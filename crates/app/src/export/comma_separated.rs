@@ -58,6 +58,21 @@ pub fn seconds(run: &Run) -> String {
     table
 }
 
+/// `from_ns,until_ns,figure,unit,value`: what the kernel counted between two instants of CLOCK_MONOTONIC, a line for each
+/// figure.
+pub fn counters(run: &Run) -> String {
+    let mut table = names("from_ns,until_ns,figure,unit,value", run);
+    for second in &run.counters {
+        for figure in second.figures() {
+            // A kernel may call a softirq what it likes.
+            let name = figure.name.replace(['"', ',', '\n', '\r'], " ");
+            let (from_ns, until_ns, unit) = (second.from_ns, second.until_ns, figure.unit);
+            let _ = writeln!(table, "{from_ns},{until_ns},{name},{unit},{:.3}", figure.value);
+        }
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -17,7 +17,10 @@ use archive::summary::ReportData;
 
 /// The whole report as one HTML file.
 pub fn render_html(data: &ReportData) -> String {
-    let data = &thinning::thinned(data);
-    let plots = plot::Plots::of(data);
-    template::fill(&html::title(data), &html::body(data, &plots), data)
+    let data = thinning::thinned(data);
+    let plots = plot::Plots::of(&data);
+    let page = (html::title(&data), html::body(&data, &plots));
+    // The script draws nothing of the counters.
+    let data = ReportData { counters: Vec::new(), ..data.into_owned() };
+    template::fill(&page.0, &page.1, &data)
 }

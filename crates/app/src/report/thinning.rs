@@ -1,6 +1,7 @@
 //! Keeps the data block of a page small: a picture has some thousand columns, a run of a week has 600 000 seconds a CPU; and
 //! a machine with a hundred CPUs did a great deal around every spike.
 
+use archive::counters;
 use archive::explanation::Explanation;
 use archive::sample::Second;
 use archive::summary::ReportData;
@@ -10,6 +11,9 @@ use std::collections::BTreeMap;
 /// Points in time kept per thread.
 const SECONDS_MAX: usize = 4000;
 
+/// Looks at the kernel's counters kept: a picture has so many columns.
+const COUNTERS_MAX: usize = 900;
+
 /// Stretches kept over all pictures, about 90 bytes each.
 const SEGMENTS_MAX: usize = 60_000;
 
@@ -18,12 +22,16 @@ pub fn thinned(data: &ReportData) -> Cow<'_, ReportData> {
     let seconds = data.seconds.iter().map(|second| second.second as usize + 1).max().unwrap_or(0);
     let segments =
         data.summary.spikes.iter().filter_map(|entry| entry.explanation.as_ref()).map(segments).sum::<usize>();
-    if seconds <= SECONDS_MAX && segments <= SEGMENTS_MAX {
+    let counted = data.counters.len();
+    if seconds <= SECONDS_MAX && segments <= SEGMENTS_MAX && counted <= COUNTERS_MAX {
         return Cow::Borrowed(data);
     }
     let mut data = data.clone();
     if seconds > SECONDS_MAX {
         data.seconds = joined(&data.seconds, seconds.div_ceil(SECONDS_MAX) as u32);
+    }
+    if counted > COUNTERS_MAX {
+        data.counters = counters::joined(&data.counters, counted.div_ceil(COUNTERS_MAX));
     }
     leave_out_neighbours(&mut data);
     Cow::Owned(data)

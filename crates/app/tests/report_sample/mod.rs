@@ -3,6 +3,7 @@
 
 mod account;
 
+use archive::counters::{CounterSecond, CpuCount, NamedCount};
 use archive::environment::{Environment, RtTask};
 use archive::explanation::Explanation;
 use archive::histogram::{Histogram, bucket_of};
@@ -114,6 +115,7 @@ pub fn run(shape: &Shape) -> (Run, Vec<Explanation>) {
             alive: shape.valid,
             detail: if shape.valid { String::new() } else { said("killed by signal 9") },
         }],
+        counters: (0..shape.seconds).map(|second| counter_second(second, &said("NET_RX"))).collect(),
         losses: vec![Loss {
             what: said("trace events"),
             count: 1204,
@@ -129,6 +131,24 @@ pub fn run(shape: &Shape) -> (Run, Vec<Explanation>) {
         ..Run::default()
     };
     (run, explanations)
+}
+
+/// A second of the kernel's counters; of every fifth the kernel told nothing.
+fn counter_second(second: u32, softirq: &str) -> CounterSecond {
+    let from_ns = START_NS + i64::from(second) * 1_000_000_000;
+    let times =
+        CounterSecond { from_ns, until_ns: from_ns + 1_000_000_000, cost_ns: 400_000, ..CounterSecond::default() };
+    if second % 5 == 4 {
+        return times;
+    }
+    let busy = u64::from(1 + second % 3);
+    CounterSecond {
+        context_switches: Some(20_000 * busy),
+        page_faults: Some(5_000 * busy),
+        interrupts: (0..2).map(|cpu| CpuCount { cpu, count: 1_000 * busy + u64::from(cpu) }).collect(),
+        softirqs: vec![NamedCount { name: softirq.into(), count: 77 * busy }],
+        ..times
+    }
 }
 
 fn thread(shape: &Shape, cpu: u32) -> ThreadRun {

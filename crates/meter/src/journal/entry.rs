@@ -97,7 +97,7 @@ impl Entry {
     }
 }
 
-fn undo_setting(path: &PathBuf, before: &str, after: &str) -> Result<bool, String> {
+fn undo_setting(path: &Path, before: &str, after: &str) -> Result<bool, String> {
     if USUAL_ROOTS.iter().any(|root| path.starts_with(root)) && !path.exists() {
         // The run that changed it had the trace file system mounted for itself alone.
         let _ = mount::find_or_mount();
@@ -115,7 +115,7 @@ fn undo_setting(path: &PathBuf, before: &str, after: &str) -> Result<bool, Strin
         _ => {}
     }
     let by_hand = format!("as root: echo {before} > {}", path.display());
-    fs::write(path, before)
+    write_setting(path, before)
         .map_err(|error| format!("{} is not back at {before:?}: {error}; {by_hand}", path.display()))?;
     match read_setting(path) {
         Ok(now) if now.trim_end() != before && !same_number(&now, before) => {
@@ -123,6 +123,11 @@ fn undo_setting(path: &PathBuf, before: &str, after: &str) -> Result<bool, Strin
         }
         _ => Ok(true),
     }
+}
+
+/// Writes a kernel setting as `echo` does: some take a word only with the end of its line.
+pub fn write_setting(path: &Path, value: &str) -> std::io::Result<()> {
+    fs::write(path, format!("{value}\n"))
 }
 
 /// The text of a kernel setting. Some of them (`osnoise/cpus`) refuse to be read in small pieces, so the standard

@@ -8,7 +8,7 @@ mod entry;
 mod place;
 pub mod restore;
 
-pub use entry::{Entry, Header, read_setting};
+pub use entry::{Entry, Header, read_setting, write_setting};
 pub use place::state_directory;
 
 use std::fs::{self, File, OpenOptions};
@@ -73,7 +73,7 @@ impl Journal {
         let before = read_setting(path).map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
         let before = before.trim_end().to_owned();
         self.note(Entry::Setting { path: path.to_owned(), before: before.clone(), after: value.to_owned() })?;
-        fs::write(path, value).map_err(|source| JournalError::Write {
+        write_setting(path, value).map_err(|source| JournalError::Write {
             path: path.to_owned(),
             value: value.to_owned(),
             source,

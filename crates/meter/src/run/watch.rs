@@ -2,6 +2,7 @@
 
 use super::Lines;
 use super::team::Team;
+use crate::counters::Counters;
 use crate::kernel::{clock, scheduling};
 use crate::kernel_tracer::tracing::{Found, KernelTracing};
 use crate::link::{Control, Link, read_control};
@@ -45,6 +46,8 @@ struct SampleFile {
 /// What the main thread keeps while watching.
 pub struct Watch {
     pub loads: RunningLoads,
+    counters: Option<Counters>,
+    counters_wanted: bool,
     interval_ns: i64,
     controls_left: u32,
     controls_asked: u32,
@@ -66,6 +69,8 @@ impl Watch {
     pub fn new(settings: &RunSettings, loads: RunningLoads) -> Self {
         Self {
             loads,
+            counters: None,
+            counters_wanted: settings.counters,
             interval_ns: settings.interval_ns as i64,
             controls_left: settings.trace.controls,
             controls_asked: settings.trace.controls,
@@ -92,6 +97,7 @@ impl Watch {
             let now_ns = clock::monotonic_ns();
             if !self.measuring && now_ns >= team.count_from_ns {
                 self.measuring = true;
+                self.begin_counters(team);
                 lines.link.send(&Message::Phase { phase: RunPhase::Measure, monotonic_ns: team.count_from_ns });
             }
             self.drain(team, &mut lines.link);
@@ -106,6 +112,8 @@ impl Watch {
             };
             if let Some(stopped) = stopped {
                 team.stop.store(true, Relaxed);
+                let last = self.counters.as_mut().and_then(|counters| counters.last_look(now_ns));
+                lines.link.send_counters(last);
                 return stopped;
             }
         }
@@ -165,6 +173,7 @@ impl Watch {
             self.check_loads(link);
             self.check_threads(team, link);
         }
+        link.send_counters(self.counters.as_mut().and_then(|counters| counters.look_when_due(now_ns)));
         if now_ns >= self.checkpoint_at_ns {
             self.checkpoint_every_ns = (self.checkpoint_every_ns * 2).min(LONGEST_CHECKPOINT_NS);
             self.checkpoint_at_ns = now_ns + self.checkpoint_every_ns;
@@ -174,6 +183,11 @@ impl Watch {
             self.ask_for_control(team);
             self.control_at_ns = self.next_control_ns(team, now_ns);
         }
+    }
+
+    fn begin_counters(&mut self, team: &Team) {
+        let threads: Vec<i32> = team.members.iter().map(|member| member.effective.tid).collect();
+        self.counters = self.counters_wanted.then(|| Counters::begin(&threads));
     }
 
     /// Controls lie in the middle of equal parts of the run.

@@ -5,6 +5,7 @@ use super::follower::Followed;
 use super::pattern::Pattern;
 use super::series::{ControlWish, Series};
 use super::targets::{self, Found};
+use crate::counters::Counters;
 use crate::kernel::{clock, scheduling};
 use crate::link::{Control, Link};
 use crate::load::{self, RunningLoads};
@@ -53,6 +54,7 @@ pub struct Telling<'a> {
     checkpoint_at_ns: i64,
     checkpoint_every_ns: i64,
     complained: BTreeSet<String>,
+    counters: Option<Counters>,
 }
 
 impl<'a> Telling<'a> {
@@ -78,6 +80,7 @@ impl<'a> Telling<'a> {
             checkpoint_at_ns: count_from_ns + FIRST_CHECKPOINT_NS,
             checkpoint_every_ns: FIRST_CHECKPOINT_NS,
             complained: BTreeSet::new(),
+            counters: settings.counters.then(|| Counters::begin(&[])),
         }
     }
 
@@ -184,6 +187,7 @@ impl<'a> Telling<'a> {
             self.slow_at_ns = now_ns + SECOND_NS;
             self.check_loads(link);
         }
+        link.send_counters(self.counters.as_mut().and_then(|counters| counters.look_when_due(now_ns)));
         if now_ns >= self.checkpoint_at_ns {
             self.checkpoint_every_ns = (self.checkpoint_every_ns * 2).min(LONGEST_CHECKPOINT_NS);
             self.checkpoint_at_ns = now_ns + self.checkpoint_every_ns;

@@ -29,7 +29,7 @@ const fn key(key: &'static str, option: &'static str, form: Form) -> Key {
 }
 
 /// `[measurement]`
-pub const MEASUREMENT: [Key; 14] = [
+pub const MEASUREMENT: [Key; 15] = [
     key("duration", "duration", Form::Value),
     key("cycles", "cycles", Form::Value),
     key("interval", "interval", Form::Value),
@@ -40,6 +40,7 @@ pub const MEASUREMENT: [Key; 14] = [
     key("priority", "priority", Form::Value),
     key("lock_memory", "no-lock-memory", Form::FlagWhenFalse),
     key("cpu_dma_latency", "cpu-dma-latency", Form::Value),
+    key("counters", "no-counters", Form::FlagWhenFalse),
     key("degrade", "degrade", Form::Flag),
     key("every_sample", "every-sample", Form::Flag),
     key("worst_kept", "worst-kept", Form::Value),

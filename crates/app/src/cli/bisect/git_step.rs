@@ -27,7 +27,7 @@ fn step(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Exi
         let text = "--step needs --limit, or, except in virtual time, --good to compare with in an experiment";
         return Err(UsageError(text.into()).into());
     }
-    let confidence = step_confidence(arguments.limits.confidence, arguments.steps);
+    let confidence = step_confidence(arguments.limits.confidence(), arguments.steps);
     if !limited {
         enough_rounds(arguments.rounds, confidence)?;
     }

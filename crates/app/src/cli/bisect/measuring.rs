@@ -82,7 +82,7 @@ impl Steps<'_> {
         };
         let limits = self.limits.of(&run)?;
         let explanations: [Explanation; 0] = [];
-        let judged = judge_run(&run, &explanations, &limits, self.confidence, &self.limits.accepted());
+        let judged = judge_run(&run, &explanations, &limits, self.confidence, &self.limits.accepted_of(&run));
         let worst = judged.judgements.iter().max_by_key(|judgement| judgement.verdict);
         Ok(worst.map_or(Step::untestable("no limit was given".into()), |worst| Step {
             verdict: of_verdict(worst.verdict),

@@ -34,7 +34,7 @@ pub fn run(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<
         )
         .into());
     }
-    let confidence = step_confidence(arguments.limits.confidence, steps_most(words.len()));
+    let confidence = step_confidence(arguments.limits.confidence(), steps_most(words.len()));
     let by_experiments = !virtual_time && typed.is_empty() && parsed[0].variant.settings.limit_ns.is_none();
     if by_experiments {
         enough_rounds(arguments.rounds, confidence)?;
@@ -46,7 +46,7 @@ pub fn run(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<
         settings: parsed[0].variant.settings.clone(),
         seeds: arguments.seeds,
         rounds: arguments.rounds,
-        confidence: arguments.limits.confidence,
+        confidence: arguments.limits.confidence(),
     };
     let directory = place(arguments.out.as_deref())?;
     let mut search = Search {

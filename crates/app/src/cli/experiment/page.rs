@@ -65,12 +65,15 @@ fn figures(result: &ExperimentResult, page: &mut Page) {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left]);
     table.row(["", "A", "B", "B / A", "p", ""]);
     for metric in std::iter::once(&result.primary).chain(&result.secondary) {
-        table.row(row(metric));
+        if metric.of_load().is_none() {
+            table.row(row(metric));
+        }
     }
     let lines = table.lines();
     page.heading(&lines[0]);
     lines[1..].iter().for_each(|line| page.line(line));
     page.wrapped("", "The first figure was chosen beforehand; p of the others is corrected for their number.");
+    work(result, page);
     let told = result.culprits.iter().filter(|culprit| culprit.differs);
     for culprit in told {
         let rounds = result.rounds;
@@ -78,6 +81,38 @@ fn figures(result: &ExperimentResult, page: &mut Page) {
             format!("{}: in {} of {rounds} runs of B, in {} of {rounds} of A.", culprit.culprit, culprit.b, culprit.a);
         page.wrapped("cause ", &text);
     }
+}
+
+/// The price of B: what the same loads got done with it and without.
+fn work(result: &ExperimentResult, page: &mut Page) {
+    let loads: Vec<&MetricResult> = result.secondary.iter().filter(|metric| metric.of_load().is_some()).collect();
+    if loads.is_empty() {
+        return;
+    }
+    page.blank();
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Left, Align::Left]);
+    table.row(["the same work", "A", "B", "change", &format!("at {:.0} %", result.confidence * 100.0), ""]);
+    for metric in loads {
+        let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
+        let estimate = metric.ratio.as_ref();
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        table.row([
+            format!("{}, {}", metric.of_load().unwrap_or_default(), metric.metric.unit),
+            count(metric.a.round() as u64),
+            count(metric.b.round() as u64),
+            estimate.map_or("-".into(), |estimate| percent(estimate.value)),
+            interval.map_or("-".into(), |ends| format!("{} to {}", percent(ends.low), percent(ends.high))),
+            if metric.differs { "differs".into() } else { "not shown to differ".into() },
+        ]);
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+    page.wrapped(
+        "",
+        "Units of work a second, means over the rounds; whether they differ is corrected for the number of figures.",
+    );
+    page.blank();
 }
 
 fn row(result: &MetricResult) -> [String; 6] {

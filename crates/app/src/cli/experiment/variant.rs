@@ -37,7 +37,7 @@ impl Variant {
             UsageError(format!("the options `{options}`: {first}"))
         })?;
         let run = run.run;
-        if run.out.is_some() || run.json || run.quiet {
+        if run.output.out.is_some() || run.output.json || run.output.quiet {
             return Err(UsageError("--out, --json and --quiet belong before `--`: they are the experiment's".into()));
         }
         let settings = run.settings(target::is_in_virtual_time(&run.target))?;

@@ -42,7 +42,7 @@ pub fn of(runs: &[Run], format: Format, arguments: &ExportArguments) -> anyhow::
     for run in runs {
         let explanations = explain_run(run, &mut |_, _| {});
         let limits = arguments.limits.of(run)?;
-        let (confidence, accepted) = (arguments.limits.confidence, arguments.limits.accepted());
+        let (confidence, accepted) = (arguments.limits.confidence_of(run), arguments.limits.accepted_of(run));
         let judged = judge_run(run, &explanations, &limits, confidence, &accepted);
         results.push(RunResults::of(RunSummary::of(run, &explanations), judged.judgements));
     }

@@ -261,13 +261,14 @@ mod tests {
     #[test]
     fn values_are_told_with_their_line() {
         let told = checked(
-            "loads = [\"cpu:x\"]\nkernels = [\"debian:6.1\"]\n[measurement]\ninterval = 100\npriority = 100\ncpus = \"x\"\n\
+            "loads = [\"cpu:x\", \"messagin\"]\nkernels = [\"debian:6.1\"]\n[measurement]\ninterval = 100\npriority = 100\ncpus = \"x\"\n\
              [trace]\nmode = \"flyp\"\n[set]\n\"etc/../x\" = 1\n[[limits]]\nlimit = \"max < 1ms\"\nallow = \"often\"\n\
              [verdict]\nconfidence = 0.95\naccept = [\"qemu\"]",
         )
         .unwrap_err();
         let expected = [
             "1: loads: `x` is no number of workers",
+            "1: loads: there is no load called `messagin`",
             "2: this machine runs the kernel it was started with",
             "4: interval: `100` has no unit",
             "5: priority: 100 is not in 1..=99",

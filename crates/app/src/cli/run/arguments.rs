@@ -3,14 +3,17 @@
 use super::super::exit::UsageError;
 use super::super::quantity::{cpus, latency_ns, positive_time_ns, time_ns};
 use super::super::target::AccessArguments;
+use super::output_arguments::OutputArguments;
+use super::trace_arguments::{TraceArguments, TraceDefaults};
 use super::tracer_arguments::TracerArguments;
 use archive::settings::{LoadRequest, Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
 use std::time::Duration;
 
 const DURATION_NS_DEFAULT: u64 = 60_000_000_000;
 const SEED_DEFAULT: u64 = 1;
+const WORST_KEPT_DEFAULT: u32 = 1000;
+
 /// What one run is asked to do, and where it goes.
 #[derive(Debug, Args)]
 pub struct RunArguments {
@@ -56,6 +59,9 @@ pub struct RunArguments {
     /// Set a kernel setting for the run, like kernel.sched_rt_runtime_us=-1; it is put back afterwards
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting, help_heading = "Measurement")]
     settings: Vec<SettingChange>,
+    /// Do not look at the kernel's counters (switches, interrupts, faults, pressure) once a second; in virtual time nobody looks
+    #[arg(long, help_heading = "Measurement")]
+    no_counters: bool,
     /// Measure with what is allowed when privileges are missing; the run is marked as degraded
     #[arg(long, help_heading = "Measurement")]
     degrade: bool,
@@ -68,51 +74,15 @@ pub struct RunArguments {
     #[arg(long = "load-cmd", value_name = "COMMAND", help_heading = "Load")]
     load_commands: Vec<String>,
 
-    /// How the trace around a spike is kept
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Trace")]
-    trace: TraceName,
-    /// New maxima below this get no snapshot
-    #[arg(long, value_name = "TIME", default_value = "0", value_parser = latency_ns, help_heading = "Trace")]
-    trace_threshold: i64,
-    /// Trace buffer of each CPU, in kB [default: 4096, with function_graph 8192]
-    #[arg(long, value_name = "KB", value_parser = clap::value_parser!(u32).range(8..), help_heading = "Trace")]
-    buffer_kb: Option<u32>,
-    /// Snapshots to keep; larger spikes replace smaller ones
-    #[arg(long, value_name = "N", default_value_t = 40, help_heading = "Trace")]
-    snapshots: u32,
-    /// Megabytes all kept snapshots may take
-    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trace")]
-    budget_mb: u32,
-    /// Ordinary samples to capture for comparison
-    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Trace")]
-    controls: u32,
-    /// Trace although another tool traces at the same time
-    #[arg(long, help_heading = "Trace")]
-    beside_others: bool,
-
+    #[command(flatten)]
+    trace: TraceArguments,
     #[command(flatten)]
     tracers: TracerArguments,
     #[command(flatten)]
     pub access: AccessArguments,
 
-    /// Directory of the archive [default: runs/<time>-<host>]
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    pub out: Option<PathBuf>,
-    /// Keep every sample
-    #[arg(long, help_heading = "Output")]
-    every_sample: bool,
-    /// Worst samples to keep, each CPU
-    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Output")]
-    worst_kept: u32,
-    /// Print the summary as one JSON document
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-    /// Print only the path of the archive
-    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
-    pub quiet: bool,
-    /// Give up when the meter says nothing for this long
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
-    silence: u64,
+    #[command(flatten)]
+    pub output: OutputArguments,
 }
 
 /// A list of CPUs as one value; clap would take a bare vector for a repeated option.
@@ -127,23 +97,9 @@ enum PolicyName {
     Deadline,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum TraceName {
-    /// The best the kernel offers
-    Auto,
-    /// The kernel swaps its buffers when the marker is written
-    Trigger,
-    /// The kernel finds the new maximum itself
-    Onmax,
-    /// Two trace instances take turns
-    Flip,
-    /// No trace
-    Off,
-}
-
 impl RunArguments {
     pub fn silence(&self) -> Duration {
-        Duration::from_nanos(self.silence)
+        self.output.silence()
     }
 
     /// What the meter is asked to do. A machine in virtual time keeps every sample and is not traced unless asked to.
@@ -165,8 +121,8 @@ impl RunArguments {
             lock_memory: !self.no_lock_memory,
             cpu_dma_latency_us: self.cpu_dma_latency.map(whole_microseconds).transpose()?,
             limit_ns: self.limit,
-            worst_kept: self.worst_kept,
-            every_sample: self.every_sample || virtual_time,
+            worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
+            every_sample: self.output.every_sample || virtual_time,
             trace: self.trace_settings(virtual_time)?,
             loads: self.loads.iter().cloned().chain(commands).collect(),
             settings: self.settings.clone(),
@@ -174,29 +130,19 @@ impl RunArguments {
             sources: self.tracers.sources(),
             dither_seed: self.seed.or(virtual_time.then_some(SEED_DEFAULT)),
             watch: None,
+            counters: !virtual_time && !self.no_counters,
         })
     }
 
     fn trace_settings(&self, virtual_time: bool) -> Result<TraceSettings, UsageError> {
-        Ok(TraceSettings {
-            mode: match self.trace {
-                // Every traced event would be counted as time of the kernel's.
-                TraceName::Auto if virtual_time => SnapshotMode::Off,
-                TraceName::Auto => SnapshotMode::Auto,
-                TraceName::Trigger => SnapshotMode::Trigger,
-                TraceName::Onmax => SnapshotMode::Onmax,
-                TraceName::Flip => SnapshotMode::Flip,
-                TraceName::Off => SnapshotMode::Off,
-            },
-            buffer_kb_per_cpu: self.buffer_kb.unwrap_or_else(|| self.tracers.buffer_kb()),
-            threshold_ns: self.trace_threshold,
-            snapshots_max: self.snapshots,
-            budget_bytes: u64::from(self.budget_mb) << 20,
-            controls: self.controls,
-            beside_others: self.beside_others,
-            tracer: self.tracers.tracer()?,
-            ..TraceSettings::default()
-        })
+        let defaults = TraceDefaults {
+            buffer_kb: self.tracers.buffer_kb(),
+            snapshots: 40,
+            budget_mb: 64,
+            // Every traced event would be counted as time of the kernel's.
+            auto: if virtual_time { SnapshotMode::Off } else { SnapshotMode::Auto },
+        };
+        Ok(TraceSettings { tracer: self.tracers.tracer()?, ..self.trace.settings(defaults) })
     }
 }
 

@@ -67,7 +67,7 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     let overrides = Overrides { duration: value("duration"), target: value("target") };
     // A plan with mistakes is told before anything is looked for on this machine.
     let plan = verb.plan.as_deref().map(|path| load(path, &overrides)).transpose()?;
-    let showing = Showing { json: verb.run.json, quiet: verb.run.quiet };
+    let showing = Showing { json: verb.run.output.json, quiet: verb.run.output.quiet };
     let measuring = Measuring {
         meter: MeterPlaces::of_process().find()?,
         signals: Signals::watch()?,
@@ -80,10 +80,10 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
         (None, Some(plan)) => {
             if let Some(every) = verb.every {
                 let every = Duration::from_nanos(every);
-                let repetition = Repetition { every, rounds: verb.rounds, below: verb.run.out.clone() };
+                let repetition = Repetition { every, rounds: verb.rounds, below: verb.run.output.out.clone() };
                 return repeat(&plan, &overrides, &repetition, &measuring, showing);
             }
-            let directory = new_directory(verb.run.out.as_deref(), &plan.plan.name)?;
+            let directory = new_directory(verb.run.output.out.as_deref(), &plan.plan.name)?;
             Round::begin(plan, overrides, directory, &measuring)?
         }
         (None, None) => return Err(UsageError("name a plan, or --resume a directory".into()).into()),

@@ -44,8 +44,8 @@ pub fn run(
         return Err(UsageError(why.into()).into());
     }
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (directory, _) = make_new(arguments.out.as_deref(), started.as_secs(), &host(&arguments.target))?;
-    let laboratory = Laboratory { target: &arguments.target, meter, signals, command, quiet: arguments.quiet };
+    let (directory, _) = make_new(arguments.output.out.as_deref(), started.as_secs(), &host(&arguments.target))?;
+    let laboratory = Laboratory { target: &arguments.target, meter, signals, command, quiet: arguments.output.quiet };
     let (mut explored, mut exit) = (Vec::new(), Exit::Measured);
     let first = settings.dither_seed.unwrap_or_default();
     for seed in (first..).take(seeds as usize) {
@@ -92,13 +92,13 @@ fn together(explored: &[Explored]) -> Option<VirtualSpeed> {
 
 fn show(arguments: &RunArguments, directory: &Path, explored: &[Explored]) -> anyhow::Result<()> {
     let worst = explored.iter().max_by_key(|one| one.max_ns);
-    if arguments.json {
+    if arguments.output.json {
         let document = serde_json::json!({ "virtual_time": true, "archive": directory, "seeds": explored,
             "worst_seed": worst.map(|worst| worst.seed) });
         return Ok(write_stdout(format!("{document}\n").as_bytes())?);
     }
     let mut page = Page::for_stdout();
-    if arguments.quiet {
+    if arguments.output.quiet {
         page.line(&directory.display().to_string());
         return Ok(page.print()?);
     }

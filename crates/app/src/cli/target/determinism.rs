@@ -98,6 +98,7 @@ fn one_series(
         dither_seed: Some(SEED),
         loads: loads.iter().map(|name| LoadRequest::Builtin { name: (*name).into(), workers: 0 }).collect(),
         trace: TraceSettings { mode: SnapshotMode::Off, ..TraceSettings::default() },
+        counters: false,
         ..RunSettings::default()
     };
     let mut series = Series { guest, samples: 0, sha256: Vec::new(), identical: 0, first_difference: None };

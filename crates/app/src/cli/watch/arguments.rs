@@ -2,13 +2,13 @@
 
 use super::super::exit::UsageError;
 use super::super::quantity::{latency_ns, positive_time_ns};
+use super::super::run::{OutputArguments, TraceArguments, TraceDefaults};
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
 use std::env;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,6 +23,9 @@ Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or 
 
 /// A cycle may reach back further than a wake-up; its whole course is wanted.
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
+const WORST_KEPT_DEFAULT: u32 = 100;
+const TRACE_DEFAULTS: TraceDefaults =
+    TraceDefaults { buffer_kb: 8192, snapshots: 60, budget_mb: 128, auto: SnapshotMode::Auto };
 
 /// Measure how late another program's threads wake, and why, without changing it
 #[derive(Debug, Args)]
@@ -51,69 +54,16 @@ pub struct WatchArguments {
     #[arg(long, value_name = "TIME", value_parser = latency_ns)]
     cycle_limit: Option<i64>,
 
-    /// How the trace around a spike is kept
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Trace")]
-    trace: TraceName,
-    /// New maxima below this get no snapshot
-    #[arg(long, value_name = "TIME", default_value = "0", value_parser = latency_ns, help_heading = "Trace")]
-    trace_threshold: i64,
-    /// Trace buffer of each CPU, in kB
-    #[arg(long, value_name = "KB", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(8..), help_heading = "Trace")]
-    buffer_kb: u32,
-    /// Snapshots to keep; larger spikes replace smaller ones
-    #[arg(long, value_name = "N", default_value_t = 60, help_heading = "Trace")]
-    snapshots: u32,
-    /// Megabytes all kept snapshots may take
-    #[arg(long, value_name = "MB", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trace")]
-    budget_mb: u32,
-    /// Ordinary wake-ups to capture for comparison
-    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Trace")]
-    controls: u32,
-    /// Trace although another tool traces at the same time
-    #[arg(long, help_heading = "Trace")]
-    beside_others: bool,
+    #[command(flatten)]
+    trace: TraceArguments,
 
-    /// Directory of the archive [default: runs/<time>-<host>]
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    pub out: Option<PathBuf>,
-    /// Keep every sample
-    #[arg(long, help_heading = "Output")]
-    every_sample: bool,
-    /// Worst samples to keep, each series
-    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Output")]
-    worst_kept: u32,
-    /// Print the summary as one JSON document; a command's output then goes to standard error
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-    /// Print only the path of the archive; a command's output then goes to standard error
-    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
-    pub quiet: bool,
-    /// Give up when the meter says nothing for this long
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
-    silence: u64,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum TraceName {
-    /// The best the kernel offers
-    Auto,
-    /// The kernel swaps its buffers when a late wake-up was read
-    Trigger,
-    /// The kernel finds the new maximum itself
-    Onmax,
-    /// Two trace instances take turns
-    Flip,
-    /// Samples alone
-    Off,
+    #[command(flatten)]
+    pub output: OutputArguments,
 }
 
 impl WatchArguments {
     pub fn command(&self) -> &[String] {
         &self.command
-    }
-
-    pub fn silence(&self) -> Duration {
-        Duration::from_nanos(self.silence)
     }
 
     /// Whether there is such a program to start, as far as can be told.
@@ -141,25 +91,9 @@ impl WatchArguments {
             settle_ns: 0,
             lock_memory: false,
             limit_ns: self.limit,
-            worst_kept: self.worst_kept,
-            every_sample: self.every_sample,
-            trace: TraceSettings {
-                mode: match self.trace {
-                    TraceName::Auto => SnapshotMode::Auto,
-                    TraceName::Trigger => SnapshotMode::Trigger,
-                    TraceName::Onmax => SnapshotMode::Onmax,
-                    TraceName::Flip => SnapshotMode::Flip,
-                    TraceName::Off => SnapshotMode::Off,
-                },
-                buffer_kb_per_cpu: self.buffer_kb,
-                margin_before_ns: MARGIN_BEFORE_NS,
-                threshold_ns: self.trace_threshold,
-                snapshots_max: self.snapshots,
-                budget_bytes: u64::from(self.budget_mb) << 20,
-                controls: self.controls,
-                beside_others: self.beside_others,
-                ..TraceSettings::default()
-            },
+            worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
+            every_sample: self.output.every_sample,
+            trace: TraceSettings { margin_before_ns: MARGIN_BEFORE_NS, ..self.trace.settings(TRACE_DEFAULTS) },
             watch: Some(WatchSettings {
                 pid: self.pid,
                 comm: self.comm.clone(),

@@ -5,6 +5,7 @@
 
 mod answer;
 mod causes;
+mod counters;
 mod cpus;
 mod honesty;
 mod kernel_tracers;
@@ -45,6 +46,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                     li { a href="#answer" { "The answer" } }
                     li { a href="#distribution" { "How often, how late" } }
                     li { a href="#time" { "When" } }
+                    @if plots.counters.is_some() { li { a href="#counters" { "What the machine did" } } }
                     @if causes::is_shown(data) { li { a href="#causes" { "Causes" } } }
                     li { a href="#spikes" { "The worst wake-ups" } }
                     li { a href="#machine" { "Machine" } }
@@ -69,6 +71,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                 "The latest wake-up of each second on each CPU. A mark shows a wake-up whose trace was kept; it leads to its \
                  account below. Equal distances between the peaks point at something periodic."
             }))
+            (counters::section(summary, plots))
             (causes::section(data))
             (spikes::section(summary, plots))
             (kernel_tracers::section(summary))

@@ -5,6 +5,7 @@
 
 mod axis;
 mod bins;
+mod counters;
 mod drawing;
 mod histogram;
 pub mod history;
@@ -26,6 +27,7 @@ const STILL_SPIKES: usize = 8;
 pub struct Plots {
     pub histogram: Option<String>,
     pub latency: Option<String>,
+    pub counters: Option<String>,
     /// By spike number. Empty for those only the script draws.
     pub spikes: BTreeMap<u32, String>,
 }
@@ -47,6 +49,7 @@ impl Plots {
         Self {
             histogram: histogram::draw(data).map(|drawing| drawing.inline()),
             latency: latency::draw(data).map(|drawing| drawing.inline()),
+            counters: counters::draw(data).map(|drawing| drawing.inline()),
             spikes,
         }
     }
@@ -57,6 +60,7 @@ pub fn drawings(data: &ReportData) -> Vec<(String, Drawing)> {
     let mut drawings = Vec::new();
     drawings.extend(histogram::draw(data).map(|drawing| ("histogram.png".to_owned(), drawing)));
     drawings.extend(latency::draw(data).map(|drawing| ("latency.png".to_owned(), drawing)));
+    drawings.extend(counters::draw(data).map(|drawing| ("counters.png".to_owned(), drawing)));
     for entry in data.summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control) {
         let file = format!("spike-{:04}.png", entry.spike.number);
         drawings.extend(spike::draw(entry, data.summary.virtual_time).map(|drawing| (file, drawing)));

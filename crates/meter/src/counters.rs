@@ -1,0 +1,125 @@
+//! What the kernel counts while a run goes on: context switches, interrupts, softirqs, page faults, stolen time, pressure.
+//!
+//! The main thread of the meter looks, an ordinary task that no measuring thread waits for. Files stay open and are read anew
+//! from their beginning. A look that takes long makes the next ones rarer, so that it never costs more than a hundredth of
+//! a CPU for long; what it did cost is stored with each.
+
+mod reading;
+mod tables;
+
+use crate::kernel::clock;
+use archive::counters::{CounterSecond, CpuCount, NamedCount, Pressure};
+use reading::Reading;
+use tables::Look;
+
+const INTERVAL_NS: i64 = 1_000_000_000;
+/// A rest of a second at the end is worth a look when it is as long as this.
+const LAST_NS_MIN: i64 = 100_000_000;
+/// Share of the time that looking may take: one in so many.
+const COST_SHARE: i64 = 100;
+
+/// Looks at the counters of the machine.
+pub struct Counters {
+    reading: Reading,
+    last: Look,
+    looked_at_ns: i64,
+    next_at_ns: i64,
+}
+
+impl Counters {
+    /// Takes the first look. `threads` are those whose own switches are counted.
+    pub fn begin(threads: &[i32]) -> Self {
+        let mut reading = Reading::open(threads);
+        let looked_at_ns = clock::monotonic_ns();
+        let last = reading.look();
+        Self { reading, last, looked_at_ns, next_at_ns: looked_at_ns + INTERVAL_NS }
+    }
+
+    /// What was counted since the last look, when it is time for another one.
+    pub fn look_when_due(&mut self, now_ns: i64) -> Option<CounterSecond> {
+        (now_ns >= self.next_at_ns).then(|| self.look())
+    }
+
+    /// What was counted since the last look, unless that was just now.
+    pub fn last_look(&mut self, now_ns: i64) -> Option<CounterSecond> {
+        (now_ns - self.looked_at_ns >= LAST_NS_MIN).then(|| self.look())
+    }
+
+    /// What was counted since the last look.
+    pub fn look(&mut self) -> CounterSecond {
+        let from_ns = self.looked_at_ns;
+        let until_ns = clock::monotonic_ns();
+        let look = self.reading.look();
+        let cost_ns = clock::monotonic_ns() - until_ns;
+        let second = difference(&self.last, &look);
+        self.last = look;
+        self.looked_at_ns = until_ns;
+        self.next_at_ns = until_ns + INTERVAL_NS.max(cost_ns.saturating_mul(COST_SHARE));
+        CounterSecond { from_ns, until_ns, cost_ns: cost_ns.max(0) as u64, ..second }
+    }
+}
+
+/// Counters only rise; one that fell belongs to a CPU that went, and is left out.
+fn difference(before: &Look, after: &Look) -> CounterSecond {
+    let rise = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
+    let of_cpu = |(cpu, count): (&u32, &u64)| {
+        let count = count.checked_sub(*before.interrupts.get(cpu)?)?;
+        Some(CpuCount { cpu: *cpu, count })
+    };
+    let of_kind = |(name, count): (&String, &u64)| {
+        let count = count.checked_sub(*before.softirqs.get(name)?)?;
+        Some(NamedCount { name: name.clone(), count })
+    };
+    let of_resource = |(resource, [some, full]): (&&'static str, &[u64; 2])| {
+        let [some_before, full_before] = before.pressure_us.get(resource)?;
+        Some(Pressure {
+            resource: (*resource).into(),
+            some_ns: some.checked_sub(*some_before)? * 1000,
+            full_ns: full.checked_sub(*full_before)? * 1000,
+        })
+    };
+    CounterSecond {
+        context_switches: rise(before.context_switches, after.context_switches),
+        voluntary_switches: rise(before.voluntary_switches, after.voluntary_switches),
+        forced_switches: rise(before.forced_switches, after.forced_switches),
+        forks: rise(before.forks, after.forks),
+        page_faults: rise(before.page_faults, after.page_faults),
+        major_faults: rise(before.major_faults, after.major_faults),
+        steal_ns: rise(before.steal_ns, after.steal_ns),
+        interrupts: after.interrupts.iter().filter_map(of_cpu).collect(),
+        softirqs: after.softirqs.iter().filter_map(of_kind).collect(),
+        pressure: after.pressure_us.iter().filter_map(of_resource).collect(),
+        ..CounterSecond::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_counts() {
+        let mut counters = Counters::begin(&[rustix::thread::gettid().as_raw_pid()]);
+        assert_eq!(counters.look_when_due(0), None);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let second = counters.look();
+        assert!(second.until_ns > second.from_ns && second.cost_ns > 0);
+        assert!(second.context_switches.is_some_and(|count| count > 0), "{second:?}");
+        assert!(second.voluntary_switches.is_some_and(|count| count > 0), "{second:?}");
+        assert!(!second.interrupts.is_empty() && !second.softirqs.is_empty(), "{second:?}");
+        assert!(second.page_faults.is_some(), "{second:?}");
+    }
+
+    #[test]
+    fn what_fell_or_is_new_is_left_out() {
+        let look = |switches, interrupts: &[(u32, u64)]| Look {
+            context_switches: switches,
+            interrupts: interrupts.iter().copied().collect(),
+            ..Look::default()
+        };
+        let second = difference(&look(Some(7), &[(0, 10), (1, 50)]), &look(Some(5), &[(0, 13), (1, 4), (2, 9)]));
+        assert_eq!(second.context_switches, None);
+        assert_eq!(second.interrupts, [CpuCount { cpu: 0, count: 3 }]);
+        assert_eq!(difference(&look(None, &[]), &look(Some(1), &[])).context_switches, None);
+    }
+}
