@@ -206,7 +206,7 @@ pub struct RunSummary {
     pub spikes: Vec<SpikeSummary>,
     pub loads: Vec<LoadReport>,
     /// What the kernel counted meanwhile, over the whole run.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterSummary>,
     /// Measured by the kernel itself; by name, then CPU.
     #[serde(default)]

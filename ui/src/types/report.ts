@@ -677,7 +677,7 @@ spikes: Array<SpikeSummary>, loads: Array<LoadReport>,
 /**
  * What the kernel counted meanwhile, over the whole run.
  */
-counters: Array<CounterSummary>, 
+counters?: Array<CounterSummary>, 
 /**
  * Measured by the kernel itself; by name, then CPU.
  */
