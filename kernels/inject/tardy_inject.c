@@ -17,6 +17,8 @@
 //              work         an item of a work queue, with preemption off
 //              rcu          a callback of RCU, with preemption off
 //              nmi          the handler of a non-maskable interrupt (x86)
+//              stop_machine what all CPUs are stopped for, with interrupts off
+//              console      a slow console that a message is written to, with preemption off
 //   cpu        the CPU that is to be late; -1, the value it is loaded with: whatever CPU the thread is on
 //   length_us  how long; 0, the value it is loaded with, means that the thread sleeps
 //   period_us  from the beginning of one section to that of the next
@@ -24,6 +26,7 @@
 //
 // /proc/tardy_inject has a line for each section that is over: its begin and its end on CLOCK_MONOTONIC, in ns.
 
+#include <linux/console.h>
 #include <linux/err.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
@@ -38,6 +41,7 @@
 #include <linux/seq_file.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
+#include <linux/stop_machine.h>
 #include <linux/string.h>
 #include <linux/timer.h>
 #include <linux/version.h>
@@ -49,7 +53,7 @@
 #include <asm/nmi.h>
 #endif
 
-enum section { IRQ_OFF, PREEMPT_OFF, SPIN_LOCK, TIMER, CALL, IRQ_WORK, SOFTIRQ, TASKLET, WORK, RCU, NMI };
+enum section { IRQ_OFF, PREEMPT_OFF, SPIN_LOCK, TIMER, CALL, IRQ_WORK, SOFTIRQ, TASKLET, WORK, RCU, NMI, STOP_MACHINE, CONSOLE };
 
 static const char *const section_names[] = {
 	[IRQ_OFF] = "irq_off",
@@ -63,6 +67,8 @@ static const char *const section_names[] = {
 	[WORK] = "work",
 	[RCU] = "rcu",
 	[NMI] = "nmi",
+	[STOP_MACHINE] = "stop_machine",
+	[CONSOLE] = "console",
 };
 
 /* A mistyped length must not hang the machine: watchdogs bite after 10 s. */
@@ -274,6 +280,30 @@ static int begin_nmi(void) { return 0; }
 static void end_nmi(void) { }
 #endif
 
+static int tardy_inject_stop(void *unused)
+{
+	tardy_inject_spin();
+	return 0;
+}
+
+/* Whatever else is logged must not take long. */
+static atomic_t console_wanted = ATOMIC_INIT(0);
+/* Only the thread that injects looks at it until it has ended. */
+static bool console_known;
+
+static void tardy_inject_console_write(struct console *unused, const char *text, unsigned int count)
+{
+	if (atomic_cmpxchg(&console_wanted, 1, 0))
+		tardy_inject_preempt_off();
+}
+
+static struct console slow_console = {
+	.name = "tardyslow",
+	.write = tardy_inject_console_write,
+	.flags = CON_ENABLED,
+	.index = -1,
+};
+
 /* Only after the one before, which every period leaves time for, is a section of another context begun anew. */
 static void run_section(int to)
 {
@@ -314,6 +344,16 @@ static void run_section(int to)
 		break;
 	case NMI:
 		send_nmi(to);
+		break;
+	case STOP_MACHINE:
+		stop_machine(tardy_inject_stop, NULL, cpumask_of(to));
+		break;
+	case CONSOLE:
+		if (!console_known)
+			register_console(&slow_console);
+		console_known = true;
+		atomic_set(&console_wanted, 1);
+		printk(KERN_EMERG "tardy_inject: a slow console\n");
 		break;
 	}
 }
@@ -412,6 +452,8 @@ static int __init inject_init(void)
 static void __exit inject_exit(void)
 {
 	kthread_stop(thread);
+	if (console_known)
+		unregister_console(&slow_console);
 	hrtimer_cancel(&hard_timer);
 	irq_work_sync(&hard_work);
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)

@@ -1,6 +1,7 @@
 //! Explains every spike of an archive: reads what `explain` needs from the disk, one trace at a time.
 
 use archive::causes::RunCauses;
+use archive::environment::{Environment, VIRTUAL_TIME};
 use archive::explanation::Explanation;
 use archive::message::RunPhase;
 use archive::reader::Run;
@@ -77,6 +78,7 @@ pub fn interference_of(run: &Run) -> BTreeMap<u32, Interference> {
 /// What is the same for all spikes of a run.
 struct Context<'a> {
     run: &'a Run,
+    environment: Option<Environment>,
     interval_ns: u64,
     /// CPU and thread id of every measuring thread.
     measuring_tids: Vec<(u32, i32)>,
@@ -99,8 +101,14 @@ impl<'a> Context<'a> {
             .collect();
         measuring_tids.sort_unstable();
         measuring_tids.dedup();
+        let in_virtual_time = run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time);
+        let environment = run.environment.clone().map(|environment| match in_virtual_time {
+            true => Environment { virtualisation: Some(VIRTUAL_TIME.into()), ..environment },
+            false => environment,
+        });
         Self {
             run,
+            environment,
             interval_ns: run
                 .manifest
                 .as_ref()
@@ -119,7 +127,7 @@ impl<'a> Context<'a> {
             interval_ns: self.period_ns(spike).unwrap_or(self.interval_ns),
             measuring_tids: &self.measuring_tids,
             tool_tids: self.tool_tids,
-            environment: self.run.environment.as_ref(),
+            environment: self.environment.as_ref(),
             controls,
         }
     }

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What stands in [`Environment::virtualisation`] for whoever explains a run of a machine whose clock counts the instructions
+/// it has executed: a hypervisor that takes no time.
+pub const VIRTUAL_TIME: &str = "virtual time";
+
 /// A real-time task that could hold a CPU against the measuring threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

@@ -6,6 +6,7 @@
 
 mod trace_text;
 
+use archive::environment::VIRTUAL_TIME;
 use archive::reader::Run;
 use ftrace::kernel_symbols;
 use ftrace::metadata::MetadataText;
@@ -36,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::fs::write(directory.join("trace.dat"), cut(&trace, from_ns, to_ns, only_cpu))?;
     let threads = run.effective.iter().flat_map(|effective| &effective.threads);
     let measuring: Vec<(u32, i32)> = threads.filter_map(|thread| Some((*thread.cpus.first()?, thread.tid))).collect();
+    let virtual_time = run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time);
     let environment = run.environment.as_ref().map(|environment| {
         serde_json::json!({
             "architecture": environment.architecture,
@@ -43,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "preemption": environment.preemption,
             "preempt_rt": environment.preempt_rt,
             "clocksource": environment.clocksource,
-            "virtualisation": environment.virtualisation,
+            "virtualisation": if virtual_time { Some(VIRTUAL_TIME) } else { environment.virtualisation.as_deref() },
         })
     });
     let case = serde_json::json!({

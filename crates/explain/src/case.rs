@@ -10,6 +10,7 @@ use crate::holder::{Holder, Household};
 use crate::ledger::{Answer, Piece};
 use crate::names::Names;
 use crate::scene::Scene;
+use archive::environment::VIRTUAL_TIME;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::watched::WatchedKind;
 
@@ -166,11 +167,20 @@ impl<'c> Case<'c> {
     /// The hypervisor that may have had the CPU; `None` when there is none, or nobody told. One that only stops the guest's
     /// clock is none.
     pub fn virtualised(&self) -> Option<&str> {
-        if self.scene.outside {
+        if self.in_virtual_time() {
             return None;
         }
         let name = self.input.environment?.virtualisation.as_deref()?;
         (!name.is_empty() && name != "none").then_some(name)
+    }
+
+    /// Whether the machine's clock counts its own instructions: neither hypervisor nor firmware can have had the CPU.
+    pub fn in_virtual_time(&self) -> bool {
+        self.scene.outside
+            || self
+                .input
+                .environment
+                .is_some_and(|environment| environment.virtualisation.as_deref() == Some(VIRTUAL_TIME))
     }
 
     /// Steal time as a line of evidence.

@@ -5,9 +5,12 @@
 
 use crate::event::{Event, What, flag};
 use crate::scene::Scene;
+use archive::environment::VIRTUAL_TIME;
 
-/// Page faults closer to each other than this are one run of them; a program that imitates a processor takes longer.
+/// Page faults closer to each other than this are one run of them. In a guest each of them may be one of the hypervisor, too,
+/// which has to find the memory; a program that imitates a processor takes longer still.
 const FAULTS_APART_NS: i64 = 20_000;
+const FAULTS_APART_GUEST_NS: i64 = 100_000;
 const FAULTS_APART_EMULATED_NS: i64 = 300_000;
 /// A thread that falls asleep so soon after a page fault sleeps in it.
 const FAULT_SLEEP_NS: i64 = 200_000;
@@ -46,21 +49,23 @@ pub struct Leg {
     pub doing: Doing,
 }
 
+/// How close page faults are that belong together, by what the environment says of a hypervisor.
+pub fn faults_apart_ns(virtualisation: Option<&str>) -> i64 {
+    match virtualisation {
+        None | Some("" | "none") => FAULTS_APART_NS,
+        // QEMU without KVM calls itself so; with it the guest sees KVM.
+        Some("qemu" | VIRTUAL_TIME) => FAULTS_APART_EMULATED_NS,
+        Some(_) => FAULTS_APART_GUEST_NS,
+    }
+}
+
 /// The course of thread `tid` from one instant to another: ascending, without gap or overlap.
-///
-/// `emulated`: the machine is a program's imitation.
-pub fn course(scene: &Scene, tid: i32, start_ns: i64, end_ns: i64, cpu: u32, emulated: bool) -> Vec<Leg> {
+pub fn course(scene: &Scene, tid: i32, start_ns: i64, end_ns: i64, cpu: u32, faults_apart_ns: i64) -> Vec<Leg> {
     let events = scene.events_by_time();
     let mut legs = Vec::new();
     for leg in life(&events, tid, start_ns, end_ns, cpu) {
         match leg.doing {
-            Doing::Running => split_at_faults(
-                &events,
-                tid,
-                leg,
-                if emulated { FAULTS_APART_EMULATED_NS } else { FAULTS_APART_NS },
-                &mut legs,
-            ),
+            Doing::Running => split_at_faults(&events, tid, leg, faults_apart_ns, &mut legs),
             Doing::Waiting { .. } => split_by_awaited(&events, tid, leg, &mut legs),
             _ => legs.push(leg),
         }

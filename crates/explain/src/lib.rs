@@ -42,7 +42,7 @@ mod watched;
 mod window;
 
 use anchors::Anchors;
-use archive::environment::Environment;
+use archive::environment::{Environment, VIRTUAL_TIME};
 use archive::explanation::{Confidence, Explanation, ExplanationStatus, Owner, OwnerKind, Phase, PhaseName, PhaseSpan};
 use archive::spike::Spike;
 use case::{Case, WakeInterrupt};
@@ -150,15 +150,17 @@ impl Understood {
             covered_from_ns: first.map(|first| first.start_ns),
             previous_seen_ns: input.spike.previous_seen_ns,
         };
+        let virtualisation = input.environment.and_then(|environment| environment.virtualisation.as_deref());
+        let in_virtual_time = scene.outside || virtualisation == Some(VIRTUAL_TIME);
         let (spans, course) = match input.spike.watched {
             None => (span::cut(&anchors, scene.window, circumstances), Vec::new()),
             Some(kind) => {
-                // QEMU without KVM calls itself so; with it the guest sees KVM.
-                let virtualisation = input.environment.and_then(|environment| environment.virtualisation.as_deref());
-                watched::cut(kind, &anchors, scene, circumstances, own_tid, virtualisation == Some("qemu"))
+                let faults_apart_ns = course::faults_apart_ns(virtualisation);
+                watched::cut(kind, &anchors, scene, circumstances, own_tid, faults_apart_ns)
             }
         };
-        let pieces = silence::attribute(ledger::pieces(&spans, scene), scene);
+        let pieces = ledger::pieces(&spans, scene);
+        let pieces = if in_virtual_time { pieces } else { silence::attribute(pieces, scene) };
         Self { anchors, household, spans, course, pieces }
     }
 }

@@ -16,11 +16,8 @@ const OVERDUE_NS_MIN: i64 = 50_000;
 /// The other CPU must come back this soon after the stretch, or it was held up by something else.
 const TOGETHER_NS: i64 = 20_000;
 
-/// Rewrites the pieces that are provably nobody's. Keeps their partition.
+/// Rewrites the pieces that are provably nobody's. Keeps their partition. In virtual time there are none.
 pub fn attribute(pieces: Vec<Piece>, scene: &Scene) -> Vec<Piece> {
-    if scene.outside {
-        return pieces;
-    }
     let mut attributed = Vec::with_capacity(pieces.len());
     let standstills = standstills(scene);
     for piece in pieces {

@@ -16,14 +16,14 @@ pub fn cut(
     scene: &Scene,
     circumstances: Circumstances,
     tid: i32,
-    emulated: bool,
+    faults_apart_ns: i64,
 ) -> (Vec<Span>, Vec<Leg>) {
     let Window { due_ns, seen_ns, .. } = scene.window;
     match kind {
-        WatchedKind::Timer => timer(anchors, scene, circumstances, tid, emulated),
+        WatchedKind::Timer => timer(anchors, scene, circumstances, tid, faults_apart_ns),
         WatchedKind::Woken => (woken(anchors, scene.window, circumstances), Vec::new()),
         WatchedKind::Cycle => {
-            let legs = course(scene, tid, due_ns, seen_ns, circumstances.cpu, emulated);
+            let legs = course(scene, tid, due_ns, seen_ns, circumstances.cpu, faults_apart_ns);
             (legs.iter().map(|leg| of_work(leg, None)).collect(), legs)
         }
     }
@@ -44,7 +44,7 @@ fn timer(
     scene: &Scene,
     circumstances: Circumstances,
     tid: i32,
-    emulated: bool,
+    faults_apart_ns: i64,
 ) -> (Vec<Span>, Vec<Leg>) {
     let mut spans = Vec::new();
     let mut legs = Vec::new();
@@ -57,7 +57,7 @@ fn timer(
     for whole in span::cut(anchors, scene.window, circumstances) {
         match (whole.phase, slack_until_ns) {
             (PhaseName::LateArm, _) => {
-                let late = course(scene, tid, whole.start_ns, whole.end_ns, whole.cpu, emulated);
+                let late = course(scene, tid, whole.start_ns, whole.end_ns, whole.cpu, faults_apart_ns);
                 spans.extend(late.iter().map(|leg| of_work(leg, Some(PhaseName::LateArm))));
                 legs.extend(late);
             }

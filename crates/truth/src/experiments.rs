@@ -5,18 +5,43 @@
 pub enum Place {
     /// The machine this runs on.
     Here,
-    /// A virtual machine with one of Debian's kernels, as `tardy target add --kernel` takes it.
+    /// An emulated machine of two CPUs with one of Debian's kernels, as `tardy target add --kernel` takes it.
     Virtual(&'static str),
+    /// An emulated machine of one CPU whose clock counts the instructions it has executed.
+    VirtualTime(&'static str),
 }
 
 impl Place {
     /// Name in paths and tables.
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> String {
         match self {
-            Self::Here => "here",
-            Self::Virtual(kernel) => kernel.trim_start_matches("debian:"),
+            Self::Here => "here".into(),
+            Self::Virtual(kernel) => series(kernel).into(),
+            Self::VirtualTime(kernel) => format!("{}-virtual-time", series(kernel)),
         }
     }
+
+    /// The CPU that is measured and made late.
+    pub fn cpu(self) -> u32 {
+        match self {
+            Self::VirtualTime(_) => 0,
+            Self::Here | Self::Virtual(_) => 1,
+        }
+    }
+
+    /// How many times longer an injection must be to stand out: an emulated processor does everything more slowly, but not
+    /// by the clock that counts its instructions.
+    pub fn longer(self) -> u64 {
+        match self {
+            Self::Virtual(_) => 8,
+            Self::Here | Self::VirtualTime(_) => 1,
+        }
+    }
+}
+
+/// `debian:6.1-rt` is of the series `6.1-rt`.
+pub fn series(kernel: &str) -> &str {
+    kernel.trim_start_matches("debian:")
 }
 
 /// What the log of an injector says of the time that the culprit had the CPU.
@@ -42,23 +67,28 @@ pub struct Experiment {
     pub by_itself: &'static [&'static str],
     pub length: Length,
     pub places: &'static [Place],
-    /// Length on real processors; emulated ones get [`EMULATED_LONGER`] times as much.
+    /// Length where nothing is emulated; see [`Place::longer`].
     pub length_us: u64,
     pub pause_us: u64,
     /// Whether the injector needs the kernel module.
     pub module: bool,
+    /// Name of the injector's thread whose cycles are watched, instead of a measurement beside it.
+    pub watched: Option<&'static str>,
+    /// Whether the virtual machine is stopped from outside, for the length of an injection.
+    pub stopped: bool,
 }
 
-/// An emulated processor does everything more slowly, so that only what takes longer stands out.
-pub const EMULATED_LONGER: u64 = 8;
-
-const RT: Place = Place::Virtual("debian:6.1-rt");
-const ORDINARY_KERNEL: Place = Place::Virtual("debian:6.1");
-const NEWER_RT: Place = Place::Virtual("debian:6.12-rt");
+const RT: &str = "debian:6.1-rt";
+const ORDINARY_KERNEL: &str = "debian:6.1";
+const NEWER_RT: &str = "debian:6.12-rt";
 const HERE: &[Place] = &[Place::Here];
-const KERNELS: &[Place] = &[RT, ORDINARY_KERNEL, NEWER_RT];
-const WITHOUT_RT: &[Place] = &[ORDINARY_KERNEL];
-const EVERYWHERE: &[Place] = &[Place::Here, RT, ORDINARY_KERNEL, NEWER_RT];
+const EMULATED: &[Place] = &[Place::Virtual(RT), Place::Virtual(ORDINARY_KERNEL), Place::Virtual(NEWER_RT)];
+const VIRTUAL_TIME: &[Place] =
+    &[Place::VirtualTime(RT), Place::VirtualTime(ORDINARY_KERNEL), Place::VirtualTime(NEWER_RT)];
+const WITHOUT_RT: &[Place] = &[Place::VirtualTime(ORDINARY_KERNEL)];
+const HERE_AND_WITHOUT_RT: &[Place] = &[Place::Here, Place::VirtualTime(ORDINARY_KERNEL)];
+const HERE_AND_VIRTUAL_TIME: &[Place] =
+    &[Place::Here, Place::VirtualTime(RT), Place::VirtualTime(ORDINARY_KERNEL), Place::VirtualTime(NEWER_RT)];
 
 const ORDINARY: Experiment = Experiment {
     name: "",
@@ -70,17 +100,27 @@ const ORDINARY: Experiment = Experiment {
     length_us: 2500,
     pause_us: 120_000,
     module: false,
+    watched: None,
+    stopped: false,
 };
 
-const SECTION: Experiment = Experiment { places: KERNELS, module: true, ..ORDINARY };
+const SECTION: Experiment = Experiment { places: VIRTUAL_TIME, module: true, ..ORDINARY };
+/// Not in virtual time: a watch on the one CPU of such a machine brought no samples.
+const WATCHED: Experiment = Experiment { length: Length::Exact, watched: Some("truth-loop"), ..ORDINARY };
 
 pub const EXPERIMENTS: &[Experiment] = &[
-    Experiment { name: "rt-task", injector: "rt-task", culprits: &["other-rt-task"], places: EVERYWHERE, ..ORDINARY },
+    Experiment {
+        name: "rt-task",
+        injector: "rt-task",
+        culprits: &["other-rt-task"],
+        places: HERE_AND_VIRTUAL_TIME,
+        ..ORDINARY
+    },
     Experiment {
         name: "stop",
         injector: "stop",
         culprits: &["thread-stopped"],
-        places: EVERYWHERE,
+        places: HERE_AND_VIRTUAL_TIME,
         length_us: 5000,
         ..ORDINARY
     },
@@ -93,10 +133,35 @@ pub const EXPERIMENTS: &[Experiment] = &[
         ..ORDINARY
     },
     Experiment {
+        name: "starve-soon",
+        injector: "starve --period-us 100000",
+        culprits: &["fair-server", "rt-throttling"],
+        places: VIRTUAL_TIME,
+        by_itself: &["rt-throttling"],
+        length: Length::AtLeast,
+        length_us: 160_000,
+        pause_us: 40_000,
+        ..ORDINARY
+    },
+    Experiment { name: "page-faults", injector: "page-faults", culprits: &["page-fault"], ..WATCHED },
+    Experiment { name: "inversion", injector: "inversion", culprits: &["priority-inversion"], ..WATCHED },
+    Experiment { name: "inherited", injector: "inversion --kind inherit", culprits: &["waiting"], ..WATCHED },
+    Experiment {
+        name: "hypervisor",
+        injector: "gaps",
+        culprits: &["silence", "steal"],
+        places: EMULATED,
+        length: Length::Exact,
+        pause_us: 60_000,
+        stopped: true,
+        ..ORDINARY
+    },
+    Experiment {
         name: "many-timers",
         injector: "many-timers",
         length: Length::Exact,
         culprits: &["timers"],
+        places: HERE_AND_WITHOUT_RT,
         ..ORDINARY
     },
     Experiment {
@@ -104,9 +169,17 @@ pub const EXPERIMENTS: &[Experiment] = &[
         injector: "multicast",
         length: Length::Exact,
         culprits: &["softirq", "network"],
+        places: HERE_AND_WITHOUT_RT,
         ..ORDINARY
     },
-    Experiment { name: "poll", injector: "poll", length: Length::Exact, culprits: &["blocking-task"], ..ORDINARY },
+    Experiment {
+        name: "poll",
+        injector: "poll",
+        length: Length::Exact,
+        culprits: &["blocking-task"],
+        places: HERE_AND_WITHOUT_RT,
+        ..ORDINARY
+    },
     Experiment { name: "irq-off", injector: "sections --kind irq_off", culprits: &["irqs-off"], ..SECTION },
     Experiment {
         name: "preempt-off",
@@ -122,7 +195,21 @@ pub const EXPERIMENTS: &[Experiment] = &[
         ..SECTION
     },
     Experiment { name: "timer", injector: "sections --kind timer", culprits: &["timers"], ..SECTION },
-    Experiment { name: "call", injector: "sections --kind call", culprits: &["previous-irq"], ..SECTION },
+    Experiment {
+        name: "call",
+        injector: "sections --kind call",
+        culprits: &["previous-irq"],
+        places: EMULATED,
+        ..SECTION
+    },
+    Experiment {
+        name: "stop-machine",
+        injector: "sections --kind stop_machine",
+        culprits: &["stop-machine"],
+        ..SECTION
+    },
+    // Kernels without threads for consoles write to them with interrupts masked, by whoever logged.
+    Experiment { name: "console", injector: "sections --kind console", culprits: &["printk", "irqs-off"], ..SECTION },
     Experiment { name: "irq-work", injector: "sections --kind irq_work", culprits: &["irq-work"], ..SECTION },
     Experiment { name: "softirq-timer", injector: "sections --kind softirq", culprits: &["softirq"], ..SECTION },
     Experiment { name: "tasklet", injector: "sections --kind tasklet", culprits: &["softirq"], ..SECTION },
@@ -141,7 +228,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
 impl Experiment {
     /// What the injector is told, in µs.
     pub fn length_us_at(&self, place: Place) -> u64 {
-        self.length_us * if place == Place::Here { 1 } else { EMULATED_LONGER }
+        self.length_us * place.longer()
     }
 }
 

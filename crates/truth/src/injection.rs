@@ -5,14 +5,24 @@
 pub struct Injection {
     pub begin_ns: i64,
     pub end_ns: i64,
+    /// Time of it in which the injector had the CPU, where it looked: others may have had the rest.
+    pub held_ns: Option<i64>,
 }
 
 impl Injection {
-    /// Reads `BEGIN END`, both in ns.
+    /// Reads `BEGIN END` or `BEGIN END HELD`, all in ns.
     pub fn parse(line: &str) -> Option<Self> {
-        let (begin, end) = line.trim().split_once(' ')?;
-        let injection = Self { begin_ns: begin.parse().ok()?, end_ns: end.parse().ok()? };
-        (injection.begin_ns < injection.end_ns).then_some(injection)
+        let numbers: Vec<i64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+        let (begin_ns, end_ns, held_ns) = match numbers[..] {
+            [begin_ns, end_ns] => (begin_ns, end_ns, None),
+            [begin_ns, end_ns, held_ns] => (begin_ns, end_ns, Some(held_ns)),
+            _ => return None,
+        };
+        (begin_ns < end_ns).then_some(Self { begin_ns, end_ns, held_ns })
+    }
+
+    pub fn ns(&self) -> i64 {
+        self.end_ns - self.begin_ns
     }
 
     /// Time it shares with another stretch, in ns.
@@ -37,8 +47,11 @@ mod tests {
 
     #[test]
     fn a_log_is_read_as_far_as_it_was_written() {
-        let log = "10 20\n30 50\n60\n70 x\n90 80\n";
-        let expected = [Injection { begin_ns: 10, end_ns: 20 }, Injection { begin_ns: 30, end_ns: 50 }];
+        let log = "10 20\n30 50 15\n60\n70 x\n90 80\n1 2 3 4\n";
+        let expected = [
+            Injection { begin_ns: 10, end_ns: 20, held_ns: None },
+            Injection { begin_ns: 30, end_ns: 50, held_ns: Some(15) },
+        ];
         assert_eq!(parse_log(log), expected);
     }
 

@@ -1,14 +1,19 @@
 //! Carries out one experiment: a run with the injector as its load, on this machine or in a virtual one.
 
-use crate::experiments::{EMULATED_LONGER, Experiment, Place};
+use crate::experiments::{Experiment, Place, series};
+use crate::stopper::Stopper;
 use anyhow::{Context, ensure};
 use archive::manifest::RunState;
+use archive::message::RunPhase;
 use archive::settings::{LoadRequest, RunSettings, TraceSettings};
+use archive::watched::WatchSettings;
+use runner::event::Event;
 use runner::meter::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
 use runner::stop::StopRequests;
 use runner::target::local::LocalTarget;
 use runner::target::file::TargetFiles;
+use runner::target::qemu::file::AcceleratorChoice;
 use runner::target::qemu::{QemuTarget, kernel};
 use runner::target::{Caveat, Command, RunningCommand, Target, TargetError};
 use std::fs;
@@ -21,17 +26,20 @@ pub const RUN: &str = "run";
 pub const LOG: &str = "injections.log";
 /// Name of the virtual machines' target files.
 const TARGET: &str = "truth";
-/// The CPU that is measured and made late.
-const CPU: u32 = 1;
 const PRIORITY: u8 = 80;
 const INTERVAL_NS: u64 = 1_000_000;
 /// What is later than this is captured.
 const LIMIT_NS: i64 = 150_000;
 const LIMIT_NS_EMULATED: i64 = 2_000_000;
+const MARGIN_BEFORE_NS: u64 = 2_000_000;
 const SNAPSHOTS_MAX: u32 = 500;
 const BUDGET_BYTES: u64 = 1 << 30;
 /// How long a machine may be silent on a busy host.
 const SILENCE: Duration = Duration::from_secs(180);
+/// A nanosecond for each instruction, and idle time is skipped.
+const VIRTUAL_TIME_ARGUMENTS: [&str; 4] = ["-icount", "shift=0,align=off,sleep=off", "-rtc", "clock=vm"];
+/// How much longer a second of such a machine takes than one of another.
+const VIRTUAL_TIME_SLOWDOWN: u32 = 10;
 /// Paths in a guest. It has no shell: the injector stands in for it and is given the command line.
 const GUEST_SHELL: &str = "/bin/sh";
 const GUEST_LOG: &str = "/injections.log";
@@ -54,25 +62,29 @@ impl Laboratory {
     pub fn carry_out(&self, experiment: &Experiment, place: Place, directory: &Path) -> anyhow::Result<()> {
         fs::create_dir_all(directory).with_context(|| format!("failed to make {}", directory.display()))?;
         let log = std::path::absolute(directory)?.join(LOG);
-        let longer = if place == Place::Here { 1 } else { EMULATED_LONGER };
-        let (length_us, pause_us) = (experiment.length_us_at(place), experiment.pause_us * longer.min(4));
-        let (program, log_there) = match place {
-            Place::Here => {
-                (format!("exec {}", std::path::absolute(&self.injector)?.display()), log.display().to_string())
-            }
-            Place::Virtual(_) => ("tardy-injector".into(), GUEST_LOG.into()),
-        };
+        let length_us = experiment.length_us_at(place);
+        let pause_us = experiment.pause_us * place.longer().min(4);
         let duration_ns = self.injections * (length_us + pause_us) * 1000;
-        let seconds = duration_ns / 1_000_000_000;
-        let mut line = format!(
-            "{program} {} --cpu {CPU} --length-us {length_us} --pause-us {pause_us} --seed {} --seconds {seconds} \
-             --log {log_there}",
-            experiment.injector, self.seed
-        );
-        if experiment.module {
-            line += &format!(" --module {GUEST_MODULE}");
-        }
-        let settings = settings(place, duration_ns, line, self.seed);
+        let words = |log: &str| {
+            let mut words = format!(
+                "{} --cpu {} --length-us {length_us} --pause-us {pause_us} --seed {} --seconds {} --log {log}",
+                experiment.injector,
+                place.cpu(),
+                self.seed,
+                duration_ns / 1_000_000_000
+            );
+            if experiment.module {
+                words += &format!(" --module {GUEST_MODULE}");
+            }
+            words
+        };
+        let (program, words) = match place {
+            Place::Here => {
+                (std::path::absolute(&self.injector)?.display().to_string(), words(&log.display().to_string()))
+            }
+            Place::Virtual(_) | Place::VirtualTime(_) => (GUEST_SHELL.into(), words(GUEST_LOG)),
+        };
+        let settings = settings(experiment, place, duration_ns, &program, &words, self.seed);
         let request = RunRequest {
             id: experiment.name.into(),
             directory: directory.join(RUN),
@@ -83,11 +95,19 @@ impl Laboratory {
             settings,
         };
         let stop = StopRequests::default();
+        let stopper =
+            experiment.stopped.then(|| Stopper::new(Duration::from_micros(length_us), Duration::from_micros(pause_us)));
+        let mut follow = |event: Event| {
+            if let (Event::Phase(phase), Some(stopper)) = (event, &stopper) {
+                stopper.go_on(phase == RunPhase::Measure);
+            }
+        };
         let outcome = match place {
-            Place::Here => runner::run::run(&mut LocalTarget, &request, &stop, &mut |_| {})?,
-            Place::Virtual(kernel) => {
-                let mut guest = self.guest(experiment, kernel, log, &stop)?;
-                runner::run::run(&mut guest, &request, &stop, &mut |_| {})?
+            Place::Here => runner::run::run(&mut LocalTarget, &request, &stop, &mut follow)?,
+            Place::Virtual(kernel) | Place::VirtualTime(kernel) => {
+                let in_virtual_time = matches!(place, Place::VirtualTime(_));
+                let mut guest = self.guest(kernel, in_virtual_time, log, &stop)?;
+                runner::run::run(&mut guest, &request, &stop, &mut follow)?
             }
         };
         ensure!(
@@ -100,37 +120,66 @@ impl Laboratory {
         Ok(())
     }
 
-    fn guest(&self, experiment: &Experiment, kernel: &str, log: PathBuf, stop: &StopRequests) -> anyhow::Result<Guest> {
-        let own = self.modules.join(kernel.trim_start_matches("debian:"));
-        let machine = TargetFiles { here: own.join("targets"), own: None }.read(TARGET)?;
+    fn guest(&self, kernel: &str, in_virtual_time: bool, log: PathBuf, stop: &StopRequests) -> anyhow::Result<Guest> {
+        let own = self.modules.join(series(kernel));
+        let mut machine = TargetFiles { here: own.join("targets"), own: None }.read(TARGET)?;
+        if in_virtual_time {
+            // With two CPUs one's instructions would be time of the other.
+            machine.cpus = 1;
+            machine.saved_state = true;
+            machine.accel = AcceleratorChoice::TcgSingle;
+            machine.qemu_arguments.extend(VIRTUAL_TIME_ARGUMENTS.map(String::from));
+        }
         let cache = kernel::cache().map_err(anyhow::Error::msg)?;
         let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
-        let mut sent = vec![(self.injector.clone(), PathBuf::from(GUEST_SHELL))];
-        if experiment.module {
-            sent.push((own.join("tardy_inject.ko"), PathBuf::from(GUEST_MODULE)));
-        }
+        // The module even where nobody wants it: machines that start alike share one saved state.
+        let sent = vec![
+            (self.injector.clone(), PathBuf::from(GUEST_SHELL)),
+            (own.join("tardy_inject.ko"), PathBuf::from(GUEST_MODULE)),
+        ];
         let machine = QemuTarget::new(TARGET, machine, &meter, &cache, stop.clone());
-        Ok(Guest { machine, sent, log })
+        Ok(Guest { machine, in_virtual_time, sent, log })
     }
 }
 
-fn settings(place: Place, duration_ns: u64, line: String, seed: u64) -> RunSettings {
+fn settings(
+    experiment: &Experiment,
+    place: Place,
+    duration_ns: u64,
+    program: &str,
+    words: &str,
+    seed: u64,
+) -> RunSettings {
+    let (interval_ns, limit_ns) = match place {
+        Place::Virtual(_) => (2 * INTERVAL_NS, LIMIT_NS_EMULATED),
+        Place::Here | Place::VirtualTime(_) => (INTERVAL_NS, LIMIT_NS),
+    };
     let trace = TraceSettings {
         snapshots_max: SNAPSHOTS_MAX,
         budget_bytes: BUDGET_BYTES,
         rest_ns: 0,
         beside_others: true,
+        margin_before_ns: MARGIN_BEFORE_NS,
         ..TraceSettings::default()
     };
+    let command = || [program].into_iter().chain(words.split(' ')).map(String::from).collect();
+    let watch = experiment.watched.map(|_| WatchSettings {
+        command: command(),
+        cycle_limit_ns: Some(limit_ns),
+        ..WatchSettings::default()
+    });
+    // In a guest the injector stands in for the shell.
+    let load = LoadRequest::Command { line: format!("exec {program} {words}") };
     RunSettings {
-        interval_ns: if place == Place::Here { INTERVAL_NS } else { 2 * INTERVAL_NS },
+        interval_ns,
         duration_ns: Some(duration_ns),
-        cpus: Some(vec![CPU]),
+        cpus: Some(vec![place.cpu()]).filter(|_| watch.is_none()),
         priority: PRIORITY,
-        limit_ns: Some(if place == Place::Here { LIMIT_NS } else { LIMIT_NS_EMULATED }),
+        limit_ns: Some(limit_ns),
         trace,
-        loads: vec![LoadRequest::Command { line }],
-        dither_seed: Some(seed),
+        loads: if watch.is_some() { Vec::new() } else { vec![load] },
+        dither_seed: Some(seed).filter(|_| watch.is_none()),
+        watch,
         ..RunSettings::default()
     }
 }
@@ -138,6 +187,7 @@ fn settings(place: Place, duration_ns: u64, line: String, seed: u64) -> RunSetti
 /// A virtual machine that is given files before it boots, and whose injections are fetched before it goes.
 struct Guest {
     machine: QemuTarget,
+    in_virtual_time: bool,
     sent: Vec<(PathBuf, PathBuf)>,
     log: PathBuf,
 }
@@ -168,12 +218,17 @@ impl Target for Guest {
         self.machine.console()
     }
 
+    fn slowdown(&self) -> u32 {
+        self.machine.slowdown() * if self.in_virtual_time { VIRTUAL_TIME_SLOWDOWN } else { 1 }
+    }
+
     fn forgets(&self) -> bool {
         self.machine.forgets()
     }
 
     fn caveat(&self) -> Option<Caveat> {
-        self.machine.caveat()
+        let caveat = self.machine.caveat()?;
+        Some(Caveat { virtual_time: self.in_virtual_time, ..caveat })
     }
 
     /// A log that cannot be fetched is missing afterwards, which is an error there.

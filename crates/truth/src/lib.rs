@@ -12,5 +12,6 @@
 pub mod experiments;
 pub mod injection;
 pub mod laboratory;
+mod stopper;
 pub mod table;
 pub mod verdicts;

@@ -3,7 +3,7 @@
 use crate::experiments::{Experiment, Length, Place};
 use crate::injection::{Injection, injected_ns};
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
-use archive::sample::Sample;
+use archive::spike::Spike;
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 
@@ -30,14 +30,13 @@ const NEVER_BY_THEMSELVES: &[&str] = &[
     "numa-balancing",
     "page-fault",
     "priority-inversion",
-    "rt-throttling",
     "slow-bus",
     "thermal",
     "usb",
 ];
 
 /// What a machine of its own does not have either. On this one others may run what they like.
-const ALONE: &[&str] = &["other-rt-task", "thread-stopped", "tlb-shootdown", "text-patching"];
+const ALONE: &[&str] = &["other-rt-task", "rt-throttling", "thread-stopped", "tlb-shootdown", "text-patching"];
 
 /// What `tardy explain --json` says of one spike, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -53,7 +52,9 @@ pub struct Account {
 pub enum Known {
     /// At least half of it lies in injections.
     Injected,
-    /// Less than half of it does, or the injection itself took longer than it was told: somebody else has a part in it.
+    /// Somebody else has a part in it, or may have: less than half of it lies in injections, the injection itself took longer
+    /// than it was told or the injector did not have all of it, the wake-up before was still late when this one was due, or no injection that was written down
+    /// came later.
     Mixed,
     /// No injection touches it.
     Uninjected,
@@ -94,20 +95,24 @@ pub fn judge(
     experiment: &Experiment,
     place: Place,
     injections: &[Injection],
-    sample: &Sample,
+    spike: &Spike,
     said: &Account,
 ) -> Verdict {
+    let sample = &spike.sample;
     let latency_ns = sample.latency_ns;
     let injected_ns = injected_ns(injections, sample.due_ns, sample.seen_ns());
     let told_ns = i64::try_from(experiment.length_us_at(place) * 1000).unwrap_or(i64::MAX);
-    let disturbed = experiment.length == Length::Told
-        && injections.iter().any(|injection| {
-            let over_ns = injection.end_ns - injection.begin_ns - told_ns;
-            over_ns > tolerance_ns(told_ns) && injection.shared_ns(sample.due_ns, sample.seen_ns()) > 0
-        });
+    let disturbed = injections.iter().any(|injection| {
+        let over_ns = injection.ns() - told_ns;
+        let too_long = experiment.length == Length::Told && over_ns > tolerance_ns(told_ns);
+        let others_ns = injection.held_ns.map_or(0, |held_ns| injection.ns() - held_ns);
+        (too_long || others_ns > tolerance_ns(injection.ns()))
+            && injection.shared_ns(sample.due_ns, sample.seen_ns()) > 0
+    });
+    let overlapped = spike.watched.is_none() && spike.previous_seen_ns.is_some_and(|seen_ns| seen_ns > sample.due_ns);
     let known = match injected_ns {
-        0 => Known::Uninjected,
-        ns if ns * 100 >= latency_ns * PART_MIN_PERCENT && !disturbed => Known::Injected,
+        0 if injections.iter().any(|injection| injection.end_ns > sample.seen_ns()) => Known::Uninjected,
+        ns if ns * 100 >= latency_ns * PART_MIN_PERCENT && !disturbed && !overlapped => Known::Injected,
         _ => Known::Mixed,
     };
     let is_right = |culprit: &str| experiment.culprits.contains(&culprit);
@@ -170,9 +175,25 @@ mod tests {
     use super::*;
     use crate::experiments::find;
     use crate::injection::parse_log;
+    use archive::sample::Sample;
+    use archive::spike::SpikeReason;
 
     /// A wake-up that was due at 1 ms and 1 ms late, in a run with a median of 10 µs.
-    fn judged(experiment: &str, place: Place, log: &str, findings: &[(&str, Confidence, i64)]) -> Verdict {
+    fn spike() -> Spike {
+        Spike {
+            number: 1,
+            thread: 0,
+            tid: 1,
+            sample: Sample { cpu: 1, cycle: 0, due_ns: 1_000_000, latency_ns: 1_000_000 },
+            reason: SpikeReason::OverLimit,
+            previous_seen_ns: None,
+            snapshot: None,
+            snapshot_missing: None,
+            watched: None,
+        }
+    }
+
+    fn account(findings: &[(&str, Confidence, i64)]) -> Account {
         let finding = |&(culprit, confidence, ns): &(&str, Confidence, i64)| Finding {
             culprit: culprit.into(),
             sentence: String::new(),
@@ -182,14 +203,16 @@ mod tests {
             confirm: String::new(),
             fix: String::new(),
         };
-        let account = Account {
+        Account {
             spike: 1,
             median_ns: 10_000,
             status: ExplanationStatus::Explained,
             findings: findings.iter().map(finding).collect(),
-        };
-        let sample = Sample { cpu: 1, cycle: 0, due_ns: 1_000_000, latency_ns: 1_000_000 };
-        judge(find(experiment).unwrap(), place, &parse_log(log), &sample, &account)
+        }
+    }
+
+    fn judged(experiment: &str, place: Place, log: &str, findings: &[(&str, Confidence, i64)]) -> Verdict {
+        judge(find(experiment).unwrap(), place, &parse_log(log), &spike(), &account(findings))
     }
 
     #[test]
@@ -226,9 +249,33 @@ mod tests {
     }
 
     #[test]
+    fn an_injector_that_did_not_have_the_cpu_says_nothing() {
+        let findings = [("storage", Confidence::Certain, 900_000)];
+        assert_eq!(judged("poll", Place::Here, "900000 1950000 600000\n", &findings).known, Known::Mixed);
+        assert_eq!(judged("poll", Place::Here, "900000 1950000 1040000\n", &findings).known, Known::Injected);
+    }
+
+    #[test]
+    fn what_follows_the_last_injection_that_was_noted_is_not_known() {
+        let findings = [("nmi", Confidence::Certain, 900_000)];
+        assert_eq!(judged("stop", Place::Here, "100000 200000\n", &findings).known, Known::Mixed);
+        assert_eq!(judged("stop", Place::Here, "", &findings).known, Known::Mixed);
+        assert!(judged("stop", Place::Here, "100000 200000\n9000000 9900000\n", &findings).wrong.is_some());
+    }
+
+    #[test]
+    fn a_wake_up_that_began_inside_of_the_one_before_is_not_its_own() {
+        let mut spike = spike();
+        spike.previous_seen_ns = Some(1_200_000);
+        let account = account(&[("late-arm", Confidence::Certain, 950_000)]);
+        let verdict = judge(find("rt-task").unwrap(), Place::Here, &parse_log("900000 1950000\n"), &spike, &account);
+        assert_eq!(verdict.known, Known::Mixed);
+    }
+
+    #[test]
     fn without_an_injection_only_what_cannot_be_is_wrong() {
         let rt = Place::Virtual("debian:6.1-rt");
-        let of = |place, culprit| judged("stop", place, "", &[(culprit, Confidence::Likely, 900_000)]);
+        let of = |place, culprit| judged("stop", place, "9000000 9900000\n", &[(culprit, Confidence::Likely, 900_000)]);
         assert_eq!(of(rt, "softirq").known, Known::Uninjected);
         assert!(of(rt, "softirq").wrong.is_none());
         assert!(of(rt, "usb").wrong.is_some() && of(Place::Here, "usb").wrong.is_some());

@@ -12,11 +12,11 @@ use crate::ledger::Piece;
 use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "the timer interrupt comes late on top of a task; above a hint only on bare metal with a lock still held where it comes in",
+    recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions show it, and on bare metal with a lock still held where it comes in",
     confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
     fix: "report the function to its maintainers; keep the task off the CPU (cpuset, taskset, isolcpus)",
     reading: &["ftrace - Function Tracer", "Lock types and their rules"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 /// The timer was due and a task had the CPU.
@@ -35,6 +35,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             // A hypervisor could still have held back an interrupt that was let in for a moment.
             if host.is_none() && case.bare_metal() { Confidence::Certain } else { Confidence::Likely },
             "it had interrupts masked, as the functions recorded meanwhile show".to_owned(),
+        ),
+        None if case.in_virtual_time() => (
+            Confidence::Certain,
+            "it had interrupts masked; where the clock counts instructions nothing else holds one back".to_owned(),
         ),
         None if case.bare_metal() && locked => {
             (Confidence::Likely, "it held a lock, most likely with interrupts masked".to_owned())

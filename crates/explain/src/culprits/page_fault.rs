@@ -11,7 +11,7 @@ pub const ABOUT: About = About {
     confirm: "fields 10 and 12 of /proc/PID/task/TID/stat count minor and major faults",
     fix: "mlockall(MCL_CURRENT | MCL_FUTURE), touch all memory before the loop, no fork, mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0)",
     reading: &["Unevictable LRU Infrastructure"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

@@ -9,7 +9,7 @@ pub const ABOUT: About = About {
     confirm: "dmesg has a line of that instant; its bytes times 10 divided by the baud rate is about the time it took",
     fix: "quiet or loglevel=3 on the kernel command line; a faster console or none (console=); mend what logs",
     reading: &["Message logging with printk", "The kernel's command-line parameters"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 const NAMED: Named =

@@ -14,7 +14,7 @@ pub const ABOUT: About = About {
     confirm: "`perf lock` or `strace -f -e futex` shows the lock they share; lock:contention_begin, on newer kernels",
     fix: "a mutex that inherits priorities (PTHREAD_PRIO_INHERIT); a shorter section, or no shared lock at all",
     reading: &["RT-mutex implementation design", "Lock types and their rules"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

@@ -1,15 +1,16 @@
-//! In a guest: the timer interrupt came late while a task ran that cannot have masked it for so long.
+//! In a guest: the timer interrupt came late while a task computed in user space, where nobody can mask interrupts.
 //!
-//! The locks that mask interrupts disable preemption too, until after they have enabled interrupts again. Preemption enabled
-//! where the interrupt came in at last means that no such lock was held: the hypervisor did not run the CPU.
+//! Where the interrupt came in is told by what follows: a kernel that can be preempted gives the CPU to the thread on the way
+//! out of the interrupt, and its switch says whether that was the way back into the kernel (`runnable+`) or to user space.
+//! Everything else can be masked interrupts as well as a hypervisor: a section with interrupts off need not hold a lock.
 
 use super::about::{About, Proof};
-use crate::case::{Case, Claim};
-use crate::event::Event;
+use crate::case::{Case, Claim, held};
+use crate::event::{Event, What};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "in a guest: the timer interrupt comes late on top of a task, with preemption enabled where it comes in",
+    recognised: "in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space",
     confirm: "on the host: perf kvm stat, or kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
     fix: "on the host: virtual CPUs pinned one to one on isolated CPUs, SCHED_FIFO for their threads, no overcommitment",
     reading: &["The KVM halt polling system"],
@@ -17,15 +18,18 @@ pub const ABOUT: About = About {
 };
 
 /// A shorter delay may be a short masked section of the kernel's entry code.
-const UNLOCKED_NS_MIN: i64 = 50_000;
+const DELAY_NS_MIN: i64 = 50_000;
+/// Kernels that give way in the middle of a system call.
+const PREEMPTIBLE: &[&str] = &["full", "lazy", "preempt_rt"];
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let host = case.virtualised()?;
     let pieces = case.claim(super::irqs_off::is_late_in_task)?;
     let entry = case.wake_interrupt_entry()?;
-    if entry.preempt_off() || !counts_preemption(case) || case.ns(&pieces) < UNLOCKED_NS_MIN {
+    if entry.preempt_off() || case.ns(&pieces) < DELAY_NS_MIN {
         return None;
     }
+    let left = left_from_user_space(case, &pieces, &entry)?;
     Some(Claim {
         confidence: Confidence::Likely,
         sentence: format!(
@@ -33,11 +37,15 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             case.culprits(&pieces),
             case.share(&pieces)
         ),
-        events: vec![entry],
-        evidence: ["preemption was enabled where the interrupt came in: no lock that masks interrupts was held".into()]
-            .into_iter()
-            .chain(case.steal_line())
-            .collect(),
+        events: vec![entry, left],
+        evidence: [
+            "the interrupt came in while the task was in user space, where nobody can mask interrupts: its switch is \
+                    that of a return there, not one in the kernel"
+                .into(),
+        ]
+        .into_iter()
+        .chain(case.steal_line())
+        .collect(),
         confirm: "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU".into(),
         fix: "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment"
             .into(),
@@ -45,7 +53,14 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     })
 }
 
-/// Whether this kernel counts preemption at all: one without CONFIG_PREEMPT_COUNT shows 0 everywhere.
-fn counts_preemption(case: &Case) -> bool {
-    case.scene.cpus.iter().flat_map(|story| &story.events).any(Event::preempt_off)
+/// The switch away from the interrupted task, when it shows that the interrupt came in while the task was in user space.
+fn left_from_user_space<'c>(case: &Case<'c>, pieces: &[usize], entry: &Event) -> Option<Event<'c>> {
+    let model = case.input.environment?.preemption.as_deref()?;
+    let last = pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.end_ns)?;
+    let task = held(last)?.tid()?;
+    let switch = case.event(|event| {
+        event.cpu == entry.cpu && event.ts_ns > entry.ts_ns && matches!(event.what, What::Switch { .. })
+    })?;
+    let What::Switch { prev, prev_state: 0, .. } = switch.what else { return None };
+    (PREEMPTIBLE.contains(&model) && prev == task).then_some(switch)
 }

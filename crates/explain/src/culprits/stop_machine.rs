@@ -1,12 +1,15 @@
 //! The kernel stops a CPU, or all of them, to change something nobody may execute meanwhile.
 
 use super::about::{About, Proof};
+use super::irqs_off::is_late_in_task;
 use super::other_rt_task::interferes;
-use crate::case::{Case, Claim};
+use crate::case::{Case, Claim, held};
+use crate::holder::Holder;
+use crate::ledger::Piece;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "a thread called migration/N has the CPU while the thread could run",
+    recognised: "a thread called migration/N has the CPU while the thread could run, or when the timer is due",
     confirm: "--tracer function on multi_cpu_stop and migration_cpu_stop; dmesg and the journal show what was loaded or changed at that instant",
     fix: "load no module, switch no tracer, probe or BPF program, change no CPU's state and no clock source, and pin no other thread anew while real-time work runs",
     reading: &["CPU hotplug in the Kernel", "ftrace - Function Tracer"],
@@ -15,7 +18,9 @@ pub const ABOUT: About = About {
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let stops = |tid: i32| case.names().comm(tid).starts_with("migration/");
-    let pieces = case.claim(|piece| interferes(case, piece).is_some_and(stops))?;
+    // It masks interrupts while the others are stopped, so the timer's may be late, too.
+    let masks = |piece: &Piece| is_late_in_task(piece) && held(piece).and_then(Holder::tid).is_some_and(stops);
+    let pieces = case.claim(|piece| interferes(case, piece).is_some_and(stops) || masks(piece))?;
     let (first, last) = (case.pieces[*pieces.first()?].start_ns, case.pieces[*pieces.last()?].end_ns);
     let others =
         case.scene.cpus.iter().filter(|story| story.cpu != case.cpu()).filter(|story| {

@@ -1,9 +1,10 @@
 //! A watched thread waited in the middle of its work.
 
 use super::about::{About, Proof};
-use crate::case::{Case, Claim};
+use crate::case::{Case, Claim, held};
 use crate::course::Doing;
 use crate::event::What;
+use crate::holder::Holder;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
@@ -11,7 +12,7 @@ pub const ABOUT: About = About {
     confirm: "`strace -f` shows the call it waits in",
     fix: "no file, socket or device in the loop; shorten what others do while they hold a lock",
     reading: &["Lock types and their rules"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
@@ -44,8 +45,15 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             "no file, socket or device in the loop: leave them to a thread of lower priority".to_owned(),
         ),
     };
+    let untraced = pieces.iter().filter(|&&index| held(&case.pieces[index]) == Some(Holder::Untraced));
+    let untraced_ns: i64 = untraced.map(|&index| case.pieces[index].ns()).sum();
     Some(Claim {
-        confidence: if wake.is_some() { Confidence::Certain } else { Confidence::Likely },
+        confidence: match wake {
+            // That it waited is known, and not what kept the other from waking it.
+            _ if untraced_ns * 2 > case.ns(&pieces) => Confidence::Hint,
+            Some(_) => Confidence::Certain,
+            None => Confidence::Likely,
+        },
         sentence,
         events: wake.into_iter().collect(),
         evidence: Vec::new(),

@@ -3,6 +3,7 @@
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 /// CLOCK_MONOTONIC in ns.
 pub fn now_ns() -> i64 {
@@ -11,6 +12,15 @@ pub fn now_ns() -> i64 {
     // SAFETY: the kernel writes one `timespec` to a pointer to one.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+/// What the calling thread has had of CPUs, in ns, without time that a hypervisor took.
+pub fn held_ns() -> i64 {
+    // SAFETY: a structure of integers, for which zeros are valid.
+    let mut held: libc::timespec = unsafe { zeroed() };
+    // SAFETY: the kernel writes one `timespec` to a pointer to one.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut held) };
+    held.tv_sec * 1_000_000_000 + held.tv_nsec
 }
 
 /// Sleeps until an instant of CLOCK_MONOTONIC.
@@ -135,4 +145,119 @@ pub fn shared_udp_socket(port: u16) -> io::Result<std::net::UdpSocket> {
 pub fn poll_often(entries: &mut [libc::pollfd]) -> io::Result<()> {
     // SAFETY: the kernel reads and writes as many entries as there are, and does not wait.
     done(unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, 0) })
+}
+
+/// Mounts the kernel's debugging files.
+pub fn mount_debugfs(at: &str) -> io::Result<()> {
+    let at = std::ffi::CString::new(at)?;
+    let name = c"debugfs";
+    // SAFETY: the kernel reads three strings that end with a zero; a null pointer for the options is allowed.
+    done(unsafe { libc::mount(name.as_ptr(), at.as_ptr(), name.as_ptr(), 0, ptr::null()) })
+}
+
+/// Memory that is promised and not there yet.
+pub struct Memory {
+    first: *mut u8,
+    bytes: usize,
+}
+
+const PAGE_BYTES: usize = 4096;
+
+impl Memory {
+    pub fn map(bytes: usize) -> io::Result<Self> {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: asks for new memory wherever there is room.
+        let first = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind | libc::MAP_NORESERVE, -1, 0) };
+        if first == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the range is ours. Without huge pages every page faults for itself; a kernel without them may refuse.
+        unsafe { libc::madvise(first, bytes, libc::MADV_NOHUGEPAGE) };
+        Ok(Self { first: first.cast(), bytes })
+    }
+
+    /// Writes to one page after the other, as long as there are any and `more` says so.
+    pub fn touch_while(&self, more: impl Fn() -> bool) {
+        let mut offset = 0;
+        while offset < self.bytes && more() {
+            // SAFETY: inside of the mapping, which is writable and ours alone.
+            unsafe { self.first.add(offset).write_volatile(1) };
+            offset += PAGE_BYTES;
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: exactly what was mapped, and nobody has a pointer into it.
+        unsafe { libc::munmap(self.first.cast(), self.bytes) };
+    }
+}
+
+/// A lock between threads that waits in the kernel, with or without inheritance of priorities.
+#[derive(Default)]
+pub struct Lock {
+    /// Without inheritance: 0 free, 1 taken, 2 taken and perhaps waited for. With it: 0 or the holder, as the kernel has it.
+    word: AtomicU32,
+    inherits: bool,
+}
+
+impl Lock {
+    pub fn new(inherits: bool) -> Self {
+        Self { word: AtomicU32::new(0), inherits }
+    }
+
+    pub fn take(&self) -> io::Result<()> {
+        let own = if self.inherits { own_tid() } else { 1 };
+        if self.word.compare_exchange(0, own, SeqCst, SeqCst).is_ok() {
+            return Ok(());
+        }
+        if self.inherits {
+            return self.ask(libc::FUTEX_LOCK_PI, 0);
+        }
+        while self.word.swap(2, SeqCst) != 0 {
+            // Woken, interrupted, or free in the meantime: each time it is tried again.
+            let _ = self.ask(libc::FUTEX_WAIT, 2);
+        }
+        Ok(())
+    }
+
+    pub fn give_back(&self) -> io::Result<()> {
+        if self.inherits {
+            return match self.word.compare_exchange(own_tid(), 0, SeqCst, SeqCst) {
+                Ok(_) => Ok(()),
+                Err(_) => self.ask(libc::FUTEX_UNLOCK_PI, 0),
+            };
+        }
+        match self.word.swap(0, SeqCst) {
+            2 => self.ask(libc::FUTEX_WAKE, 1),
+            _ => Ok(()),
+        }
+    }
+
+    fn ask(&self, operation: libc::c_int, value: u32) -> io::Result<()> {
+        let word = self.word.as_ptr();
+        let operation = operation | libc::FUTEX_PRIVATE_FLAG;
+        // SAFETY: the kernel reads and writes one word that lives as long as this; no time limit.
+        let result = unsafe { libc::syscall(libc::SYS_futex, word, operation, value, ptr::null::<libc::timespec>()) };
+        done(result as i32)
+    }
+}
+
+fn own_tid() -> u32 {
+    // SAFETY: asks for a number, which is positive.
+    let tid = unsafe { libc::syscall(libc::SYS_gettid) };
+    tid as u32
+}
+
+/// Has the loopback network be up, where nobody configured the machine.
+pub fn loopback_up(socket: &std::net::UdpSocket) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    // SAFETY: a structure of bytes and integers, for which zeros are valid.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    request.ifr_name[0] = b'l' as libc::c_char;
+    request.ifr_name[1] = b'o' as libc::c_char;
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the kernel reads one `ifreq`.
+    done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) })
 }

@@ -1,12 +1,15 @@
 //! Makes a CPU late on purpose, again and again until it is ended, and writes down when. For tests only.
 //!
 //! `tardy-injector NAME --log FILE [--cpu N] [--length-us N] [--pause-us N] [--seed N] [--seconds N]
-//! [--module FILE] [--kind WORD]`. It may also be called as a shell, `sh -c 'tardy-injector NAME ...'`: machines without a shell start commands so.
+//! [--module FILE] [--kind WORD] [--period-us N]`. It may also be called as a shell, `sh -c 'tardy-injector NAME ...'`: machines without a shell start commands so.
 
+mod gaps;
 mod insmod;
+mod inversion;
 mod kernel;
 mod many_timers;
 mod multicast;
+mod page_faults;
 mod poll;
 mod rt_task;
 mod sections;
@@ -21,9 +24,12 @@ use terms::Terms;
 type Injector = fn(Terms) -> io::Result<()>;
 
 const INJECTORS: &[(&str, Injector)] = &[
+    ("gaps", gaps::inject),
     ("insmod", insmod::inject),
+    ("inversion", inversion::inject),
     ("many-timers", many_timers::inject),
     ("multicast", multicast::inject),
+    ("page-faults", page_faults::inject),
     ("poll", poll::inject),
     ("rt-task", rt_task::inject),
     ("sections", sections::inject),
@@ -45,8 +51,10 @@ fn main() -> ExitCode {
 fn words() -> Vec<String> {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     if words.first().is_some_and(|word| word == "-c") {
-        words =
-            words.get(1).map(|line| line.split_whitespace().skip(1).map(str::to_owned).collect()).unwrap_or_default();
+        words = words
+            .get(1)
+            .map(|line| line.split_whitespace().skip_while(|word| *word == "exec").skip(1).map(str::to_owned).collect())
+            .unwrap_or_default();
     }
     words
 }

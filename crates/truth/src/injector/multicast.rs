@@ -1,7 +1,7 @@
 //! One packet on the loopback network for very many sockets: delivering it is one long piece of softirq work, inside the
 //! call that sends it.
 
-use crate::kernel::{allow_files, name, now_ns, pin};
+use crate::kernel::{allow_files, held_ns, loopback_up, name, now_ns, pin};
 use crate::terms::Terms;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
@@ -14,16 +14,17 @@ pub fn inject(mut terms: Terms) -> io::Result<()> {
     name("truth-multicast");
     allow_files(SOCKETS as u64 + 100)?;
     pin(terms.cpu)?;
+    loopback_up(&UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?)?;
     let sockets = (0..SOCKETS).map(|_| receiver()).collect::<io::Result<Vec<_>>>()?;
     let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     sender.set_multicast_loop_v4(true)?;
     let mut rubbish = [0; 16];
     loop {
         terms.pause();
-        let begin_ns = now_ns();
+        let (begin_ns, before_ns) = (now_ns(), held_ns());
         sender.send_to(b"late", SocketAddrV4::new(GROUP, PORT))?;
-        let end_ns = now_ns();
-        terms.note(begin_ns, end_ns)?;
+        let (end_ns, after_ns) = (now_ns(), held_ns());
+        terms.note_held(begin_ns, end_ns, after_ns - before_ns)?;
         for socket in &sockets {
             let _ = socket.recv(&mut rubbish);
         }

@@ -12,8 +12,8 @@ const LOOK_EVERY_NS: i64 = 50_000_000;
 
 pub fn inject(mut terms: Terms) -> io::Result<()> {
     name("truth-sections");
-    // The CPU that is to be late is to have nothing else to do.
-    pin(usize::from(terms.cpu == 0))?;
+    // The CPU that is to be late is to have nothing else to do, where there is another.
+    pin(usize::from(terms.cpu == 0)).or_else(|_| pin(terms.cpu))?;
     load_module(&terms.module_bytes()?, "")?;
     let set = |name: &str, value: String| fs::write(format!("{PARAMETERS}/{name}"), value);
     set("section", terms.kind.clone())?;

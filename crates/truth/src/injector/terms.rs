@@ -19,6 +19,8 @@ pub struct Terms {
     module: Option<PathBuf>,
     /// What the injector does, where it has a choice.
     pub kind: String,
+    /// Period of what the kernel rations, where that is to be changed.
+    pub period_us: Option<i64>,
 }
 
 impl Terms {
@@ -43,12 +45,18 @@ impl Terms {
             log,
             module: value("module").map(PathBuf::from),
             kind: value("kind").cloned().unwrap_or_default(),
+            period_us: value("period-us").map(|_| number("period-us", 0)).transpose()?,
         })
     }
 
     /// Writes an injection down. Only afterwards: writing takes time of the CPU, too.
     pub fn note(&mut self, begin_ns: i64, end_ns: i64) -> io::Result<()> {
         self.log.write_all(format!("{begin_ns} {end_ns}\n").as_bytes())
+    }
+
+    /// The same of an injector that others may have kept off the CPU meanwhile; `held_ns` is what it had of it.
+    pub fn note_held(&mut self, begin_ns: i64, end_ns: i64, held_ns: i64) -> io::Result<()> {
+        self.log.write_all(format!("{begin_ns} {end_ns} {held_ns}\n").as_bytes())
     }
 
     /// Writes lines down as they are.
@@ -61,8 +69,15 @@ impl Terms {
         std::fs::read(path)
     }
 
-    /// Sleeps for half to one and a half of the pause, so that injections keep no step with anything.
+    /// Sleeps until the next injection.
     pub fn pause(&mut self) {
+        let pause_ns = self.next_pause_ns();
+        sleep_until(now_ns() + pause_ns);
+    }
+
+    /// Half to one and a half of the pause, so that injections keep no step with anything. Sleeps instead once there are to
+    /// be no more.
+    pub fn next_pause_ns(&mut self) -> i64 {
         // Marsaglia's xorshift.
         self.seed ^= self.seed << 13;
         self.seed ^= self.seed >> 7;
@@ -71,6 +86,6 @@ impl Terms {
             sleep_until(i64::MAX);
         }
         let part = i64::try_from(self.seed >> 33).unwrap_or(0) % 1000;
-        sleep_until(now_ns() + self.pause_ns / 2 + self.pause_ns * part / 1000);
+        self.pause_ns / 2 + self.pause_ns * part / 1000
     }
 }

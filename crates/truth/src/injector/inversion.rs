@@ -1,0 +1,106 @@
+//! An urgent loop shares a lock with an unimportant task, while a third one in between wants the CPU.
+//!
+//! With a plain lock the third one runs although the most urgent one waits: priority inversion. With a lock that inherits
+//! priorities (`--kind inherit`) the unimportant one gets on, and the loop waits for what it does under the lock.
+
+use crate::kernel::{Lock, name, now_ns, pin, prioritise, sleep_until, spin_until};
+use crate::terms::Terms;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
+use std::thread::{self, Thread};
+
+const LOOP: i32 = 80;
+const MIDDLE: i32 = 50;
+const UNIMPORTANT: i32 = 10;
+const INTERVAL_NS: i64 = 1_000_000;
+
+/// What the three share.
+#[derive(Default)]
+struct Shared {
+    lock: Lock,
+    /// The unimportant one has the lock.
+    taken: AtomicBool,
+    /// Until when the one that is to hold the loop up computes; 0 while nobody told.
+    until_ns: AtomicI64,
+    begin_ns: AtomicI64,
+    end_ns: AtomicI64,
+}
+
+impl Shared {
+    /// Computes for as long as was told, and notes when.
+    fn compute(&self) {
+        self.begin_ns.store(now_ns(), SeqCst);
+        spin_until(self.until_ns.load(SeqCst));
+        self.end_ns.store(now_ns(), SeqCst);
+    }
+}
+
+pub fn inject(mut terms: Terms) -> io::Result<()> {
+    let inherits = terms.kind == "inherit";
+    let shared = Arc::new(Shared { lock: Lock::new(inherits), ..Shared::default() });
+    let (cpu, theirs) = (terms.cpu, Arc::clone(&shared));
+    let unimportant = begin("truth-low", cpu, UNIMPORTANT, move || {
+        theirs.lock.take()?;
+        theirs.taken.store(true, SeqCst);
+        while theirs.until_ns.load(SeqCst) == 0 {
+            std::hint::spin_loop();
+        }
+        if inherits {
+            theirs.compute();
+        }
+        theirs.lock.give_back()
+    });
+    let theirs = Arc::clone(&shared);
+    let middle = begin("truth-middle", cpu, MIDDLE, move || {
+        theirs.compute();
+        Ok(())
+    });
+    name("truth-loop");
+    pin(cpu)?;
+    prioritise(LOOP)?;
+    let mut next_ns = now_ns();
+    let mut cycle = || {
+        next_ns = now_ns().max(next_ns + INTERVAL_NS);
+        sleep_until(next_ns);
+    };
+    loop {
+        let from_ns = now_ns() + terms.next_pause_ns();
+        while now_ns() < from_ns {
+            cycle();
+        }
+        shared.taken.store(false, SeqCst);
+        shared.until_ns.store(0, SeqCst);
+        unimportant.unpark();
+        while !shared.taken.load(SeqCst) {
+            cycle();
+        }
+        if !inherits {
+            middle.unpark();
+        }
+        shared.until_ns.store(now_ns() + terms.length_ns, SeqCst);
+        shared.lock.take()?;
+        shared.lock.give_back()?;
+        cycle();
+        terms.note(shared.begin_ns.load(SeqCst), shared.end_ns.load(SeqCst))?;
+    }
+}
+
+/// A thread that does something each time it is unparked.
+fn begin(
+    called: &'static str,
+    cpu: usize,
+    priority: i32,
+    mut work: impl FnMut() -> io::Result<()> + Send + 'static,
+) -> Thread {
+    let ready = thread::spawn(move || -> io::Result<()> {
+        name(called);
+        pin(cpu)?;
+        prioritise(priority)?;
+        loop {
+            thread::park();
+            work()?;
+        }
+    });
+    ready.thread().clone()
+}
