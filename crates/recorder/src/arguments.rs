@@ -1,4 +1,4 @@
-//! What QEMU was told to pass on: `-plugin FILE,out=PREFIX,at=3,at=17,blocks=2097152`.
+//! What QEMU was told to pass on: `-plugin FILE,out=PREFIX,at=3,at=17,blocks=2097152` or `-plugin FILE,out=PREFIX,stop=90210`.
 
 use std::path::PathBuf;
 
@@ -14,19 +14,22 @@ pub struct Arguments {
     pub at: Vec<u64>,
     /// Blocks to remember.
     pub blocks: usize,
+    /// The machine is stopped when it has executed this many blocks, and the file `PREFIX.stopped` is made.
+    pub stop: Option<u64>,
 }
 
 impl Arguments {
     /// # Errors
     /// A sentence that says what to write.
     pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
-        let (mut prefix, mut at, mut blocks) = (None, Vec::new(), BLOCKS_DEFAULT);
+        let (mut prefix, mut at, mut blocks, mut stop) = (None, Vec::new(), BLOCKS_DEFAULT, None);
         for word in words {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             let number = || value.parse::<u64>().map_err(|_| format!("{name}={value}: {value:?} is not a number"));
             match name {
                 "out" if !value.is_empty() => prefix = Some(PathBuf::from(value)),
                 "at" => at.push(number()?),
+                "stop" => stop = Some(number()?),
                 "blocks" => {
                     let count = number()?;
                     blocks = usize::try_from(count)
@@ -35,23 +38,34 @@ impl Arguments {
                         .ok_or_else(|| format!("blocks={count}: choose 1 to {BLOCKS_MAX}"))?;
                 }
                 _ => {
-                    return Err(format!("there is no argument {word:?}; write out=PREFIX, at=NUMBER or blocks=NUMBER"));
+                    return Err(format!(
+                        "there is no argument {word:?}; write out=PREFIX, at=NUMBER, stop=NUMBER or blocks=NUMBER"
+                    ));
                 }
             }
         }
         at.sort_unstable();
         at.dedup();
         let prefix = prefix.ok_or("out=PREFIX says where records are written; it is missing")?;
-        if at.is_empty() {
+        if at.is_empty() && stop.is_none() {
             return Err("at=NUMBER says at which wake-up a record is written; it is missing".into());
         }
-        Ok(Self { prefix, at, blocks })
+        Ok(Self { prefix, at, blocks, stop })
     }
 
     /// Where the record of a marker goes.
     pub fn path(&self, marker: u64) -> PathBuf {
+        self.beside(&marker.to_string())
+    }
+
+    /// The file that says that the machine stands.
+    pub fn stopped(&self) -> PathBuf {
+        self.beside("stopped")
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
         let mut name = self.prefix.clone().into_os_string();
-        name.push(format!(".{marker}"));
+        name.push(format!(".{ending}"));
         name.into()
     }
 }
@@ -70,6 +84,14 @@ mod tests {
         assert_eq!((arguments.at.as_slice(), arguments.blocks), (&[3, 17][..], 4096));
         assert_eq!(arguments.path(17), PathBuf::from("/tmp/flight.17"));
         assert_eq!(parsed("out=x,at=0").unwrap().blocks, BLOCKS_DEFAULT);
+    }
+
+    #[test]
+    fn a_machine_that_is_to_stop_needs_no_record() {
+        let arguments = parsed("out=x,stop=90210").unwrap();
+        assert_eq!((arguments.at.len(), arguments.stop), (0, Some(90210)));
+        assert_eq!(arguments.stopped(), PathBuf::from("x.stopped"));
+        assert!(parsed("out=x,stop=soon").is_err_and(|why| why.contains("soon")));
     }
 
     #[test]

@@ -20,3 +20,5 @@ mod plugin;
 mod qemu;
 mod record;
 mod ring;
+#[cfg(not(test))]
+mod stop;

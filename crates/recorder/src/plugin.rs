@@ -7,6 +7,7 @@ use crate::marker::{is_halt, is_marker};
 use crate::qemu::{self, Block, Info, NO_REGISTERS, PluginId};
 use crate::record;
 use crate::ring::Ring;
+use crate::stop::{self, StopMachine};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs::File;
 use std::io::BufWriter;
@@ -26,6 +27,10 @@ struct Recorder {
     markers: AtomicU64,
     /// Only the thread that executes the guest translates, too, so nobody ever waits for it.
     code: Mutex<Code>,
+    /// How the machine is stopped, when it is to be.
+    stop_machine: Option<StopMachine>,
+    /// Executed blocks after which it is stopped; never, when it is not to be.
+    stop_after: u64,
 }
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
@@ -69,7 +74,10 @@ fn set_up(info: &Info, words: &[String]) -> Result<Recorder, String> {
     if !info.system_emulation || info.processors != 1 {
         return Err("it records machines with one processor; use -smp 1".into());
     }
+    let stop_machine = arguments.stop.map(|_| stop::find()).transpose()?;
     Ok(Recorder {
+        stop_machine,
+        stop_after: arguments.stop.unwrap_or(u64::MAX),
         ring: Ring::with_capacity(arguments.blocks),
         arguments,
         markers: AtomicU64::new(0),
@@ -121,6 +129,22 @@ extern "C" fn on_translation(_: PluginId, block: *mut Block) {
 extern "C" fn on_execution(_: c_uint, word: *mut c_void) {
     if let Some(recorder) = RECORDER.get() {
         recorder.ring.push(word as u64);
+        if recorder.ring.pushed() == recorder.stop_after {
+            recorder.stop();
+        }
+    }
+}
+
+impl Recorder {
+    /// Stops the machine behind the block that is being executed, and says so.
+    #[cold]
+    fn stop(&self) {
+        let Some(stop_machine) = &self.stop_machine else { return };
+        stop_machine.stop();
+        let path = self.arguments.stopped();
+        if let Err(error) = File::create(&path) {
+            complain(&format!("failed to make {}: {error}", path.display()));
+        }
     }
 }
 
@@ -146,5 +170,9 @@ extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
     let met = recorder.markers.load(Relaxed);
     for number in recorder.arguments.at.iter().filter(|number| **number >= met) {
         complain(&format!("there is no record {number}: the guest executed {met} markers"));
+    }
+    let executed = recorder.ring.pushed();
+    if let Some(stop) = recorder.arguments.stop.filter(|stop| *stop > executed) {
+        complain(&format!("the guest was not stopped at block {stop}: it executed {executed}"));
     }
 }

@@ -58,4 +58,6 @@ unsafe extern "C" {
     pub fn qemu_plugin_tb_get_insn(block: *const Block, at: usize) -> *mut Instruction;
     pub fn qemu_plugin_insn_data(instruction: *const Instruction) -> *const c_void;
     pub fn qemu_plugin_insn_size(instruction: *const Instruction) -> usize;
+    /// Of the C library, as QEMU uses it to find `qemu_plugin_install`.
+    pub fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
