@@ -21,6 +21,7 @@ mod observe;
 mod plan;
 mod quantity;
 mod record;
+mod replay;
 mod report;
 mod restore;
 pub(crate) mod rounds;
@@ -56,6 +57,7 @@ enum Verb {
     Plan(plan::PlanArguments),
     Explain(explain::ExplainArguments),
     Record(record::RecordArguments),
+    Replay(replay::ReplayArguments),
     Report(report::ReportArguments),
     Export(export::ExportArguments),
     Import(import::ImportArguments),
@@ -102,6 +104,7 @@ pub fn main() -> ExitCode {
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Record(arguments) => record::run(&arguments, &command),
+        Verb::Replay(arguments) => replay::run(&arguments, &command),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Export(arguments) => export::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),

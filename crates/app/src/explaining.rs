@@ -9,7 +9,7 @@ use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
 use archive::watched::WatchedKind;
 pub use explain::Stretch;
-pub use explain::flight::Keeper;
+pub use explain::flight::{Keeper, StopPoint};
 pub use explain::recording::{RecordedEvent, RecordedItem, RecordedText, RecordedValue, Recording};
 use explain::run_analysis::{SpikesOfRun, analyse};
 pub use explain::scheduling_bound::{Delays, Interference, bound_ns};
@@ -73,6 +73,13 @@ pub fn interference_of(run: &Run) -> BTreeMap<u32, Interference> {
         explain::scheduling_bound::observe(&context.input(spike, &trace, &[]), interference);
     }
     by_cpu
+}
+
+/// Where a machine that makes the run again stands so many ns after a recorded wake-up was due; `None` when it was not
+/// recorded.
+pub fn stop_point(run: &Run, spike: &Spike, ns_after_due: i64) -> Option<StopPoint> {
+    let record = run.flight_record(spike.number).ok()?;
+    explain::flight::Flight::open(&record).stop_point(&spike.sample, ns_after_due)
 }
 
 /// What is the same for all spikes of a run.

@@ -2,8 +2,11 @@
 //! read to the debug console, twenty times. Needs `qemu-system-x86_64`; `make e2e` runs it.
 
 use ftrace::flight_record::{FlightGap, FlightRecord};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
+use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 20;
 const INSTRUCTIONS_OF_A_ROUND: u32 = 4 + 4 * 5 + 1 + 2 * 1000 + 2;
@@ -58,8 +61,8 @@ fn plugin() -> PathBuf {
     built.into_iter().find(|path| path.exists()).expect("the plugin is built with its tests")
 }
 
-/// Runs the firmware to its end; answers what QEMU said. `None` without QEMU.
-fn run(directory: &Path, plugin: Option<&str>) -> Option<Output> {
+/// QEMU with the firmware, not yet started.
+fn machine(directory: &Path, plugin: Option<&str>) -> Command {
     std::fs::write(directory.join("firmware"), image()).expect("a file");
     let line = "-accel tcg,thread=single -machine pc -cpu qemu64 -smp 1 -m 16 -nodefaults -no-user-config -display none \
          -monitor none -net none -icount shift=0,align=off,sleep=off -chardev file,id=said,path=said \
@@ -69,7 +72,12 @@ fn run(directory: &Path, plugin: Option<&str>) -> Option<Output> {
     if let Some(plugin) = plugin {
         command.args(["-plugin", plugin]);
     }
-    match command.output() {
+    command
+}
+
+/// Runs the firmware to its end; answers what QEMU said. `None` without QEMU.
+fn run(directory: &Path, plugin: Option<&str>) -> Option<Output> {
+    match machine(directory, plugin).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             eprintln!("skipped: there is no qemu-system-x86_64");
             None
@@ -128,6 +136,64 @@ fn a_full_ring_says_how_much_it_forgot() {
     let record = FlightRecord::parse(&file);
     assert_eq!(record.blocks.len(), 64);
     assert!(matches!(record.gaps.as_slice(), [FlightGap::Forgotten(18_000..)]), "{:?}", record.gaps);
+}
+
+/// A QEMU that is to be ended.
+struct Machine(Child);
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The address of the next instruction, as QEMU's debugger interface tells it among the registers.
+fn next_instruction(socket: &Path) -> u64 {
+    let mut line = UnixStream::connect(socket).expect("a debugger is let in");
+    line.write_all(b"+$g#67").expect("it listens");
+    loop {
+        let (mut packet, mut byte) = (Vec::new(), [0]);
+        while byte[0] != b'#' {
+            line.read_exact(&mut byte).expect("it answers");
+            packet.push(byte[0]);
+        }
+        let packet = String::from_utf8(packet).expect("text");
+        let answer = packet.split('$').nth(1).expect("a packet");
+        // It may tell first that the machine stands.
+        if !answer.starts_with('T') {
+            return u64::from_str_radix(&answer[16 * 16..17 * 16], 16).expect("a number").swap_bytes();
+        }
+    }
+}
+
+#[test]
+#[ignore = "starts QEMU"]
+fn the_machine_stands_before_the_block_that_was_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let plugin = plugin();
+    let Some(_) = run(directory.path(), Some(&format!("{},out=flight,at=19", plugin.display()))) else { return };
+    let record = FlightRecord::parse(&std::fs::read(directory.path().join("flight.19")).expect("a record"));
+    // Not before the code lies where its segment begins at address 0.
+    for stop in [10, 5000, record.blocks.len() - 3] {
+        let arguments = format!("{},out=here,stop={stop}", plugin.display());
+        let mut command = machine(directory.path(), Some(&arguments));
+        command.args(["-gdb", "unix:gdb,server=on,wait=off"]);
+        let mut machine = Machine(command.spawn().expect("QEMU starts"));
+        let (stopped, begun) = (directory.path().join("here.stopped"), Instant::now());
+        while !stopped.exists() {
+            assert!(machine.0.try_wait().expect("a child").is_none(), "it ran to its end");
+            assert!(begun.elapsed() < Duration::from_secs(60), "it never stopped");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let block = &record.blocks[stop];
+        assert_eq!(next_instruction(&directory.path().join("gdb")), block.address, "stop={stop}");
+        std::fs::remove_file(stopped).expect("a file");
+    }
+    let arguments = format!("{},out=here,stop=99000000", plugin.display());
+    let output = run(directory.path(), Some(&arguments)).expect("it was there before");
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(complaints.contains("was not stopped at block 99000000: it executed"), "{complaints}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! `tardy record`: makes a run in virtual time again, with a recorder outside of the machine, and explains its worst
 //! wake-ups from what ran.
 
-mod again;
-mod choice;
-mod symbols;
+pub mod again;
+pub mod choice;
+pub mod symbols;
 
 use super::archives;
 use super::exit::{Exit, UsageError};

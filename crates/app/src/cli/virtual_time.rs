@@ -91,6 +91,16 @@ impl Trajectory {
         self.bytes.len() / samples_file::RECORD_BYTES
     }
 
+    /// Whether these are its first samples; answers how many.
+    ///
+    /// # Errors
+    /// The number of the first one that is not.
+    pub fn begins_with(&self, told: &[u8]) -> Result<usize, usize> {
+        let mut own = self.samples();
+        let differing = samples_file::records(told).position(|sample| own.next() != Some(sample));
+        differing.map_or(Ok(told.len() / samples_file::RECORD_BYTES), Err)
+    }
+
     /// Number of the first sample in which two differ, and what each has there; `None` when they are identical.
     pub fn first_difference(&self, other: &Self) -> Option<(usize, Option<SampleRecord>, Option<SampleRecord>)> {
         let (mut left, mut right) = (self.samples(), other.samples());
@@ -124,5 +134,8 @@ mod tests {
         assert_eq!(one.first_difference(&trajectory(&[1, 9, 9])), Some((1, record(2), record(9))));
         assert_eq!(one.first_difference(&trajectory(&[1, 2])), Some((2, record(3), None)));
         assert_eq!((one.count(), one.samples().count()), (3, 3));
+        assert_eq!(one.begins_with(&trajectory(&[1, 2]).bytes), Ok(2));
+        assert_eq!(one.begins_with(&trajectory(&[1, 9]).bytes), Err(1));
+        assert_eq!(one.begins_with(&trajectory(&[1, 2, 3, 4]).bytes), Err(3));
     }
 }

@@ -128,13 +128,13 @@ impl Drop for Lab {
     }
 }
 
-fn children(parent: i32) -> Vec<i32> {
+pub fn children(parent: i32) -> Vec<i32> {
     let tasks = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().filter_map(Result::ok);
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
     lists.flat_map(|list| list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()).collect()
 }
 
-fn name(pid: i32) -> String {
+pub fn name(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default()
 }
 

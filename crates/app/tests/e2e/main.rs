@@ -7,6 +7,7 @@ mod lab;
 mod machine_faults;
 mod plans;
 mod recorded;
+mod replayed;
 mod saved_state;
 mod traced;
 mod tracers;

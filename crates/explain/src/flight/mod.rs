@@ -2,11 +2,13 @@
 //!
 //! The record says which blocks of code ran, with the code itself. `blocks` finds what each block is part of and when it
 //! ran, `role` what functions mean, `calls` follows who called whom in which thread, and `telling` turns that into events
-//! on the clock of the guest. Nothing of it was in the guest, so nothing of the time is its own.
+//! on the clock of the guest. Nothing of it was in the guest, so nothing of the time is its own. `stop_point` finds an instant of
+//! the record in another run of the same machine.
 
 mod blocks;
 mod calls;
 mod role;
+mod stop_point;
 mod telling;
 #[cfg(test)]
 mod tests;
@@ -17,6 +19,7 @@ use archive::spike::Spike;
 use blocks::Blocks;
 use ftrace::flight_record::{FlightGap, FlightRecord, Keeping};
 use ftrace::kernel_symbols::{KernelSymbols, SymbolText};
+pub use stop_point::StopPoint;
 use telling::Telling;
 
 /// Kept before the stretch that matters, so that open calls are known by their returns.

@@ -145,6 +145,25 @@ fn every_nanosecond_has_an_owner_and_function_and_lock_are_named() {
 }
 
 #[test]
+fn an_instant_of_the_wake_up_is_found_among_the_blocks_with_its_callers() {
+    let (file, spike) = made_up();
+    let flight = Flight::open(&file);
+    let at = |ns: i64| flight.stop_point(&spike.sample, ns).expect("blocks");
+    let due = at(0);
+    assert!(due.ns_after_due <= 0 && due.ns_after_due > -100 && !due.later_than_asked, "{due:?}");
+    assert_eq!(due.functions, ["free_one", "release_pages", "do_syscall_64", "entry_SYSCALL_64"], "{due:?}");
+    let interrupt = at(3000);
+    let names: Vec<&str> = interrupt.functions.iter().map(String::as_str).collect();
+    assert!(names.contains(&"asm_sysvec_apic_timer_interrupt") && names.contains(&"release_pages"), "{names:?}");
+    assert!(interrupt.blocks > due.blocks && interrupt.address > KERNEL);
+    let seen = at(spike.sample.latency_ns);
+    assert!(seen.functions.is_empty() && seen.address == 0x50_1000, "{seen:?}");
+    let before = at(-1_000_000);
+    assert!(before.later_than_asked && before.blocks == 1, "{before:?}");
+    assert_eq!(Flight::open(b"").stop_point(&spike.sample, 0), None);
+}
+
+#[test]
 fn a_block_that_a_fault_cut_counts_as_far_as_it_got() {
     let mut making = Making::default();
     making.enter("release_pages", 40).go_on("release_pages", 10, 30).enter("free_one", 5);
@@ -172,5 +191,8 @@ proptest! {
         let spike = Spike { sample: Sample { latency_ns, ..spike.sample }, ..spike };
         let explanation = explained(&file[..file.len() - cut.min(file.len())], &spike);
         prop_assert_eq!(explanation.phases.iter().map(|phase| phase.ns).sum::<i64>(), latency_ns);
+        if let Some(point) = Flight::open(&file).stop_point(&spike.sample, latency_ns / 2) {
+            prop_assert!(point.later_than_asked || point.ns_after_due <= latency_ns / 2, "{:?}", point);
+        }
     }
 }

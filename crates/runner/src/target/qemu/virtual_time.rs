@@ -5,11 +5,13 @@
 
 mod arguments;
 mod boot;
+mod debugger;
 mod extras;
 mod guest_run;
 mod ingredients;
 mod processor_thread;
 mod shared_memory;
+mod standing;
 mod steady;
 mod symbols;
 
@@ -23,9 +25,11 @@ use super::{find_program, kernel, static_meter};
 use crate::target::scratch::Scratch;
 use crate::target::{Caveat, Command, RunningCommand, Target, TargetError};
 use boot::Boot;
+pub use debugger::Registers;
 use extras::Extras;
 pub use extras::Recording;
 use guest_run::GuestRun;
+pub use standing::StandingMachine;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -86,7 +90,7 @@ impl VirtualTimeTarget {
             meter,
             hostname: GUEST_NAME.into(),
             scratch: scratch.0.clone(),
-            extras: Extras { recording: self.recording.clone(), symbols: false },
+            extras: Extras { recording: self.recording.clone(), ..Extras::default() },
         });
         self.scratch = Some(scratch);
         Ok(())

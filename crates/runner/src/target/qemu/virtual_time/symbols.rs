@@ -23,7 +23,7 @@ impl VirtualTimeTarget {
             self.prepared()?;
         }
         let boot = self.boot.as_mut().ok_or("it has not been prepared")?;
-        boot.extras = Extras { recording: None, symbols: true };
+        boot.extras = Extras { symbols: true, ..Extras::default() };
         let settings = RunSettings {
             duration_ns: None,
             cycles: Some(1),

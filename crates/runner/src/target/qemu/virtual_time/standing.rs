@@ -1,0 +1,135 @@
+//! A machine that has executed a run up to an instant and stands there, for whoever wants to look at it.
+
+use super::super::process::Process;
+use super::super::{Scratch, heard};
+use super::VirtualTimeTarget;
+use super::debugger::{self, Registers};
+use super::extras::{Extras, Standing};
+use super::shared_memory::{STREAM_FILE, contents};
+use crate::stop::StopRequests;
+use archive::frame::{Decoder, Item};
+use archive::message::{FileKind, Message};
+use archive::settings::RunSettings;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// File of the scratch directory that is the debugger's socket.
+const SOCKET_FILE: &str = "gdb";
+const PREFIX: &str = "at";
+
+/// The machine. It ends with this.
+pub struct StandingMachine {
+    standing: Standing,
+    // Ends before its directory goes.
+    process: Process,
+    scratch: Scratch,
+}
+
+impl VirtualTimeTarget {
+    /// Makes the run of these settings again up to where this many blocks of code are executed.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn stand_at(
+        &mut self,
+        settings: &RunSettings,
+        plugin: &Path,
+        blocks: u64,
+        stop: &StopRequests,
+    ) -> Result<StandingMachine, String> {
+        if self.boot.is_none() {
+            self.prepared()?;
+        }
+        let (mut boot, scratch) = self.boot.take().zip(self.scratch.take()).ok_or("it has not been prepared")?;
+        let (socket, prefix) = (scratch.0.join(SOCKET_FILE), scratch.0.join(PREFIX));
+        let standing = Standing { plugin: plugin.to_owned(), socket, prefix, blocks };
+        boot.extras = Extras { standing: Some(standing.clone()), ..Extras::default() };
+        let mut process = boot.start(settings.clone())?;
+        let stopped = standing.stopped();
+        while !stopped.exists() {
+            if stop.count() > 0 {
+                return Err("stopped on request".into());
+            }
+            if process.exit().is_some() {
+                let console = heard::lock(&self.console).last_words();
+                let words: Vec<String> = process.complaints().into_iter().chain(console).collect();
+                return Err(format!("the emulator ended before that instant: {}", words.join(" | ")));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        debugger::step_as_it_happened(&standing.socket)?;
+        Ok(StandingMachine { standing, process, scratch })
+    }
+}
+
+impl StandingMachine {
+    /// Where a debugger attaches: a socket of the file system, for this user alone.
+    pub fn socket(&self) -> &Path {
+        &self.standing.socket
+    }
+
+    /// A directory for files beside it, which go with the machine.
+    pub fn directory(&self) -> PathBuf {
+        self.scratch.0.clone()
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.process.exit().is_some()
+    }
+
+    /// What its processor holds. The machine stands afterwards as before.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn registers(&self) -> Result<Registers, String> {
+        debugger::registers(self.socket())
+    }
+
+    /// What the guest has told of its samples so far, as in an archive's file of samples.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn samples(&self) -> Result<Vec<u8>, String> {
+        let path = self.scratch.0.join(STREAM_FILE);
+        let stream = contents(&path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+        Ok(samples_of(&stream))
+    }
+}
+
+fn samples_of(stream: &[u8]) -> Vec<u8> {
+    let (mut files, mut samples) = (HashSet::new(), Vec::new());
+    for item in Decoder::default().push(stream) {
+        match item {
+            Item::Message(Message::FileBegin { file, kind: FileKind::Samples { .. } }) => _ = files.insert(file),
+            Item::Chunk { file, data, .. } if files.contains(&file) => samples.extend(data),
+            _ => {}
+        }
+    }
+    samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::frame::Encoder;
+
+    #[test]
+    fn samples_are_found_among_what_else_is_told() {
+        let mut encoder = Encoder::default();
+        let begin = |file, kind| Message::FileBegin { file, kind };
+        let stream = [
+            encoder.message(&begin(1, FileKind::SpikeTrace { spike: 1 })),
+            encoder.message(&begin(2, FileKind::Samples { thread: 0 })),
+            encoder.chunk(1, 0, b"trace"),
+            encoder.chunk(2, 0, b"first "),
+            encoder.chunk(2, 6, b"second"),
+        ];
+        let mut stream = stream.concat();
+        stream.extend(b"TD half of a fra");
+        assert_eq!(samples_of(&stream), b"first second");
+        assert_eq!(samples_of(b""), b"");
+    }
+}
