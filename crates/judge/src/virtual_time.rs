@@ -12,6 +12,7 @@ mod figures;
 mod identity;
 mod limit;
 mod sign_test;
+mod tracing_cost;
 
 pub use baseline::{Baseline, BaselineCause, Drift, DriftKind, Moved, drift};
 pub use causes::{Cause, CauseShift};
@@ -19,6 +20,7 @@ pub use comparison::{FigureShift, Refusal, Spread, VirtualComparison, compare};
 pub use figures::SeedFigures;
 pub use identity::{FirstDifference, Relation, first_difference, relation};
 pub use limit::{LimitOutcome, judge_limit};
+pub use tracing_cost::{TracedWakeUp, TracingCost, tracing_cost};
 
 use archive::explanation::Explanation;
 use archive::summary::RunSummary;

@@ -4,19 +4,21 @@
 pub mod again;
 pub mod choice;
 pub mod symbols;
+mod traced;
 
 use super::archives;
 use super::exit::{Exit, UsageError};
 use super::explain::show_recorded;
 use super::run::signals::Signals;
 use crate::explaining::{Keeper, explain_run};
+use crate::text::printable::printable;
 use again::Again;
 use anyhow::{Context, anyhow};
 use archive::reader::Run;
 use archive::recorded::FlightRecording;
 use archive::spike::Spike;
 use choice::Wanted;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use runner::meter::MeterPlaces;
 use runner::recorder::RecorderPlaces;
 use std::path::PathBuf;
@@ -26,8 +28,10 @@ Examples:
   tardy run --target exact --duration 10s --load dentry --out runs/one
   tardy record runs/one
   tardy record runs/one --cycle 1817 --cycle 304
+  tardy record runs/one --with ftrace
 
-The run is made again with the recorder, which the machine cannot notice, and every sample is compared with the first run.";
+The run is made again with the recorder, which the machine cannot notice, and every sample is compared with the first run.
+With ftrace the kernel records it, which takes time of the machine's: how much is told to the nanosecond.";
 
 /// Make a run in virtual time again, and record what ran in its worst wake-ups
 #[derive(Debug, Args)]
@@ -48,12 +52,23 @@ pub struct RecordArguments {
     /// Target to make the run again on; without it the one the archive names
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
-    /// Print the explanations as one JSON document, as `tardy explain --json` does
+    /// Who records
+    #[arg(long = "with", value_enum, value_name = "WHO", default_value = "recorder")]
+    means: Means,
+    /// Print the explanations as one JSON document, as `tardy explain --json` does; with ftrace what tracing added
     #[arg(long)]
     json: bool,
     /// Print only the path of the archive
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Means {
+    /// The emulator, outside of the machine: nothing is added; where it cannot, ftrace
+    Recorder,
+    /// The kernel's function tracer, into a further archive
+    Ftrace,
 }
 
 /// What is asked for, whoever asks.
@@ -73,9 +88,32 @@ pub fn run(arguments: &RecordArguments, command: &[String]) -> anyhow::Result<Ex
     };
     let silent = arguments.quiet || arguments.json;
     let recording = Recording { wanted, target: arguments.target.as_deref(), silent };
-    let directory = record(&run, &recording, command, &signals)?;
+    let recorded = match arguments.means {
+        Means::Recorder => record(&run, &recording, command, &signals),
+        Means::Ftrace => return traced_instead(&run, &recording, command, &signals, arguments),
+    };
+    let directory = match recorded {
+        Ok(directory) => directory,
+        Err(error) => {
+            let Some(why) = traced::instead(&error) else { return Err(error) };
+            eprintln!("tardy: {}", printable(&why));
+            return traced_instead(&run, &recording, command, &signals, arguments);
+        }
+    };
     signals.measuring_is_over();
     show_recorded(&Run::open(directory)?, arguments.json, arguments.quiet)
+}
+
+fn traced_instead(
+    run: &Run,
+    recording: &Recording,
+    command: &[String],
+    signals: &Signals,
+    arguments: &RecordArguments,
+) -> anyhow::Result<Exit> {
+    let traced = traced::record(run, recording, command, signals)?;
+    signals.measuring_is_over();
+    traced::show(&traced, arguments.json, arguments.quiet)
 }
 
 /// Records wake-ups of a run and explains them; answers the archive, which has them from then on.

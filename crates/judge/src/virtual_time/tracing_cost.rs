@@ -1,0 +1,141 @@
+//! What tracing cost a run in virtual time that was made again with the kernel's tracer, to the nanosecond, and from where on
+//! the traced run is another one.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What tracing added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracingCost {
+    /// Wake-ups due at the same instants in both runs.
+    pub pairs: usize,
+    /// Of these, in ns; the lower of two middle ones.
+    pub median_ns: i64,
+    pub median_traced_ns: i64,
+    pub least_ns: i64,
+    pub least_traced_ns: i64,
+    /// The first wake-up that cannot be the same one: tracing only adds instructions, and it comes earlier. `None`: all of
+    /// them may be.
+    pub parted_at: Option<TracedWakeUp>,
+    /// The wake-ups that were asked for.
+    pub late: Vec<TracedWakeUp>,
+    pub sentences: Vec<String>,
+}
+
+/// A wake-up in both runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedWakeUp {
+    /// Its number in the run without tracing, from 0.
+    pub cycle: u64,
+    pub latency_ns: i64,
+    /// `None`: no wake-up of the traced run was due at that instant.
+    pub traced_ns: Option<i64>,
+}
+
+/// Compares two runs of one seed, the second traced, by due instant and latency of every sample, in ns. `late` are the numbers of
+/// wake-ups to name. `None` when no instant is in both.
+pub fn tracing_cost(samples: &[(i64, i64)], traced: &[(i64, i64)], late: &[u64]) -> Option<TracingCost> {
+    let by_due: BTreeMap<i64, i64> = traced.iter().copied().collect();
+    let wake_up = |cycle: usize| {
+        let (due_ns, latency_ns) = *samples.get(cycle)?;
+        Some(TracedWakeUp { cycle: cycle as u64, latency_ns, traced_ns: by_due.get(&due_ns).copied() })
+    };
+    let all: Vec<TracedWakeUp> = (0..samples.len()).filter_map(wake_up).collect();
+    let pairs: Vec<(i64, i64)> = all.iter().filter_map(|of| Some((of.latency_ns, of.traced_ns?))).collect();
+    let (plain, with) = (sorted(pairs.iter().map(|of| of.0)), sorted(pairs.iter().map(|of| of.1)));
+    let middle = pairs.len().checked_sub(1)? / 2;
+    let late = late.iter().filter_map(|cycle| wake_up(usize::try_from(*cycle).ok()?)).collect();
+    let mut cost = TracingCost {
+        pairs: pairs.len(),
+        median_ns: plain[middle],
+        median_traced_ns: with[middle],
+        least_ns: plain[0],
+        least_traced_ns: with[0],
+        parted_at: all.into_iter().find(|of| of.traced_ns.is_some_and(|traced_ns| traced_ns < of.latency_ns)),
+        late,
+        sentences: Vec::new(),
+    };
+    cost.sentences = cost.told();
+    Some(cost)
+}
+
+fn sorted(values: impl Iterator<Item = i64>) -> Vec<i64> {
+    let mut values: Vec<i64> = values.collect();
+    values.sort_unstable();
+    values
+}
+
+impl TracingCost {
+    fn told(&self) -> Vec<String> {
+        let (median_ns, traced_ns) = (self.median_ns, self.median_traced_ns);
+        let mut sentences = vec![format!(
+            "Tracing added {} ns of virtual time to the median wake-up, {median_ns} ns without and {traced_ns} ns with it, \
+             and {} ns to the earliest ({} wake-ups that were due at the same instants).",
+            traced_ns - median_ns,
+            self.least_traced_ns - self.least_ns,
+            self.pairs
+        )];
+        sentences.push(match self.parted_at {
+            None => "No wake-up is earlier with tracing, so the two runs may be one course to their end.".into(),
+            Some(TracedWakeUp { cycle, latency_ns, traced_ns }) => format!(
+                "From wake-up {cycle} on at the latest the traced run is another course: that wake-up is {} ns late with \
+                 tracing and {latency_ns} ns without, and tracing takes nothing away. What the trace shows of it and of \
+                 later ones did not happen in the first run.",
+                traced_ns.unwrap_or_default()
+            ),
+        });
+        sentences.extend(self.late.iter().map(|of| self.told_of(of)));
+        sentences
+    }
+
+    fn told_of(&self, of: &TracedWakeUp) -> String {
+        let TracedWakeUp { cycle, latency_ns, traced_ns } = *of;
+        let Some(traced_ns) = traced_ns else {
+            return format!("Wake-up {cycle}, {latency_ns} ns late: with tracing none was due at that instant.");
+        };
+        let difference_ns = traced_ns - latency_ns;
+        if self.parted_at.is_some_and(|parted| parted.cycle <= cycle) {
+            return format!(
+                "Wake-up {cycle}: {latency_ns} ns late, {traced_ns} ns in the other course; the difference of \
+                 {difference_ns:+} ns is not the price of tracing."
+            );
+        }
+        format!("Wake-up {cycle}: {latency_ns} ns late, {traced_ns} ns with tracing, which added {difference_ns} ns.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(latencies: &[i64]) -> Vec<(i64, i64)> {
+        latencies.iter().enumerate().map(|(at, ns)| (at as i64 * 1_000_000, *ns)).collect()
+    }
+
+    #[test]
+    fn a_course_that_lines_up_tells_the_price_of_each() {
+        let cost = tracing_cost(&run(&[3000, 3010, 9000]), &run(&[49_000, 49_020, 61_000]), &[2]).unwrap();
+        assert_eq!((cost.median_ns, cost.median_traced_ns, cost.parted_at), (3010, 49_020, None));
+        assert!(cost.sentences[0].contains("added 46010 ns of virtual time to the median wake-up"), "{cost:?}");
+        assert_eq!(cost.sentences[2], "Wake-up 2: 9000 ns late, 61000 ns with tracing, which added 52000 ns.");
+    }
+
+    #[test]
+    fn an_earlier_wake_up_is_another_course_and_prices_end_there() {
+        let mut traced = run(&[49_000, 50_000, 45_000, 0]);
+        traced.truncate(3);
+        let cost = tracing_cost(&run(&[3000, 3010, 900_000, 4000]), &traced, &[1, 2, 3, 99]).unwrap();
+        assert_eq!(cost.parted_at.map(|of| of.cycle), Some(2));
+        assert!(cost.sentences[1].starts_with("From wake-up 2 on at the latest"), "{cost:?}");
+        assert!(cost.sentences[2].ends_with("which added 46990 ns."), "{cost:?}");
+        assert!(cost.sentences[3].contains("-855000 ns is not the price"), "{cost:?}");
+        assert!(cost.sentences[4].contains("none was due"), "{cost:?}");
+        assert_eq!((cost.late.len(), cost.pairs), (3, 3));
+    }
+
+    #[test]
+    fn runs_without_a_common_instant_are_not_compared() {
+        assert_eq!(tracing_cost(&run(&[1]), &[(7, 1)], &[0]), None);
+        assert_eq!(tracing_cost(&[], &[], &[]), None);
+    }
+}
