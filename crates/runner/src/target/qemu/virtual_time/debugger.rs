@@ -113,6 +113,7 @@ fn read(answer: &str) -> Option<Registers> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::net::Shutdown;
     use std::os::unix::net::UnixListener;
     use std::thread;
 
@@ -126,6 +127,9 @@ mod tests {
             let mut question = [0; 6];
             line.read_exact(&mut question).unwrap();
             line.write_all(told).unwrap();
+            line.shutdown(Shutdown::Write).unwrap();
+            // Acknowledgements are taken, so that none is refused.
+            let _ = line.read_to_end(&mut Vec::new());
             question
         });
         let registers = registers(&socket);
