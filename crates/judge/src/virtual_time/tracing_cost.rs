@@ -4,11 +4,16 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Of the first wake-ups of each run one is in both.
+const FIRST_WAKE_UPS: usize = 4;
+
 /// What tracing added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingCost {
-    /// Wake-ups due at the same instants in both runs.
+    /// Wake-ups that are in both runs.
     pub pairs: usize,
+    /// How much later those of the traced run were due, all of them: arming a trace takes a while.
+    pub began_later_ns: i64,
     /// Of these, in ns; the lower of two middle ones.
     pub median_ns: i64,
     pub median_traced_ns: i64,
@@ -28,17 +33,23 @@ pub struct TracedWakeUp {
     /// Its number in the run without tracing, from 0.
     pub cycle: u64,
     pub latency_ns: i64,
-    /// `None`: no wake-up of the traced run was due at that instant.
+    /// `None`: the traced run missed it.
     pub traced_ns: Option<i64>,
 }
 
 /// Compares two runs of one seed, the second traced, by due instant and latency of every sample, in ns. `late` are the numbers of
-/// wake-ups to name. `None` when no instant is in both.
+/// wake-ups to name. The seed draws the instants from the first one on, so the runs are paired by how long after their first
+/// wake-up one is due. `None` when no wake-up is in both.
 pub fn tracing_cost(samples: &[(i64, i64)], traced: &[(i64, i64)], late: &[u64]) -> Option<TracingCost> {
     let by_due: BTreeMap<i64, i64> = traced.iter().copied().collect();
+    let began_later_ns = began_later_ns(samples, traced, &by_due)?;
     let wake_up = |cycle: usize| {
         let (due_ns, latency_ns) = *samples.get(cycle)?;
-        Some(TracedWakeUp { cycle: cycle as u64, latency_ns, traced_ns: by_due.get(&due_ns).copied() })
+        Some(TracedWakeUp {
+            cycle: cycle as u64,
+            latency_ns,
+            traced_ns: by_due.get(&due_ns.saturating_add(began_later_ns)).copied(),
+        })
     };
     let all: Vec<TracedWakeUp> = (0..samples.len()).filter_map(wake_up).collect();
     let pairs: Vec<(i64, i64)> = all.iter().filter_map(|of| Some((of.latency_ns, of.traced_ns?))).collect();
@@ -47,6 +58,7 @@ pub fn tracing_cost(samples: &[(i64, i64)], traced: &[(i64, i64)], late: &[u64])
     let late = late.iter().filter_map(|cycle| wake_up(usize::try_from(*cycle).ok()?)).collect();
     let mut cost = TracingCost {
         pairs: pairs.len(),
+        began_later_ns,
         median_ns: plain[middle],
         median_traced_ns: with[middle],
         least_ns: plain[0],
@@ -57,6 +69,16 @@ pub fn tracing_cost(samples: &[(i64, i64)], traced: &[(i64, i64)], late: &[u64])
     };
     cost.sentences = cost.told();
     Some(cost)
+}
+
+/// The shift by which most wake-ups of one are in the other: the first of either may have been missed.
+fn began_later_ns(samples: &[(i64, i64)], traced: &[(i64, i64)], by_due: &BTreeMap<i64, i64>) -> Option<i64> {
+    let firsts = samples.iter().take(FIRST_WAKE_UPS);
+    let shifts = firsts.flat_map(|own| traced.iter().take(FIRST_WAKE_UPS).filter_map(|of| of.0.checked_sub(own.0)));
+    let pairs = |shift: i64| {
+        samples.iter().filter(|of| of.0.checked_add(shift).is_some_and(|due_ns| by_due.contains_key(&due_ns))).count()
+    };
+    shifts.max_by_key(|shift| (pairs(*shift), std::cmp::Reverse(shift.abs())))
 }
 
 fn sorted(values: impl Iterator<Item = i64>) -> Vec<i64> {
@@ -70,10 +92,14 @@ impl TracingCost {
         let (median_ns, traced_ns) = (self.median_ns, self.median_traced_ns);
         let mut sentences = vec![format!(
             "Tracing added {} ns of virtual time to the median wake-up, {median_ns} ns without and {traced_ns} ns with it, \
-             and {} ns to the earliest ({} wake-ups that were due at the same instants).",
+             and {} ns to the earliest ({} wake-ups that are in both runs{}).",
             traced_ns - median_ns,
             self.least_traced_ns - self.least_ns,
-            self.pairs
+            self.pairs,
+            match self.began_later_ns {
+                0 => String::new(),
+                later => format!(", which began {} ms later when traced", later / 1_000_000),
+            }
         )];
         sentences.push(match self.parted_at {
             None => "No wake-up is earlier with tracing, so the two runs may be one course to their end.".into(),
@@ -91,7 +117,7 @@ impl TracingCost {
     fn told_of(&self, of: &TracedWakeUp) -> String {
         let TracedWakeUp { cycle, latency_ns, traced_ns } = *of;
         let Some(traced_ns) = traced_ns else {
-            return format!("Wake-up {cycle}, {latency_ns} ns late: with tracing none was due at that instant.");
+            return format!("Wake-up {cycle}, {latency_ns} ns late: the traced run missed it.");
         };
         let difference_ns = traced_ns - latency_ns;
         if self.parted_at.is_some_and(|parted| parted.cycle <= cycle) {
@@ -129,13 +155,24 @@ mod tests {
         assert!(cost.sentences[1].starts_with("From wake-up 2 on at the latest"), "{cost:?}");
         assert!(cost.sentences[2].ends_with("which added 46990 ns."), "{cost:?}");
         assert!(cost.sentences[3].contains("-855000 ns is not the price"), "{cost:?}");
-        assert!(cost.sentences[4].contains("none was due"), "{cost:?}");
+        assert!(cost.sentences[4].contains("missed it"), "{cost:?}");
         assert_eq!((cost.late.len(), cost.pairs), (3, 3));
     }
 
     #[test]
-    fn runs_without_a_common_instant_are_not_compared() {
-        assert_eq!(tracing_cost(&run(&[1]), &[(7, 1)], &[0]), None);
+    fn a_run_that_began_later_and_missed_its_first_is_paired_all_the_same() {
+        // Unequal intervals, as the seed draws them.
+        let plain: Vec<(i64, i64)> = (0..20).map(|at: i64| (at * 1_000_000 + at * at * 700, 3000)).collect();
+        let traced: Vec<(i64, i64)> = plain[1..].iter().map(|(due, ns)| (due + 300_000_000, ns + 40_000)).collect();
+        let cost = tracing_cost(&plain, &traced, &[0, 5]).unwrap();
+        assert_eq!((cost.pairs, cost.began_later_ns, cost.late[0].traced_ns), (19, 300_000_000, None));
+        assert!(cost.sentences[0].contains("19 wake-ups that are in both runs, which began 300 ms later"), "{cost:?}");
+        assert_eq!(cost.late[1].traced_ns, Some(43_000));
+    }
+
+    #[test]
+    fn runs_without_wake_ups_are_not_compared() {
+        assert_eq!(tracing_cost(&run(&[1]), &[], &[0]), None);
         assert_eq!(tracing_cost(&[], &[], &[]), None);
     }
 }

@@ -50,7 +50,7 @@ pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Si
         Ok(Trajectory::of(run)?.samples().map(|sample| (sample.due_ns, sample.latency_ns)).collect())
     };
     let tracing_cost = tracing_cost(&samples(run)?, &samples(&second)?, &late)
-        .ok_or_else(|| anyhow!("the traced run has no wake-up that was due when one of the first was"))?;
+        .ok_or_else(|| anyhow!("one of the two runs has no wake-ups"))?;
     Ok(Traced { virtual_time: true, archive: second.directory, tracing_cost })
 }
 
