@@ -54,6 +54,7 @@ struct Arguments {
 enum Verb {
     Run(Box<run::RunVerb>),
     Watch(Box<watch::WatchArguments>),
+    Collect(run::collect::CollectArguments),
     Plan(plan::PlanArguments),
     Explain(explain::ExplainArguments),
     Record(record::RecordArguments),
@@ -101,6 +102,7 @@ pub fn main() -> ExitCode {
     let ended = match arguments.verb {
         Verb::Run(arguments) => run::run(&arguments, command),
         Verb::Watch(arguments) => watch::run(&arguments, command),
+        Verb::Collect(arguments) => run::collect::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Record(arguments) => record::run(&arguments, &command),

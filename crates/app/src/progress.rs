@@ -21,6 +21,7 @@ pub struct Progress {
     phase_since: Instant,
     /// Whether problems are told as they come, because there is no block to show them in.
     tells_problems: bool,
+    tells_line: bool,
     told: Vec<String>,
 }
 
@@ -36,7 +37,14 @@ impl Progress {
             bar
         });
         let tells_problems = bar.is_none() && !quiet && !summary_elsewhere;
-        Self { bar, status: Status::new(duration_ns), phase_since: Instant::now(), tells_problems, told: Vec::new() }
+        Self {
+            bar,
+            status: Status::new(duration_ns),
+            phase_since: Instant::now(),
+            tells_problems,
+            tells_line: !quiet,
+            told: Vec::new(),
+        }
     }
 
     /// Takes notice of an event and redraws.
@@ -47,6 +55,8 @@ impl Progress {
                 eprintln!("tardy: {}", printable(&problem.text));
                 self.told.push(problem.text.clone());
             }
+            // A run that stands still wants an explanation, wherever its summary goes.
+            Event::Line { text } if self.tells_line => self.aside(|| eprintln!("tardy: {}", printable(text))),
             Event::Stopping { why } if self.bar.is_none() && self.tells_problems => {
                 eprintln!("tardy: stopping ({})", printable(why));
             }

@@ -8,17 +8,17 @@ use crate::STREAM_VERSION;
 use crate::message::Message;
 
 const MAGIC: [u8; 4] = [0xF7, b'T', 0xD1, b'Y'];
-const HEADER_BYTES: usize = 20;
+pub(crate) const HEADER_BYTES: usize = 20;
 /// Longest payload a reader accepts.
 pub const PAYLOAD_BYTES_MAX: usize = 4 << 20;
 /// File data carried by one frame.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
 const KIND_MESSAGE: u8 = 1;
-const KIND_CHUNK: u8 = 2;
+pub(crate) const KIND_CHUNK: u8 = 2;
 
 /// Turns messages and chunks into frames. Holds the sequence number, so one encoder serves one stream.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Encoder {
     sequence: u32,
 }
@@ -33,6 +33,14 @@ impl Encoder {
     /// A frame with a stretch of a file announced by [`Message::FileBegin`].
     pub fn chunk(&mut self, file: u32, offset: u64, data: &[u8]) -> Vec<u8> {
         self.frame(KIND_CHUNK, &[&file.to_le_bytes(), &offset.to_le_bytes(), data])
+    }
+
+    /// Gives a frame of another stream the next number of this one.
+    pub(crate) fn renumber(&mut self, frame: &mut [u8]) {
+        frame[12..16].copy_from_slice(&self.sequence.to_le_bytes());
+        let crc = checksum(frame);
+        frame[16..HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
+        self.sequence = self.sequence.wrapping_add(1);
     }
 
     fn frame(&mut self, kind: u8, parts: &[&[u8]]) -> Vec<u8> {
@@ -146,13 +154,13 @@ fn flush(garbage: &mut Vec<u8>, items: &mut Vec<Item>) {
     }
 }
 
-enum Parsed<'a> {
+pub(crate) enum Parsed<'a> {
     Frame { kind: u8, sequence: u32, payload: &'a [u8], length: usize },
     Incomplete,
     Noise(usize),
 }
 
-fn parse(bytes: &[u8]) -> Parsed<'_> {
+pub(crate) fn parse(bytes: &[u8]) -> Parsed<'_> {
     if bytes.is_empty() {
         return Parsed::Incomplete;
     }

@@ -4,6 +4,7 @@
 //! nothing of tracing, of targets or of statistics, and it starts no process.
 //!
 //! * [`message`] is the vocabulary of a run; [`frame`] carries it over any byte stream, damaged ones included.
+//! * [`relay`] passes frames on unread.
 //! * [`writer`] turns a stream into an archive directory, [`reader`] opens one, whatever a crash left of it.
 //! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
 
@@ -21,6 +22,7 @@ pub mod message;
 pub mod planned;
 pub mod reader;
 pub mod recorded;
+pub mod relay;
 pub mod sample;
 pub mod samples_file;
 pub mod settings;

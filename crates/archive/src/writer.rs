@@ -4,7 +4,7 @@
 //! written beside their final name and renamed when their end was announced. Names come from numbers, never from the
 //! target.
 
-use crate::frame::{Encoder, Item};
+use crate::frame::{Decoder, Encoder, Item};
 use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, Message};
 use std::collections::{BTreeSet, HashMap};
@@ -92,6 +92,40 @@ impl RunWriter {
             open: HashMap::new(),
             dropped: BTreeSet::new(),
         })
+    }
+
+    /// Opens an archive whose stream was cut, to write it again from the meter's first word on. What the host said before
+    /// that is kept; everything else goes.
+    ///
+    /// # Errors
+    /// [`WriteError::Io`], also for a manifest that cannot be understood.
+    pub fn begin_again(directory: impl Into<PathBuf>) -> Result<Self, WriteError> {
+        let directory = directory.into();
+        let path = directory.join("manifest.json");
+        let read = fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice::<Manifest>(&bytes)?));
+        let manifest = read.map_err(|source| WriteError::Io { path, source })?;
+        let manifest = Manifest { state: RunState::Running, problem: None, ended_unix_ns: None, ..manifest };
+        let path = directory.join("stream.tardy");
+        let mut encoder = Encoder::default();
+        let mut said = Vec::new();
+        for item in Decoder::default().push(&fs::read(&path).unwrap_or_default()) {
+            match item {
+                Item::Message(Message::Hello { .. }) => break,
+                Item::Message(message) => said.extend(encoder.message(&message)),
+                _ => {}
+            }
+        }
+        write_atomically(&path, &said)?;
+        for old in ["spikes", "samples", "tracer"] {
+            let _ = fs::remove_dir_all(directory.join(old));
+        }
+        for old in ["explanations.json", "reserve.partial"] {
+            let _ = fs::remove_file(directory.join(old));
+        }
+        write_manifest(&directory, &manifest)?;
+        let stream = OpenOptions::new().append(true).open(&path).map_err(|source| WriteError::Io { path, source })?;
+        let (open, dropped) = (HashMap::new(), BTreeSet::new());
+        Ok(Self { directory, reserve: None, manifest, stream, encoder, open, dropped })
     }
 
     pub fn directory(&self) -> &Path {

@@ -5,6 +5,7 @@
 //! it was found; [`environment`] says what machine it was. [`guest`] is all of a virtual machine that is not its kernel.
 //! [`counters`] looks at what the kernel counts meanwhile. [`kernel`] holds the thin doors to system calls and [`link`] the line to the host. [`cyclictest`] is another front to
 //! the same measurement, for those who know that one.
+//! [`spool`] keeps what is said while the host is away.
 
 pub mod counters;
 pub mod cyclictest;
@@ -18,6 +19,7 @@ pub mod load;
 pub mod measure;
 pub mod run;
 pub mod source;
+pub mod spool;
 pub mod trace;
 pub mod virtual_time;
 pub mod watch;

@@ -28,7 +28,7 @@ mod munmap;
 mod ordinary;
 mod ping;
 mod pipe;
-mod place;
+pub(crate) mod place;
 mod printk;
 mod program;
 mod pulse;

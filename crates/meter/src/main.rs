@@ -11,6 +11,7 @@ usage:
   tardy-meter restore        put back what a killed run left changed on this machine
   tardy-meter cyclictest ... measure as cyclictest does (so does a link of that name); --help lists its options
   tardy-meter load [NAME]    run a built-in load alone; without a name, list them
+  tardy-meter spool ...      measure and keep the stream until the host has fetched it (`tardy run` on a board does this)
   tardy-meter start COMMAND  become a command once the watch that waits for it lets it go on (`tardy watch` does this)
   tardy-meter --version
 ";
@@ -31,6 +32,7 @@ fn main() {
         "restore" if rest.is_empty() => restore_machine(),
         "cyclictest" => cyclictest::run("cyclictest", rest),
         "load" => meter::load::run_child(rest),
+        "spool" => meter::spool::run(rest),
         "start" => meter::watch::start::become_command(rest),
         "--version" | "-V" => {
             println!("tardy-meter {}", env!("CARGO_PKG_VERSION"));

@@ -32,6 +32,10 @@ pub enum Event {
     Said {
         line: String,
     },
+    /// The line to the target was lost, or is back.
+    Line {
+        text: String,
+    },
     /// The meter was asked to end before its time.
     Stopping {
         why: String,

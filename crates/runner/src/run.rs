@@ -2,9 +2,11 @@
 
 mod ending;
 mod limits;
+mod received;
 mod session;
 
 pub use limits::{TimeLimits, phase_title};
+pub use received::RECEIVED_FILE;
 
 use crate::event::Event;
 use crate::restore::{RestoreError, restore};
@@ -17,6 +19,7 @@ use archive::planned::PlannedStep;
 use archive::settings::RunSettings;
 use archive::writer::{RunWriter, WriteError, write_atomically};
 use ending::Facts;
+use received::Received;
 use session::Session;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -101,13 +104,55 @@ pub fn run_step(
         let limit_ns = request.settings.limit_ns.filter(|_| planned.is_none());
         tell(problem_of(caveat, limit_ns), &mut writer, watch)?;
     }
-    let facts = match measure(target, request, stop, &mut writer, watch) {
+    let mut received = None;
+    if target.keeps_output() {
+        received = Some(Received::create(&request.directory)?);
+    }
+    let facts = match measure(target, request, stop, &mut writer, received.as_mut(), watch) {
         Ok(facts) => facts,
         Err(error) => {
             let stopped = matches!(error, TargetError::Stopped { .. });
+            // Nothing was begun there, so there is nothing to fetch.
+            received.take().into_iter().for_each(Received::remove);
             Facts { start_failure: Some(error.to_string()), stop_requests: usize::from(stopped), ..Facts::default() }
         }
     };
+    finish(target, request, &facts, received, writer, watch)
+}
+
+/// Fetches the rest of a run that went on without the line, into its archive.
+///
+/// # Errors
+/// Before the archive is touched when there is nothing to fetch; as [`run`] afterwards.
+pub fn collect(
+    target: &mut dyn Target,
+    request: &RunRequest,
+    stop: &StopRequests,
+    watch: &mut dyn FnMut(Event),
+) -> Result<RunOutcome, RunError> {
+    let (mut received, before) = Received::again(&request.directory)?;
+    target.prepare()?;
+    let command = target.take_up(&request.id, received.bytes())?;
+    let mut writer = RunWriter::begin_again(&request.directory)?;
+    let text =
+        format!("the line was lost during the run; what came after {} bytes was fetched later", received.bytes());
+    tell(Problem { severity: Severity::Notice, text, mend: String::new() }, &mut writer, watch)?;
+    watch(Event::Begun { directory: request.directory.clone(), virtual_time: false });
+    let limits = request.limits.stretched(target.slowdown());
+    let session = Session::new(command, &mut writer, &limits, stop, watch);
+    let facts = session.resuming(&before).keeping(Some(&mut received)).follow();
+    finish(target, request, &facts, Some(received), writer, watch)
+}
+
+/// Ends the archive of a run, and gives the target back.
+fn finish(
+    target: &mut dyn Target,
+    request: &RunRequest,
+    facts: &Facts,
+    received: Option<Received>,
+    writer: RunWriter,
+    watch: &mut dyn FnMut(Event),
+) -> Result<RunOutcome, RunError> {
     if facts.left_unrestored() && !target.forgets() {
         put_back(target, request, watch);
     }
@@ -115,8 +160,12 @@ pub fn run_step(
     if !console.is_empty() {
         write_atomically(&request.directory.join(CONSOLE_FILE), &console)?;
     }
-    let (state, problem) = ending::state_of(&facts);
+    let (state, problem) = ending::state_of(facts);
     let directory = writer.finish(state, problem.clone(), unix_ns())?;
+    if let Some(received) = received.filter(|_| !facts.left_behind && facts.storage_failure.is_none()) {
+        target.let_go();
+        received.remove();
+    }
     watch(Event::Archived { directory: directory.clone(), state });
     // The archive is complete; a target that cannot be given back is a matter of its own.
     let _ = target.close();
@@ -144,21 +193,20 @@ fn measure(
     request: &RunRequest,
     stop: &StopRequests,
     writer: &mut RunWriter,
+    received: Option<&mut Received>,
     watch: &mut dyn FnMut(Event),
 ) -> Result<Facts, TargetError> {
     let meter = Command { program: request.meter.clone(), arguments: vec!["measure".into()] };
-    let started = target.start(&meter);
+    let mut line = serde_json::to_string(&request.settings).expect("settings have only string keys");
+    line.push('\n');
+    let started = target.start_lasting(&meter, line.as_bytes(), &request.id);
     for notice in target.notices() {
         // A disk that takes no more shows at the next frame of the meter.
         let _ = tell(notice, writer, watch);
     }
-    let mut command = started?;
-    let mut line = serde_json::to_string(&request.settings).expect("settings have only string keys");
-    line.push('\n');
-    // A meter that does not listen has ended or is about to; its end tells why.
-    let _ = command.write(line.as_bytes());
+    let command = started?;
     let limits = request.limits.stretched(target.slowdown());
-    Ok(Session::new(command, writer, &limits, stop, watch).follow())
+    Ok(Session::new(command, writer, &limits, stop, watch).keeping(received).follow())
 }
 
 fn put_back(target: &mut dyn Target, request: &RunRequest, watch: &mut dyn FnMut(Event)) {

@@ -29,6 +29,8 @@ pub enum TargetError {
     /// Somebody asked to stop before there was anything to stop.
     #[error("stopped on request while target {target} booted")]
     Stopped { target: String },
+    #[error("failed to fetch a run from target {target}: {why}")]
+    TakeUp { target: String, why: String },
     #[error("failed to copy {from} to {to} (target {target}): {source}")]
     Copy { target: String, from: PathBuf, to: PathBuf, source: io::Error },
 }
@@ -113,6 +115,41 @@ pub trait Target {
     /// [`TargetError::Start`], and what a target has to go through before it can start one.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError>;
 
+    /// Starts a command with this input that is to reach its end even when the line does not last. Where a target
+    /// [keeps its output](Self::keeps_output), the rest is had with [`Self::take_up`] under this id.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    fn start_lasting(
+        &mut self,
+        command: &Command,
+        input: &[u8],
+        id: &str,
+    ) -> Result<Box<dyn RunningCommand>, TargetError> {
+        let _ = id;
+        let mut running = self.start(command)?;
+        // A command that does not listen has ended or is about to; its end tells why.
+        let _ = running.write(input);
+        Ok(running)
+    }
+
+    /// Whether what a lasting command says is kept on the target until the host has it.
+    fn keeps_output(&self) -> bool {
+        false
+    }
+
+    /// Goes on with a lasting command, whether it still runs or not, from this byte of its output on.
+    ///
+    /// # Errors
+    /// [`TargetError::TakeUp`].
+    fn take_up(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {
+        let _ = (id, from);
+        Err(TargetError::TakeUp { target: self.name().into(), why: "it keeps nothing".into() })
+    }
+
+    /// What is kept of the last lasting command can go: the host has it all, safely.
+    fn let_go(&mut self) {}
+
     /// Copies a file of the target to the host.
     ///
     /// # Errors
@@ -151,6 +188,14 @@ pub trait Target {
     fn close(&mut self) -> Result<(), TargetError>;
 }
 
+/// Something that happened to the line to a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct News {
+    pub text: String,
+    /// Whether it belongs into the archive.
+    pub kept: bool,
+}
+
 /// A command under way on a target.
 pub trait RunningCommand {
     /// Writes to its standard input.
@@ -168,6 +213,21 @@ pub trait RunningCommand {
     /// The lines it wrote beside its output since the last call, where they go nowhere else.
     fn said(&mut self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// So many bytes of its output are safe on the host; they need not be kept elsewhere.
+    fn stored(&mut self, bytes: u64) {
+        let _ = bytes;
+    }
+
+    /// What happened to the line since the last call.
+    fn news(&mut self) -> Vec<News> {
+        Vec::new()
+    }
+
+    /// Whether it goes on, or has ended, where the line no longer reaches: its output can be taken up later.
+    fn left_behind(&self) -> bool {
+        false
     }
 
     /// Ends it at once; what it changed stays changed.

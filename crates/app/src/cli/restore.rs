@@ -1,12 +1,13 @@
 //! `tardy restore`: puts back what a killed run left changed on a machine.
 
 use super::exit::{Exit, UsageError};
-use super::run::open_target;
+use super::run::open_target_with;
 use super::run::signals::Signals;
 use crate::text::page::{Page, write_stdout};
 use clap::Args;
 use runner::meter::MeterPlaces;
 use runner::restore::{RestoreError, restore};
+use runner::target::board::{AccessOptions, Purpose};
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -17,6 +18,9 @@ pub struct RestoreArguments {
     /// Machine to put right: `local`, or a board that `tardy target add` made
     #[arg(long, value_name = "NAME", default_value = "local")]
     target: String,
+    /// On a board: end a run that goes on there without its host, and throw away results that nobody has fetched
+    #[arg(long)]
+    discard: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -24,7 +28,9 @@ pub struct RestoreArguments {
 
 pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
     let meter = MeterPlaces::of_process().find()?;
-    let mut target = open_target(&arguments.target, &meter, &Signals::watch()?)?;
+    let purpose = if arguments.discard { Purpose::Discard } else { Purpose::Mend };
+    let access = AccessOptions { purpose, ..AccessOptions::default() };
+    let mut target = open_target_with(&arguments.target, &meter, &Signals::watch()?, access)?;
     if target.forgets() {
         return Err(UsageError(format!("{} forgets all changes when it goes down", arguments.target)).into());
     }

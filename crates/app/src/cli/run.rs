@@ -1,6 +1,7 @@
 //! `tardy run`: measures, explains what was found, and prints the summary.
 
 mod arguments;
+pub mod collect;
 mod of_plan;
 mod output_arguments;
 mod seeds;
@@ -28,7 +29,7 @@ use archive::summary::RunSummary;
 use runner::meter::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
 use runner::target::Target;
-use runner::target::board::AccessOptions;
+use runner::target::board::{AccessOptions, Purpose};
 use runner::target::local::{self, LocalTarget};
 use std::fs;
 use std::path::Path;
@@ -46,7 +47,7 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     if let Some(seeds) = arguments.seeds {
         return seeds::run(arguments, seeds, &settings, &command, &meter, &signals);
     }
-    let mut target = open_target_with(&arguments.target, &meter, &signals, arguments.access.options())?;
+    let mut target = open_target_with(&arguments.target, &meter, &signals, arguments.access.options(Purpose::Run))?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (directory, id) = make_new(arguments.output.out.as_deref(), started.as_secs(), &host(&arguments.target))?;
     let limits = TimeLimits::of(&settings, arguments.silence());
@@ -79,7 +80,7 @@ pub fn open_target(name: &str, meter: &Path, signals: &signals::Signals) -> anyh
 }
 
 /// The machine that was named, ready for one run; a board is to be had like this.
-fn open_target_with(
+pub fn open_target_with(
     name: &str,
     meter: &Path,
     signals: &signals::Signals,

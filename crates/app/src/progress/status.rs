@@ -50,6 +50,7 @@ impl Status {
             Event::Begun { virtual_time, .. } => self.virtual_time = *virtual_time,
             Event::Environment(_)
             | Event::Effective(_)
+            | Event::Line { .. }
             | Event::Said { .. }
             | Event::Restored { .. }
             | Event::Archived { .. } => {}

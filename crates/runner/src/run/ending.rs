@@ -19,6 +19,8 @@ pub struct Facts {
     pub exit: Option<Exit>,
     /// Its output was closed although it went on.
     pub cut: bool,
+    /// The line is gone, and the run goes on without it or has ended there.
+    pub left_behind: bool,
     /// The phase it was in at the end.
     pub phase: Option<RunPhase>,
     /// Requests to stop by a person or a signal.
@@ -45,7 +47,7 @@ pub enum Stuck {
 impl Facts {
     /// Whether the meter ended without having put its settings back itself.
     pub fn left_unrestored(&self) -> bool {
-        self.start_failure.is_none() && self.ending.is_none() && !self.killed_by_request
+        self.start_failure.is_none() && self.ending.is_none() && !self.killed_by_request && !self.left_behind
     }
 }
 
@@ -57,6 +59,11 @@ pub fn state_of(facts: &Facts) -> (RunState, Option<String>) {
     }
     if let Some(why) = &facts.storage_failure {
         return (RunState::Failed, Some(why.clone()));
+    }
+    if facts.left_behind {
+        let why = "the line to the target was lost, and the run goes on there; `tardy collect` with this archive fetches \
+                   the rest";
+        return (RunState::Failed, Some(why.into()));
     }
     if let Some(version) = facts.foreign {
         let ours = archive::STREAM_VERSION;
@@ -143,6 +150,13 @@ mod tests {
         assert_eq!(state, RunState::Failed);
         assert!(why.is_some_and(|why| why.contains("cut in phase measure") && !why.contains("died")));
         assert_eq!(state_of(&Facts { cut: true, ..ended(Ending::Complete) }).0, RunState::Complete);
+    }
+
+    #[test]
+    fn a_run_that_was_left_behind_is_to_be_fetched_and_not_repaired() {
+        let facts = Facts { left_behind: true, ..Facts::default() };
+        assert!(state_of(&facts).1.is_some_and(|why| why.contains("tardy collect")));
+        assert!(!facts.left_unrestored());
     }
 
     #[test]

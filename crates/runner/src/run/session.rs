@@ -2,12 +2,13 @@
 
 use super::ending::{Facts, Stuck};
 use super::limits::TimeLimits;
+use super::received::Received;
 use crate::event::Event;
 use crate::stop::StopRequests;
-use crate::target::{Output, RunningCommand};
+use crate::target::{News, Output, RunningCommand};
 use archive::STREAM_VERSION;
 use archive::frame::{Decoder, Item};
-use archive::message::{Message, RunPhase, Severity};
+use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::writer::RunWriter;
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub struct Session<'a> {
     stop: &'a StopRequests,
     watch: &'a mut dyn FnMut(Event),
     decoder: Decoder,
+    received: Option<&'a mut Received>,
     phase: Option<RunPhase>,
     phase_since: Duration,
     last_frame: Duration,
@@ -47,6 +49,7 @@ impl<'a> Session<'a> {
             stop,
             watch,
             decoder: Decoder::default(),
+            received: None,
             phase: None,
             phase_since: Duration::ZERO,
             last_frame: Duration::ZERO,
@@ -55,15 +58,25 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Keeps what comes through the line, byte for byte, until the run is complete.
+    pub fn keeping(mut self, received: Option<&'a mut Received>) -> Self {
+        self.received = received;
+        self
+    }
+
+    /// Takes what came before the line was cut.
+    pub fn resuming(mut self, before: &[u8]) -> Self {
+        let items = self.decoder.push(before);
+        self.take(items);
+        self
+    }
+
     /// Follows the meter to its end, by itself or by force.
     pub fn follow(mut self) -> Facts {
         let mut closed = false;
         loop {
             match self.command.read(POLL) {
-                Output::Bytes(bytes) => {
-                    let items = self.decoder.push(&bytes);
-                    self.take(items);
-                }
+                Output::Bytes(bytes) => self.receive(&bytes),
                 Output::Quiet => {}
                 Output::Closed => {
                     closed = true;
@@ -76,6 +89,10 @@ impl<'a> Session<'a> {
                 break;
             }
         }
+        self.facts.left_behind = self.command.left_behind();
+        if self.facts.left_behind {
+            return self.ended();
+        }
         self.drain();
         self.facts.exit = self.command.wait(EXIT_LIMIT);
         if self.facts.exit.is_none() {
@@ -83,6 +100,10 @@ impl<'a> Session<'a> {
             self.command.kill();
             self.facts.exit = self.command.wait(EXIT_LIMIT);
         }
+        self.ended()
+    }
+
+    fn ended(mut self) -> Facts {
         self.tell_what_was_said();
         self.facts.phase = self.phase;
         self.facts.diagnostics = self.command.diagnostics();
@@ -93,13 +114,31 @@ impl<'a> Session<'a> {
         for line in self.command.said() {
             (self.watch)(Event::Said { line });
         }
+        for News { text, kept } in self.command.news() {
+            if kept {
+                let problem = Problem { severity: Severity::Notice, text: text.clone(), mend: String::new() };
+                // An archive that takes no more shows at the next frame.
+                let _ = self.writer.append(&Message::Problem(problem));
+            }
+            (self.watch)(Event::Line { text });
+        }
+    }
+
+    fn receive(&mut self, bytes: &[u8]) {
+        let kept = self.received.as_mut().filter(|_| self.facts.storage_failure.is_none());
+        match kept.map_or(Ok(None), |received| received.append(bytes)) {
+            Ok(Some(safe)) => self.command.stored(safe),
+            Ok(None) => {}
+            Err(error) => self.storage_failed(error.to_string()),
+        }
+        let items = self.decoder.push(bytes);
+        self.take(items);
     }
 
     /// What was on the way when the meter ended.
     fn drain(&mut self) {
         while let Output::Bytes(bytes) = self.command.read(Duration::ZERO) {
-            let items = self.decoder.push(&bytes);
-            self.take(items);
+            self.receive(&bytes);
         }
         let rest = std::mem::take(&mut self.decoder).finish();
         self.take(rest);
@@ -139,14 +178,18 @@ impl<'a> Session<'a> {
     fn store(&mut self, item: &Item) {
         if self.facts.storage_failure.is_none() {
             if let Err(error) = self.writer.store(item) {
-                self.facts.storage_failure = Some(error.to_string());
-                self.writer.release_reserve();
-                self.ask_to_stop("the archive cannot be written");
+                self.storage_failed(error.to_string());
             }
         } else if matches!(item, Item::Message(Message::Thread { .. } | Message::Problem(_) | Message::End { .. })) {
             // The reserve has room for the totals; without them the run would be lost although it was measured.
             let _ = self.writer.store(item);
         }
+    }
+
+    fn storage_failed(&mut self, why: String) {
+        self.facts.storage_failure = Some(why);
+        self.writer.release_reserve();
+        self.ask_to_stop("the archive cannot be written");
     }
 
     fn ask_to_stop(&mut self, why: &str) {

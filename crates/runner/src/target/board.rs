@@ -6,8 +6,12 @@ pub mod file;
 mod keeper;
 mod lock;
 mod openssh;
+mod reach;
 mod shell;
+mod spooled;
 pub mod ssh;
+
+pub use keeper::Purpose;
 
 use crate::architecture::Architecture;
 use crate::meter::MeterPlaces;
@@ -21,6 +25,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// How a board is to be had.
 #[derive(Debug, Clone)]
 pub struct AccessOptions {
+    pub purpose: Purpose,
     /// How long somebody else may take to give it back.
     pub wait: Duration,
     /// Who we are, in words for others.
@@ -31,7 +36,11 @@ impl Default for AccessOptions {
     fn default() -> Self {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let user = std::env::var("USER").unwrap_or_else(|_| "somebody".into());
-        Self { wait: Duration::ZERO, who: format!("{user}@{} (process {})", host.trim(), std::process::id()) }
+        Self {
+            purpose: Purpose::Run,
+            wait: Duration::ZERO,
+            who: format!("{user}@{} (process {})", host.trim(), std::process::id()),
+        }
     }
 }
 

@@ -8,9 +8,9 @@ use clap::Args;
 use runner::meter::{METER_NAME, MeterPlaces};
 use runner::stop::StopRequests;
 use runner::target::Target;
-use runner::target::board::AccessOptions;
 use runner::target::board::file::Board;
 use runner::target::board::ssh::SshTarget;
+use runner::target::board::{AccessOptions, Purpose};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,8 +67,9 @@ pub struct AccessArguments {
 }
 
 impl AccessArguments {
-    pub fn options(&self) -> AccessOptions {
-        AccessOptions { wait: Duration::from_nanos(self.wait.unwrap_or(0)), ..AccessOptions::default() }
+    pub fn options(&self, purpose: Purpose) -> AccessOptions {
+        let wait = Duration::from_nanos(self.wait.unwrap_or(0));
+        AccessOptions { purpose, wait, ..AccessOptions::default() }
     }
 }
 

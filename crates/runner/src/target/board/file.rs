@@ -36,6 +36,23 @@ pub struct Board {
     /// Leave the meter there between runs, so that it need not be sent again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_meter: bool,
+    /// Room for results while the host is away, in MB; a quarter of what is free there, at most 256, when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spool_mb: Option<u32>,
+    /// Results nobody has fetched are thrown away after so long.
+    #[serde(default = "keep_hours")]
+    pub keep_hours: u32,
+    /// A line that is lost is tried again for so long.
+    #[serde(default = "reconnect_minutes")]
+    pub reconnect_minutes: u32,
+}
+
+fn keep_hours() -> u32 {
+    48
+}
+
+fn reconnect_minutes() -> u32 {
+    30
 }
 
 impl Board {
@@ -50,6 +67,9 @@ impl Board {
             sudo: false,
             directory: None,
             keep_meter: false,
+            spool_mb: None,
+            keep_hours: keep_hours(),
+            reconnect_minutes: reconnect_minutes(),
         }
     }
 
@@ -106,6 +126,9 @@ mod tests {
             sudo: true,
             directory: Some("/data".into()),
             keep_meter: true,
+            spool_mb: Some(16),
+            keep_hours: 1,
+            reconnect_minutes: 2,
             ..Board::ssh("tester@pi")
         };
         assert_eq!(Board::parse(&board.to_text()).unwrap(), board);

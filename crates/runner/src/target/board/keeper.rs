@@ -10,9 +10,24 @@ const PREFIX: &str = "tardy ";
 /// Room that is asked for: the meter, once as it arrives, and something to work with.
 const NEED_KB: u32 = 4096;
 
+/// What a board is wanted for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// A new run: there must be no results of another.
+    #[default]
+    Run,
+    /// The results of the run with this id.
+    Collect { run: String },
+    /// Putting back what a killed meter left changed.
+    Mend,
+    /// The same, and results nobody has fetched are thrown away.
+    Discard,
+}
+
 /// What the session is to do.
 #[derive(Debug, Clone, Default)]
 pub struct Errand {
+    pub purpose: Purpose,
     /// Tried before all other places.
     pub directory: Option<String>,
     /// Who holds the board, in words for others.
@@ -28,11 +43,18 @@ impl Errand {
     pub fn script(&self) -> String {
         let directory = self.directory.as_deref().unwrap_or_default();
         let keep = if self.keep_meter { "1" } else { "" };
+        let (purpose, run) = match &self.purpose {
+            Purpose::Run => ("run", ""),
+            Purpose::Collect { run } => ("collect", run.as_str()),
+            Purpose::Mend => ("mend", ""),
+            Purpose::Discard => ("discard", ""),
+        };
         format!(
-            "places=\"{} {PLACES}\"; need_kb={NEED_KB}; who={}; token={}; keep={keep}\n{SCRIPT}",
+            "places=\"{} {PLACES}\"; need_kb={NEED_KB}; who={}; token={}; keep={keep}; purpose={purpose}; run={}\n{SCRIPT}",
             directory.replace(['"', '$', '`', '\\'], ""),
             quoted(&self.who),
-            quoted(&self.token)
+            quoted(&self.token),
+            quoted(run)
         )
     }
 }
@@ -52,6 +74,10 @@ pub struct Greeting {
     pub ready: bool,
     /// Somebody else has it.
     pub held: Option<String>,
+    /// A run with this id is being measured there, by a host that may be away.
+    pub measuring: Option<String>,
+    /// The results of the run with this id are there, and nobody has fetched them.
+    pub left: Option<String>,
     /// It cannot be used, for this reason.
     pub refused: Option<String>,
 }
@@ -69,6 +95,8 @@ impl Greeting {
             "meter" if self.meters.len() < 100 => self.meters.push(value),
             "ready" => self.ready = !self.place.is_empty(),
             "held" => self.held = Some(value),
+            "measuring" => self.measuring = Some(value),
+            "left" => self.left = Some(value),
             "refused" => self.refused = Some(value),
             _ => {}
         }
@@ -76,7 +104,8 @@ impl Greeting {
 
     /// Whether nothing more is to come.
     pub fn is_over(&self) -> bool {
-        self.ready || self.held.is_some() || self.refused.is_some()
+        let hindrances = [&self.held, &self.measuring, &self.left, &self.refused];
+        self.ready || hindrances.into_iter().any(Option::is_some)
     }
 }
 
@@ -96,11 +125,16 @@ mod tests {
 
     /// The script under the shell of this machine, in a place of its own.
     fn session(place: &Path, token: &str) -> (Child, Greeting) {
+        session_for(place, token, Purpose::Run)
+    }
+
+    fn session_for(place: &Path, token: &str, purpose: Purpose) -> (Child, Greeting) {
         let errand = Errand {
             directory: Some(place.display().to_string()),
             who: format!("o'host {token}"),
             token: token.into(),
-            keep_meter: false,
+            purpose,
+            ..Errand::default()
         };
         let script = errand.script().replace(PLACES, "");
         let mut child = Command::new("sh")
@@ -177,12 +211,39 @@ mod tests {
     }
 
     #[test]
+    fn results_nobody_has_fetched_are_for_who_asks_for_them() {
+        let place = tempfile::tempdir().unwrap();
+        let spool = place.path().join("tardy-board/spool");
+        std::fs::create_dir_all(&spool).unwrap();
+        std::fs::write(spool.join("run"), "r1").unwrap();
+        let ends = |purpose: Purpose| {
+            let (mut child, greeting) = session_for(place.path(), "a", purpose);
+            drop(child.stdin.take());
+            child.wait().unwrap();
+            greeting
+        };
+        assert_eq!(ends(Purpose::Run).left.as_deref(), Some("r1"));
+        assert_eq!(ends(Purpose::Collect { run: "r2".into() }).left.as_deref(), Some("r1"));
+        assert!(ends(Purpose::Mend).ready && spool.is_dir());
+        let (mut child, greeting) = session_for(place.path(), "a", Purpose::Collect { run: "r1".into() });
+        assert!(greeting.ready, "{greeting:?}");
+        child.stdin.take().unwrap().write_all(b"fetched\nend\n").unwrap();
+        child.wait().unwrap();
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+        let nothing = ends(Purpose::Collect { run: "r1".into() });
+        assert!(nothing.refused.is_some_and(|why| why.contains("nothing of this run")));
+        std::fs::create_dir_all(&spool).unwrap();
+        assert!(ends(Purpose::Discard).ready);
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    #[test]
     fn somebody_elses_directory_is_not_used() {
         let place = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/", place.path().join("tardy-board")).unwrap();
         let (mut child, greeting) = session(place.path(), "a");
         child.wait().unwrap();
-        assert!(greeting.refused.as_ref().is_some_and(|why| why.contains("somebody else")), "{greeting:?}");
+        assert!(greeting.refused.as_ref().is_some_and(|why| why.contains("not ours")), "{greeting:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 # Runs on a board for as long as a host uses it: finds a directory where a program can run, holds the lock in it, and
 # tidies up when its input ends, so also when the host or the line dies. Says what it did in lines that begin with
-# `tardy `. Set by the host: places, need_kb, who, purpose, run, token, keep.
+# `tardy `. Set by the host: places, need_kb, who, token, keep, purpose (run, collect, mend or discard) and run.
 umask 077
 say() { printf 'tardy %s\n' "$*"; }
 
@@ -9,7 +9,8 @@ started() {
   [ -n "$1" ] && read -r line 2> /dev/null < "/proc/$1/stat" || return 1
   # shellcheck disable=SC2086
   set -- ${line##*) }
-  echo "${20}"
+  # One that has ended and was not asked about yet.
+  [ "$1" = Z ] || echo "${20}"
 }
 
 boot=$(cat /proc/sys/kernel/random/boot_id)
@@ -66,10 +67,24 @@ usable() {
   return 1
 }
 
+# Ends whoever keeps the results of a run, and throws them away.
+discard() {
+  warden=$(cat "$mine/spool/pid" 2> /dev/null)
+  if alive "$warden"; then
+    kill "${warden%%.*}"
+    for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+      alive "$warden" || break
+      sleep 0.1 2> /dev/null || sleep 1
+    done
+  fi
+  rm -rf "$mine/spool"
+}
+
 tidy() {
   rm -f "$mine/lock" "$mine/owner"
   # Results nobody has fetched, and changes nobody has undone, stay.
   [ -e "$mine/spool" ] && return
+  [ -d "$mine" ] || return
   for journal in "$mine"/journal/*.jsonl; do
     [ -e "$journal" ] && return
   done
@@ -84,8 +99,8 @@ mine=
 for place in $places; do
   found=$place/tardy-board
   [ -e "$found" ] || [ -L "$found" ] || continue
-  if [ -L "$found" ] || [ ! -O "$found" ]; then
-    refuse "$found belongs to somebody else; log in as that user, or remove it"
+  if [ -L "$found" ] || [ ! -d "$found" ] || [ ! -O "$found" ]; then
+    refuse "$found is not ours; log in as the user it belongs to, or remove it"
   fi
   mine=$found
   break
@@ -99,13 +114,32 @@ if [ -z "$mine" ]; then
 fi
 take
 trap 'tidy; exit 1' HUP INT TERM
+if [ -e "$mine/spool" ]; then
+  left=$(cat "$mine/spool/run" 2> /dev/null)
+  case $purpose in
+    collect) [ "$left" = "$run" ] || { tidy; say left "$left"; exit 1; } ;;
+    discard) discard ;;
+    run)
+      tidy
+      alive "$(cat "$mine/spool/pid" 2> /dev/null)" && [ ! -e "$mine/spool/end" ] && { say measuring "$left"; exit 1; }
+      say left "$left"
+      exit 1
+      ;;
+  esac
+elif [ "$purpose" = collect ]; then
+  tidy
+  refuse "it keeps nothing of this run: the results were fetched before, or were thrown away"
+fi
 say place "$mine"
 for meter in "$mine"/meter-*; do
   [ -x "$meter" ] && say meter "${meter##*/}"
 done
 say ready
 while read -r word; do
-  [ "$word" = end ] && break
+  case $word in
+    fetched) discard ;;
+    end) break ;;
+  esac
 done
 tidy
 say tidied

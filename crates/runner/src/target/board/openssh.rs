@@ -32,6 +32,10 @@ pub enum Share {
 pub fn command(board: &Board, control: &Path, share: Share, script: &str) -> Command {
     let mut arguments: Vec<String> = Vec::new();
     let mut option = |text: String| arguments.extend(["-o".to_owned(), text]);
+    if share == Share::Guest {
+        // Without the connection ssh would make one of its own, which nobody holds.
+        option("ProxyCommand=false".into());
+    }
     // The first of two values counts, so that a person's come first.
     board.ssh_options.iter().cloned().for_each(&mut option);
     OPTIONS.map(str::to_owned).into_iter().for_each(&mut option);

@@ -1,0 +1,92 @@
+//! `tardy collect`: fetches the rest of a run that went on without the line.
+
+use super::signals::Signals;
+use super::{exit_of, open_target_with, show};
+use crate::cli::archives;
+use crate::cli::exit::{Exit, UsageError};
+use crate::cli::quantity::positive_time_ns;
+use crate::cli::target::AccessArguments;
+use crate::explaining::explain_run;
+use crate::progress::Progress;
+use crate::text::printable::printable;
+use anyhow::anyhow;
+use archive::manifest::RunState;
+use archive::reader::Run;
+use archive::summary::RunSummary;
+use clap::Args;
+use runner::meter::MeterPlaces;
+use runner::run::{RECEIVED_FILE, RunRequest, TimeLimits};
+use runner::target::board::Purpose;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy collect latest
+  tardy collect runs/2026-11-22T07-08-08-board
+
+A run on a board goes on when the line is lost or tardy is killed; what it says is kept there. This fetches what is
+missing, every byte once, follows the run to its end if it still goes on, and leaves the board as it was.
+Exit codes: those of `tardy run`.";
+
+/// Fetch the rest of a run whose line to the board was lost
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CollectArguments {
+    /// The archive: a path, an id below runs/, or `latest`
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    #[command(flatten)]
+    access: AccessArguments,
+    /// Print the summary as one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Print only the path of the archive
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+    /// Give up when the meter says nothing for this long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
+    silence: u64,
+}
+
+pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
+    let run = archives::open(&arguments.run)?;
+    let manifest = run.manifest.as_ref().ok_or_else(|| anyhow!("failed to fetch: the archive has no manifest"))?;
+    if !run.directory.join(RECEIVED_FILE).is_file() {
+        let why = format!("{} has no rest to fetch: its run ended with the line up", run.directory.display());
+        return Err(UsageError(why).into());
+    }
+    let settings = manifest.settings.clone().ok_or_else(|| anyhow!("failed to fetch: the archive has no settings"))?;
+    let meter = MeterPlaces::of_process().find()?;
+    let signals = Signals::watch()?;
+    let access = arguments.access.options(Purpose::Collect { run: manifest.id.clone() });
+    let mut target = open_target_with(&manifest.target, &meter, &signals, access)?;
+    let mut progress = Progress::new(arguments.quiet, arguments.json, settings.duration_ns);
+    let request = RunRequest {
+        id: manifest.id.clone(),
+        directory: run.directory.clone(),
+        command: manifest.command.clone(),
+        tool_version: manifest.tool_version.clone(),
+        meter,
+        limits: TimeLimits::of(&settings, Duration::from_nanos(arguments.silence)),
+        settings,
+    };
+    let watch = &mut |event| progress.event(&event);
+    let outcome = runner::run::collect(target.as_mut(), &request, signals.requests(), watch);
+    signals.measuring_is_over();
+    let outcome = outcome.inspect_err(|_| progress.clear())?;
+    let run = Run::open(&outcome.directory)?;
+    let explanations = explain_run(&run, &mut |done, total| progress.explaining(done, total));
+    progress.clear();
+    if let Err(error) = run.save_explanations(&explanations) {
+        eprintln!("tardy: {}", printable(&error.to_string()));
+    }
+    let summary = RunSummary::of(&run, &explanations);
+    // A run that was stopped and is sound has nothing broken about it; the summary says that it is short.
+    let broken = outcome.problem.as_deref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
+    show(arguments.json, arguments.quiet, &summary, broken)?;
+    if let Some(broken) = broken.filter(|text| !progress.has_told(text)) {
+        eprintln!("tardy: {}", printable(broken));
+    }
+    Ok(exit_of(&summary))
+}

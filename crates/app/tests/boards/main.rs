@@ -1,0 +1,6 @@
+//! `tardy` against boards: a real OpenSSH server on loopback, behind which there is nothing but BusyBox. Where the machine
+//! cannot make one, the tests say so and pass.
+
+mod bench;
+mod server;
+mod ssh;

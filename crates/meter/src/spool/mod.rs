@@ -1,0 +1,42 @@
+//! A run that goes on without the line: its stream is kept on this machine until the host has fetched it.
+//!
+//! `start` leaves a [`warden`] behind, a process of its own that starts the meter and puts what it says into a [`store`]
+//! of bounded size. The host fetches from any byte on, as often as the line is cut: [`attach`]. The meter itself knows
+//! nothing of this: its line is the warden, and when that dies, it ends and restores as ever.
+
+mod attach;
+mod control;
+mod ledger;
+mod start;
+mod store;
+mod warden;
+
+const USAGE: &str = "usage: tardy-meter spool start DIR RUN LIMIT_BYTES KEEP_SECONDS ALONE_SECONDS | attach DIR OFFSET
+`tardy run` on a board does this; docs/boards.md says what for.";
+
+/// Runs the subcommand with these words; answers the exit code.
+pub fn run(words: &[String]) -> i32 {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ended = match words[..] {
+        ["start", directory, run, limit, keep, alone] => match start::Terms::of(run, limit, keep, alone) {
+            Some(terms) => start::start(directory.as_ref(), &terms),
+            None => Err(USAGE.into()),
+        },
+        ["keep", directory, run, limit, keep, alone] => match start::Terms::of(run, limit, keep, alone) {
+            Some(terms) => warden::keep(directory.as_ref(), &terms),
+            None => Err(USAGE.into()),
+        },
+        ["attach", directory, offset] => match offset.parse() {
+            Ok(offset) => attach::attach(directory.as_ref(), offset),
+            Err(_) => Err(USAGE.into()),
+        },
+        _ => Err(USAGE.into()),
+    };
+    match ended {
+        Ok(()) => 0,
+        Err(why) => {
+            eprintln!("tardy-meter: {why}");
+            2
+        }
+    }
+}

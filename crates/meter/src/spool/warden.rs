@@ -1,0 +1,322 @@
+//! The process that starts the meter and keeps what it says.
+
+use super::control::{Line, Listening};
+use super::ledger;
+use super::start::Terms;
+use super::store::Store;
+use crate::journal::{restore, state_directory};
+use crate::kernel::signals;
+use crate::load::place::free_bytes;
+use archive::message::{Loss, Message, Problem, Severity};
+use archive::relay::{Piece, Renumbering, Splitter};
+use archive::settings::RunSettings;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::{BTreeSet, VecDeque};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const READ_BYTES: usize = 64 << 10;
+const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+/// A host that has not been heard for this long is away.
+const AWAY_AFTER: Duration = Duration::from_secs(5);
+const LIMIT_BYTES_MAX: u64 = 256 << 20;
+const LIMIT_BYTES_MIN: u64 = 1 << 20;
+const WORDS: usize = 20;
+const WORD_BYTES: u64 = 1000;
+
+/// Runs the meter and keeps its stream until the host has it or its time is over.
+///
+/// # Errors
+/// A sentence, said to whoever started it.
+pub fn keep(place: &Path, terms: &Terms) -> Result<(), String> {
+    // The session that started us ends soon, and takes with it what belongs to it.
+    let _ = rustix::process::setsid();
+    let mut warden = match Warden::begin(place, terms) {
+        Ok(warden) => warden,
+        Err(why) => {
+            println!("{why}");
+            return Err(why);
+        }
+    };
+    println!("started");
+    let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null").map_err(|error| error.to_string())?;
+    // From here on nobody waits for a word of ours, and an open pipe would keep the host's session.
+    let _ = rustix::stdio::dup2_stdin(&null).and_then(|()| rustix::stdio::dup2_stdout(&null));
+    warden.follow();
+    Ok(())
+}
+
+struct Warden {
+    place: PathBuf,
+    spool: PathBuf,
+    terms: Terms,
+    /// The run has no end of its own.
+    endless: bool,
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    errors: Option<BufReader<ChildStderr>>,
+    control: Listening,
+    signals: OwnedFd,
+    store: Store,
+    splitter: Splitter,
+    numbers: Renumbering,
+    heard: Instant,
+    /// Files of which a stretch found no room.
+    left_out: BTreeSet<u32>,
+    messages_lost: u64,
+    stopped_alone: bool,
+    words: VecDeque<String>,
+}
+
+impl Warden {
+    fn begin(place: &Path, terms: &Terms) -> Result<Self, String> {
+        let mut settings = Vec::new();
+        io::stdin().read_to_end(&mut settings).map_err(|error| format!("failed to read the settings: {error}"))?;
+        let spool = ledger::directory(place);
+        let fail = |error: io::Error| format!("failed to make a spool in {}: {error}", spool.display());
+        let limit_bytes = match terms.limit_bytes {
+            0 => (free_bytes(&spool).map_err(fail)? / 4).min(LIMIT_BYTES_MAX),
+            asked => asked,
+        };
+        let store = Store::create(&spool, limit_bytes.max(LIMIT_BYTES_MIN)).map_err(fail)?;
+        let control = Listening::begin(&spool).map_err(fail)?;
+        ledger::write_owner(&spool, &terms.run).map_err(fail)?;
+        let signals = signals::block_and_watch().map_err(|error| format!("failed to watch signals: {error}"))?;
+        let mut child = Command::new("/proc/self/exe")
+            .arg("measure")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("failed to start the meter: {error}"))?;
+        let mut input = child.stdin.take();
+        if let Some(input) = &mut input {
+            // A meter that does not listen says why.
+            let _ = input.write_all(&settings);
+        }
+        let output = child.stdout.take().ok_or("the meter has no output")?;
+        let errors = child.stderr.take().map(BufReader::new);
+        let endless = serde_json::from_slice::<RunSettings>(&settings)
+            .is_ok_and(|settings| settings.duration_ns.is_none() && settings.cycles.is_none());
+        Ok(Self {
+            place: place.into(),
+            spool,
+            terms: terms.clone(),
+            endless,
+            child,
+            input,
+            output,
+            errors,
+            control,
+            signals,
+            store,
+            splitter: Splitter::default(),
+            numbers: Renumbering::default(),
+            heard: Instant::now(),
+            left_out: BTreeSet::new(),
+            messages_lost: 0,
+            stopped_alone: false,
+            words: VecDeque::new(),
+        })
+    }
+
+    fn follow(&mut self) {
+        while self.relay() {}
+        self.end();
+        self.heard = Instant::now();
+        // The host has all when it removes the spool.
+        while self.spool.is_dir() {
+            if self.heard.elapsed() >= self.terms.keep {
+                return self.give_up();
+            }
+            let mut watched =
+                [PollFd::new(&self.control.pipe, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
+            let _ = poll(&mut watched, Some(&LOOK_EVERY));
+            if !watched[1].revents().is_empty() {
+                return;
+            }
+            for line in self.control.lines() {
+                self.heard = Instant::now();
+                if let Line::Have(offset) = line {
+                    self.store.forget_before(offset);
+                }
+            }
+        }
+    }
+
+    /// Nobody has come for the results: nothing of ours stays.
+    fn give_up(&self) {
+        let _ = fs::remove_dir_all(&self.spool);
+        let journals = fs::read_dir(self.place.join("journal"));
+        if journals.is_ok_and(|mut journals| journals.next().is_some()) || self.place.join("lock").is_symlink() {
+            return;
+        }
+        let _ = fs::remove_dir_all(&self.place);
+    }
+
+    /// Takes what is there, from all sides; false when the meter has said its last word.
+    fn relay(&mut self) -> bool {
+        let (said, complained, told, signalled) = {
+            let mut watched = vec![
+                PollFd::new(&self.output, PollFlags::IN),
+                PollFd::new(&self.control.pipe, PollFlags::IN),
+                PollFd::new(&self.signals, PollFlags::IN),
+            ];
+            watched.extend(self.errors.as_ref().map(|errors| PollFd::new(errors.get_ref(), PollFlags::IN)));
+            let _ = poll(&mut watched, Some(&LOOK_EVERY));
+            let ready = |at: usize| watched.get(at).is_some_and(|found| !found.revents().is_empty());
+            (ready(0), ready(3), ready(1), ready(2))
+        };
+        if complained {
+            self.listen_to_complaints();
+        }
+        if told {
+            for line in self.control.lines() {
+                self.obey(line);
+            }
+        }
+        if signalled && signals::taken(&self.signals).is_some() {
+            self.stop();
+        }
+        if self.endless && !self.stopped_alone && self.heard.elapsed() > self.terms.alone {
+            self.stopped_alone = true;
+            let seconds = self.terms.alone.as_secs();
+            let text = format!("the host was away for {seconds} s, and the run has no end of its own: it was stopped");
+            self.tell(Severity::Notice, text, "give such a run a --duration");
+            self.stop();
+        }
+        if !said {
+            return true;
+        }
+        let mut bytes = vec![0; READ_BYTES];
+        match self.output.read(&mut bytes) {
+            Ok(0) => false,
+            Ok(count) => {
+                for piece in self.splitter.push(&bytes[..count]) {
+                    self.put(piece);
+                }
+                true
+            }
+            Err(error) => error.kind() == io::ErrorKind::Interrupted,
+        }
+    }
+
+    fn put(&mut self, piece: Piece) {
+        match piece {
+            // Nobody looks, and nothing is lost: the totals come by themselves.
+            Piece::Message { for_showing_only: true, .. } if self.heard.elapsed() > AWAY_AFTER => {}
+            Piece::Message { frame, for_showing_only } => {
+                if !self.pass(frame, !for_showing_only) && !for_showing_only {
+                    self.messages_lost += 1;
+                }
+            }
+            Piece::Chunk { file, .. } if self.left_out.contains(&file) => {}
+            Piece::Chunk { file, frame } => {
+                if !self.pass(frame, false) {
+                    self.leave_out(file);
+                }
+            }
+            Piece::Noise(bytes) => drop(self.store.append(&bytes, false)),
+        }
+    }
+
+    /// What is left out gets no number: it is counted for what it is, not as a hole in the stream.
+    fn pass(&mut self, frame: Vec<u8>, urgent: bool) -> bool {
+        let mut numbers = self.numbers.clone();
+        let stored = self.store.append(&numbers.pass(frame), urgent);
+        if stored {
+            self.numbers = numbers;
+        }
+        stored
+    }
+
+    /// A file that finds no room is left out from here on; what is missing of it is counted when it ends.
+    fn leave_out(&mut self, file: u32) {
+        if self.left_out.is_empty() {
+            let text = "the room for results on the board was full while the host was away: traces and samples are \
+                        missing, totals are not";
+            let mend =
+                "free some room there, name a larger place with `directory`, or raise `spool_mb` in the target file";
+            self.tell(Severity::Degraded, text.into(), mend);
+        }
+        self.left_out.insert(file);
+    }
+
+    fn tell(&mut self, severity: Severity, text: String, mend: &str) {
+        let message = Message::Problem(Problem { severity, text, mend: mend.into() });
+        let frame = self.numbers.message(&message);
+        self.store.append(&frame, true);
+    }
+
+    fn obey(&mut self, line: Line) {
+        self.heard = Instant::now();
+        match line {
+            Line::Here => {}
+            Line::Have(offset) => self.store.forget_before(offset),
+            Line::Stop => self.stop(),
+            Line::Kill => {
+                // It may have ended by itself in the meantime, which is just as good.
+                let _ = self.child.kill();
+            }
+        }
+    }
+
+    fn stop(&mut self) {
+        if let Some(input) = &mut self.input {
+            let _ = input.write_all(b"stop\n").and_then(|()| input.flush());
+        }
+    }
+
+    fn listen_to_complaints(&mut self) {
+        let mut line = Vec::new();
+        let read = self.errors.as_mut().map(|errors| errors.take(WORD_BYTES).read_until(b'\n', &mut line));
+        if !matches!(read, Some(Ok(count)) if count > 0) {
+            self.errors = None;
+            return;
+        }
+        if self.words.len() == WORDS {
+            self.words.pop_front();
+        }
+        self.words.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
+    }
+
+    fn end(&mut self) {
+        let rest = std::mem::take(&mut self.splitter).rest();
+        self.store.append(&rest, false);
+        if self.messages_lost > 0 {
+            let detail = "because there was no room for them on the board".into();
+            let loss = Message::Loss(Loss { what: "messages".into(), count: self.messages_lost, detail });
+            let frame = self.numbers.message(&loss);
+            self.store.append(&frame, true);
+        }
+        self.input = None;
+        let how = match self.child.wait() {
+            Ok(status) => match status.code() {
+                Some(code) => format!("code {code}"),
+                None => format!("signal {}", status.signal().unwrap_or(0)),
+            },
+            Err(_) => "gone".into(),
+        };
+        // What it says at its very end, and what a grandchild holds open, does not delay us.
+        while self.errors.as_ref().is_some_and(|errors| has_bytes(errors.get_ref()) || !errors.buffer().is_empty()) {
+            self.listen_to_complaints();
+        }
+        // A killed meter has left its changes, and nobody may come who could put them back.
+        restore::restore_all(&state_directory().join("journal"));
+        let words: Vec<String> = self.words.iter().cloned().collect();
+        // A disk that is full to the last byte: the host takes a warden that has ended for the end.
+        let _ = ledger::write_end(&self.spool, &how, self.store.end(), &words);
+    }
+}
+
+fn has_bytes(errors: &ChildStderr) -> bool {
+    let mut watched = [PollFd::new(errors, PollFlags::IN)];
+    let ready = poll(&mut watched, Some(&Timespec::default()));
+    matches!(ready, Ok(count) if count > 0) && watched[0].revents().contains(PollFlags::IN)
+}
