@@ -16,7 +16,7 @@ pub use output_arguments::OutputArguments;
 pub use trace_arguments::{TraceArguments, TraceDefaults};
 
 use super::archives::make_new;
-use super::exit::Exit;
+use super::exit::{Exit, UsageError};
 use super::target;
 use crate::explaining::explain_run;
 use crate::progress::Progress;
@@ -29,7 +29,7 @@ use archive::summary::RunSummary;
 use runner::meter::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
 use runner::target::Target;
-use runner::target::board::{AccessOptions, Purpose};
+use runner::target::board::AccessOptions;
 use runner::target::local::{self, LocalTarget};
 use std::fs;
 use std::path::Path;
@@ -47,7 +47,10 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     if let Some(seeds) = arguments.seeds {
         return seeds::run(arguments, seeds, &settings, &command, &meter, &signals);
     }
-    let mut target = open_target_with(&arguments.target, &meter, &signals, arguments.access.options(Purpose::Run))?;
+    if verb.access().deploy.is_some() && !target::is_board(&arguments.target) {
+        return Err(UsageError(format!("--deploy is for boards, and {} is none", arguments.target)).into());
+    }
+    let mut target = open_target_with(&arguments.target, &meter, &signals, verb.access())?;
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (directory, id) = make_new(arguments.output.out.as_deref(), started.as_secs(), &host(&arguments.target))?;
     let limits = TimeLimits::of(&settings, arguments.silence());

@@ -69,6 +69,28 @@ fn results_nobody_wants_can_be_thrown_away() {
 }
 
 #[test]
+fn new_software_is_deployed_before_the_run_and_what_it_said_is_kept() {
+    let Some(bench) = Bench::new() else { return };
+    let run = ["run", "--target", "board", "-D", "500ms", "--trace", "off", "--out", "run", "--deploy", "new.wic"];
+    let refused = bench.tardy(&run);
+    assert!(refused.code == 3 && refused.complained.contains("[deploy]"), "{}", refused.complained);
+    let file = bench.path("configuration/tardy/targets/board.toml");
+    let board = fs::read_to_string(&file).unwrap();
+    let deploy = |command: &str| {
+        let hooks = format!("[power]\non = \"echo power is on\"\n[deploy]\nreboots = false\ncommand = '{command}'\n");
+        fs::write(&file, format!("{board}\n{hooks}")).unwrap();
+    };
+    deploy("echo no space on the card; exit 3");
+    let failed = bench.tardy(&run);
+    assert!(failed.code == 3 && failed.complained.contains("no space on the card"), "{}", failed.complained);
+    deploy("echo $TARDY_IMAGE goes to $TARDY_ADDRESS");
+    let ended = bench.tardy(&run);
+    assert_eq!(ended.code, 0, "{}", ended.complained);
+    let notes = fs::read_to_string(bench.path("run/console.log")).unwrap();
+    assert!(notes.contains("power is on") && notes.contains("new.wic goes to root@127.0.0.1"), "{notes}");
+}
+
+#[test]
 fn a_board_whose_key_is_not_known_is_refused_with_the_mend() {
     let Some(bench) = Bench::new() else { return };
     fs::write(bench.path("nobody"), "").unwrap();

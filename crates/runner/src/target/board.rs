@@ -3,6 +3,7 @@
 //! [`file`] is what is written about one, [`ssh`] a way to it; docs/boards.md says what happens there.
 
 pub mod file;
+mod hooks;
 mod keeper;
 mod lock;
 mod openssh;
@@ -28,6 +29,8 @@ pub struct AccessOptions {
     pub purpose: Purpose,
     /// How long somebody else may take to give it back.
     pub wait: Duration,
+    /// New software for the board before it is used: what the hook is to deploy, which may be empty.
+    pub deploy: Option<String>,
     /// Who we are, in words for others.
     pub who: String,
 }
@@ -39,6 +42,7 @@ impl Default for AccessOptions {
         Self {
             purpose: Purpose::Run,
             wait: Duration::ZERO,
+            deploy: None,
             who: format!("{user}@{} (process {})", host.trim(), std::process::id()),
         }
     }

@@ -2,7 +2,6 @@
 
 use super::super::exit::UsageError;
 use super::super::quantity::{cpus, latency_ns, positive_time_ns, time_ns};
-use super::super::target::AccessArguments;
 use super::output_arguments::OutputArguments;
 use super::trace_arguments::{TraceArguments, TraceDefaults};
 use super::tracer_arguments::TracerArguments;
@@ -78,8 +77,6 @@ pub struct RunArguments {
     trace: TraceArguments,
     #[command(flatten)]
     tracers: TracerArguments,
-    #[command(flatten)]
-    pub access: AccessArguments,
 
     #[command(flatten)]
     pub output: OutputArguments,

@@ -9,9 +9,11 @@ use crate::cli::plan::load;
 use crate::cli::plan::round::{Repetition, Round, Showing, new_directory, repeat};
 use crate::cli::quantity::positive_time_ns;
 use crate::cli::rounds::Measuring;
+use crate::cli::target::AccessArguments;
 use clap::Args;
 use clap::parser::ValueSource;
 use runner::meter::MeterPlaces;
+use runner::target::board::{AccessOptions, Purpose};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -47,10 +49,20 @@ pub struct RunVerb {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "every", help_heading = "Plan")]
     rounds: Option<u32>,
     #[command(flatten)]
+    access: AccessArguments,
+    /// Give the board new software first, with the [deploy] command of its target file; IMAGE is handed to that
+    #[arg(long, value_name = "IMAGE", num_args = 0..=1, default_missing_value = "", help_heading = "Board")]
+    deploy: Option<String>,
+    #[command(flatten)]
     pub run: RunArguments,
 }
 
 impl RunVerb {
+    /// How a board is to be had.
+    pub fn access(&self) -> AccessOptions {
+        AccessOptions { deploy: self.deploy.clone(), ..self.access.options(Purpose::Run) }
+    }
+
     pub fn is_of_plan(&self) -> bool {
         self.plan.is_some() || self.resume.is_some()
     }

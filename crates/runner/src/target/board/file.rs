@@ -1,5 +1,6 @@
 //! What a board is, as the TOML of its target file.
 
+use super::hooks::{Boot, Deploy, Power};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -45,6 +46,12 @@ pub struct Board {
     /// A line that is lost is tried again for so long.
     #[serde(default = "reconnect_minutes")]
     pub reconnect_minutes: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<Power>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<Boot>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploy: Option<Deploy>,
 }
 
 fn keep_hours() -> u32 {
@@ -70,6 +77,9 @@ impl Board {
             spool_mb: None,
             keep_hours: keep_hours(),
             reconnect_minutes: reconnect_minutes(),
+            power: None,
+            boot: None,
+            deploy: None,
         }
     }
 
@@ -129,6 +139,9 @@ mod tests {
             spool_mb: Some(16),
             keep_hours: 1,
             reconnect_minutes: 2,
+            power: Some(Power { cycle: Some("outlet 7 cycle".into()), ..Power::default() }),
+            boot: Some(Boot { wait_seconds: 60 }),
+            deploy: Some(Deploy { command: "flash \"$TARDY_IMAGE\"".into(), reboots: false }),
             ..Board::ssh("tester@pi")
         };
         assert_eq!(Board::parse(&board.to_text()).unwrap(), board);

@@ -66,6 +66,8 @@ pub struct Greeting {
     pub machine: String,
     /// User number.
     pub user: Option<u32>,
+    /// Which boot of the board it is.
+    pub boot: String,
     /// The directory that is ours now.
     pub place: String,
     /// Meters that lie there.
@@ -90,6 +92,7 @@ impl Greeting {
         let value: String = value.chars().take(500).collect();
         match word {
             "machine" => self.machine = value,
+            "boot" => self.boot = value,
             "user" => self.user = value.parse().ok(),
             "place" if value.starts_with('/') && !value.contains(char::is_whitespace) => self.place = value,
             "meter" if self.meters.len() < 100 => self.meters.push(value),

@@ -95,6 +95,7 @@ tidy() {
 
 say machine "$(uname -m)"
 say user "$(id -u)"
+say boot "$boot"
 mine=
 for place in $places; do
   found=$place/tardy-board

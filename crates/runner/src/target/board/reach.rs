@@ -34,6 +34,8 @@ pub struct Reach {
 pub enum Hindrance {
     /// Somebody uses it, who may be done later.
     Held(String),
+    /// There are results of another run, which nobody has fetched.
+    Left(String),
     Other(String),
 }
 
@@ -62,7 +64,7 @@ impl Reach {
             )));
         }
         if let Some(run) = greeting.left {
-            return Err(Hindrance::Other(format!(
+            return Err(Hindrance::Left(format!(
                 "it has the results of run {run}, which nobody has fetched: `tardy collect` with that archive does, \
                  `tardy restore --target {} --discard` throws them away",
                 self.name

@@ -1,6 +1,7 @@
 //! A board behind OpenSSH: it needs a shell, and gets the meter for as long as it is used.
 
 use super::file::Board;
+use super::hooks;
 use super::keeper::Purpose;
 use super::lock::{BoardLock, LOOK_EVERY};
 use super::reach::{Hindrance, Line, Reach};
@@ -26,6 +27,8 @@ const SEND_LIMIT: Duration = Duration::from_secs(600);
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// A board that somebody else holds is asked again so often.
 const ASK_EVERY: Duration = Duration::from_secs(5);
+/// A board that boots is tried again so often.
+const BOOT_POLL: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(100);
 /// A run without an end of its own goes on so long without its host.
 const ALONE_S: u64 = 600;
@@ -40,6 +43,10 @@ pub struct SshTarget {
     /// The meter's name there, once it is there.
     meter: String,
     notices: Vec<Problem>,
+    /// The board keeps what the host does not have.
+    holds_results: bool,
+    /// What the commands of the lab said.
+    notes: Vec<u8>,
 }
 
 impl SshTarget {
@@ -47,7 +54,17 @@ impl SshTarget {
         let purpose = access.purpose.clone();
         let reach = Reach { name: name.into(), board, who: access.who.clone(), token: super::token(), purpose, stop };
         let line = Rc::new(RefCell::new(None));
-        Self { reach, meters, access, lock: None, line, meter: String::new(), notices: Vec::new() }
+        Self {
+            reach,
+            meters,
+            access,
+            lock: None,
+            line,
+            meter: String::new(),
+            notices: Vec::new(),
+            holds_results: false,
+            notes: Vec::new(),
+        }
     }
 
     fn prepared(&mut self) -> Result<(), String> {
@@ -56,19 +73,13 @@ impl SshTarget {
             return Ok(());
         }
         let begun = Instant::now();
-        let stop = self.reach.stop.clone();
         if self.lock.is_none() {
-            self.lock = Some(super::lock::take(&self.reach.board.identity_of_board(), self.access.wait, &stop)?);
+            let board = self.reach.board.identity_of_board();
+            self.lock = Some(super::lock::take(&board, self.access.wait, &self.reach.stop)?);
         }
-        let line = loop {
-            match self.reach.connect() {
-                Ok(line) => break line,
-                Err(Hindrance::Held(_)) if begun.elapsed() < self.access.wait && stop.count() == 0 => {
-                    pause(ASK_EVERY, &stop);
-                }
-                Err(Hindrance::Held(who)) => return Err(format!("{who}; --wait waits for it")),
-                Err(Hindrance::Other(why)) => return Err(why),
-            }
+        let line = match self.woken()? {
+            Some(line) => line,
+            None => self.connected(begun)?,
         };
         if line.greeting.user != Some(0) {
             self.notices.push(Problem {
@@ -86,6 +97,82 @@ impl SshTarget {
         }
         *self.line.borrow_mut() = Some(line);
         Ok(())
+    }
+
+    fn connected(&self, begun: Instant) -> Result<Line, String> {
+        let stop = &self.reach.stop;
+        loop {
+            match self.reach.connect() {
+                Ok(line) => return Ok(line),
+                Err(Hindrance::Held(_)) if begun.elapsed() < self.access.wait && stop.count() == 0 => {
+                    pause(ASK_EVERY, stop);
+                }
+                Err(Hindrance::Held(who)) => return Err(format!("{who}; --wait waits for it")),
+                Err(Hindrance::Left(why) | Hindrance::Other(why)) => return Err(why),
+            }
+        }
+    }
+
+    fn hook(&mut self, hook: &str, command: &str) -> Result<(), String> {
+        let image = self.access.deploy.as_deref().unwrap_or_default();
+        hooks::run(hook, command, (&self.reach.name, &self.reach.board, image), &mut self.notes, &self.reach.stop)
+    }
+
+    /// Switches the board on and gives it new software, as far as its file says how and somebody asks for it. Answers a
+    /// connection where it had to be waited for.
+    fn woken(&mut self) -> Result<Option<Line>, String> {
+        let board = self.reach.board.clone();
+        let power = board.power.unwrap_or_default();
+        if let Some(on) = &power.on {
+            self.hook("power.on", on)?;
+        }
+        if self.access.deploy.is_none() {
+            return if power.on.is_some() { self.back(None).map(Some) } else { Ok(None) };
+        }
+        let deploy = board.deploy.ok_or("its target file has no [deploy], which says how it gets new software")?;
+        // A board that holds results, or is used, gets no new software; one that is off says nothing.
+        let before = match self.reach.connect() {
+            Ok(line) => {
+                let boot = line.greeting.boot.clone();
+                line.end();
+                Some(boot)
+            }
+            Err(Hindrance::Held(who)) => return Err(format!("{who}; it gets no new software now")),
+            Err(Hindrance::Left(why)) => return Err(why),
+            Err(Hindrance::Other(_)) => None,
+        };
+        self.hook("deploy", &deploy.command)?;
+        if let Some(cycle) = &power.cycle {
+            self.hook("power.cycle", cycle)?;
+        }
+        self.back(before.filter(|_| deploy.reboots)).map(Some)
+    }
+
+    /// Waits until the board is there, in another boot than this one.
+    fn back(&self, before: Option<String>) -> Result<Line, String> {
+        let limit = Duration::from_secs(u64::from(self.reach.board.boot.clone().unwrap_or_default().wait_seconds));
+        let begun = Instant::now();
+        loop {
+            let why = match self.reach.connect() {
+                Ok(line) if before.as_ref() != Some(&line.greeting.boot) => return Ok(line),
+                Ok(line) => {
+                    line.end();
+                    "it has not booted since".to_owned()
+                }
+                Err(Hindrance::Left(why)) => return Err(why),
+                Err(Hindrance::Held(who)) if begun.elapsed() >= self.access.wait => {
+                    return Err(format!("{who}; --wait waits for it"));
+                }
+                Err(Hindrance::Held(why) | Hindrance::Other(why)) => why,
+            };
+            if self.reach.stop.count() > 0 {
+                return Err("stopped on request".into());
+            }
+            if begun.elapsed() > limit.max(self.access.wait) {
+                return Err(format!("it was not back within {} s: {why}", limit.as_secs()));
+            }
+            pause(BOOT_POLL, &self.reach.stop);
+        }
     }
 
     /// Sends the meter that fits, if it is not there; answers its name there.
@@ -229,6 +316,7 @@ impl Target for SshTarget {
         id: &str,
     ) -> Result<Box<dyn RunningCommand>, TargetError> {
         let started = self.start_spool(input, id);
+        self.holds_results = started.is_ok();
         let attached = started.and_then(|()| self.attached(id, 0).map_err(io::Error::other));
         attached.map_err(|source| self.start_failed(command, source))
     }
@@ -238,12 +326,14 @@ impl Target for SshTarget {
     }
 
     fn take_up(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {
+        self.holds_results = true;
         self.attached(id, from).map_err(|why| TargetError::TakeUp { target: self.reach.name.clone(), why })
     }
 
     fn let_go(&mut self) {
         if let Some(line) = self.line.borrow_mut().as_mut() {
             line.fetched();
+            self.holds_results = false;
         }
     }
 
@@ -252,11 +342,22 @@ impl Target for SshTarget {
     }
 
     fn close(&mut self) -> Result<(), TargetError> {
-        if let Some(line) = self.line.borrow_mut().take() {
+        let line = self.line.borrow_mut().take();
+        if let Some(line) = line {
             line.end();
+            // What is in the board's memory must not go with its power.
+            let off = self.reach.board.power.clone().and_then(|power| power.off).filter(|_| !self.holds_results);
+            if let Some(off) = off {
+                self.hook("power.off", &off)
+                    .map_err(|why| TargetError::Prepare { target: self.reach.name.clone(), why })?;
+            }
         }
         self.lock = None;
         Ok(())
+    }
+
+    fn console(&self) -> Vec<u8> {
+        self.notes.clone()
     }
 
     fn notices(&mut self) -> Vec<Problem> {
