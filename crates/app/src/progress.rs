@@ -57,6 +57,11 @@ impl Progress {
             }
             // A run that stands still wants an explanation, wherever its summary goes.
             Event::Line { text } if self.tells_line => self.aside(|| eprintln!("tardy: {}", printable(text))),
+            // No archive tells this.
+            Event::NotGivenBack { why } => {
+                self.clear();
+                eprintln!("tardy: {}", printable(why));
+            }
             Event::Stopping { why } if self.bar.is_none() && self.tells_problems => {
                 eprintln!("tardy: stopping ({})", printable(why));
             }

@@ -40,6 +40,10 @@ pub enum Event {
     Stopping {
         why: String,
     },
+    /// The archive is complete, and the target could not be given back.
+    NotGivenBack {
+        why: String,
+    },
     /// Settings a dead meter left behind were put back; its words.
     Restored {
         lines: Vec<String>,

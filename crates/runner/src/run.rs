@@ -169,8 +169,7 @@ fn finish(
     watch(Event::Archived { directory: directory.clone(), state });
     // The archive is complete; a target that cannot be given back is a matter of its own.
     if let Err(error) = target.close() {
-        let (text, mend) = (error.to_string(), "look after the target".into());
-        watch(Event::Problem(Problem { severity: Severity::Degraded, text, mend }));
+        watch(Event::NotGivenBack { why: error.to_string() });
     }
     Ok(RunOutcome { directory, state, problem })
 }

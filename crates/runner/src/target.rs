@@ -5,6 +5,7 @@
 pub mod board;
 pub mod fake;
 pub mod file;
+pub mod labgrid;
 pub mod local;
 pub mod qemu;
 mod scratch;
@@ -33,6 +34,8 @@ pub enum TargetError {
     TakeUp { target: String, why: String },
     #[error("failed to copy {from} to {to} (target {target}): {source}")]
     Copy { target: String, from: PathBuf, to: PathBuf, source: io::Error },
+    #[error("failed to give back target {target}: {why}")]
+    GiveBack { target: String, why: String },
 }
 
 /// A program with its arguments. No shell is in between.

@@ -79,7 +79,7 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
 
 /// The machine that was named, ready for one run.
 pub fn open_target(name: &str, meter: &Path, signals: &signals::Signals) -> anyhow::Result<Box<dyn Target>> {
-    open_target_with(name, meter, signals, AccessOptions::default())
+    open_target_with(name, meter, signals, target::told())
 }
 
 /// The machine that was named, ready for one run; a board is to be had like this.

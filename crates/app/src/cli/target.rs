@@ -3,10 +3,11 @@
 mod boards;
 mod determinism;
 
-pub use boards::{AccessArguments, open_board};
+pub use boards::{AccessArguments, told};
 
 use super::exit::{Exit, UsageError};
 use super::quantity::positive_time_ns;
+use super::run::signals::Signals;
 use crate::text::page::{Page, write_stdout};
 use crate::text::printable::printable;
 use crate::text::table::{Align, Table};
@@ -28,6 +29,7 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   tardy target add board --ssh root@192.168.1.7
+  tardy target add bench --labgrid board1 --coordinator lab:20408 --power cycle
   tardy target add vm --kernel debian:6.1-rt
   tardy target add arm --kernel debian:6.1-rt --arch arm64
   tardy target add exact --kernel debian:6.1-rt --virtual-time
@@ -86,7 +88,7 @@ struct VerifyArguments {
 
 /// Make a board or a virtual machine a target; downloads its kernel if it is one of Debian's
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("kind").required(true).args(["kernel", "ssh"]))]
+#[command(group = ArgGroup::new("kind").required(true).args(["kernel", "ssh", "labgrid"]))]
 struct AddArguments {
     /// Name of the target
     name: String,
@@ -96,19 +98,19 @@ struct AddArguments {
     #[command(flatten)]
     board: boards::BoardArguments,
     /// x86_64, arm64, armhf or riscv64; that of a kernel given by its path, otherwise x86_64
-    #[arg(long = "arch", value_name = "ARCHITECTURE", help_heading = "Virtual machine", conflicts_with = "ssh")]
+    #[arg(long = "arch", value_name = "ARCHITECTURE", help_heading = "Virtual machine", conflicts_with = "board")]
     architecture: Option<Architecture>,
     /// The kernel's modules, a directory like /lib/modules/RELEASE; only for a kernel given by its path
-    #[arg(long, value_name = "DIR", help_heading = "Virtual machine", conflicts_with = "ssh")]
+    #[arg(long, value_name = "DIR", help_heading = "Virtual machine", conflicts_with = "board")]
     modules: Option<PathBuf>,
     /// A module of yours that the guest loads at its start, built for this kernel; may be repeated
-    #[arg(long = "load-module", value_name = "FILE", help_heading = "Virtual machine", conflicts_with = "ssh")]
+    #[arg(long = "load-module", value_name = "FILE", help_heading = "Virtual machine", conflicts_with = "board")]
     load_modules: Vec<PathBuf>,
     /// A machine whose clock counts executed instructions: the same nanoseconds every time, on one processor
-    #[arg(long, help_heading = "Virtual machine", conflicts_with = "ssh")]
+    #[arg(long, help_heading = "Virtual machine", conflicts_with = "board")]
     virtual_time: bool,
     /// Processors of the machine [default: 2, in virtual time 1]
-    #[arg(long, value_name = "N", help_heading = "Virtual machine", conflicts_with = "ssh")]
+    #[arg(long, value_name = "N", help_heading = "Virtual machine", conflicts_with = "board")]
     cpus: Option<u32>,
     /// Memory of the machine, in MB
     #[arg(long, value_name = "MB", default_value_t = 1024, help_heading = "Virtual machine")]
@@ -125,12 +127,12 @@ struct AddArguments {
         value_name = "WORD",
         allow_hyphen_values = true,
         help_heading = "Virtual machine",
-        conflicts_with = "ssh"
+        conflicts_with = "board"
     )]
     qemu_arguments: Vec<String>,
     /// Keep the booted machine in a file, and go on from there instead of booting: seconds less for each run, but all
     /// runs share what that boot drew by lot; only for emulated machines without disks
-    #[arg(long, help_heading = "Virtual machine", conflicts_with = "ssh")]
+    #[arg(long, help_heading = "Virtual machine", conflicts_with = "board")]
     saved_state: bool,
     /// Write the file to ./targets instead of the configuration directory
     #[arg(long)]
@@ -175,7 +177,8 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
 pub fn open(name: &str, meter: &Path, access: AccessOptions, stop: StopRequests) -> anyhow::Result<Box<dyn Target>> {
     match TargetFiles::of_process().describe(name).map_err(usage)? {
         Description::Machine(machine) => open_machine(name, *machine, meter, stop),
-        Description::Board(board) => Ok(open_board(name, *board, access, stop)),
+        Description::Board(board) => Ok(boards::open_board(name, *board, access, stop)),
+        Description::Labgrid(place) => Ok(boards::open_place(name, *place, access, stop)),
     }
 }
 
@@ -202,7 +205,7 @@ pub fn is_in_virtual_time(name: &str) -> bool {
 
 /// Whether a target is a board. One that is not there is none.
 pub fn is_board(name: &str) -> bool {
-    TargetFiles::of_process().describe(name).is_ok_and(|found| matches!(found, Description::Board(_)))
+    TargetFiles::of_process().describe(name).is_ok_and(|found| !matches!(found, Description::Machine(_)))
 }
 
 fn boot_target(name: &str, machine: VirtualMachine, meter: &Path, stop: StopRequests) -> anyhow::Result<QemuTarget> {
@@ -222,8 +225,7 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
         }
     }
     let Some(kernel) = &add.kernel else {
-        let board = add.board.board()?;
-        let path = files.write(&add.name, &Description::Board(Box::new(board)), add.here)?;
+        let path = files.write(&add.name, &add.board.description()?, add.here)?;
         let line = format!("target {} is {}; try `tardy target verify {}`", add.name, path.display(), add.name);
         return tell(add.json, serde_json::json!({ "target": add.name, "file": path }), &line);
     };
@@ -277,6 +279,7 @@ fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result
                     (serde_json::json!({ "architecture": machine.architecture.name(), "kernel": kernel }), None)
                 }
                 Ok(Description::Board(board)) => (serde_json::json!({ "board": board.identity_of_board() }), None),
+                Ok(Description::Labgrid(place)) => (serde_json::json!({ "board": place.label() }), None),
                 Err(error) => (serde_json::json!({}), Some(error.to_string())),
             };
             for (key, value) in [
@@ -301,6 +304,7 @@ fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result
                 (machine.architecture.name(), machine.package.unwrap_or(machine.kernel))
             }
             Ok(Description::Board(board)) => ("its own", board.identity_of_board()),
+            Ok(Description::Labgrid(place)) => ("its own", place.label()),
             Err(_) => ("-", "(the file cannot be understood)".to_owned()),
         };
         table.row([name.as_str(), architecture, &what, &path.display().to_string()]);
@@ -320,6 +324,7 @@ fn show_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result
         let text = match &target {
             Description::Machine(machine) => serde_json::to_string(machine)?,
             Description::Board(board) => serde_json::to_string(board)?,
+            Description::Labgrid(place) => serde_json::to_string(place)?,
         };
         write_stdout(format!("{text}\n").as_bytes())?;
         return Ok(Exit::Measured);
@@ -335,7 +340,18 @@ fn verify_target(verify: &VerifyArguments, files: &TargetFiles) -> anyhow::Resul
     let arguments = &verify.named;
     let machine = match files.describe(&arguments.name).map_err(usage)? {
         Description::Machine(machine) => *machine,
-        Description::Board(board) => return boards::verify(&arguments.name, *board, arguments.json),
+        Description::Board(board) => {
+            let address = board.identity_of_board();
+            let target = boards::open_board(&arguments.name, *board, told(), StopRequests::default());
+            return boards::verify(target, &address, arguments.json);
+        }
+        Description::Labgrid(place) => {
+            let label = place.label();
+            // A place must be released whatever happens, so that a Ctrl-C is heard.
+            let signals = Signals::watch()?;
+            let target = boards::open_place(&arguments.name, *place, told(), signals.requests().clone());
+            return boards::verify(target, &label, arguments.json);
+        }
     };
     let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
     if machine.backend == Backend::Virtual {

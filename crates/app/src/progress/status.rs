@@ -53,6 +53,7 @@ impl Status {
             | Event::Line { .. }
             | Event::Said { .. }
             | Event::Restored { .. }
+            | Event::NotGivenBack { .. }
             | Event::Archived { .. } => {}
         }
     }

@@ -9,6 +9,7 @@ mod fake_meter;
 mod functions;
 mod history;
 mod judge;
+mod labgrid;
 mod observe;
 mod perfetto_reader;
 mod plan;

@@ -5,7 +5,7 @@
 pub mod file;
 mod hooks;
 mod keeper;
-mod lock;
+pub(super) mod lock;
 mod openssh;
 mod reach;
 mod shell;
@@ -13,6 +13,7 @@ mod spooled;
 pub mod ssh;
 
 pub use keeper::Purpose;
+pub(super) use shell::quoted;
 
 use crate::architecture::Architecture;
 use crate::meter::MeterPlaces;
@@ -33,6 +34,8 @@ pub struct AccessOptions {
     pub deploy: Option<String>,
     /// Who we are, in words for others.
     pub who: String,
+    /// Says what is being waited for.
+    pub tell: fn(&str),
 }
 
 impl Default for AccessOptions {
@@ -44,6 +47,7 @@ impl Default for AccessOptions {
             wait: Duration::ZERO,
             deploy: None,
             who: format!("{user}@{} (process {})", host.trim(), std::process::id()),
+            tell: |_| {},
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Target files: where they lie, and what kinds of targets they describe.
 
 use super::board::file::Board;
+use super::labgrid::file::LabgridPlace;
 use super::qemu::file::VirtualMachine;
 use serde::Deserialize;
 use std::fs::{self, OpenOptions};
@@ -29,6 +30,7 @@ pub enum TargetFileError {
 pub enum Description {
     Machine(Box<VirtualMachine>),
     Board(Box<Board>),
+    Labgrid(Box<LabgridPlace>),
 }
 
 /// The one key that every target file has.
@@ -46,10 +48,11 @@ impl Description {
         let kind: Kind = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
         Ok(match kind.backend.as_str() {
             "ssh" | "serial" => Self::Board(Box::new(Board::parse(text)?)),
+            "labgrid" => Self::Labgrid(Box::new(LabgridPlace::parse(text)?)),
             "qemu" | "virtual" => Self::Machine(Box::new(VirtualMachine::parse(text)?)),
             other => {
                 return Err(format!(
-                    "`{other}` is no backend; there are \"ssh\", \"serial\", \"qemu\" and \"virtual\""
+                    "`{other}` is no backend; there are \"ssh\", \"serial\", \"labgrid\", \"qemu\" and \"virtual\""
                 ));
             }
         })
@@ -60,6 +63,7 @@ impl Description {
         match self {
             Self::Machine(machine) => machine.to_text(),
             Self::Board(board) => board.to_text(),
+            Self::Labgrid(place) => place.to_text(),
         }
     }
 }
@@ -101,7 +105,7 @@ impl TargetFiles {
     pub fn read(&self, name: &str) -> Result<VirtualMachine, TargetFileError> {
         match self.describe(name)? {
             Description::Machine(machine) => Ok(*machine),
-            Description::Board(_) => Err(TargetFileError::NoMachine { name: name.into() }),
+            Description::Board(_) | Description::Labgrid(_) => Err(TargetFileError::NoMachine { name: name.into() }),
         }
     }
 

@@ -4,49 +4,105 @@ use super::{Exit, tell, version_there};
 use crate::cli::exit::UsageError;
 use crate::cli::quantity::positive_time_ns;
 use crate::text::printable::printable;
-use clap::Args;
+use clap::{ArgGroup, Args, ValueEnum};
 use runner::meter::{METER_NAME, MeterPlaces};
 use runner::stop::StopRequests;
 use runner::target::Target;
 use runner::target::board::file::Board;
 use runner::target::board::ssh::SshTarget;
 use runner::target::board::{AccessOptions, Purpose};
+use runner::target::file::Description;
+use runner::target::labgrid::LabgridTarget;
+use runner::target::labgrid::file::{LabgridPlace, Power};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What `tardy target add` asks about a board.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("board").args(["ssh", "labgrid"]))]
 pub struct BoardArguments {
     /// A board that `ssh` reaches with a key, like root@192.168.1.7; it needs nothing but a shell
     #[arg(long, value_name = "USER@HOST", help_heading = "Board")]
     ssh: Option<String>,
     /// Port of its ssh server
-    #[arg(long, value_name = "N", requires = "ssh", help_heading = "Board")]
+    #[arg(long, value_name = "N", requires = "board", help_heading = "Board")]
     port: Option<u16>,
     /// Private key to log in with
-    #[arg(long, value_name = "FILE", requires = "ssh", help_heading = "Board")]
+    #[arg(long, value_name = "FILE", requires = "board", help_heading = "Board")]
     identity: Option<PathBuf>,
     /// An option as after `ssh -o`, like ProxyJump=lab; may be repeated
-    #[arg(long = "ssh-option", value_name = "NAME=VALUE", requires = "ssh", help_heading = "Board")]
+    #[arg(long = "ssh-option", value_name = "NAME=VALUE", requires = "board", help_heading = "Board")]
     ssh_options: Vec<String>,
     /// Become root there with `sudo -n`
-    #[arg(long, requires = "ssh", help_heading = "Board")]
+    #[arg(long, requires = "board", help_heading = "Board")]
     sudo: bool,
     /// Where the meter may lie, before /tmp, /var/tmp, /dev/shm and the home directory are tried
-    #[arg(long, value_name = "DIR", requires = "ssh", help_heading = "Board")]
+    #[arg(long, value_name = "DIR", requires = "board", help_heading = "Board")]
     directory: Option<String>,
     /// Leave the meter on the board between runs, so that it need not be sent again
-    #[arg(long, requires = "ssh", help_heading = "Board")]
+    #[arg(long, requires = "board", help_heading = "Board")]
     keep_meter: bool,
+    /// A place of a lab that labgrid shares out: it is acquired for each run, reached over ssh, and released
+    #[arg(long, value_name = "PLACE", help_heading = "Board")]
+    labgrid: Option<String>,
+    /// Where labgrid's coordinator listens [default: what LG_COORDINATOR says]
+    #[arg(long, value_name = "HOST:PORT", requires = "labgrid", help_heading = "Board")]
+    coordinator: Option<String>,
+    /// What labgrid does to the board's power before each run; then its boot is waited for
+    #[arg(long, value_enum, default_value = "leave", help_heading = "Board")]
+    power: PowerName,
+    /// Have labgrid switch the board off after each run
+    #[arg(long, requires = "labgrid", help_heading = "Board")]
+    power_off: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PowerName {
+    /// Nothing: the board is on
+    Leave,
+    /// Switch it on
+    On,
+    /// Switch it off and on again
+    Cycle,
+}
+
+impl PowerName {
+    fn power(self) -> Power {
+        match self {
+            Self::Leave => Power::Leave,
+            Self::On => Power::On,
+            Self::Cycle => Power::Cycle,
+        }
+    }
 }
 
 impl BoardArguments {
     /// The board that was typed.
-    pub fn board(&self) -> anyhow::Result<Board> {
+    ///
+    /// # Errors
+    /// When it cannot be one.
+    pub fn description(&self) -> anyhow::Result<Description> {
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let identity = self.identity.as_ref().map(absolute);
+        if let Some(place) = &self.labgrid {
+            let place = LabgridPlace {
+                coordinator: self.coordinator.clone(),
+                power: self.power.power(),
+                power_off: self.power_off,
+                port: self.port,
+                identity,
+                ssh_options: self.ssh_options.clone(),
+                sudo: self.sudo,
+                directory: self.directory.clone(),
+                keep_meter: self.keep_meter,
+                ..LabgridPlace::new(place)
+            };
+            place.check().map_err(UsageError)?;
+            return Ok(Description::Labgrid(Box::new(place)));
+        }
         let board = Board {
             port: self.port,
-            identity: self.identity.as_ref().map(absolute),
+            identity,
             ssh_options: self.ssh_options.clone(),
             sudo: self.sudo,
             directory: self.directory.clone(),
@@ -54,7 +110,7 @@ impl BoardArguments {
             ..Board::ssh(self.ssh.as_deref().unwrap_or_default())
         };
         board.check().map_err(UsageError)?;
-        Ok(board)
+        Ok(Description::Board(Box::new(board)))
     }
 }
 
@@ -68,9 +124,13 @@ pub struct AccessArguments {
 
 impl AccessArguments {
     pub fn options(&self, purpose: Purpose) -> AccessOptions {
-        let wait = Duration::from_nanos(self.wait.unwrap_or(0));
-        AccessOptions { purpose, wait, ..AccessOptions::default() }
+        AccessOptions { purpose, wait: Duration::from_nanos(self.wait.unwrap_or(0)), ..told() }
     }
+}
+
+/// What is waited for is told on standard error.
+pub fn told() -> AccessOptions {
+    AccessOptions { tell: |text| eprintln!("tardy: {}", printable(text)), ..AccessOptions::default() }
 }
 
 /// A board, not reached yet.
@@ -78,12 +138,16 @@ pub fn open_board(name: &str, board: Board, access: AccessOptions, stop: StopReq
     Box::new(SshTarget::new(name, board, MeterPlaces::of_process(), access, stop))
 }
 
-/// Reaches the board, runs the meter there, and leaves nothing.
-pub fn verify(name: &str, board: Board, json: bool) -> anyhow::Result<Exit> {
-    let address = board.identity_of_board();
-    let mut target = open_board(name, board, AccessOptions::default(), StopRequests::default());
+/// A board of a lab, not acquired yet.
+pub fn open_place(name: &str, place: LabgridPlace, access: AccessOptions, stop: StopRequests) -> Box<dyn Target> {
+    Box::new(LabgridTarget::new(name, place, MeterPlaces::of_process(), access, stop))
+}
+
+/// Reaches the board at `address`, runs the meter there, and leaves nothing.
+pub fn verify(mut target: Box<dyn Target>, address: &str, json: bool) -> anyhow::Result<Exit> {
+    let name = target.name().to_owned();
     target.prepare()?;
-    let said = version_there(target.as_mut(), name, Path::new(METER_NAME))?;
+    let said = version_there(target.as_mut(), &name, Path::new(METER_NAME))?;
     let notices: Vec<String> = target.notices().into_iter().map(|notice| notice.text).collect();
     target.close()?;
     let document = serde_json::json!({ "target": name, "address": address, "meter": said, "notices": notices });

@@ -87,7 +87,8 @@ def lava_job(tools):
 
 def labgrid(tools):
     compile(recipe("labgrid", "python"), "recipe", "exec")
-    return "Python"
+    yaml.safe_load(recipe("labgrid", "yaml"))
+    return "Python and YAML"
 
 
 def others(tools):
