@@ -6,6 +6,8 @@ mod bisect;
 mod compare;
 mod completions;
 mod cyclictest;
+#[cfg(test)]
+mod documented;
 mod exit;
 mod experiment;
 mod explain;
