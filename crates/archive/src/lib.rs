@@ -6,12 +6,14 @@
 //! * [`message`] is the vocabulary of a run; [`frame`] carries it over any byte stream, damaged ones included.
 //! * [`relay`] passes frames on unread.
 //! * [`writer`] turns a stream into an archive directory, [`reader`] opens one, whatever a crash left of it.
+//! * [`facts`] is what a target says of its settings, for a check instead of a run.
 //! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
 
 pub mod causes;
 pub mod counters;
 pub mod environment;
 pub mod explanation;
+pub mod facts;
 pub mod frame;
 pub mod functions;
 pub mod guest;

@@ -7,10 +7,10 @@ mod config;
 mod debug_options;
 mod preemption;
 mod processor;
-mod scheduler;
+pub(crate) mod scheduler;
 mod surroundings;
 pub(crate) mod task_stat;
-mod tree;
+pub(crate) mod tree;
 
 use archive::environment::Environment;
 use std::path::Path;
@@ -64,6 +64,12 @@ pub fn collect(root: &Path, own: &OwnPriority) -> Environment {
         kernel_version: version,
         command_line,
     }
+}
+
+/// Lines `CONFIG_X=value` of the running kernel's whole configuration, as far as the machine has it.
+pub fn kernel_config(root: &Path) -> Option<String> {
+    let tree = Tree::new(root);
+    Some(config::read(&tree, &kernel_fact(&tree, "osrelease"))?.set_lines())
 }
 
 /// A value of uname(2), by the name of its file in /proc/sys/kernel.

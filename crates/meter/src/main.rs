@@ -1,14 +1,19 @@
 //! The meter's command line: what the host, or a person on the target, can ask of it.
 
 use meter::cyclictest;
-use meter::journal::{restore, state_directory};
+use meter::journal::{applied_directory, journal_directory, restore};
+use meter::{apply, facts};
+use std::io::Write;
+use std::path::Path;
 use std::process::exit;
 
 const USAGE: &str = "tardy-meter: the measuring half of tardy
 
 usage:
   tardy-meter measure        read one line of JSON settings, send the framed stream of a run (`tardy run` does this)
-  tardy-meter restore        put back what a killed run left changed on this machine
+  tardy-meter restore        put back what a killed run left changed on this machine, and what `apply` changed
+  tardy-meter facts [PRIO]   print what is to be known of this machine's settings as JSON (`tardy check` does this)
+  tardy-meter apply          read one line of JSON settings and change them to stay, until `restore` (so does that)
   tardy-meter cyclictest ... measure as cyclictest does (so does a link of that name); --help lists its options
   tardy-meter load [NAME]    run a built-in load alone; without a name, list them
   tardy-meter spool ...      measure and keep the stream until the host has fetched it (`tardy run` on a board does this)
@@ -30,6 +35,8 @@ fn main() {
     exit(match word {
         "measure" if rest.is_empty() => meter::run::measure(),
         "restore" if rest.is_empty() => restore_machine(),
+        "facts" if rest.len() <= 1 => print_facts(rest.first().map(String::as_str)),
+        "apply" if rest.is_empty() => apply::run(),
         "cyclictest" => cyclictest::run("cyclictest", rest),
         "load" => meter::load::run_child(rest),
         "spool" => meter::spool::run(rest),
@@ -49,10 +56,29 @@ fn main() {
     });
 }
 
+/// Facts for work with this priority; 80 is what `tardy run` measures with.
+fn print_facts(priority: Option<&str>) -> i32 {
+    let Ok(priority) = priority.unwrap_or("80").parse() else {
+        eprint!("{USAGE}");
+        return 2;
+    };
+    let facts = facts::gather(Path::new("/"), priority);
+    let mut line = serde_json::to_string(&facts).expect("facts have only string keys");
+    line.push('\n');
+    match std::io::stdout().write_all(line.as_bytes()) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("tardy-meter: failed to write the facts: {error}");
+            3
+        }
+    }
+}
+
 fn restore_machine() -> i32 {
-    let directory = state_directory().join("journal");
     let mut unfinished = false;
-    let answers = restore::restore_all(&directory);
+    // A run that was killed changed what had been applied before it, so it comes first.
+    let mut answers = restore::restore_all(&journal_directory());
+    answers.extend(restore::restore_all(&applied_directory()));
     let mut anything = false;
     for answer in answers {
         match answer {

@@ -5,7 +5,7 @@ use super::request::{Affinity, Request};
 use super::run::warn;
 use super::thread::Job;
 use super::{cpu_list, tracing};
-use crate::journal::{Header, Journal, restore, state_directory};
+use crate::journal::{Header, Journal, journal_directory, restore};
 use crate::kernel::clock;
 use crate::kernel::dma_latency::DmaLatencyRequest;
 use crate::trace::recorder::Armed;
@@ -25,7 +25,7 @@ impl Changes {
     /// No directory for it can be written.
     pub fn journal(&mut self) -> Result<&mut Journal, Refusal> {
         if self.journal.is_none() {
-            let directory = state_directory().join("journal");
+            let directory = journal_directory();
             // What an earlier process that was killed left behind would be in the way of this one.
             drop(restore::restore_all(&directory));
             let journal = Journal::begin(&directory, &Header::of_this_process());

@@ -103,6 +103,11 @@ impl Config {
             .collect()
     }
 
+    /// Lines of all options that are set.
+    pub fn set_lines(&self) -> String {
+        self.options().map(|(name, value)| format!("CONFIG_{name}={value}\n")).collect()
+    }
+
     fn options(&self) -> impl Iterator<Item = (&str, &str)> {
         self.text.lines().filter_map(|line| line.trim().strip_prefix("CONFIG_")?.split_once('='))
     }

@@ -34,16 +34,22 @@ fn rival(stat: TaskStat, own: &OwnPriority) -> Option<RtTask> {
     if own.exclude_tids.contains(&stat.pid) {
         return None;
     }
+    let (policy, priority) = real_time_policy(&stat)?;
+    let ahead = policy == "deadline" || priority >= own.priority;
+    ahead.then(|| RtTask { tid: stat.pid, name: stat.name, policy: policy.into(), priority })
+}
+
+/// Policy and priority of a real-time task; `None` for every other.
+pub fn real_time_policy(stat: &TaskStat) -> Option<(&'static str, u8)> {
     // A task that holds a lock somebody more urgent waits for runs with that one's priority.
-    let effective = u32::try_from(-1 - stat.kernel_priority).unwrap_or(0).min(99).max(stat.rt_priority);
-    let (policy, priority) = match stat.policy {
-        FIFO => ("fifo", effective),
-        RR => ("rr", effective),
-        DEADLINE => ("deadline", 0),
-        _ => return None,
-    };
-    let ahead = policy == "deadline" || priority >= u32::from(own.priority);
-    ahead.then(|| RtTask { tid: stat.pid, name: stat.name, policy: policy.into(), priority: priority as u8 })
+    let inherited = u8::try_from((-1 - stat.kernel_priority).clamp(0, 99)).unwrap_or(0);
+    let effective = inherited.max(u8::try_from(stat.rt_priority.min(99)).unwrap_or(0));
+    match stat.policy {
+        FIFO => Some(("fifo", effective)),
+        RR => Some(("rr", effective)),
+        DEADLINE => Some(("deadline", 0)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

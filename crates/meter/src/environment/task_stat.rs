@@ -6,6 +6,8 @@ pub struct TaskStat {
     pub pid: i32,
     pub name: String,
     pub parent: i32,
+    /// The kernel's PF_ bits.
+    pub flags: u64,
     /// CPU time in user space and in the kernel, in clock ticks.
     pub ticks: u64,
     /// CPU time of children that ended and were waited for.
@@ -34,6 +36,7 @@ impl TaskStat {
             pid,
             name,
             parent: field(4)?.parse().ok()?,
+            flags: count(9)?,
             ticks: count(14)?.saturating_add(count(15)?),
             // Negative on some old kernels, where it means nothing.
             ticks_of_children: count(16).unwrap_or(0).saturating_add(count(17).unwrap_or(0)),
@@ -57,6 +60,7 @@ mod tests {
             pid: 17,
             name: "a) b (c)".into(),
             parent: 2,
+            flags: 2_129_984,
             ticks: 12,
             ticks_of_children: 4,
             kernel_priority: -100,

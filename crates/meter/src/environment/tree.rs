@@ -24,6 +24,11 @@ impl Tree {
         Some(String::from_utf8_lossy(&bytes).trim_matches(ignored).to_string())
     }
 
+    /// Where a path of the machine lies on this one.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
     pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         std::fs::read(self.root.join(path)).ok()
     }

@@ -106,7 +106,7 @@ fn undo_setting(path: &Path, before: &str, after: &str) -> Result<bool, String> 
     match now {
         Ok(now) if now == before => return Ok(false),
         // The kernel may write a value back in another form, so only a value that differs from both is somebody else's.
-        Ok(now) if now != after && !same_number(&now, after) => {
+        Ok(now) if now != after && !same_setting(&now, after) => {
             return Err(format!(
                 "{} is {now:?}, neither the {after:?} of the run nor the {before:?} before it; left alone, somebody else changed it",
                 path.display()
@@ -114,11 +114,12 @@ fn undo_setting(path: &Path, before: &str, after: &str) -> Result<bool, String> 
         }
         _ => {}
     }
-    let by_hand = format!("as root: echo {before} > {}", path.display());
-    write_setting(path, before)
+    let value = chosen(before);
+    let by_hand = format!("as root: echo {value} > {}", path.display());
+    write_setting(path, value)
         .map_err(|error| format!("{} is not back at {before:?}: {error}; {by_hand}", path.display()))?;
     match read_setting(path) {
-        Ok(now) if now.trim_end() != before && !same_number(&now, before) => {
+        Ok(now) if now.trim_end() != before && !same_setting(&now, before) => {
             Err(format!("{} is {now:?} after {before:?} was written to it; {by_hand}", path.display()))
         }
         _ => Ok(true),
@@ -152,8 +153,20 @@ pub fn read_setting(path: &Path) -> std::io::Result<String> {
     }
 }
 
-fn same_number(left: &str, right: &str) -> bool {
-    matches!((left.trim().parse::<i64>(), right.trim().parse::<i64>()), (Ok(left), Ok(right)) if left == right)
+/// What to write for a setting that reads so: of `always [madvise] never`, the word in brackets.
+pub fn chosen(text: &str) -> &str {
+    let mut words = text.split_whitespace();
+    let in_brackets = |word: &'_ str| word.len() > 2 && word.starts_with('[') && word.ends_with(']');
+    let marked = words.clone().filter(|word| in_brackets(word)).count() == 1;
+    let word = words.find(|word| in_brackets(word)).filter(|_| marked);
+    word.map_or(text, |word| &word[1..word.len() - 1])
+}
+
+/// Whether two texts of a setting mean the same, although the kernel shows it in another form than it takes it.
+pub fn same_setting(left: &str, right: &str) -> bool {
+    let (left, right) = (chosen(left.trim()), chosen(right.trim()));
+    let same_number = matches!((left.parse::<i64>(), right.parse::<i64>()), (Ok(left), Ok(right)) if left == right);
+    same_number || left.split_whitespace().eq(right.split_whitespace())
 }
 
 fn undo_instance(name: &str) -> Result<bool, String> {
@@ -181,4 +194,27 @@ fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, String> {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     Err(format!("trace instance {name} is still there: failed to {last}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_in_brackets_is_the_choice() {
+        assert_eq!(chosen("always [madvise] never\n"), "madvise");
+        for text in ["4\t4\t1\t7", "[a] [b]", "[]", "", "isolated [", "3"] {
+            assert_eq!(chosen(text), text);
+        }
+    }
+
+    #[test]
+    fn forms_of_one_setting_are_the_same() {
+        for (left, right) in [("4\t4\t1\t7\n", "4 4 1 7"), ("always [never]", "never"), ("01", "1"), ("x", "x")] {
+            assert!(same_setting(left, right) && same_setting(right, left), "{left} {right}");
+        }
+        for (left, right) in [("4 4 1 7", "3 4 1 7"), ("always [never]", "always"), ("1", "2"), ("", "0")] {
+            assert!(!same_setting(left, right), "{left} {right}");
+        }
+    }
 }

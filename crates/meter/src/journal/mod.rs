@@ -3,13 +3,16 @@
 //! One file per meter process, one JSON line per change, undone last first. A clean end deletes the file; after SIGKILL or
 //! a power cut `tardy-meter restore` works it off. Kernel settings die with the kernel, so a journal of an earlier boot
 //! holds nothing to undo but directories on disk.
+//!
+//! Changes that are to stay until somebody wants them undone ([`crate::apply`]) have journals in a directory of their own,
+//! which only `restore` works off: a run must not take them for what a killed run left.
 
 mod entry;
 mod place;
 pub mod restore;
 
-pub use entry::{Entry, Header, read_setting, write_setting};
-pub use place::state_directory;
+pub use entry::{Entry, Header, chosen, read_setting, same_setting, write_setting};
+pub use place::{applied_directory, journal_directory, state_directory};
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -43,7 +46,8 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Journal`].
     pub fn begin(directory: &Path, header: &Header) -> Result<Self, JournalError> {
-        let path = directory.join(format!("{}.jsonl", header.pid));
+        // Journals of changes that are to stay outlive their process, whose number may come again.
+        let path = directory.join(format!("{}-{}.jsonl", header.pid, header.started_ticks));
         let fail = |source| JournalError::Journal { path: path.clone(), source };
         fs::create_dir_all(directory).map_err(fail)?;
         let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(&path).map_err(fail)?;
@@ -78,6 +82,11 @@ impl Journal {
             value: value.to_owned(),
             source,
         })?;
+        // The kernel may show it in another form; what differs from that later is somebody else's doing.
+        let now = read_setting(path).map(|text| text.trim_end().to_owned());
+        if let Some(now) = now.ok().filter(|now| *now != before && !same_setting(now, value)) {
+            self.note(Entry::Setting { path: path.to_owned(), before: before.clone(), after: now })?;
+        }
         Ok(before)
     }
 

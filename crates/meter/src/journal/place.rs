@@ -16,3 +16,13 @@ pub fn state_directory() -> PathBuf {
     });
     usable.unwrap_or_else(|| std::env::temp_dir().join(format!("tardy-{}", rustix::process::getuid().as_raw())))
 }
+
+/// Journals of runs.
+pub fn journal_directory() -> PathBuf {
+    state_directory().join("journal")
+}
+
+/// Journals of changes that are to stay after the process that made them.
+pub fn applied_directory() -> PathBuf {
+    state_directory().join("applied")
+}

@@ -1,6 +1,7 @@
 //! Working off the journals that a killed meter left.
 
 use super::{Entry, Header};
+use std::cmp::Reverse;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ pub enum Restored {
     Unreadable { path: PathBuf, why: String },
 }
 
-/// Undoes every journal in a directory whose process is gone.
+/// Undoes every journal in a directory whose process is gone, that of the latest process first.
 pub fn restore_all(directory: &Path) -> Vec<Restored> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();
@@ -26,7 +27,8 @@ pub fn restore_all(directory: &Path) -> Vec<Restored> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
         .collect();
-    paths.sort();
+    // What cannot be read has no place in the order.
+    paths.sort_by_key(|path| (Reverse(read(path).map_or(0, |(header, _)| header.started_ticks)), path.clone()));
     paths.iter().map(|path| restore(path)).collect()
 }
 
@@ -114,6 +116,24 @@ mod tests {
         assert_eq!(journal.undo(), Vec::<String>::new());
         assert_eq!(fs::read_to_string(&setting).unwrap(), "1");
         assert_eq!(restore_all(root.path()), []);
+    }
+
+    #[test]
+    fn the_latest_of_several_is_undone_first() {
+        let root = tempfile::tempdir().unwrap();
+        let setting = root.path().join("setting");
+        fs::write(&setting, "always [madvise] never\n").unwrap();
+        for (started_ticks, value) in [(9, "never"), (10, "always")] {
+            let header = Header { started_ticks, pid: 100 - started_ticks as i32, ..Header::of_this_process() };
+            Journal::begin(root.path(), &header).unwrap().change_setting(&setting, value).unwrap();
+        }
+        let answer = restore_all(root.path());
+        assert!(
+            answer.iter().all(|one| matches!(one, Restored::Undone { failures, .. } if failures.is_empty())),
+            "{answer:?}"
+        );
+        // The choice alone is written, as the kernel wants it.
+        assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "madvise");
     }
 
     #[test]

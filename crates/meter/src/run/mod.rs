@@ -10,7 +10,7 @@ pub(crate) mod plan;
 mod team;
 pub(crate) mod watch;
 
-use crate::journal::{Header, Journal, restore, state_directory};
+use crate::journal::{Header, Journal, journal_directory, restore};
 use crate::kernel::{clock, memory, scheduling, signals};
 use crate::kernel_tracer::refusal::Refusal;
 use crate::link::Link;
@@ -141,7 +141,7 @@ fn stages<W: Write>(
         .map_err(|error| Failure::new(format!("failed to read the allowed CPUs: {error}"), ""))?;
     let plan = plan::Plan::of(settings, &allowed)?;
     load::check(&settings.loads).map_err(cannot_load)?;
-    let journals = state_directory().join("journal");
+    let journals = journal_directory();
     repair(&mut lines.link, &journals);
 
     lines.phase(RunPhase::Prepare);

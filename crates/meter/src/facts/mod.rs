@@ -1,0 +1,126 @@
+//! What the host needs to know to judge whether this machine is ready for real-time work: contents of files, unjudged.
+//!
+//! Nothing is changed and nothing fails: what cannot be read is stated as such, file by file.
+
+mod cgroups;
+mod file;
+mod paths;
+mod smi;
+mod tasks;
+
+use crate::environment::{OwnPriority, collect, kernel_config, tree::Tree};
+use crate::trace::mount;
+use archive::facts::{FACTS_VERSION, Fact, Facts};
+use rustix::time::{ClockId, clock_getres};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where the host looks for what the trace file system says, wherever it is mounted.
+const TRACING: &str = "/sys/kernel/tracing";
+
+/// Reads everything below `root`, which is `/` on a running machine. `priority` is that of the work it is judged for.
+pub fn gather(root: &Path, priority: u8) -> Facts {
+    let tree = Tree::new(root);
+    let mut files = BTreeMap::new();
+    let cgroups = cgroups::own(&tree);
+    let (paths, mut omitted) = paths::all(&tree, &cgroups);
+    for path in paths {
+        let fact = file::read(root, &path);
+        files.insert(path, fact);
+    }
+    let (tasks, more) = tasks::all(&tree);
+    omitted += more;
+    let tracing_problem = read_tracing(&tree, &mut files);
+    let counted = smi::count(&tree);
+    Facts {
+        facts_version: FACTS_VERSION,
+        meter_version: env!("CARGO_PKG_VERSION").into(),
+        root: rustix::process::geteuid().is_root(),
+        environment: collect(root, &OwnPriority { priority, exclude_tids: Vec::new() }),
+        kernel_config: kernel_config(root),
+        files,
+        clock_resolution_ns: tree.is_live().then(clock_resolution_ns).flatten(),
+        smi: counted.cpus,
+        smi_pause_ns: counted.pause_ns,
+        smi_problem: counted.problem,
+        cgroups,
+        tasks,
+        omitted,
+        tracing_problem,
+    }
+}
+
+/// The trace file system may be mounted elsewhere, or nowhere: then it is mounted for this process alone.
+fn read_tracing(tree: &Tree, files: &mut BTreeMap<String, Fact>) -> Option<String> {
+    let found = match tree.is_live() {
+        true => mount::find_or_mount().map(|tracefs| tracefs.root().to_owned()),
+        false => Ok(tree.path(TRACING)),
+    };
+    match found {
+        Ok(place) => {
+            for name in paths::TRACING_FILES {
+                files.insert(format!("{TRACING}/{name}"), file::read(&place, name));
+            }
+            None
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn clock_resolution_ns() -> Option<u64> {
+    let resolution = clock_getres(ClockId::Monotonic);
+    let seconds = u64::try_from(resolution.tv_sec).ok()?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(u64::try_from(resolution.tv_nsec).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::tree::fake;
+
+    #[test]
+    fn what_is_not_there_is_absent_and_nothing_fails() {
+        let root = tempfile::tempdir().unwrap();
+        let facts = gather(root.path(), 80);
+        assert!(facts.files.values().all(|fact| *fact == Fact::Absent), "{:?}", facts.files);
+        assert!(facts.tasks.is_empty() && facts.kernel_config.is_none() && facts.cgroups.is_empty());
+        assert!(facts.smi.is_empty() && facts.smi_problem.is_some());
+    }
+
+    #[test]
+    fn contents_come_byte_for_byte_with_those_of_every_cpu_and_interrupt() {
+        let root = fake(&[
+            ("proc/sys/kernel/printk", "7\t4\t1\t7\n"),
+            ("sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "powersave\n"),
+            ("sys/devices/system/cpu/cpu3/cpuidle/state2/latency", "170\n"),
+            ("sys/devices/system/cpu/cpufreq/boost", "1\n"),
+            ("proc/irq/24/smp_affinity_list", "0-3\n"),
+            ("sys/kernel/irq/24/actions", "eth0\n"),
+            ("sys/kernel/tracing/current_tracer", "nop\n"),
+            ("sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000\n"),
+        ]);
+        let facts = gather(root.path(), 80);
+        let text = |path: &str| match &facts.files[path] {
+            Fact::Text(text) => text.clone(),
+            other => panic!("{path}: {other:?}"),
+        };
+        assert_eq!(text("/proc/sys/kernel/printk"), "7\t4\t1\t7\n");
+        assert_eq!(text("/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor"), "powersave\n");
+        assert_eq!(text("/sys/devices/system/cpu/cpu3/cpuidle/state2/latency"), "170\n");
+        assert_eq!(text("/proc/irq/24/smp_affinity_list"), "0-3\n");
+        assert_eq!(text("/sys/kernel/irq/24/actions"), "eth0\n");
+        assert_eq!(text("/sys/kernel/tracing/current_tracer"), "nop\n");
+        assert_eq!(text("/sys/kernel/debug/sched/fair_server/cpu3/runtime"), "50000000\n");
+    }
+
+    #[test]
+    fn this_machine_tells_something() {
+        let facts = gather(Path::new("/"), 80);
+        assert!(matches!(facts.files["/proc/sys/kernel/printk"], Fact::Text(_)));
+        assert!(facts.clock_resolution_ns.is_some_and(|ns| ns > 0));
+        assert!(facts.environment.cpus_online.is_some());
+        let text = serde_json::to_string(&facts).unwrap();
+        assert!(text.len() < archive::facts::FACTS_BYTES_MAX);
+        assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), facts);
+    }
+}
