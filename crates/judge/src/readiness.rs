@@ -1,0 +1,79 @@
+//! Whether a machine is set up for real-time work: rules over what its kernel says of its settings.
+//!
+//! A [`Rule`] looks at one thing and knows why it matters, where that is written, and what to write where to mend it. It
+//! looks through a [`Machine`], which knows the facts and for which CPUs and which priority they are judged. A fact that
+//! could not be read makes no finding: the rule is listed as not known, with the reason. One file holds one family of
+//! rules. docs/readiness.md is for people, docs/readiness-rules.md is written from [`rules`].
+
+mod accepted;
+mod answer;
+mod checklist;
+mod clocks;
+mod command_line;
+mod cpu_set;
+mod debugging;
+mod firmware;
+mod interrupts;
+mod isolation;
+mod kernel;
+mod machine;
+mod memory;
+mod noise;
+mod parameters;
+mod power;
+mod remedy;
+mod rule;
+mod scheduler;
+mod surroundings;
+mod tasks;
+mod tracing;
+
+pub use accepted::{Accepted, acceptance_lines};
+pub use answer::{Finding, NotKnown, Readiness};
+pub use checklist::{Assertion, Checklist, checklist_text};
+pub use machine::{Profile, Subject};
+pub use remedy::{KernelArguments, kernel_arguments, sysctl_text, writes};
+pub use rule::{Fix, Rule, Severity};
+
+use archive::facts::Facts;
+use machine::Machine;
+
+/// A family of rules.
+pub struct Family {
+    pub title: &'static str,
+    pub rules: &'static [Rule],
+}
+
+/// All rules, in the order in which findings of one severity are told.
+pub fn rules() -> [Family; 14] {
+    [
+        Family { title: "Kernel", rules: kernel::RULES },
+        Family { title: "Debugging options", rules: debugging::RULES },
+        Family { title: "Kernel command line", rules: parameters::RULES },
+        Family { title: "Clocks and timers", rules: clocks::RULES },
+        Family { title: "Scheduler", rules: scheduler::RULES },
+        Family { title: "Isolation", rules: isolation::RULES },
+        Family { title: "Interrupts", rules: interrupts::RULES },
+        Family { title: "Power and processors", rules: power::RULES },
+        Family { title: "Firmware and hypervisor", rules: firmware::RULES },
+        Family { title: "Tasks", rules: tasks::RULES },
+        Family { title: "Memory", rules: memory::RULES },
+        Family { title: "Watchdogs and console", rules: noise::RULES },
+        Family { title: "Tracing", rules: tracing::RULES },
+        Family { title: "Containers and limits", rules: surroundings::RULES },
+    ]
+}
+
+/// Judges facts for the work of a subject, by all rules and the assertions of a checklist.
+pub fn check(facts: &Facts, subject: &Subject, checklist: &Checklist, accepted: &[Accepted]) -> Readiness {
+    let machine = Machine::new(facts, subject);
+    let mut readiness = Readiness::of(&machine);
+    for family in rules() {
+        for rule in family.rules {
+            readiness.take(rule, (rule.look)(&machine));
+        }
+    }
+    checklist.check(&machine, &mut readiness);
+    readiness.close(accepted);
+    readiness
+}

@@ -1,0 +1,78 @@
+//! Findings that somebody knows and lives with: a file with a line for each.
+
+use super::answer::Finding;
+
+/// One line: `FINGERPRINT  IDENTIFIER  # why`, or `*` instead of the fingerprint for every finding of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// `None`: every finding of the rule.
+    fingerprint: Option<String>,
+    id: String,
+    pub reason: String,
+}
+
+impl Accepted {
+    /// Reads a file. Blank lines and lines that begin with `#` say nothing.
+    ///
+    /// # Errors
+    /// Number of the first line that is none, with what is wrong.
+    pub fn parse(text: &str) -> Result<Vec<Self>, (usize, String)> {
+        let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
+        let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        lines.map(|(number, line)| Self::of_line(line).map_err(|why| (number, why))).collect()
+    }
+
+    fn of_line(line: &str) -> Result<Self, String> {
+        let (line, reason) = line.split_once('#').unwrap_or((line, ""));
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [fingerprint, id] = words[..] else {
+            return Err("a line is a fingerprint, or *, and the identifier of a rule, and `# why`".into());
+        };
+        let is_fingerprint = fingerprint.len() == 12 && fingerprint.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if fingerprint != "*" && !is_fingerprint {
+            return Err(format!("{fingerprint} is no fingerprint of twelve hexadecimal digits, nor *"));
+        }
+        let fingerprint = is_fingerprint.then(|| fingerprint.to_ascii_lowercase());
+        Ok(Self { fingerprint, id: id.into(), reason: reason.trim().into() })
+    }
+
+    pub(super) fn fits(&self, id: &str, fingerprint: &str) -> bool {
+        self.id == id && self.fingerprint.as_deref().is_none_or(|own| own == fingerprint)
+    }
+
+    pub(super) fn line(&self) -> String {
+        format!("{} {}", self.fingerprint.as_deref().unwrap_or("*"), self.id)
+    }
+}
+
+/// Lines that accept these findings.
+pub fn acceptance_lines<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
+    // What is quoted of the target must not begin a line of its own.
+    let plain = |text: &str| text.replace(|letter: char| letter.is_control(), " ");
+    findings.map(|finding| format!("{}  {}  # {}", finding.fingerprint, finding.id, plain(&finding.what))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_line_accepts_one_finding_or_all_of_a_rule() {
+        let text = "# known\n\n0123456789AB  power.governor  # cannot be changed\n* kernel.preempt-rt\n";
+        let accepted = Accepted::parse(text).unwrap();
+        assert_eq!(accepted[0].reason, "cannot be changed");
+        assert!(accepted[0].fits("power.governor", "0123456789ab"));
+        assert!(!accepted[0].fits("power.governor", "0123456789ac") && !accepted[0].fits("power", "0123456789ab"));
+        assert!(accepted[1].fits("kernel.preempt-rt", "whatever"));
+        assert_eq!(Accepted::parse("ok\n").unwrap_err().0, 1);
+        assert_eq!(Accepted::parse("\n12 power.governor").unwrap_err().0, 2);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(?s).{0,200}") {
+            let _ = Accepted::parse(&text);
+        }
+    }
+}

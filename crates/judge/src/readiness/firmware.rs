@@ -1,0 +1,80 @@
+//! What takes the CPU away from the kernel itself.
+
+use super::machine::{Machine, quoted};
+use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
+
+pub const RULES: &[Rule] = &[
+    Rule {
+        id: "firmware.management-interrupts",
+        title: "the firmware interrupts the kernel",
+        reason: "a system management interrupt stops all CPUs for 10 µs to milliseconds, and no trace shows it",
+        source: "Intel 64 and IA-32 Architectures Software Developer's Manual, volume 4: MSR_SMI_COUNT",
+        severity: Severity::Warning,
+        look: management_interrupts,
+    },
+    Rule {
+        id: "firmware.machine-check-polling",
+        title: "all CPUs look for machine checks from time to time",
+        reason: "a timer on every CPU reads registers that are slow to read",
+        source: "Configurable sysfs parameters for the x86-64 machine check code",
+        severity: Severity::Notice,
+        look: machine_check_polling,
+    },
+    Rule {
+        id: "firmware.virtual-machine",
+        title: "this is a virtual machine",
+        reason: "the host takes the CPU away whenever it likes; what a guest measures is the guest and its host",
+        source: "Considering hardware",
+        severity: Severity::Notice,
+        look: virtual_machine,
+    },
+];
+
+fn management_interrupts(machine: &Machine) -> Look {
+    if !machine.is_x86() {
+        return fine();
+    }
+    if let Some(why) = &machine.facts.smi_problem {
+        return Err(Unknown(quoted(why)));
+    }
+    let counters = &machine.facts.smi;
+    let Some(most) = counters.iter().max_by_key(|counter| counter.after) else {
+        return Err(Unknown("no counter was read".into()));
+    };
+    let now = counters.iter().map(|counter| counter.after.saturating_sub(counter.before)).max().unwrap_or(0);
+    let mend = "switch off in the firmware's setup what needs them: USB legacy support, power and thermal management";
+    if now > 0 {
+        let what =
+            format!("{now} came in {} ms while nothing but this check ran", machine.facts.smi_pause_ns / 1_000_000);
+        return Ok(vec![Sign::new(what).key("now").by_hand(mend)]);
+    }
+    let uptime_s = machine.text("/proc/uptime")?.split('.').next().and_then(|text| text.parse::<u64>().ok());
+    let uptime_s = uptime_s.ok_or_else(|| Unknown("/proc/uptime is no number".into()))?;
+    // Booting alone raises some. One a minute on average is a habit.
+    let habit = most.after > 100 && most.after.saturating_mul(60) > uptime_s;
+    sign_if(habit, || {
+        let what = format!("CPU {} counted {} since the machine was switched on", most.cpu, most.after);
+        Sign::new(what).key("since boot").severity(Severity::Notice).by_hand(mend)
+    })
+}
+
+fn machine_check_polling(machine: &Machine) -> Look {
+    let path = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
+    let Some(text) = machine.optional(path)? else { return fine() };
+    let text = text.trim_start_matches("0x");
+    let seconds = u64::from_str_radix(text, 16).map_err(|_| Unknown(format!("{path} is no number")))?;
+    sign_if(seconds != 0, || {
+        let sign = Sign::new(format!("every {seconds} s, unless errors come")).write(path, "0");
+        sign.by_hand("0 means that corrected errors of memory are no longer noticed")
+    })
+}
+
+fn virtual_machine(machine: &Machine) -> Look {
+    let found = machine.facts.environment.virtualisation.as_deref();
+    let found = found.ok_or_else(|| Unknown("nothing says whether this is a virtual machine".into()))?;
+    sign_if(found != "none", || {
+        Sign::new(format!("below it is {}", quoted(found)))
+            .key(found)
+            .by_hand("on the host: pin each virtual CPU to a CPU of its own, isolate those, give its thread SCHED_FIFO")
+    })
+}

@@ -1,0 +1,112 @@
+//! What findings say to write, put together: at run time, on the kernel's command line, in a file of sysctl.d.
+
+use super::answer::Finding;
+use super::rule::Fix;
+use archive::settings::SettingChange;
+
+const SYSCTL: &str = "/proc/sys/";
+
+/// Settings to write now: one for each file, in the order of the findings.
+pub fn writes<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<SettingChange> {
+    let mut changes: Vec<SettingChange> = Vec::new();
+    for fix in findings.flat_map(|finding| &finding.fixes) {
+        if let Fix::Write { path, value } = fix
+            && !changes.iter().any(|change| change.path == *path)
+        {
+            changes.push(SettingChange { path: path.clone(), value: value.clone() });
+        }
+    }
+    changes
+}
+
+/// Words for the kernel's command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelArguments {
+    pub add: Vec<String>,
+    /// Word for word as they are there.
+    pub remove: Vec<String>,
+}
+
+/// What is to be on the kernel's command line, and what is not. Settings that have no parameter of their own are given as
+/// `sysctl.NAME=VALUE`, which the kernel takes since 5.8.
+pub fn kernel_arguments<'a>(findings: impl Iterator<Item = &'a Finding>) -> KernelArguments {
+    let mut arguments = KernelArguments::default();
+    let mut note = |list: fn(&mut KernelArguments) -> &mut Vec<String>, word: &str| {
+        let list = list(&mut arguments);
+        // Text of a target that is no word, or would begin another, is left out.
+        if word.chars().all(|letter| letter.is_ascii_graphic() || letter == ' ')
+            && !list.iter().any(|there| there == word)
+        {
+            list.push(word.to_owned());
+        }
+    };
+    for finding in findings {
+        let boots = finding.fixes.iter().any(|fix| matches!(fix, Fix::Boot { .. } | Fix::BootWithout { .. }));
+        for fix in &finding.fixes {
+            match fix {
+                Fix::Boot { argument } => note(|arguments| &mut arguments.add, argument),
+                Fix::BootWithout { argument } => note(|arguments| &mut arguments.remove, argument),
+                Fix::Write { path, value } if !boots && path.starts_with(SYSCTL) => {
+                    let value = if value.contains(' ') { format!("\"{value}\"") } else { value.clone() };
+                    note(|arguments| &mut arguments.add, &format!("sysctl.{}={value}", sysctl_name(path)));
+                }
+                _ => {}
+            }
+        }
+    }
+    arguments
+}
+
+/// A file for /etc/sysctl.d. Settings that are no sysctls stand in comments, as lines for a shell.
+pub fn sysctl_text<'a>(findings: impl Iterator<Item = &'a Finding>) -> String {
+    let changes = writes(findings);
+    let (ours, others): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.path.starts_with(SYSCTL));
+    let mut text = String::new();
+    for change in ours {
+        text += &format!("{} = {}\n", sysctl_name(&change.path), change.value);
+    }
+    if !others.is_empty() {
+        text += "# No sysctls; to be written at each boot by other means:\n";
+    }
+    for change in others {
+        text += &format!("# echo {} > {}\n", change.value, change.path);
+    }
+    text
+}
+
+fn sysctl_name(path: &str) -> String {
+    path.trim_start_matches(SYSCTL).replace('/', ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readiness::rule::{Rule, Severity, Sign, fine};
+
+    const RULE: Rule =
+        Rule { id: "a.b", title: "", reason: "", source: "", severity: Severity::Warning, look: |_| fine() };
+
+    fn finding(sign: Sign) -> Finding {
+        Finding::of(&RULE, sign)
+    }
+
+    #[test]
+    fn each_setting_and_word_is_there_once_and_in_its_form() {
+        let findings = [
+            finding(Sign::new("").write("/proc/sys/kernel/printk", "3 4 1 7").boot("loglevel=3")),
+            finding(Sign::new("").write("/proc/sys/kernel/timer_migration", "0")),
+            finding(Sign::new("").write("/proc/sys/kernel/timer_migration", "0")),
+            finding(Sign::new("").write("/sys/kernel/mm/ksm/run", "0").boot("loglevel=3")),
+            finding(Sign::new("").boot_without("nohz=off").boot_without("evil\nline")),
+        ];
+        let arguments = kernel_arguments(findings.iter());
+        assert_eq!(arguments.add, ["loglevel=3", "sysctl.kernel.timer_migration=0"]);
+        assert_eq!(arguments.remove, ["nohz=off"]);
+        assert_eq!(
+            sysctl_text(findings.iter()),
+            "kernel.printk = 3 4 1 7\nkernel.timer_migration = 0\n\
+             # No sysctls; to be written at each boot by other means:\n# echo 0 > /sys/kernel/mm/ksm/run\n"
+        );
+        assert_eq!(writes(findings.iter()).len(), 3);
+    }
+}

@@ -1,0 +1,116 @@
+//! What the scheduler grants real-time tasks, and what it takes from them.
+
+use super::machine::Machine;
+use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
+
+const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
+const FAIR: &str = "/sys/kernel/debug/sched/fair_server/cpu";
+/// What every kernel grants unless told otherwise: 95 %.
+const USUAL_PERCENT: i64 = 95;
+
+pub const RULES: &[Rule] = &[
+    Rule {
+        id: "scheduler.throttling",
+        title: "real-time tasks are stopped when they have used their share",
+        reason: "the task leaves its CPU in the middle of its work until the period is over, 50 ms as a rule",
+        source: "Real-Time group scheduling",
+        severity: Severity::Notice,
+        look: throttling,
+    },
+    Rule {
+        id: "scheduler.fair-server",
+        title: "ordinary tasks are served before real-time ones",
+        reason: "the fair server takes the CPU from real-time tasks for its runtime in every period in which ordinary ones starve",
+        source: "Deadline Task Scheduling",
+        severity: Severity::Notice,
+        look: fair_server,
+    },
+    Rule {
+        id: "scheduler.statistics",
+        title: "the scheduler keeps statistics",
+        reason: "every wake-up and switch updates counters",
+        source: "Documentation for /proc/sys/kernel/: sched_schedstats",
+        severity: Severity::Notice,
+        look: statistics,
+    },
+    Rule {
+        id: "scheduler.bpf-statistics",
+        title: "BPF programs are timed",
+        reason: "the clock is read twice for each program that runs, in hot paths of the kernel",
+        source: "Documentation for /proc/sys/kernel/: bpf_stats_enabled",
+        severity: Severity::Notice,
+        look: bpf_statistics,
+    },
+];
+
+fn throttling(machine: &Machine) -> Look {
+    let (runtime_us, period_us) = match (machine.number(RUNTIME)?, machine.number(PERIOD)?) {
+        (Some(runtime_us), Some(period_us)) => (runtime_us, period_us),
+        _ => return Err(Unknown(format!("{RUNTIME} is not there"))),
+    };
+    if runtime_us < 0 || runtime_us >= period_us {
+        return fine();
+    }
+    let percent = i128::from(runtime_us) * 100 / i128::from(period_us.max(1));
+    let unusual = percent < i128::from(USUAL_PERCENT);
+    // Since 6.12 it is the fair server that stops real-time tasks; the numbers here bound deadline tasks alone.
+    if machine.is_since(6, 12)? && !unusual {
+        return fine();
+    }
+    let severity = match runtime_us {
+        0 => Severity::Severe,
+        _ if unusual => Severity::Warning,
+        _ => Severity::Notice,
+    };
+    let what = format!("real-time tasks may use {runtime_us} µs of each {period_us} µs ({percent} %)");
+    Ok(vec![Sign::new(what).key(format!("{percent}")).severity(severity).write(RUNTIME, "-1").by_hand(
+        "-1 takes the net away: a real-time task that never sleeps then keeps its CPU for ever; mend such a task first",
+    )])
+}
+
+fn fair_server(machine: &Machine) -> Look {
+    if !machine.is_since(6, 12)? {
+        return fine();
+    }
+    let runtimes = machine.of_cpus(FAIR, "/runtime")?;
+    let periods = machine.of_cpus(FAIR, "/period")?;
+    if runtimes.is_empty() {
+        return Err(Unknown(
+            "the fair servers are not there; mount -t debugfs debugfs /sys/kernel/debug shows them".into(),
+        ));
+    }
+    let mut signs = Vec::new();
+    for (cpu, runtime) in runtimes.into_iter().filter(|(cpu, _)| machine.realtime.contains(*cpu)) {
+        let ns = |text: &str| text.parse::<u64>().map_err(|_| Unknown(format!("{FAIR}{cpu} holds no number")));
+        let runtime_ns = ns(runtime)?;
+        let period_ns = periods.iter().find(|(of, _)| *of == cpu).map_or(Ok(1_000_000_000), |(_, text)| ns(text))?;
+        if runtime_ns > 0 {
+            let greedy = u128::from(runtime_ns) * 100 > u128::from(period_ns) * 5;
+            let what = format!(
+                "on CPU {cpu} ordinary tasks get {} ms of each {} ms in which they starve",
+                runtime_ns / 1_000_000,
+                period_ns / 1_000_000
+            );
+            signs.push(
+                Sign::new(what)
+                    .key(format!("cpu{cpu}"))
+                    .severity(if greedy { Severity::Warning } else { Severity::Notice })
+                    .write(format!("{FAIR}{cpu}/runtime"), "0"),
+            );
+        }
+    }
+    Ok(signs)
+}
+
+fn statistics(machine: &Machine) -> Look {
+    let path = "/proc/sys/kernel/sched_schedstats";
+    let on = machine.number(path)?.is_some_and(|value| value != 0);
+    sign_if(on, || Sign::new("kernel.sched_schedstats is 1").write(path, "0"))
+}
+
+fn bpf_statistics(machine: &Machine) -> Look {
+    let path = "/proc/sys/kernel/bpf_stats_enabled";
+    let on = machine.number(path)?.is_some_and(|value| value != 0);
+    sign_if(on, || Sign::new("kernel.bpf_stats_enabled is 1").write(path, "0"))
+}
