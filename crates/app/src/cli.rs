@@ -3,6 +3,7 @@
 mod archives;
 mod baseline;
 mod bisect;
+mod check;
 mod compare;
 mod completions;
 mod cyclictest;
@@ -54,6 +55,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Check(Box<check::CheckArguments>),
     Run(Box<run::RunVerb>),
     Watch(Box<watch::WatchArguments>),
     Collect(run::collect::CollectArguments),
@@ -102,6 +104,7 @@ pub fn main() -> ExitCode {
     };
     let command: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let ended = match arguments.verb {
+        Verb::Check(arguments) => check::run(&arguments),
         Verb::Run(arguments) => run::run(&arguments, command),
         Verb::Watch(arguments) => watch::run(&arguments, command),
         Verb::Collect(arguments) => run::collect::run(&arguments),

@@ -4,7 +4,9 @@
 //! [`event::Event`]s and prints nothing. It explains and judges nothing either: that is done on the archive.
 
 pub mod architecture;
+pub mod conversation;
 pub mod event;
+pub mod facts;
 pub mod meter;
 pub mod plan;
 pub mod recorder;

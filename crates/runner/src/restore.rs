@@ -1,6 +1,7 @@
 //! Has a meter put back what a dead one left changed on a target.
 
-use crate::target::{Command, Exit, Output, Target, TargetError};
+use crate::conversation::{ConversationError, Question, ask};
+use crate::target::{Exit, Target};
 use std::path::Path;
 use std::time::Duration;
 use thiserror::Error;
@@ -10,12 +11,10 @@ const OUTPUT_BYTES_MAX: usize = 1 << 20;
 /// Why the target is not as it was found.
 #[derive(Debug, Error)]
 pub enum RestoreError {
-    #[error(transparent)]
-    Target(#[from] TargetError),
+    #[error("failed to restore: {0}")]
+    NoAnswer(#[from] ConversationError),
     #[error("failed to restore: {exit}; {}", lines.join("; "))]
     Incomplete { lines: Vec<String>, exit: Exit },
-    #[error("failed to restore: the meter did not end within {0:?}")]
-    TimedOut(Duration),
 }
 
 /// Runs the meter's restore and returns its words, a line each.
@@ -23,31 +22,14 @@ pub enum RestoreError {
 /// # Errors
 /// [`RestoreError`]; `Incomplete` carries what the meter said.
 pub fn restore(target: &mut dyn Target, meter: &Path, limit: Duration) -> Result<Vec<String>, RestoreError> {
-    let command = Command { program: meter.to_owned(), arguments: vec!["restore".into()] };
-    let mut running = target.start(&command)?;
-    let mut output = Vec::new();
-    loop {
-        let left = limit.saturating_sub(running.elapsed());
-        if left.is_zero() {
-            running.kill();
-            return Err(RestoreError::TimedOut(limit));
-        }
-        match running.read(left.min(Duration::from_millis(100))) {
-            Output::Bytes(bytes) if output.len() < OUTPUT_BYTES_MAX => output.extend(bytes),
-            Output::Bytes(_) | Output::Quiet => {}
-            Output::Closed => break,
-        }
-    }
-    let Some(exit) = running.wait(limit.saturating_sub(running.elapsed())) else {
-        running.kill();
-        return Err(RestoreError::TimedOut(limit));
-    };
-    let mut lines: Vec<String> = String::from_utf8_lossy(&output).lines().map(str::to_owned).collect();
-    if exit == Exit::Code(0) {
+    let question = Question { meter, arguments: &["restore"], input: b"", answer_bytes_max: OUTPUT_BYTES_MAX, limit };
+    let answer = ask(target, &question)?;
+    let mut lines: Vec<String> = String::from_utf8_lossy(&answer.output).lines().map(str::to_owned).collect();
+    if answer.exit == Exit::Code(0) {
         return Ok(lines);
     }
-    lines.extend(running.diagnostics());
-    Err(RestoreError::Incomplete { lines, exit })
+    lines.extend(answer.diagnostics);
+    Err(RestoreError::Incomplete { lines, exit: answer.exit })
 }
 
 #[cfg(test)]
@@ -75,6 +57,9 @@ mod tests {
 
     #[test]
     fn a_hanging_restore_is_given_up() {
-        assert!(matches!(restored(vec![Step::Hang], Exit::Code(0)), Err(RestoreError::TimedOut(_))));
+        assert!(matches!(
+            restored(vec![Step::Hang], Exit::Code(0)),
+            Err(RestoreError::NoAnswer(ConversationError::TimedOut(_)))
+        ));
     }
 }

@@ -96,6 +96,11 @@ impl Readiness {
         self.findings.iter().filter(|finding| finding.accepted.is_none())
     }
 
+    /// Findings that are to be mended: the open ones, notices only where they are asked for.
+    pub fn to_mend(&self, notices: bool) -> impl Iterator<Item = &Finding> {
+        self.open().filter(move |finding| notices || finding.severity > Severity::Notice)
+    }
+
     /// Whether nothing is worse than a notice, accepted findings aside.
     pub fn is_ready(&self) -> bool {
         self.open().all(|finding| finding.severity == Severity::Notice)

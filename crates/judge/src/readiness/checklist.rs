@@ -50,6 +50,11 @@ impl Checklist {
         Ok(Self(assertions?))
     }
 
+    /// Adds the assertions of another list.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }

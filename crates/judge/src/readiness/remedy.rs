@@ -10,7 +10,12 @@ const SYSCTL: &str = "/proc/sys/";
 pub fn writes<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<SettingChange> {
     let mut changes: Vec<SettingChange> = Vec::new();
     for fix in findings.flat_map(|finding| &finding.fixes) {
+        // Text of a target that would begin another line, or another word of a shell, is left out.
+        let plain =
+            |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-:,@ ".contains(letter));
         if let Fix::Write { path, value } = fix
+            && plain(path)
+            && plain(value)
             && !changes.iter().any(|change| change.path == *path)
         {
             changes.push(SettingChange { path: path.clone(), value: value.clone() });
@@ -33,7 +38,7 @@ pub fn kernel_arguments<'a>(findings: impl Iterator<Item = &'a Finding>) -> Kern
     let mut arguments = KernelArguments::default();
     let mut note = |list: fn(&mut KernelArguments) -> &mut Vec<String>, word: &str| {
         let list = list(&mut arguments);
-        // Text of a target that is no word, or would begin another, is left out.
+        // Text of a target that is no word is left out.
         if word.chars().all(|letter| letter.is_ascii_graphic() || letter == ' ')
             && !list.iter().any(|there| there == word)
         {

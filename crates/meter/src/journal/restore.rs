@@ -27,8 +27,8 @@ pub fn restore_all(directory: &Path) -> Vec<Restored> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
         .collect();
-    // What cannot be read has no place in the order.
-    paths.sort_by_key(|path| (Reverse(read(path).map_or(0, |(header, _)| header.started_ticks)), path.clone()));
+    // What cannot be read has no place in the order, and comes first.
+    paths.sort_by_key(|path| (Reverse(read(path).map_or(u64::MAX, |(header, _)| header.started_ticks)), path.clone()));
     paths.iter().map(|path| restore(path)).collect()
 }
 
