@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Put back the kernel settings that a killed run left changed
+/// Put back the kernel settings that a killed run left changed, and those that `tardy check --apply` changed
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
     /// Machine to put right: `local`, or a board that `tardy target add` made

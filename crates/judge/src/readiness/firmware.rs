@@ -35,7 +35,7 @@ fn management_interrupts(machine: &Machine) -> Look {
         return fine();
     }
     if let Some(why) = &machine.facts.smi_problem {
-        return Err(Unknown(quoted(why)));
+        return Err(Unknown(why.clone()));
     }
     let counters = &machine.facts.smi;
     let Some(most) = counters.iter().max_by_key(|counter| counter.after) else {
@@ -61,10 +61,8 @@ fn management_interrupts(machine: &Machine) -> Look {
 fn machine_check_polling(machine: &Machine) -> Look {
     let path = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
     let Some(text) = machine.optional(path)? else { return fine() };
-    let text = text.trim_start_matches("0x");
-    let seconds = u64::from_str_radix(text, 16).map_err(|_| Unknown(format!("{path} is no number")))?;
-    sign_if(seconds != 0, || {
-        let sign = Sign::new(format!("every {seconds} s, unless errors come")).write(path, "0");
+    sign_if(text != "0", || {
+        let sign = Sign::new(format!("check_interval is {}", quoted(text))).write(path, "0");
         sign.by_hand("0 means that corrected errors of memory are no longer noticed")
     })
 }

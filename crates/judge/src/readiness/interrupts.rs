@@ -77,6 +77,9 @@ fn default_affinity(machine: &Machine) -> Look {
 }
 
 fn balancer(machine: &Machine) -> Look {
+    if machine.facts.tasks.is_empty() {
+        return Err(Unknown("no tasks can be seen, as in a container".into()));
+    }
     let running = machine.facts.tasks.iter().any(|task| task.name == "irqbalance");
     sign_if(running, || {
         let severity = if machine.dedicated { Severity::Warning } else { Severity::Notice };

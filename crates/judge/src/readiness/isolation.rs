@@ -5,6 +5,8 @@ use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
 
 const CPUS: &str = "/sys/devices/system/cpu";
+/// What may stand in front of the list of isolcpus=.
+const FLAGS: &[&str] = &["nohz", "domain", "managed_irq"];
 
 pub const RULES: &[Rule] = &[
     Rule {
@@ -109,10 +111,7 @@ fn listed(machine: &Machine, file: &str) -> Result<CpuSet, Unknown> {
 /// CPUs that a parameter names; flags like `domain` stand in front of them.
 fn asked(machine: &Machine, name: &str) -> Option<Result<CpuSet, String>> {
     let value = machine.command_line.value(name)?;
-    let list: Vec<&str> = value
-        .split(',')
-        .skip_while(|word| word.starts_with(|letter: char| letter.is_ascii_lowercase()) && *word != "all")
-        .collect();
+    let list: Vec<&str> = value.split(',').skip_while(|word| FLAGS.contains(word)).collect();
     Some(CpuSet::list(&list.join(","), machine.last_cpu()).ok_or_else(|| value.to_owned()))
 }
 

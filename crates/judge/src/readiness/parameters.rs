@@ -12,7 +12,6 @@ const KNOWN: &[&str] = &[
     "intel_pstate",
     "irqaffinity",
     "isolcpus",
-    "kthread_cpus",
     "mitigations",
     "nmi_watchdog",
     "nohz",

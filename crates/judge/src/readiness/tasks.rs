@@ -60,6 +60,9 @@ fn seen<'a>(machine: &Machine<'a>) -> Result<&'a [TaskFact], Unknown> {
     if machine.facts.omitted > 0 {
         return Err(Unknown(format!("there were too many tasks: {} were left out", machine.facts.omitted)));
     }
+    if machine.facts.tasks.is_empty() {
+        return Err(Unknown("no threads of the kernel and no real-time tasks can be seen, as in a container".into()));
+    }
     Ok(&machine.facts.tasks)
 }
 

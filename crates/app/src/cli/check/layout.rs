@@ -45,10 +45,10 @@ pub fn lay_out(readiness: &Readiness, change: Option<&Change>, notices: bool, pa
 fn subject(readiness: &Readiness) -> String {
     let on = match readiness.cpus_realtime.as_str() {
         "" => "with unknown CPUs".into(),
-        cpus => format!("on CPU {cpus}"),
+        cpus => format!("on {}", named(cpus)),
     };
     let others = match readiness.dedicated {
-        true => format!("which it has for itself; CPU {} keeps house", readiness.cpus_housekeeping),
+        true => format!("which it has for itself; the rest is for {}", named(&readiness.cpus_housekeeping)),
         false => "shared with everything else".into(),
     };
     let host = if readiness.hostname.is_empty() { String::new() } else { format!(" on {}", readiness.hostname) };
@@ -56,6 +56,11 @@ fn subject(readiness: &Readiness) -> String {
         "Kernel {}{host}, for real-time work of priority {} {on}, {others}.",
         readiness.kernel_release, readiness.priority
     )
+}
+
+/// `CPU 1` or `CPUs 1-3`.
+fn named(cpus: &str) -> String {
+    format!("CPU{} {cpus}", if cpus.contains([',', '-']) { "s" } else { "" })
 }
 
 fn count(readiness: &Readiness) -> String {
@@ -138,7 +143,7 @@ fn lay_out_group(group: &[&Finding], page: &mut Page) {
     }
     page.wrapped("  source  ", &first.source);
     let fingerprints: Vec<&str> = group.iter().take(TOLD_MAX).map(|finding| finding.fingerprint.as_str()).collect();
-    page.wrapped("  known as", &format!(" {}", fingerprints.join(" ")));
+    page.wrapped("  known   ", &fingerprints.join(" "));
 }
 
 fn described(fix: &Fix) -> (&'static str, String) {
@@ -184,12 +189,15 @@ fn lay_out_ways(readiness: &Readiness, change: Option<&Change>, notices: bool, p
     let words = kernel_arguments(readiness.to_mend(notices));
     page.blank();
     if !words.add.is_empty() {
-        page.wrapped("At the next boot, on the kernel's command line: ", &words.add.join(" "));
+        page.heading("At the next boot, on the kernel's command line");
+        page.wrapped("  ", &words.add.join(" "));
     }
     if !words.remove.is_empty() {
-        page.wrapped("And no longer there: ", &words.remove.join(" "));
+        page.heading("And no longer there");
+        page.wrapped("  ", &words.remove.join(" "));
     }
     let writable = readiness.to_mend(notices).any(|finding| matches!(finding.fixes[..], [Fix::Write { .. }, ..]));
+    page.blank();
     if change.is_none() && writable {
         page.wrapped(
             "",
