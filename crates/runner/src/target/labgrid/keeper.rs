@@ -50,10 +50,11 @@ impl Keeper {
         loop {
             match keeper.line() {
                 Some(line) if line == "acquired" => return Ok(Acquired::Now(keeper)),
-                Some(line) => match line.strip_prefix("refused ") {
-                    Some(said) => return judged(said, place),
-                    None => {}
-                },
+                Some(line) => {
+                    if let Some(said) = line.strip_prefix("refused ") {
+                        return judged(said, place);
+                    }
+                }
                 None if keeper.process.elapsed() > ACQUIRE_LIMIT || stop.count() > 0 => {
                     // Closing its input has it release what it may get yet.
                     let waited = begun.elapsed().as_secs();
