@@ -1,6 +1,8 @@
 //! Runs the binary `tardy` against a fake meter and on saved archives.
 
 mod bisect;
+mod check;
+mod check_live;
 mod compare;
 mod experiment;
 mod explain_diff;

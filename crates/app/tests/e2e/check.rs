@@ -1,0 +1,160 @@
+//! `tardy check` in real kernels: what was set wrong is found, what is set well is left in peace, and what is changed goes
+//! back to the byte.
+
+use crate::lab::{KERNEL, Lab};
+use archive::facts::{Fact, Facts};
+use archive::settings::SettingChange;
+use judge::readiness::{Checklist, Profile, Readiness, Subject, check, writes};
+use runner::facts::{apply, gather};
+use runner::meter::MeterPlaces;
+use runner::restore::restore;
+use runner::target::Target;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// What is set wrong while the machine boots.
+const PLANTED_AT_BOOT: &str = "nohz=off highres=off clocksource=hpet isolcpus=7 isolcpu=1 irqaffinity=0-1 irqaffinity=1 \
+    slub_debug=FZ trace_event=sched:sched_switch loglevel=7 ignore_loglevel \
+    workqueue.power_efficient=1 sysctl.kernel.sched_rt_runtime_us=500000 sysctl.kernel.timer_migration=1 \
+    sysctl.kernel.sched_schedstats=1 sysctl.kernel.bpf_stats_enabled=1 sysctl.kernel.watchdog=1 \
+    sysctl.vm.compaction_proactiveness=50 sysctl.vm.compact_unevictable_allowed=1 sysctl.vm.zone_reclaim_mode=1 \
+    sysctl.vm.stat_interval=1";
+
+/// And afterwards.
+const PLANTED_LATER: &[(&str, &str)] = &[
+    ("/sys/kernel/mm/ksm/run", "1"),
+    ("/sys/devices/virtual/workqueue/cpumask", "3"),
+    ("/sys/kernel/tracing/current_tracer", "wakeup"),
+    ("/proc/sys/kernel/stack_tracer_enabled", "1"),
+];
+
+/// Rules that each of these must bring to speak.
+const FOUND: &[&str] = &[
+    "parameters.tick-always",
+    "parameters.low-resolution",
+    "parameters.misspelt",
+    "parameters.repeated",
+    "parameters.memory-debugging",
+    "parameters.tracing",
+    "clocks.resolution",
+    "clocks.source",
+    "clocks.timer-migration",
+    "clocks.skewed-tick",
+    "scheduler.throttling",
+    "scheduler.statistics",
+    "scheduler.bpf-statistics",
+    "isolation.not-in-effect",
+    "isolation.scheduler",
+    "isolation.rcu-callbacks",
+    "isolation.workqueues",
+    "isolation.tick",
+    "interrupts.affinity",
+    "interrupts.default-affinity",
+    "power.workqueues",
+    "memory.same-page-merging",
+    "memory.compaction",
+    "memory.locked-pages-move",
+    "memory.zone-reclaim",
+    "memory.statistics",
+    "watchdogs.soft-lockups",
+    "console.level",
+    "console.ignored-level",
+    "tracing.tracer",
+    "tracing.events",
+    "tracing.stacks",
+];
+
+fn judged(facts: &Facts) -> Readiness {
+    let subject = Subject { cpus: Some(vec![1]), priority: 80, profile: Profile::Auto };
+    check(facts, &subject, &Checklist::default(), &[])
+}
+
+fn ids(readiness: &Readiness) -> Vec<&str> {
+    readiness.findings.iter().map(|finding| finding.id.as_str()).collect()
+}
+
+/// Everything that can be set, byte for byte: not what changes by itself, and not what the kernel makes of it.
+fn settings(facts: &Facts) -> BTreeMap<&str, &Fact> {
+    let volatile = |path: &str| {
+        path.starts_with("/proc/self/") || path == "/proc/uptime" || path.ends_with("/effective_affinity_list")
+    };
+    facts.files.iter().map(|(path, fact)| (path.as_str(), fact)).filter(|(path, _)| !volatile(path)).collect()
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn planted_settings_are_found_and_what_is_applied_goes_back_to_the_byte() {
+    let lab = Lab::with(KERNEL, &["--append", PLANTED_AT_BOOT]);
+    let meter = MeterPlaces::of_process().find().unwrap();
+    let mut machine = lab.machine();
+    machine.prepare().unwrap();
+    let booted = gather(&mut machine, &meter, 80, LIMIT).unwrap();
+    // An interrupt of a device, to be handled where the work is.
+    let irq = booted.files.keys().find_map(|path| {
+        let named = matches!(&booted.files[path], Fact::Text(text) if text.starts_with("virtio"));
+        path.strip_prefix("/sys/kernel/irq/")?.strip_suffix("/actions").filter(|_| named)
+    });
+    let irq = format!("/proc/irq/{}/smp_affinity_list", irq.expect("an interrupt of a virtio device"));
+    let later = PLANTED_LATER.iter().copied().chain([(irq.as_str(), "1")]);
+    let later: Vec<SettingChange> =
+        later.map(|(path, value)| SettingChange { path: path.into(), value: value.into() }).collect();
+    let planted = apply(&mut machine, &meter, &later, LIMIT).unwrap();
+    let refused: Vec<_> = planted.iter().filter(|one| one.problem.is_some()).collect();
+    assert!(refused.is_empty(), "{refused:?}");
+
+    let before = gather(&mut machine, &meter, 80, LIMIT).unwrap();
+    let wrong = judged(&before);
+    let missing: Vec<_> = FOUND.iter().filter(|id| !ids(&wrong).contains(*id)).collect();
+    assert!(missing.is_empty(), "not found: {missing:?}; found: {:?}", ids(&wrong));
+    eprintln!("{} of {} planted settings found", FOUND.len() - missing.len(), FOUND.len());
+
+    let changes = writes(wrong.to_mend(true));
+    let applied = apply(&mut machine, &meter, &changes, LIMIT).unwrap();
+    let changed: Vec<_> = applied.iter().filter(|one| one.problem.is_none()).map(|one| one.path.as_str()).collect();
+    eprintln!("{} of {} settings changed: {changed:?}", changed.len(), changes.len());
+    assert!(changed.len() >= 15, "{applied:?}");
+    let mended = gather(&mut machine, &meter, 80, LIMIT).unwrap();
+    for path in changed {
+        assert_ne!(before.files[path], mended.files[path], "{path}");
+    }
+    let left = judged(&mended);
+    for id in ["memory.same-page-merging", "isolation.workqueues", "scheduler.throttling", "memory.zone-reclaim"] {
+        assert!(!ids(&left).contains(&id), "{id} is still found");
+    }
+
+    // What was planted afterwards was applied, too, and goes first: the boot's own settings come back.
+    let lines = restore(&mut machine, &meter, LIMIT).unwrap();
+    assert!(lines.len() >= 15, "{lines:?}");
+    let after = gather(&mut machine, &meter, 80, LIMIT).unwrap();
+    assert_eq!(settings(&after), settings(&booted));
+    machine.close().unwrap();
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_machine_that_is_booted_as_check_says_has_nothing_to_mend() {
+    let lab = Lab::with(KERNEL, &[]);
+    let words = ["check", "--target", "vm", "--cpus", "1", "--format", "cmdline", "--notices"];
+    let asked = lab.tardy(&words).output().unwrap();
+    assert_eq!(asked.status.code(), Some(1), "{}", String::from_utf8_lossy(&asked.stderr));
+    let text = String::from_utf8(asked.stdout).unwrap();
+    let arguments = text.lines().next().unwrap();
+    assert!(arguments.contains("isolcpus=managed_irq,domain,1"), "{arguments}");
+
+    let add = ["target", "add", "vm", "--kernel", KERNEL, "--here", "--force", "--accel", "tcg", "--append", arguments];
+    assert!(lab.tardy(&add).status().unwrap().success());
+    let checked = lab.tardy(&["check", "--target", "vm", "--save-facts", "facts.json"]).output().unwrap();
+    let text = String::from_utf8_lossy(&checked.stdout);
+    eprintln!("booted with {arguments}\n{text}");
+    assert_eq!(checked.status.code(), Some(0), "{text}");
+    assert!(text.contains("0 severe, 0 warnings") && text.contains("on CPU 1, which it has for itself"), "{text}");
+
+    // The same from what was saved, and as JSON.
+    assert!(Path::new(&lab.path("facts.json")).is_file());
+    let saved = lab.tardy(&["check", "--facts", "facts.json", "--json"]).output().unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&saved.stdout).unwrap();
+    assert_eq!((saved.status.code(), &document["ready"]), (Some(0), &true.into()));
+}

@@ -1,0 +1,174 @@
+//! `tardy check` with a meter that tells saved facts.
+
+use crate::fake_meter::Ended;
+use archive::facts::{Fact, Facts};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+const SCRIPT: &str = "#!/bin/sh\n\
+    here=$(dirname \"$0\")\n\
+    case \"$1\" in\n\
+    facts) cat \"$here/facts.json\" ;;\n\
+    apply) read -r line; printf '%s' \"$line\" > \"$here/asked.json\"; cat \"$here/answer.json\"; mv \"$here/mended.json\" \"$here/facts.json\" ;;\n\
+    *) exit 2 ;;\n\
+    esac\n";
+const COMPACT: &str = "/proc/sys/vm/compact_unevictable_allowed";
+
+/// A directory with the meter in it; `tardy` runs there.
+struct Bench(TempDir);
+
+impl Bench {
+    fn new(facts: &Facts) -> Self {
+        let bench = Self(tempfile::tempdir().unwrap());
+        bench.keep("facts.json", &serde_json::to_string(facts).unwrap());
+        bench.keep("meter", SCRIPT);
+        fs::set_permissions(bench.path("meter"), fs::Permissions::from_mode(0o755)).unwrap();
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn keep(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn run(&self, words: &[&str]) -> Ended {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        command.arg("check").args(words).current_dir(self.0.path()).env("TARDY_METER", self.path("meter"));
+        Ended::of(command.output().unwrap())
+    }
+}
+
+fn facts(name: &str) -> Facts {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/readiness").join(name).with_extension("json");
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_machine_that_is_well_set_ends_with_code_0() {
+    let ended = Bench::new(&facts("well-set")).run(&[]);
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("0 severe, 0 warnings"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("Nothing is worse than a notice."), "{}", ended.stdout);
+}
+
+#[test]
+fn findings_are_told_in_every_form_and_end_with_code_1() {
+    let bench = Bench::new(&facts("ordinary"));
+    let text = bench.run(&["--cpus", "1"]);
+    assert_eq!(text.code, Some(1));
+    for words in [
+        "[kernel.preempt-rt]",
+        "CONFIG_PREEMPT_RT=y",
+        "echo 0 > /proc/sys/vm/compact",
+        "Not known",
+        "tardy check --apply",
+    ] {
+        assert!(text.stdout.contains(words), "{words} is not in {}", text.stdout);
+    }
+    assert!(text.stdout.lines().all(|line| line.chars().count() <= 140), "{}", text.stdout);
+    let cmdline = bench.run(&["--cpus", "1", "--format", "cmdline"]).stdout;
+    assert!(cmdline.contains("isolcpus=managed_irq,domain,1") && cmdline.contains("sysctl.vm.compact"), "{cmdline}");
+    let sysctl = bench.run(&["--cpus", "1", "--format", "sysctl"]).stdout;
+    assert!(sysctl.contains("vm.compact_unevictable_allowed = 0\n"), "{sysctl}");
+    let json = bench.run(&["--cpus", "1", "--json"]).json();
+    assert_eq!(json["ready"], false);
+    let first = &json["findings"][0];
+    for key in ["id", "fingerprint", "severity", "what", "reason", "fixes", "source"] {
+        assert!(!first[key].is_null(), "{key} is not in {first}");
+    }
+}
+
+#[test]
+fn what_is_accepted_in_a_file_no_longer_counts() {
+    let bench = Bench::new(&facts("ordinary"));
+    bench.keep("known.txt", &bench.run(&["--format", "accepted"]).stdout);
+    let ended = bench.run(&["--accepted", "known.txt"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stdout);
+    assert!(ended.stdout.contains("Accepted"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_checklist_is_held_against_the_configuration() {
+    let bench = Bench::new(&facts("well-set"));
+    bench.keep("mine.txt", "CONFIG_PREEMPT_RT\n!CONFIG_PREEMPT_RT if CONFIG_HIGH_RES_TIMERS on x86\n");
+    let json = bench.run(&["--checklist", "mine.txt", "--json"]).json();
+    let found: Vec<&Value> =
+        json["findings"].as_array().unwrap().iter().filter(|one| one["severity"] == "warning").collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["id"], "checklist.CONFIG_PREEMPT_RT");
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/preempt-rt.checklist");
+    assert_ne!(bench.run(&["--checklist", shipped.to_str().unwrap()]).code, Some(2));
+}
+
+#[test]
+fn applying_changes_what_can_be_changed_and_judges_the_machine_anew() {
+    let before = facts("ordinary");
+    let bench = Bench::new(&before);
+    let mut after = before.clone();
+    after.files.insert(COMPACT.into(), Fact::Text("0\n".into()));
+    bench.keep("mended.json", &serde_json::to_string(&after).unwrap());
+    bench.keep("answer.json", &format!(r#"[{{"path":"{COMPACT}","value":"0","before":"1","problem":null}}]"#));
+    let ended = bench.run(&["--apply"]);
+    assert!(ended.stdout.contains(&format!("{COMPACT}: 1 -> 0")), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("`tardy restore` puts all of it back"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("[memory.locked-pages-move]"), "{}", ended.stdout);
+    let asked: Value = serde_json::from_slice(&fs::read(bench.path("asked.json")).unwrap()).unwrap();
+    assert_eq!(asked, serde_json::json!([{ "path": COMPACT, "value": "0" }]));
+}
+
+#[test]
+fn facts_are_kept_and_judged_without_the_machine() {
+    let bench = Bench::new(&facts("ordinary"));
+    let there = bench.run(&["--save-facts", "kept.json"]);
+    fs::remove_file(bench.path("meter")).unwrap();
+    let kept = bench.run(&["--facts", "kept.json"]);
+    assert_eq!((kept.code, kept.stdout), (there.code, there.stdout));
+}
+
+#[test]
+fn what_is_typed_wrong_is_code_2_and_a_meter_that_cannot_answer_code_3() {
+    let bench = Bench::new(&facts("ordinary"));
+    bench.keep("bad.txt", "CONFIG_A\nnonsense\n");
+    bench.keep("bad.json", "{}");
+    let wrong: [&[&str]; 6] = [
+        &["--checklist", "bad.txt"],
+        &["--accepted", "bad.txt"],
+        &["--accepted", "absent.txt"],
+        &["--facts", "bad.json"],
+        &["--priority", "100"],
+        &["--target", "nowhere"],
+    ];
+    for words in wrong {
+        let ended = bench.run(words);
+        assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);
+    }
+    assert!(bench.run(wrong[0]).stderr.contains("bad.txt:2"), "the line is named");
+    bench.keep("facts.json", "Killed");
+    let ended = bench.run(&[]);
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stderr.contains("cannot be understood"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_a_target_says_stays_text() {
+    let mut facts = facts("ordinary");
+    let evil = "\u{1b}[2Jgotcha\n* kernel.preempt-rt";
+    facts.environment.hostname = evil.into();
+    facts.environment.kernel_release = evil.into();
+    facts.environment.virtualisation = Some(evil.into());
+    facts.cgroups = vec![format!("/sys/{evil}")];
+    facts.files.insert(format!("/sys/{evil}/cpu.max"), Fact::Text("1 2".into()));
+    let bench = Bench::new(&facts);
+    for format in ["text", "cmdline", "sysctl", "accepted"] {
+        let ended = bench.run(&["--format", format, "--notices"]);
+        assert!(!ended.stdout.contains('\u{1b}'), "{format}: {:?}", ended.stdout);
+        assert!(!ended.stdout.lines().any(|line| line.starts_with("* ")), "{format}: {}", ended.stdout);
+    }
+}

@@ -1,0 +1,178 @@
+//! `tardy check` with the real meter on this machine: settings are planted, found, mended, and put back to the byte. Without
+//! root, or without a meter, the tests say so and pass.
+
+use crate::fake_meter::Ended;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+/// Where settings are that a check may change. What else runs here may change some of them meanwhile.
+const ROOTS: &[&str] = &[
+    "/proc/sys/kernel",
+    "/proc/sys/vm",
+    "/proc/irq",
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/clocksource",
+    "/sys/devices/system/machinecheck",
+    "/sys/devices/virtual/workqueue",
+    "/sys/bus/workqueue/devices",
+    "/sys/kernel/mm",
+    "/sys/module",
+];
+const FILE_BYTES_MAX: u64 = 64 << 10;
+const DEPTH_MAX: u32 = 8;
+/// No setting, but a counter that can be written.
+const COUNTER: &str = "/proc/sys/kernel/ns_last_pid";
+const PATIENCE_S: u32 = 60;
+
+/// Settings that hurt nobody for some seconds, wrong values for them, and who must tell.
+const PLANTED: &[(&str, &str, &str)] = &[
+    ("/proc/sys/vm/compaction_proactiveness", "60", "memory.compaction"),
+    ("/proc/sys/vm/compact_unevictable_allowed", "1", "memory.locked-pages-move"),
+    ("/proc/sys/vm/zone_reclaim_mode", "1", "memory.zone-reclaim"),
+    ("/proc/sys/vm/stat_interval", "1", "memory.statistics"),
+    ("/proc/sys/kernel/timer_migration", "1", "clocks.timer-migration"),
+    ("/proc/sys/kernel/bpf_stats_enabled", "1", "scheduler.bpf-statistics"),
+    ("/proc/sys/kernel/sched_schedstats", "1", "scheduler.statistics"),
+    ("/proc/sys/kernel/printk", "7 4 1 7", "console.level"),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", "always", "memory.huge-pages"),
+    ("/sys/kernel/mm/transparent_hugepage/defrag", "always", "memory.huge-page-defragmentation"),
+    ("/sys/kernel/mm/ksm/run", "1", "memory.same-page-merging"),
+    ("/sys/module/printk/parameters/ignore_loglevel", "Y", "console.ignored-level"),
+];
+
+fn meter() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter");
+    let named = std::env::var_os("TARDY_METER").map(PathBuf::from);
+    let Some(meter) = named.into_iter().chain([beside]).find(|path| path.is_file()) else {
+        eprintln!("skipped: there is no tardy-meter beside tardy; cargo build -p meter makes it");
+        return None;
+    };
+    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    if !root {
+        eprintln!("skipped: only root may change settings");
+        return None;
+    }
+    Some(meter)
+}
+
+/// A setting that goes back to what it was, whatever becomes of the test.
+struct Planted {
+    path: &'static str,
+    before: String,
+}
+
+impl Planted {
+    /// `None` where this kernel has no such setting or refuses the value.
+    fn plant(path: &'static str, value: &str) -> Option<Self> {
+        let before = fs::read_to_string(path).ok()?;
+        let before = before
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
+            .map_or(before.trim().to_owned(), str::to_owned);
+        fs::write(path, value).ok()?;
+        Some(Self { path, before })
+    }
+}
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        let _ = fs::write(self.path, &self.before);
+    }
+}
+
+/// Every file below that can be written and read, byte for byte.
+fn snapshot() -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    ROOTS.iter().for_each(|root| look(Path::new(root), 0, &mut files));
+    files
+}
+
+fn look(folder: &Path, depth: u32, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let Ok(found) = fs::symlink_metadata(&path) else { continue };
+        if found.is_dir() && depth < DEPTH_MAX {
+            look(&path, depth + 1, files);
+        } else if found.is_file() && found.permissions().mode() & 0o600 == 0o600 && found.len() <= FILE_BYTES_MAX {
+            // Some can be written only, some only while something else is so.
+            if let Ok(bytes) = fs::read(&path)
+                && path != Path::new(COUNTER)
+            {
+                files.insert(path, bytes);
+            }
+        }
+    }
+}
+
+fn tardy(meter: &Path, state: &Path, words: &[&str]) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+    command.args(words).env("TARDY_METER", meter).env("TARDY_STATE_DIR", state);
+    Ended::of(command.output().unwrap())
+}
+
+#[test]
+fn planted_settings_are_found_applied_and_put_back_to_the_byte() {
+    let Some(meter) = meter() else { return };
+    let state = tempfile::tempdir().unwrap();
+    let planted: Vec<(Planted, &str)> =
+        PLANTED.iter().filter_map(|(path, value, id)| Some((Planted::plant(path, value)?, *id))).collect();
+    let judge = |words: &[&str]| tardy(&meter, state.path(), words).json();
+    let check = ["check", "--cpus", "1", "--profile", "dedicated", "--notices", "--json"];
+    let first = snapshot();
+    // What changes by itself is no setting.
+    let before: BTreeMap<_, _> =
+        snapshot().into_iter().filter(|(path, bytes)| first.get(path) == Some(bytes)).collect();
+    assert!(before.len() > 100, "only {} settings can be read", before.len());
+
+    let found = judge(&check);
+    let ids = |document: &serde_json::Value| -> Vec<String> {
+        document["findings"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let missing: Vec<&str> =
+        planted.iter().map(|(_, id)| *id).filter(|id| !ids(&found).iter().any(|one| one == id)).collect();
+    assert!(missing.is_empty(), "not found: {missing:?}");
+    eprintln!("{} planted settings found, {} settings in the snapshot", planted.len(), before.len());
+
+    let applied = judge(&[&check[..], &["--apply"]].concat());
+    let changed: Vec<&str> = applied["applied"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["problem"].is_null())
+        .map(|one| one["path"].as_str().unwrap())
+        .collect();
+    eprintln!("{} settings changed: {changed:?}", changed.len());
+    assert!(changed.len() >= planted.len(), "{}", applied["applied"]);
+    let mended = snapshot();
+    for path in changed.iter().filter(|path| before.contains_key(Path::new(path))) {
+        assert_ne!(before.get(Path::new(path)), mended.get(Path::new(path)), "{path} was not changed");
+    }
+    let left: Vec<&str> =
+        planted.iter().map(|(_, id)| *id).filter(|id| ids(&applied).iter().any(|one| one == id)).collect();
+    assert!(left.is_empty(), "still found: {left:?}");
+
+    let restored = tardy(&meter, state.path(), &["restore"]);
+    assert_eq!(restored.code, Some(0), "{}{}", restored.stdout, restored.stderr);
+    let different = || -> Vec<PathBuf> {
+        let after = snapshot();
+        before.keys().filter(|path| after.get(*path) != before.get(*path)).cloned().collect()
+    };
+    let mut wrong = different();
+    let ours = |path: &PathBuf| changed.iter().any(|one| Path::new(one) == path);
+    assert!(!wrong.iter().any(ours), "not as they were: {wrong:?}");
+    // Other tests measure on this machine meanwhile, and put back what they change.
+    for _ in 0..PATIENCE_S {
+        if wrong.is_empty() {
+            break;
+        }
+        thread::sleep(Duration::from_secs(1));
+        wrong = different();
+    }
+    assert!(wrong.is_empty(), "not as they were, and not changed by the check: {wrong:?}");
+    assert!(tardy(&meter, state.path(), &["restore"]).stdout.contains("nothing to restore"));
+}
