@@ -125,11 +125,8 @@ fn installed(name: &str) -> bool {
 fn worked(text: &str) -> LoadReport {
     let request = LoadRequest::parse(text).expect("a load");
     let mut loads = RunningLoads::start_with(Path::new(METER), &[request]).expect("the load starts");
-    wait_until("progress", || {
-        let report = loads.sample().remove(0);
-        assert!(report.alive, "{report:?}");
-        report.progress > 0
-    });
+    // On a busy machine a program may have to wait for longer than it takes to be called idle.
+    wait_until("progress", || loads.sample().remove(0).progress > 0);
     let pids = loads.pids();
     let report = loads.stop().remove(0);
     assert!(report.alive, "{report:?}");

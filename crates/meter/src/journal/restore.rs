@@ -112,7 +112,7 @@ mod tests {
         let mut journal = Journal::begin(root.path(), &Header::of_this_process()).unwrap();
         journal.change_setting(&setting, "2").unwrap();
         assert_eq!(restore_all(root.path()), [Restored::InUse { pid: std::process::id() as i32 }]);
-        assert_eq!(fs::read_to_string(&setting).unwrap(), "2");
+        assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "2");
         assert_eq!(journal.undo(), Vec::<String>::new());
         assert_eq!(fs::read_to_string(&setting).unwrap(), "1");
         assert_eq!(restore_all(root.path()), []);
@@ -161,7 +161,7 @@ mod tests {
         drop(journal);
         let answer = restore_all(root.path());
         assert!(matches!(&answer[..], [Restored::Undone { rebooted: true, .. }]), "{answer:?}");
-        assert_eq!(fs::read_to_string(&setting).unwrap(), "2");
+        assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "2");
     }
 
     #[test]
