@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(restore_all(root.path()), [Restored::InUse { pid: std::process::id() as i32 }]);
         assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "2");
         assert_eq!(journal.undo(), Vec::<String>::new());
-        assert_eq!(fs::read_to_string(&setting).unwrap(), "1");
+        assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "1");
         assert_eq!(restore_all(root.path()), []);
     }
 
