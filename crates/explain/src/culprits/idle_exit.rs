@@ -4,6 +4,7 @@ use super::about::{About, Proof};
 use crate::case::{Case, Claim, held};
 use crate::event::{IDLE_EXIT, What};
 use crate::holder::Holder;
+use crate::ledger::Piece;
 use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
@@ -14,11 +15,21 @@ pub const ABOUT: About = About {
     proof: Proof::Real,
 };
 
+/// No idle state, and no way back from a host that had nothing else to do, takes this long.
+pub const LEAVING_NS_MAX: i64 = 1_000_000;
+
+/// Time an idle CPU let pass between the instant that was due and the thread.
+pub fn is_idle_time(piece: &Piece) -> bool {
+    matches!(piece.phase, PhaseName::TimerDelay | PhaseName::SchedulingDelay | PhaseName::WakePath)
+        && held(piece).is_some_and(Holder::is_idle)
+}
+
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    let pieces = case.claim(|piece| {
-        matches!(piece.phase, PhaseName::TimerDelay | PhaseName::SchedulingDelay | PhaseName::WakePath)
-            && held(piece).is_some_and(Holder::is_idle)
-    })?;
+    let pieces = case.claim(is_idle_time)?;
+    if case.virtualised().is_some() && case.ns(&pieces) > LEAVING_NS_MAX {
+        // The hypervisor's doing: the culprit `steal`.
+        return None;
+    }
     let state = pieces.iter().find_map(|&index| match case.pieces[index].answer.holder() {
         Holder::Idle { state } if state != IDLE_EXIT => Some(state),
         _ => None,

@@ -1,16 +1,18 @@
-//! In a guest: the timer interrupt came late while a task computed in user space, where nobody can mask interrupts.
+//! In a guest: the timer interrupt came late while a task computed in user space, or while the CPU was idle, where nobody can
+//! mask interrupts.
 //!
 //! Where the interrupt came in is told by what follows: a kernel that can be preempted gives the CPU to the thread on the way
 //! out of the interrupt, and its switch says whether that was the way back into the kernel (`runnable+`) or to user space.
 //! Everything else can be masked interrupts as well as a hypervisor: a section with interrupts off need not hold a lock.
 
 use super::about::{About, Proof};
+use super::idle_exit::{LEAVING_NS_MAX, is_idle_time};
 use crate::case::{Case, Claim, held};
-use crate::event::{Event, What};
+use crate::event::{Event, IDLE_EXIT, What};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space",
+    recognised: "in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late",
     confirm: "on the host: perf kvm stat, or kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
     fix: "on the host: virtual CPUs pinned one to one on isolated CPUs, SCHED_FIFO for their threads, no overcommitment",
     reading: &["The KVM halt polling system"],
@@ -24,6 +26,10 @@ const PREEMPTIBLE: &[&str] = &["full", "lazy", "preempt_rt"];
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let host = case.virtualised()?;
+    on_a_task(case, host).or_else(|| on_an_idle_cpu(case, host))
+}
+
+fn on_a_task<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
     let pieces = case.claim(super::irqs_off::is_late_in_task)?;
     let entry = case.wake_interrupt_entry()?;
     if entry.preempt_off() || case.ns(&pieces) < DELAY_NS_MIN {
@@ -31,26 +37,52 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     }
     let left = left_from_user_space(case, &pieces, &entry)?;
     Some(Claim {
-        confidence: Confidence::Likely,
         sentence: format!(
-            "the hypervisor ({host}) did not run this CPU, or held the timer interrupt back, while {} was on it ({})",
+            "the hypervisor ({host}) did not run this CPU, or held the timer interrupt back, with {} on it ({})",
             case.culprits(&pieces),
             case.share(&pieces)
         ),
-        events: vec![entry, left],
-        evidence: [
+        evidence: evidence(
+            case,
             "the interrupt came in while the task was in user space, where nobody can mask interrupts: its switch is \
-                    that of a return there, not one in the kernel"
-                .into(),
-        ]
-        .into_iter()
-        .chain(case.steal_line())
-        .collect(),
+             that of a return there, not one in the kernel",
+        ),
+        ..claim(pieces, vec![entry, left])
+    })
+}
+
+fn on_an_idle_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
+    let pieces = case.claim(is_idle_time)?;
+    if case.ns(&pieces) <= LEAVING_NS_MAX {
+        return None;
+    }
+    let left = case.event(|event| event.cpu == case.cpu() && event.what == What::Idle { state: IDLE_EXIT });
+    let entry = case.wake_interrupt_entry();
+    Some(Claim {
+        sentence: format!(
+            "the hypervisor ({host}) did not run this CPU, or held the timer interrupt back, while it was idle ({})",
+            case.share(&pieces)
+        ),
+        evidence: evidence(case, "an idle CPU waits with interrupts on: nothing in the guest can have held it back"),
+        ..claim(pieces, entry.into_iter().chain(left).collect())
+    })
+}
+
+fn claim<'c>(pieces: Vec<usize>, events: Vec<Event<'c>>) -> Claim<'c> {
+    Claim {
+        pieces,
+        events,
+        confidence: Confidence::Likely,
+        sentence: String::new(),
+        evidence: Vec::new(),
         confirm: "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU".into(),
         fix: "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment"
             .into(),
-        pieces,
-    })
+    }
+}
+
+fn evidence(case: &Case, why: &str) -> Vec<String> {
+    [why.to_owned()].into_iter().chain(case.steal_line()).collect()
 }
 
 /// The switch away from the interrupted task, when it shows that the interrupt came in while the task was in user space.

@@ -14,6 +14,8 @@ pub const ABOUT: About = About {
 
 /// Every wake-up has such an interrupt; a shorter one is ordinary.
 const SLOW_NS_MIN: i64 = 20_000;
+/// Setting a timer takes no hypervisor this long: it may as well have taken the CPU away altogether.
+const SETTING_NS_MAX: i64 = 1_000_000;
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| case.is_wake_interrupt(piece))?;
@@ -25,8 +27,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         Some(host) => format!("setting the timer anew leaves the guest, and the hypervisor ({host}) takes its time"),
         None => "waiting for a scheduler lock, or for the timer hardware to be set anew".into(),
     };
+    let taken_away = case.virtualised().is_some() && case.ns(&pieces) > SETTING_NS_MAX;
     Some(Claim {
-        confidence: Confidence::Likely,
+        confidence: if taken_away { Confidence::Hint } else { Confidence::Likely },
         sentence: format!("the timer interrupt that brought the wake-up was itself slow ({share}): most often {why}"),
         events: Vec::new(),
         evidence: case.steal_line().into_iter().collect(),
