@@ -5,6 +5,7 @@
 
 use super::Format;
 use super::source::{Mean, Source, SourceThread, Unit};
+use crate::text::printable::printable;
 use archive::environment::Environment;
 use archive::message::Severity;
 use roxmltree::{Document, Node, ParsingOptions};
@@ -21,7 +22,8 @@ pub fn read(text: &str) -> Result<Source, String> {
     let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         if text.contains("</rteval>") {
-            format!("it is not valid XML: {error}")
+            // The parser quotes what it met, be it the end of a line.
+            format!("it is not valid XML: {}", printable(&error.to_string()))
         } else {
             "its end, `</rteval>`, is missing".into()
         }
