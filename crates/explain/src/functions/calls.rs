@@ -17,7 +17,7 @@ use std::collections::HashMap;
 /// A function with all it called must have this part of the time to be named; rather more than less.
 const MOST_PERCENT: [i64; 2] = [80, 50];
 /// Deeper calls are nonsense: kernel stacks have 16 KB.
-const FRAMES_MAX: usize = 256;
+pub const FRAMES_MAX: usize = 256;
 /// A frame below the first function that the trace shows.
 const UNKNOWN: u32 = u32::MAX - 1;
 /// What a thread does outside the kernel, as if it were a function.

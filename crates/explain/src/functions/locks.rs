@@ -3,7 +3,7 @@
 //! A lock has no name in a record, so it is called by the function that took it. Of several locks of one thread the one
 //! taken last is given back first.
 
-use super::calls::depth_of;
+use super::calls::{FRAMES_MAX, depth_of};
 use crate::event::What;
 use crate::names::Names;
 use crate::scene::{CpuStory, Scene};
@@ -68,7 +68,7 @@ fn all(story: &CpuStory, names: &Names, until_ns: i64) -> Vec<Held> {
             open.entry(next).or_default().push(held);
         }
         let What::GraphEntry { function, depth } = event.what else { continue };
-        let depth = depth_of(depth);
+        let depth = depth_of(depth).min(FRAMES_MAX);
         let calls = callers.entry(event.tid).or_default();
         calls.resize(depth, 0);
         calls.push(function);
