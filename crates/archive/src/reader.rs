@@ -3,6 +3,7 @@
 //! Opening never fails on the contents: it yields what is there plus [`Run::gaps`], each a sentence that names the file
 //! and what is missing. The archive is untrusted input; sizes are bounded.
 
+use crate::atomic_file::write_atomically;
 use crate::counters::CounterSecond;
 use crate::environment::Environment;
 use crate::explanation::Explanation;
@@ -293,10 +294,10 @@ impl Run {
                 fs::create_dir_all(folder)
                     .map_err(|source| crate::writer::WriteError::Io { path: folder.to_owned(), source })?;
             }
-            crate::writer::write_atomically(&path, bytes)?;
+            write_atomically(&path, bytes)?;
         }
         let text = serde_json::to_vec(&recorded).expect("a spike has only string keys");
-        crate::writer::write_atomically(&self.directory.join(RECORDED_FILE), &text)
+        write_atomically(&self.directory.join(RECORDED_FILE), &text)
     }
 
     /// The saved explanations, if the run was explained; damaged ones count as absent.
@@ -311,7 +312,7 @@ impl Run {
     /// [`crate::writer::WriteError::Io`].
     pub fn save_explanations(&self, explanations: &[Explanation]) -> Result<(), crate::writer::WriteError> {
         let text = serde_json::to_vec(explanations).expect("an explanation has only string keys");
-        crate::writer::write_atomically(&self.directory.join("explanations.json"), &text)
+        write_atomically(&self.directory.join("explanations.json"), &text)
     }
 
     /// Median latency of a CPU over the run, in ns.

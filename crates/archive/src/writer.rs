@@ -4,6 +4,7 @@
 //! written beside their final name and renamed when their end was announced. Names come from numbers, never from the
 //! target.
 
+use crate::atomic_file::write_atomically;
 use crate::frame::{Decoder, Encoder, Item};
 use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, Message};
@@ -249,24 +250,4 @@ impl RunWriter {
 fn write_manifest(directory: &Path, manifest: &Manifest) -> Result<(), WriteError> {
     let text = serde_json::to_string_pretty(manifest).expect("a manifest has only string keys");
     write_atomically(&directory.join("manifest.json"), text.as_bytes())
-}
-
-/// Replaces a file in one step: a reader, or a crash, sees the old one or the new one.
-///
-/// # Errors
-/// [`WriteError::Io`] naming the file.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
-    let partial = path.with_file_name(name);
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&partial)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&partial, path)
-    };
-    write().map_err(|source| {
-        let _ = fs::remove_file(&partial);
-        WriteError::Io { path: path.to_owned(), source }
-    })
 }

@@ -7,10 +7,10 @@ use crate::explaining::{explain_run, stretches_of};
 use crate::export::comma_separated;
 use crate::export::perfetto::{PerfettoTrace, SpikeView};
 use crate::text::page::{Page, write_stdout};
+use archive::atomic_file::write_atomically;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
 use archive::summary::ReportData;
-use archive::writer::write_atomically;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 

@@ -6,8 +6,8 @@ use crate::explaining::{causes_of, explain_run};
 use crate::report::{render_html, render_pngs};
 use crate::text::page::{Page, write_stdout};
 use anyhow::Context;
+use archive::atomic_file::write_atomically;
 use archive::summary::ReportData;
-use archive::writer::write_atomically;
 use clap::Args;
 use std::path::PathBuf;
 

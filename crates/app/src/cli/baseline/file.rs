@@ -1,7 +1,7 @@
 //! The file: TOML with a line for each seed and each cause, so that a change of one shows as a change of one line.
 
 use crate::cli::exit::UsageError;
-use archive::writer::write_atomically;
+use archive::atomic_file::write_atomically;
 use judge::virtual_time::Baseline;
 use std::fmt::Write;
 use std::fs;

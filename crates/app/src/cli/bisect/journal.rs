@@ -2,8 +2,8 @@
 //! goes on where it was stopped.
 
 use crate::cli::exit::UsageError;
+use archive::atomic_file::write_atomically;
 use archive::settings::RunSettings;
-use archive::writer::write_atomically;
 use judge::bisect::StepVerdict;
 use serde::{Deserialize, Serialize};
 use std::fs;

@@ -5,7 +5,7 @@ use super::Rounds;
 use crate::cli::archives::{RUNS, new_below};
 use crate::cli::exit::UsageError;
 use crate::text::page::{Page, write_stdout};
-use archive::writer::write_atomically;
+use archive::atomic_file::write_atomically;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;

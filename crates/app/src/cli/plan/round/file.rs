@@ -4,7 +4,7 @@
 use crate::cli::exit::UsageError;
 use crate::cli::plan::checked::{CheckedPlan, Overrides};
 use crate::cli::plan::machine::Packages;
-use archive::writer::write_atomically;
+use archive::atomic_file::write_atomically;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;

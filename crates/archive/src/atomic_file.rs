@@ -1,0 +1,91 @@
+//! A file that is either the old one or the new one, whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::writer::WriteError;
+
+/// Replaces a file in one step: a reader, or a crash, sees the old one or the new one.
+///
+/// A link stays a link: the file it leads to is replaced. What is no regular file, such as a pipe or `/dev/null`, is
+/// written to, for a rename would put a file in the place of the device.
+///
+/// # Errors
+/// [`WriteError::Io`] naming the file.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let fail = |source| WriteError::Io { path: path.to_owned(), source };
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => replace(&fs::canonicalize(path).map_err(fail)?, bytes),
+        Ok(found) if !found.is_dir() => {
+            OpenOptions::new().write(true).open(path).and_then(|mut it| it.write_all(bytes))
+        }
+        _ => replace(path, bytes),
+    }
+    .map_err(fail)
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    let write = || {
+        let mut file = File::create(&partial)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().inspect_err(|_| {
+        let _ = fs::remove_file(&partial);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_new_file_stands_alone_and_an_old_one_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("result");
+        for text in ["old", "new"] {
+            write_atomically(&place, text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&place).unwrap(), text);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(write_atomically(&folder.path().join("none/result"), b"x").is_err());
+        assert!(write_atomically(folder.path(), b"x").is_err());
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, file) = (folder.path().join("link"), folder.path().join("file"));
+        fs::write(&file, "old").unwrap();
+        symlink("file", &link).unwrap();
+        write_atomically(&link, b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_pipe_is_written_to_and_stays_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || {
+                let mut text = String::new();
+                File::open(pipe).unwrap().read_to_string(&mut text).map(|_| text)
+            }
+        });
+        write_atomically(&pipe, b"through").unwrap();
+        assert_eq!(reader.join().unwrap().unwrap(), "through");
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    }
+}
