@@ -43,8 +43,9 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::{FileTypeExt, symlink};
-    use std::process::Command;
+    use std::path::PathBuf;
 
     use super::*;
 
@@ -74,18 +75,13 @@ mod tests {
 
     #[test]
     fn a_pipe_is_written_to_and_stays_a_pipe() {
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("pipe");
-        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let reader = std::thread::spawn({
-            let pipe = pipe.clone();
-            move || {
-                let mut text = String::new();
-                File::open(pipe).unwrap().read_to_string(&mut text).map(|_| text)
-            }
-        });
-        write_atomically(&pipe, b"through").unwrap();
-        assert_eq!(reader.join().unwrap().unwrap(), "through");
-        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        let (mut reader, writer) = io::pipe().unwrap();
+        let place = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        write_atomically(&place, b"through").unwrap();
+        assert!(fs::metadata(&place).unwrap().file_type().is_fifo());
+        drop(writer);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "through");
     }
 }
