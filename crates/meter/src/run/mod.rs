@@ -5,6 +5,7 @@
 
 pub(crate) mod capture_setup;
 pub(crate) mod collect;
+pub(crate) mod effective;
 pub(crate) mod machine;
 pub(crate) mod plan;
 mod team;

@@ -1,10 +1,11 @@
 //! The threads of a run: one that measures on each CPU, one that captures, all ready before the first sample.
 
 use super::Failure;
+use super::effective::effective;
 use super::machine::{self, Machine};
 use super::plan::Plan;
 use crate::environment::{self, OwnPriority};
-use crate::kernel::{clock, memory, scheduling};
+use crate::kernel::{clock, scheduling};
 use crate::kernel_tracer::setup;
 use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::Link;
@@ -17,7 +18,7 @@ use crate::trace::capturing::Capturing;
 use crate::trace::recorder::Armed;
 use archive::message::Message;
 use archive::sample::Sample;
-use archive::settings::{EffectiveSettings, EffectiveThread, Policy, RunSettings, SnapshotMode};
+use archive::settings::{EffectiveSettings, EffectiveThread, Policy, RunSettings};
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -172,19 +173,10 @@ impl Team {
         let environment =
             environment::collect(Path::new("/"), &OwnPriority { priority: settings.priority, exclude_tids });
         link.send(&Message::Environment(Box::new(environment)));
-        let capturing = self.capturing.as_ref();
         link.send(&Message::Effective(Box::new(EffectiveSettings {
             threads: self.members.iter().map(|member| member.effective.clone()).collect(),
-            memory_locked_kb: memory::locked_kb(),
-            cpu_dma_latency_us: machine.dma_latency_us(),
-            snapshot_mode: capturing.map_or(SnapshotMode::Off, |capturing| capturing.mode),
-            events: capturing.map(|capturing| capturing.events.clone()).unwrap_or_default(),
-            events_absent: capturing.map(|capturing| capturing.events_absent.clone()).unwrap_or_default(),
-            trace_clock: capturing.map(|_| "mono".into()),
-            trace_buffer_kb_per_cpu: capturing.map_or(0, |capturing| capturing.buffer_kb_per_cpu),
-            tool_tids,
             tracer: settings.trace.tracer.as_ref().map(|tracer| tracer.name.clone()),
-            clock_step_ns: clock::step_ns(),
+            ..effective(machine, self.capturing.as_ref(), tool_tids)
         })));
         self.begin(settings);
     }

@@ -16,10 +16,11 @@ mod telling;
 pub mod wakeups;
 
 use crate::environment::{self, OwnPriority};
-use crate::kernel::{clock, memory, scheduling};
+use crate::kernel::{clock, scheduling};
 use crate::load::{self, RunningLoads};
 use crate::measure::cycle::Schedule;
 use crate::run::collect::Clocks;
+use crate::run::effective::effective;
 use crate::run::machine::Machine;
 use crate::run::plan::Plan;
 use crate::run::watch::Stopped;
@@ -30,7 +31,7 @@ use crate::trace::maxima::Whom;
 use crate::trace::mount;
 use crate::trace::recorder::{Armed, failed};
 use archive::message::{Ending, Message, RunPhase, Severity};
-use archive::settings::{EffectiveSettings, RunSettings, SnapshotMode};
+use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
 use follower::{Additions, Bell, Followed, Follower};
 use pattern::Pattern;
@@ -282,19 +283,7 @@ fn announce<W: Write>(
     tool_tids.extend(capturing.map(|capturing| capturing.tid));
     let own = OwnPriority { priority: settings.priority, exclude_tids: tool_tids.clone() };
     lines.link.send(&Message::Environment(Box::new(environment::collect(Path::new("/"), &own))));
-    lines.link.send(&Message::Effective(Box::new(EffectiveSettings {
-        threads: Vec::new(),
-        memory_locked_kb: memory::locked_kb(),
-        cpu_dma_latency_us: machine.dma_latency_us(),
-        snapshot_mode: capturing.map_or(SnapshotMode::Off, |capturing| capturing.mode),
-        events: capturing.map(|capturing| capturing.events.clone()).unwrap_or_default(),
-        events_absent: capturing.map(|capturing| capturing.events_absent.clone()).unwrap_or_default(),
-        trace_clock: capturing.map(|_| "mono".into()),
-        trace_buffer_kb_per_cpu: capturing.map_or(0, |capturing| capturing.buffer_kb_per_cpu),
-        tool_tids,
-        tracer: None,
-        clock_step_ns: clock::step_ns(),
-    })));
+    lines.link.send(&Message::Effective(Box::new(effective(machine, capturing, tool_tids))));
     let faults = |event: &String| event.starts_with("exceptions:page_fault");
     if capturing.is_some_and(|capturing| capturing.events_absent.iter().any(faults)) {
         lines.link.problem(
