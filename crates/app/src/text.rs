@@ -2,6 +2,7 @@
 
 pub mod calendar;
 pub mod figures;
+pub mod json;
 pub mod page;
 pub mod printable;
 pub mod table;

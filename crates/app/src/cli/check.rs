@@ -10,6 +10,7 @@ use super::exit::{Exit, UsageError};
 use super::run::open_target;
 use super::run::signals::Signals;
 use super::target::is_in_virtual_time;
+use crate::text::json;
 use crate::text::page::{Page, write_stdout};
 use applying::Change;
 use archive::facts::Facts;
@@ -84,9 +85,8 @@ fn ask(
 }
 
 fn save(path: &Path, facts: &Facts) -> anyhow::Result<()> {
-    let mut document = serde_json::to_vec_pretty(facts)?;
-    document.push(b'\n');
-    fs::write(path, document).map_err(|error| anyhow::anyhow!("failed to write {}: {error}", path.display()))
+    fs::write(path, json::indented(facts)?)
+        .map_err(|error| anyhow::anyhow!("failed to write {}: {error}", path.display()))
 }
 
 fn show(arguments: &CheckArguments, readiness: &Readiness, change: Option<&Change>) -> anyhow::Result<()> {

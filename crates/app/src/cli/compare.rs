@@ -7,7 +7,8 @@ use super::virtual_runs::{archives_of, is_virtual};
 use crate::explaining::explain_run;
 use crate::judging::{ComparedRuns, compare_runs};
 use crate::text::figures::{count, latency};
-use crate::text::page::{Page, write_stdout};
+use crate::text::json;
+use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use archive::reader::Run;
 use clap::Args;
@@ -92,9 +93,7 @@ pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<E
     let explained = [&a, &b].map(|run| explain_run(run, &mut |_, _| {}));
     let compared = compare_runs((&a, &explained[0]), (&b, &explained[1]));
     if arguments.json {
-        let mut document = serde_json::to_vec(&compared)?;
-        document.push(b'\n');
-        write_stdout(&document)?;
+        json::print(&compared)?;
     } else {
         lay_out(&compared, Page::for_stdout()).print()?;
     }

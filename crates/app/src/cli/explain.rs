@@ -14,7 +14,8 @@ use super::record::advice;
 use crate::explaining::{causes_of, events_of, explain_run};
 use crate::kernel_tracer_text::lay_out_latencies;
 use crate::summary_text::{alarm_of_clock, quoted};
-use crate::text::page::{Page, write_stdout};
+use crate::text::json;
+use crate::text::page::Page;
 use archive::explanation::Explanation;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
@@ -117,9 +118,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
 }
 
 fn print_document(run: &Run, explanations: &[Explanation]) -> anyhow::Result<Exit> {
-    let mut document = serde_json::to_vec(&document::of(run, explanations, &causes_of(run, explanations)))?;
-    document.push(b'\n');
-    write_stdout(&document)?;
+    json::print(&document::of(run, explanations, &causes_of(run, explanations)))?;
     Ok(Exit::Measured)
 }
 

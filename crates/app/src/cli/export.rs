@@ -6,6 +6,7 @@ use super::limits::LimitArguments;
 use crate::explaining::{explain_run, stretches_of};
 use crate::export::comma_separated;
 use crate::export::perfetto::{PerfettoTrace, SpikeView};
+use crate::text::json;
 use crate::text::page::{Page, write_stdout};
 use archive::atomic_file::write_atomically;
 use archive::reader::Run;
@@ -196,9 +197,7 @@ fn trace_dat(run: &Run, which: Option<Which>) -> anyhow::Result<(String, Vec<u8>
 
 fn json(run: &Run) -> anyhow::Result<Vec<u8>> {
     let explanations = explain_run(run, &mut |_, _| {});
-    let mut document = serde_json::to_vec(&ReportData::of(run, &explanations))?;
-    document.push(b'\n');
-    Ok(document)
+    Ok(json::line(&ReportData::of(run, &explanations))?)
 }
 
 fn spike_of(run: &Run, number: u32) -> Result<&Spike, UsageError> {

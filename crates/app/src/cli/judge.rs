@@ -8,6 +8,7 @@ use super::quantity::positive_time_ns;
 use crate::judging::{JUDGE_VERSION, JudgedRun, extrapolate_run, judge_run};
 use crate::summary_text::alarm_of_clock;
 use crate::text::figures::latency;
+use crate::text::json;
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
 use clap::Args;
@@ -73,9 +74,7 @@ pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
         judged.extrapolations = extrapolate_run(&run, &explanations, horizon_ns, confidence);
     }
     if arguments.json {
-        let mut document = serde_json::to_vec(&judged)?;
-        document.push(b'\n');
-        write_stdout(&document)?;
+        json::print(&judged)?;
     } else {
         lay_out(&judged, Page::for_stdout()).print()?;
     }

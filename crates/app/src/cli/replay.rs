@@ -13,6 +13,7 @@ use super::record::symbols;
 use super::run::signals::Signals;
 use super::virtual_time::Trajectory;
 use crate::explaining::{StopPoint, stop_point};
+use crate::text::json;
 use anyhow::{Context, anyhow};
 use archive::reader::Run;
 use archive::spike::Spike;
@@ -118,7 +119,7 @@ pub fn run(arguments: &ReplayArguments, command: &[String]) -> anyhow::Result<Ex
     check_address(&stopped.point, registers.next())?;
     let page = Page::of(&stopped.spike, &stopped.point, &registers, stopped.samples_told);
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&page)?);
+        json::print(&page)?;
         return Ok(Exit::Measured);
     }
     print!("{}", if arguments.gdb || arguments.listen { page.short() } else { page.whole() });

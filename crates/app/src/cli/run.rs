@@ -21,7 +21,8 @@ use super::target;
 use crate::explaining::explain_run;
 use crate::progress::Progress;
 use crate::summary_text::{problems, summary_page};
-use crate::text::page::{Page, write_stdout};
+use crate::text::json;
+use crate::text::page::Page;
 use crate::text::printable::printable;
 use archive::manifest::RunState;
 use archive::reader::Run;
@@ -99,9 +100,7 @@ pub fn open_target_with(
 pub fn show(json: bool, quiet: bool, summary: &RunSummary, broken: Option<&str>) -> anyhow::Result<()> {
     let mut complaints = Vec::new();
     if json {
-        let mut document = serde_json::to_vec(summary)?;
-        document.push(b'\n');
-        write_stdout(&document)?;
+        json::print(summary)?;
         complaints = problems(summary);
     } else if quiet {
         let mut page = Page::for_stdout();

@@ -8,6 +8,7 @@ pub use boards::{AccessArguments, told};
 use super::exit::{Exit, UsageError};
 use super::quantity::positive_time_ns;
 use super::run::signals::Signals;
+use crate::text::json;
 use crate::text::page::{Page, write_stdout};
 use crate::text::printable::printable;
 use crate::text::table::{Align, Table};
@@ -321,12 +322,11 @@ fn show_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Result
     let path = files.find(&arguments.name).map_err(usage)?;
     let target = files.describe(&arguments.name).map_err(usage)?;
     if arguments.json {
-        let text = match &target {
-            Description::Machine(machine) => serde_json::to_string(machine)?,
-            Description::Board(board) => serde_json::to_string(board)?,
-            Description::Labgrid(place) => serde_json::to_string(place)?,
-        };
-        write_stdout(format!("{text}\n").as_bytes())?;
+        match &target {
+            Description::Machine(machine) => json::print(machine)?,
+            Description::Board(board) => json::print(board)?,
+            Description::Labgrid(place) => json::print(place)?,
+        }
         return Ok(Exit::Measured);
     }
     let mut page = Page::for_stdout();

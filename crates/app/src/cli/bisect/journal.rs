@@ -2,6 +2,7 @@
 //! goes on where it was stopped.
 
 use crate::cli::exit::UsageError;
+use crate::text::json;
 use archive::atomic_file::write_atomically;
 use archive::settings::RunSettings;
 use judge::bisect::StepVerdict;
@@ -104,9 +105,6 @@ impl Journal {
     /// # Errors
     /// When it cannot be written.
     pub fn save(&self, directory: &Path) -> anyhow::Result<()> {
-        let mut text = serde_json::to_vec_pretty(self)?;
-        text.push(b'\n');
-        write_atomically(&directory.join(FILE), &text)?;
-        Ok(())
+        Ok(write_atomically(&directory.join(FILE), &json::indented(self)?)?)
     }
 }

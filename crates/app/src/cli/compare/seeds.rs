@@ -12,7 +12,8 @@ use crate::cli::virtual_time::Laboratory;
 use crate::judging::COMPARE_VERSION;
 use crate::summary_text::alarm_of_clock;
 use crate::text::figures::microseconds;
-use crate::text::page::{Page, write_stdout};
+use crate::text::json;
+use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use anyhow::anyhow;
 use archive::reader::Run;
@@ -115,9 +116,7 @@ fn conclude(
         loaded: of(false)?,
     };
     if arguments.json {
-        let mut document = serde_json::to_vec(&compared)?;
-        document.push(b'\n');
-        write_stdout(&document)?;
+        json::print(&compared)?;
     } else {
         lay_out(&compared, Page::for_stdout()).print()?;
     }

@@ -5,7 +5,8 @@ use crate::cli::archives;
 use crate::cli::exit::{Exit, UsageError};
 use crate::judging::{DifferingCauses, differ_causes};
 use crate::text::figures::{counted, duration, latency};
-use crate::text::page::{Page, write_stdout};
+use crate::text::json;
+use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use judge::causes::{CauseDifference, CauseInRun, CausesDifference, CountedRun, Rate};
 use std::path::Path;
@@ -17,9 +18,7 @@ pub fn run(a: &Path, b: &Path, json: bool) -> anyhow::Result<Exit> {
     }
     let differing = differ_causes(&a, &b);
     if json {
-        let mut document = serde_json::to_vec(&differing)?;
-        document.push(b'\n');
-        write_stdout(&document)?;
+        json::print(&differing)?;
     } else {
         lay_out(&differing, Page::for_stdout()).print()?;
     }

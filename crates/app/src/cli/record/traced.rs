@@ -7,6 +7,7 @@ use super::super::virtual_time::{Laboratory, Trajectory};
 use super::again::Again;
 use super::{Recording, choice};
 use crate::explaining::explain_run;
+use crate::text::json;
 use crate::text::printable::printable;
 use anyhow::anyhow;
 use archive::reader::Run;
@@ -103,7 +104,7 @@ pub fn instead(error: &anyhow::Error) -> Option<String> {
 pub fn show(traced: &Traced, json: bool, quiet: bool) -> anyhow::Result<Exit> {
     let archive = printable(&traced.archive.display().to_string());
     if json {
-        println!("{}", serde_json::to_string_pretty(traced)?);
+        json::print(traced)?;
     } else if quiet {
         println!("{archive}");
     } else {

@@ -4,6 +4,7 @@
 use super::Rounds;
 use crate::cli::archives::{RUNS, new_below};
 use crate::cli::exit::UsageError;
+use crate::text::json;
 use crate::text::page::{Page, write_stdout};
 use archive::atomic_file::write_atomically;
 use serde::de::DeserializeOwned;
@@ -88,10 +89,7 @@ impl<Q: Question> Journal<Q> {
     /// # Errors
     /// When it cannot be written.
     pub fn save(&self, directory: &Path) -> anyhow::Result<()> {
-        let mut text = serde_json::to_vec_pretty(self)?;
-        text.push(b'\n');
-        write_atomically(&directory.join(Self::file()), &text)?;
-        Ok(())
+        Ok(write_atomically(&directory.join(Self::file()), &json::indented(self)?)?)
     }
 
     /// Shows it as it was asked for: as JSON, as the path alone, or as a page.

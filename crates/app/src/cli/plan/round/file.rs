@@ -4,6 +4,7 @@
 use crate::cli::exit::UsageError;
 use crate::cli::plan::checked::{CheckedPlan, Overrides};
 use crate::cli::plan::machine::Packages;
+use crate::text::json;
 use archive::atomic_file::write_atomically;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -43,10 +44,7 @@ impl RoundFile {
     /// # Errors
     /// When it cannot be written.
     pub fn save(&self, directory: &Path) -> anyhow::Result<()> {
-        let mut text = serde_json::to_vec_pretty(self)?;
-        text.push(b'\n');
-        write_atomically(&directory.join(ROUND), &text)?;
-        Ok(())
+        Ok(write_atomically(&directory.join(ROUND), &json::indented(self)?)?)
     }
 
     /// Reads the round in a directory, with its plan.
