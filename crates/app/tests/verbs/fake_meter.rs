@@ -202,8 +202,8 @@ pub fn end(ending: Ending) -> Message {
     Message::End { ending, monotonic_ns: 5_000_000_000 }
 }
 
-/// All a meter says in a run of a thousand wake-ups that come so late, as bytes.
-pub fn all_said_at(latency_ns: i64) -> Vec<u8> {
+/// A thousand wake-ups that come so late.
+pub fn thousand_at(latency_ns: i64) -> Message {
     let totals = Totals {
         cycles: 1000,
         latency_ns_min: Some(latency_ns),
@@ -212,12 +212,17 @@ pub fn all_said_at(latency_ns: i64) -> Vec<u8> {
         ..Totals::default()
     };
     let histogram = Histogram { buckets: vec![(bucket_of(latency_ns).unwrap() as u32, 1000)] };
+    Message::Thread { thread: 0, cpu: 0, totals, histogram, worst: Vec::new() }
+}
+
+/// All a meter says in a run of a thousand wake-ups that come so late, as bytes.
+pub fn all_said_at(latency_ns: i64) -> Vec<u8> {
     let mut encoder = Encoder::default();
     let messages = [
         hello(),
         phase(RunPhase::Measure, 2_000_000_000),
         phase(RunPhase::Collect, 3_000_000_000),
-        Message::Thread { thread: 0, cpu: 0, totals, histogram, worst: Vec::new() },
+        thousand_at(latency_ns),
         end(Ending::Complete),
     ];
     messages.iter().flat_map(|message| encoder.message(message)).collect()

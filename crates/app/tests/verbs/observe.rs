@@ -2,9 +2,7 @@
 
 use crate::fake_meter::*;
 use archive::frame::Encoder;
-use archive::histogram::{Histogram, bucket_of};
 use archive::message::{Ending, Message, RunPhase};
-use archive::sample::Totals;
 use archive::settings::{EffectiveSettings, SnapshotMode};
 use std::fs;
 
@@ -26,14 +24,6 @@ fn effective(mode: SnapshotMode, tracer: Option<&str>) -> Message {
 
 /// All a meter says in a run whose wake-ups come so late.
 fn frames(mode: SnapshotMode, tracer: Option<&str>, latency_ns: i64) -> Vec<u8> {
-    let totals = Totals {
-        cycles: 1000,
-        latency_ns_min: Some(latency_ns),
-        latency_ns_max: Some(latency_ns),
-        latency_ns_sum: 1000 * latency_ns,
-        ..Totals::default()
-    };
-    let histogram = Histogram { buckets: vec![(bucket_of(latency_ns).unwrap() as u32, 1000)] };
     let mut encoder = Encoder::default();
     let messages = [
         hello(),
@@ -42,7 +32,7 @@ fn frames(mode: SnapshotMode, tracer: Option<&str>, latency_ns: i64) -> Vec<u8> 
         phase(RunPhase::Measure, 2_000_000_000),
         load("messaging"),
         phase(RunPhase::Collect, 3_000_000_000),
-        Message::Thread { thread: 0, cpu: 0, totals, histogram, worst: Vec::new() },
+        thousand_at(latency_ns),
         end(Ending::Complete),
     ];
     messages.iter().flat_map(|message| encoder.message(message)).collect()

@@ -106,11 +106,13 @@ fn a_process_that_ran_before_is_measured_and_left_alone() {
     let Some(meter) = meter() else { return };
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = program(&folder, "fault") else { return };
-    let mut foreign = Foreign(Command::new(program).arg("100000").stdout(Stdio::null()).spawn().unwrap());
+    // Little memory: on a busy machine a loop that cannot keep up never sleeps, so nothing would wake it.
+    let cycles_period_and_kb = ["100000", "2", "64"];
+    let mut foreign = Foreign(Command::new(program).args(cycles_period_and_kb).stdout(Stdio::null()).spawn().unwrap());
     let pid = foreign.0.id().to_string();
     let ended =
         watch(&meter, &folder, &["--pid", &pid, "--duration", "700ms", "--every-sample", "--json", "--out", "one"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(0), "{} {}", ended.stderr, ended.stdout);
     let summary = ended.json();
     assert!(foreign.0.try_wait().unwrap().is_none(), "it was ended");
     let timers = summary["cpus"].as_array().unwrap().iter().find(|cpu| cpu["watched"]["kind"] == "timer").unwrap();
