@@ -133,7 +133,7 @@ pub fn main() -> ExitCode {
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("tardy: {}", printable(&format!("{error:#}")));
+            complain!("tardy: {}", printable(&format!("{error:#}")));
             Exit::of_error(&error).into()
         }
     }

@@ -2,6 +2,9 @@
 //!
 //! A presenter decides nothing: causes come from `explain`, and what a run is comes from `archive`.
 
+#[macro_use]
+mod text;
+
 pub mod cli;
 mod explaining;
 mod export;
@@ -12,5 +15,4 @@ mod progress;
 pub mod report;
 mod results;
 mod summary_text;
-mod text;
 mod watched_text;

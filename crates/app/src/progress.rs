@@ -52,18 +52,18 @@ impl Progress {
         match event {
             Event::Phase(_) => self.phase_since = Instant::now(),
             Event::Problem(problem) if self.tells_problems && problem.severity != Severity::Notice => {
-                eprintln!("tardy: {}", printable(&problem.text));
+                complain!("tardy: {}", printable(&problem.text));
                 self.told.push(problem.text.clone());
             }
             // A run that stands still wants an explanation, wherever its summary goes.
-            Event::Line { text } if self.tells_line => self.aside(|| eprintln!("tardy: {}", printable(text))),
+            Event::Line { text } if self.tells_line => self.aside(|| complain!("tardy: {}", printable(text))),
             // No archive tells this.
             Event::NotGivenBack { why } => {
                 self.clear();
-                eprintln!("tardy: {}", printable(why));
+                complain!("tardy: {}", printable(why));
             }
             Event::Stopping { why } if self.bar.is_none() && self.tells_problems => {
-                eprintln!("tardy: stopping ({})", printable(why));
+                complain!("tardy: stopping ({})", printable(why));
             }
             _ => {}
         }

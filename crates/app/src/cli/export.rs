@@ -144,7 +144,7 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         write_stdout(format!("{}\n", serde_json::json!({ "path": path, "bytes": bytes.len() })).as_bytes())?;
         return Ok(Exit::Measured);
     }
-    runs.iter().flat_map(|run| &run.gaps).for_each(|gap| eprintln!("gap: {}", crate::text::printable::printable(gap)));
+    runs.iter().flat_map(|run| &run.gaps).for_each(|gap| complain!("gap: {}", crate::text::printable::printable(gap)));
     let mut page = Page::for_stdout();
     page.line(&path.display().to_string());
     page.print()?;

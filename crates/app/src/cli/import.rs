@@ -54,7 +54,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     }
     if let Some(last) = refusals.pop() {
         for refusal in refusals {
-            eprintln!("tardy: {}", printable(&refusal));
+            complain!("tardy: {}", printable(&refusal));
         }
         let none = if arguments.files.len() > 1 { "; no file was imported" } else { "" };
         return Err(UsageError(format!("{last}{none}")).into());

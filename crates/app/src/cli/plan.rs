@@ -93,7 +93,7 @@ pub fn load(path: &Path, overrides: &Overrides) -> anyhow::Result<CheckedPlan> {
         Err(found) => found,
     };
     for problem in &found {
-        eprintln!("{}", printable(&told(path, problem)));
+        complain!("{}", printable(&told(path, problem)));
     }
     Err(UsageError(format!("{} cannot be run; docs/plans.md says what a plan may hold", path.display())).into())
 }

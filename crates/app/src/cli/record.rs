@@ -96,7 +96,7 @@ pub fn run(arguments: &RecordArguments, command: &[String]) -> anyhow::Result<Ex
         Ok(directory) => directory,
         Err(error) => {
             let Some(why) = traced::instead(&error) else { return Err(error) };
-            eprintln!("tardy: {}", printable(&why));
+            complain!("tardy: {}", printable(&why));
             return traced_instead(&run, &recording, command, &signals, arguments);
         }
     };

@@ -56,7 +56,7 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
         page.print()?;
     }
     if !complete {
-        eprintln!("tardy: not everything could be put back; run `tardy restore` again as root");
+        complain!("tardy: not everything could be put back; run `tardy restore` again as root");
         return Ok(Exit::NotMeasured);
     }
     Ok(Exit::Measured)

@@ -261,7 +261,7 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     };
     machine.check().and_then(|()| kernel::check_name(&machine.kernel)).map_err(UsageError)?;
     let cache = kernel::cache().map_err(anyhow::Error::msg)?;
-    kernel::obtain(&mut machine, &cache, &mut |what| eprintln!("tardy: {}", printable(what)))
+    kernel::obtain(&mut machine, &cache, &mut |what| complain!("tardy: {}", printable(what)))
         .map_err(|why| anyhow!("failed to get a kernel for target {}: {why}", add.name))?;
     let package = machine.package.clone();
     let path = files.write(&add.name, &Description::Machine(Box::new(machine)), add.here)?;

@@ -1,14 +1,14 @@
 //! When a plan is done again. Starts are counted from the first one, so that a long round shifts none after it.
 //!
 //! Whoever waits for starts (a loop on this machine today, a queue elsewhere) asks [`Schedule::next_after`] and needs no
-//! more.
+//! more. Time is what has passed since the first start, by a clock that nobody sets: a day that somebody corrects by
+//! hours neither skips a round nor holds one back.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Starts at regular distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
-    first: SystemTime,
     every: Duration,
 }
 
@@ -17,50 +17,47 @@ pub struct Schedule {
 pub struct Start {
     /// From 0, which is the first one.
     pub number: u64,
-    pub at: SystemTime,
+    /// Time from the first one on.
+    pub at: Duration,
 }
 
 impl Schedule {
     /// `every` is longer than nothing.
-    pub fn new(first: SystemTime, every: Duration) -> Self {
-        Self { first, every: every.max(Duration::from_nanos(1)) }
+    pub fn new(every: Duration) -> Self {
+        Self { every: every.max(Duration::from_nanos(1)) }
     }
 
-    /// The first start later than `now`. Those that passed meanwhile are not made up for; a clock that was set back
-    /// repeats none before the second.
-    pub fn next_after(&self, now: SystemTime) -> Option<Start> {
-        let passed = now.duration_since(self.first).unwrap_or_default();
+    /// The first start later than `passed`. Those that went by meanwhile are not made up for.
+    pub fn next_after(&self, passed: Duration) -> Option<Start> {
         let number = passed.as_nanos() / self.every.as_nanos() + 1;
         let after_ns = number.checked_mul(self.every.as_nanos())?;
         let seconds = u64::try_from(after_ns / 1_000_000_000).ok()?;
-        let after = Duration::new(seconds, (after_ns % 1_000_000_000) as u32);
-        Some(Start { number: u64::try_from(number).ok()?, at: self.first.checked_add(after)? })
+        let at = Duration::new(seconds, (after_ns % 1_000_000_000) as u32);
+        Some(Start { number: u64::try_from(number).ok()?, at })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::UNIX_EPOCH;
 
     const HOUR: Duration = Duration::from_secs(3600);
 
     #[test]
     fn starts_are_counted_from_the_first() {
-        let first = UNIX_EPOCH + 7 * HOUR;
-        let schedule = Schedule::new(first, 12 * HOUR);
-        let next = |now: SystemTime| schedule.next_after(now).unwrap();
-        assert_eq!(next(first + 6 * HOUR), Start { number: 1, at: first + 12 * HOUR });
+        let schedule = Schedule::new(12 * HOUR);
+        let next = |passed: Duration| schedule.next_after(passed).unwrap();
+        assert_eq!(next(Duration::ZERO), Start { number: 1, at: 12 * HOUR });
+        assert_eq!(next(6 * HOUR), Start { number: 1, at: 12 * HOUR });
         // A round of 13 hours makes the second start pass; the third is where it would have been anyway.
-        assert_eq!(next(first + 13 * HOUR), Start { number: 2, at: first + 24 * HOUR });
-        assert_eq!(next(first + 12 * HOUR), Start { number: 2, at: first + 24 * HOUR });
-        assert_eq!(next(UNIX_EPOCH).number, 1, "the clock was set back");
+        assert_eq!(next(13 * HOUR), Start { number: 2, at: 24 * HOUR });
+        assert_eq!(next(12 * HOUR), Start { number: 2, at: 24 * HOUR });
     }
 
     #[test]
     fn what_no_clock_can_show_is_never() {
-        let schedule = Schedule::new(UNIX_EPOCH, Duration::MAX);
-        assert_eq!(schedule.next_after(UNIX_EPOCH), None);
-        assert!(Schedule::new(UNIX_EPOCH, Duration::ZERO).next_after(UNIX_EPOCH).is_some());
+        let schedule = Schedule::new(Duration::MAX);
+        assert_eq!(schedule.next_after(Duration::MAX), None);
+        assert!(Schedule::new(Duration::ZERO).next_after(Duration::ZERO).is_some());
     }
 }

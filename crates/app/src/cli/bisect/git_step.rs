@@ -14,7 +14,7 @@ use std::fs;
 /// Measures and answers; errors are told and give up.
 pub fn run(arguments: &BisectArguments, command: Vec<String>) -> Exit {
     step(arguments, command).unwrap_or_else(|error| {
-        eprintln!("tardy: {}", printable(&format!("{error:#}")));
+        complain!("tardy: {}", printable(&format!("{error:#}")));
         Exit::GiveUp
     })
 }

@@ -131,7 +131,7 @@ impl Search<'_> {
             let most = steps_most(self.candidates.len());
             let word = step.verdict.words();
             let line = format!("step {number} of about {most}: {} {word}: {}", self.name(at), step.sentence);
-            eprintln!("{}", printable(&line));
+            complain!("{}", printable(&line));
         }
     }
 

@@ -1,13 +1,14 @@
 //! The machine of a step: a target as it is, or a virtual one with the kernel that the plan chose.
 
 use crate::cli::exit::UsageError;
-use crate::cli::run::open_target;
+use crate::cli::run::open_target_with;
 use crate::cli::run::signals::Signals;
 use crate::cli::target;
 use crate::text::printable::printable;
 use anyhow::anyhow;
 use runner::plan::KernelChoice;
 use runner::plan::step::Step;
+use runner::target::board::AccessOptions;
 use runner::target::file::TargetFiles;
 use runner::target::qemu::file::VirtualMachine;
 use runner::target::qemu::kernel;
@@ -34,14 +35,20 @@ pub fn find_targets<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Result<(),
 ///
 /// # Errors
 /// When there is no such target, or its kernel is not to be had.
-pub fn open(step: &Step, packages: &mut Packages, meter: &Path, signals: &Signals) -> anyhow::Result<Box<dyn Target>> {
-    let Some(choice) = &step.kernel else { return open_target(&step.target, meter, signals) };
+pub fn open(
+    step: &Step,
+    packages: &mut Packages,
+    access: AccessOptions,
+    meter: &Path,
+    signals: &Signals,
+) -> anyhow::Result<Box<dyn Target>> {
+    let Some(choice) = &step.kernel else { return open_target_with(&step.target, meter, signals, access) };
     let own = TargetFiles::of_process().read(&step.target).map_err(|error| UsageError(error.to_string()))?;
     let mut machine = with_kernel(own, choice);
     let name = format!("{} {}", step.target, machine.kernel);
     machine.package = packages.get(&name).cloned();
     let cache = kernel::cache().map_err(anyhow::Error::msg)?;
-    kernel::obtain(&mut machine, &cache, &mut |what| eprintln!("tardy: {}", printable(what)))
+    kernel::obtain(&mut machine, &cache, &mut |what| complain!("tardy: {}", printable(what)))
         .map_err(|why| anyhow!("failed to get the kernel {} for target {}: {why}", choice.name, step.target))?;
     packages.extend(machine.package.clone().map(|package| (name, package)));
     target::open_machine(&step.target, machine, meter, signals.requests().clone())

@@ -1,5 +1,6 @@
 //! One round of a plan: each of its steps into an archive of its own, and what came out of all of them.
 
+mod deployment;
 mod file;
 mod outcome;
 mod page;
@@ -12,29 +13,26 @@ use super::machine;
 use crate::cli::archives::{RUNS, new_below};
 use crate::cli::exit::{Exit, UsageError};
 use crate::cli::rounds::Measuring;
+use crate::cli::run::Showing;
 use crate::explaining::explain_run;
 use crate::text::page::{Page, write_stdout};
 use crate::text::printable::printable;
 use file::{ROUND_VERSION, RoundFile};
 use judge::step::StepVerdict;
 use outcome::{StepOutcome, StepState};
-use std::collections::BTreeMap;
+use runner::target::board::AccessOptions;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// How a round is shown.
-#[derive(Debug, Clone, Copy)]
-pub struct Showing {
-    pub json: bool,
-    pub quiet: bool,
-}
 
 /// A plan under way in its directory.
 pub struct Round<'a> {
     directory: PathBuf,
     file: RoundFile,
     plan: CheckedPlan,
+    /// How boards are to be had, with nothing to deploy.
+    access: AccessOptions,
     measuring: &'a Measuring,
     /// Why a step left no archive.
     failures: BTreeMap<u32, String>,
@@ -48,10 +46,13 @@ impl<'a> Round<'a> {
     pub fn begin(
         plan: CheckedPlan,
         overrides: Overrides,
+        access: AccessOptions,
         directory: PathBuf,
         measuring: &'a Measuring,
     ) -> anyhow::Result<Self> {
         machine::find_targets(plan.steps.iter().map(|step| &step.step))?;
+        let AccessOptions { deploy, .. } = access.clone();
+        deployment::check(deploy.as_deref(), &plan)?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let file = RoundFile {
             round_version: ROUND_VERSION,
@@ -61,19 +62,22 @@ impl<'a> Round<'a> {
             tool_version: env!("CARGO_PKG_VERSION").into(),
             started_unix_ns: i64::try_from(started.as_nanos()).unwrap_or(i64::MAX),
             packages: BTreeMap::new(),
+            deploy,
+            deployed: BTreeSet::new(),
         };
         file.begin(&directory, &plan)?;
-        Ok(Self { directory, file, plan, measuring, failures: BTreeMap::new() })
+        let access = AccessOptions { deploy: None, ..access };
+        Ok(Self { directory, file, plan, access, measuring, failures: BTreeMap::new() })
     }
 
     /// Goes on with a round that was stopped or cut off. What is done is kept.
     ///
     /// # Errors
     /// A [`UsageError`] when the directory holds no round.
-    pub fn resume(directory: PathBuf, measuring: &'a Measuring) -> anyhow::Result<Self> {
+    pub fn resume(directory: PathBuf, access: AccessOptions, measuring: &'a Measuring) -> anyhow::Result<Self> {
         let (file, plan) = RoundFile::load(&directory)?;
         machine::find_targets(plan.steps.iter().map(|step| &step.step))?;
-        Ok(Self { directory, file, plan, measuring, failures: BTreeMap::new() })
+        Ok(Self { directory, file, plan, access, measuring, failures: BTreeMap::new() })
     }
 
     /// Runs every step that is not done, in order, until somebody stops it. A step that fails stops none behind it.
@@ -82,6 +86,7 @@ impl<'a> Round<'a> {
     /// When the files of the round cannot be written.
     pub fn run(&mut self) -> anyhow::Result<()> {
         let steps = self.plan.steps.clone();
+        let left_out = self.deploy()?;
         for step in &steps {
             if self.measuring.stopped() {
                 break;
@@ -93,6 +98,11 @@ impl<'a> Round<'a> {
                 continue;
             }
             self.measuring.tell(&of);
+            // What would be measured is the old software.
+            if let Some(why) = left_out.get(&step.step.target) {
+                self.failures.insert(step.step.number, format!("not measured: {why}"));
+                continue;
+            }
             if let Err(error) = self.run_step(step)
                 && !self.measuring.stopped()
             {
@@ -106,14 +116,14 @@ impl<'a> Round<'a> {
 
     fn run_step(&mut self, step: &CheckedStep) -> anyhow::Result<()> {
         let Measuring { meter, signals, .. } = self.measuring;
-        let mut target = machine::open(&step.step, &mut self.file.packages, meter, signals)?;
+        let mut target = machine::open(&step.step, &mut self.file.packages, self.access.clone(), meter, signals)?;
         let directory = outcome::next(step, &self.directory);
         let planned = Some(&step.planned);
         let run = self.measuring.run_on(target.as_mut(), planned, step.settings.clone(), step.silence, &directory)?;
         if !self.measuring.stopped() {
             let explained = run.save_explanations(&explain_run(&run, &mut |_, _| {}));
             // They can be made again at any time.
-            let _ = explained.inspect_err(|error| eprintln!("tardy: {}", printable(&error.to_string())));
+            let _ = explained.inspect_err(|error| complain!("tardy: {}", printable(&error.to_string())));
         }
         Ok(())
     }
@@ -142,7 +152,7 @@ impl<'a> Round<'a> {
         }
         if showing.json || showing.quiet {
             let problems = outcomes.iter().filter_map(|outcome| Some((outcome.step, outcome.problem.as_ref()?)));
-            problems.for_each(|(step, text)| eprintln!("tardy: step {step}: {}", printable(text)));
+            problems.for_each(|(step, text)| complain!("tardy: step {step}: {}", printable(text)));
         }
         Ok(exit_of(verdict))
     }

@@ -41,7 +41,7 @@ pub fn recorded(
         Wanted::Cycle(cycle) => cycles(vec![cycle]),
         Wanted::Worst => record::choice::Wanted::Worst { count: 1, controls: CONTROLS_DEFAULT },
     };
-    eprintln!("The wake-up was not recorded yet, so it is recorded first: the run is made once more.");
+    complain!("The wake-up was not recorded yet, so it is recorded first: the run is made once more.");
     let recording = Recording { wanted: wanted_record, target, silent: false };
     let run = Run::open(record::record(&run, &recording, command, signals)?)?;
     let spike = known(&run, wanted)?

@@ -35,7 +35,7 @@ impl Measuring {
     /// Says on a terminal what comes next.
     pub fn tell(&self, line: &str) {
         if !self.quiet && io::stderr().is_terminal() {
-            eprintln!("{}", printable(line));
+            complain!("{}", printable(line));
         }
     }
 

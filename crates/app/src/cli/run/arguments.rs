@@ -1,7 +1,8 @@
 //! The options of `tardy run` and what they ask of the meter.
 
 use super::super::exit::UsageError;
-use super::super::quantity::{cpus, latency_ns, positive_time_ns, time_ns};
+use super::super::quantity::{cpus, positive_time_ns, time_ns};
+use super::extent_arguments::ExtentArguments;
 use super::output_arguments::OutputArguments;
 use super::trace_arguments::{TraceArguments, TraceDefaults};
 use super::tracer_arguments::TracerArguments;
@@ -19,9 +20,8 @@ pub struct RunArguments {
     /// Machine to measure on: `local`, or one that `tardy target add` made
     #[arg(long, value_name = "NAME", default_value = "local", help_heading = "Measurement")]
     pub target: String,
-    /// How long to measure [default: 60s, or until --cycles are done]
-    #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns, help_heading = "Measurement")]
-    duration: Option<u64>,
+    #[command(flatten)]
+    extent: ExtentArguments,
     /// End when every thread has woken this often
     #[arg(short = 'l', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Measurement")]
     cycles: Option<u64>,
@@ -46,9 +46,6 @@ pub struct RunArguments {
     /// Real-time priority of the measuring threads (fifo and rr)
     #[arg(short = 'p', long, value_name = "1-99", default_value_t = 80, value_parser = clap::value_parser!(u8).range(1..=99), help_heading = "Measurement")]
     priority: u8,
-    /// Samples above this are counted, captured, and end the command with code 1
-    #[arg(short = 'b', long, value_name = "TIME", value_parser = latency_ns, help_heading = "Measurement")]
-    limit: Option<i64>,
     /// Do not lock the meter's memory
     #[arg(long, help_heading = "Measurement")]
     no_lock_memory: bool,
@@ -104,7 +101,7 @@ impl RunArguments {
         let commands = self.load_commands.iter().map(|line| LoadRequest::Command { line: line.clone() });
         Ok(RunSettings {
             interval_ns: self.interval,
-            duration_ns: self.duration.or(if self.cycles.is_some() { None } else { Some(DURATION_NS_DEFAULT) }),
+            duration_ns: self.extent.duration.or(if self.cycles.is_some() { None } else { Some(DURATION_NS_DEFAULT) }),
             cycles: self.cycles,
             settle_ns: self.settle,
             cpus: self.cpus.clone().map(|CpuList(cpus)| cpus),
@@ -117,7 +114,7 @@ impl RunArguments {
             priority: self.priority,
             lock_memory: !self.no_lock_memory,
             cpu_dma_latency_us: self.cpu_dma_latency.map(whole_microseconds).transpose()?,
-            limit_ns: self.limit,
+            limit_ns: self.extent.limit,
             worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
             every_sample: self.output.every_sample || virtual_time,
             trace: self.trace_settings(virtual_time)?,

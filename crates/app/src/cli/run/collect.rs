@@ -1,18 +1,13 @@
 //! `tardy collect`: fetches the rest of a run that went on without the line.
 
 use super::signals::Signals;
-use super::{exit_of, open_target_with, show};
+use super::{Showing, conclude, open_target_with};
 use crate::cli::archives;
 use crate::cli::exit::{Exit, UsageError};
 use crate::cli::quantity::positive_time_ns;
 use crate::cli::target::AccessArguments;
-use crate::explaining::explain_run;
 use crate::progress::Progress;
-use crate::text::printable::printable;
 use anyhow::anyhow;
-use archive::manifest::RunState;
-use archive::reader::Run;
-use archive::summary::RunSummary;
 use clap::Args;
 use runner::meter::MeterPlaces;
 use runner::run::{RECEIVED_FILE, RunRequest, TimeLimits};
@@ -73,20 +68,6 @@ pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     };
     let watch = &mut |event| progress.event(&event);
     let outcome = runner::run::collect(target.as_mut(), &request, signals.requests(), watch);
-    signals.measuring_is_over();
-    let outcome = outcome.inspect_err(|_| progress.clear())?;
-    let run = Run::open(&outcome.directory)?;
-    let explanations = explain_run(&run, &mut |done, total| progress.explaining(done, total));
-    progress.clear();
-    if let Err(error) = run.save_explanations(&explanations) {
-        eprintln!("tardy: {}", printable(&error.to_string()));
-    }
-    let summary = RunSummary::of(&run, &explanations);
-    // A run that was stopped and is sound has nothing broken about it; the summary says that it is short.
-    let broken = outcome.problem.as_deref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
-    show(arguments.json, arguments.quiet, &summary, broken)?;
-    if let Some(broken) = broken.filter(|text| !progress.has_told(text)) {
-        eprintln!("tardy: {}", printable(broken));
-    }
-    Ok(exit_of(&summary))
+    let showing = Showing { json: arguments.json, quiet: arguments.quiet };
+    conclude(outcome, &signals, &mut progress, showing)
 }

@@ -6,7 +6,7 @@ use crate::cli::definition;
 use crate::cli::exit::{Exit, UsageError};
 use crate::cli::plan::checked::Overrides;
 use crate::cli::plan::load;
-use crate::cli::plan::round::{Repetition, Round, Showing, new_directory, repeat};
+use crate::cli::plan::round::{Repetition, Round, new_directory, repeat};
 use crate::cli::quantity::positive_time_ns;
 use crate::cli::rounds::Measuring;
 use crate::cli::target::AccessArguments;
@@ -23,20 +23,22 @@ Examples:
   tardy run --duration 8h --interval 250us --cpus 2-3 --limit 100us --load-cmd 'make -j8'
   tardy run plans/smoke.toml
   tardy run plans/osadl.toml --every 12h
+  tardy run plans/smoke.toml --target board --deploy rootfs.wic
 
 Ctrl-C ends a run early and keeps what it has; a second Ctrl-C kills it.
 Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid; with a plan
 also 4 not enough data, and 1 only where a step shows that a limit is broken.";
 
 /// Options that may stand beside a plan, by their ids; all others belong into it.
-const BESIDE_A_PLAN: [&str; 9] = ["plan", "resume", "every", "rounds", "duration", "target", "out", "json", "quiet"];
+const BESIDE_A_PLAN: [&str; 11] =
+    ["plan", "resume", "every", "rounds", "duration", "target", "deploy", "wait", "out", "json", "quiet"];
 
 /// Measure how late this machine wakes a task, and keep the evidence
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RunVerb {
-    /// Run the steps of a plan, a TOML file, instead; of the options below only --duration, --target, --out, --json and
-    /// --quiet go with it
+    /// Run the steps of a plan, a TOML file, instead; of the options below only --duration, --target, --deploy, --wait,
+    /// --out, --json and --quiet go with it
     #[arg(value_name = "PLAN")]
     plan: Option<PathBuf>,
     /// Go on with a plan that was stopped, in its directory: what is done is kept, what failed is repeated
@@ -50,8 +52,9 @@ pub struct RunVerb {
     rounds: Option<u32>,
     #[command(flatten)]
     access: AccessArguments,
-    /// Give the board new software first, with the [deploy] command of its target file; IMAGE is handed to that
-    #[arg(long, value_name = "IMAGE", num_args = 0..=1, default_missing_value = "", help_heading = "Board")]
+    /// Give the board new software first, with the [deploy] command of its target file; IMAGE is handed to that. With a
+    /// plan: each of its boards, once in a round
+    #[arg(long, value_name = "IMAGE", num_args = 0..=1, default_missing_value = "", conflicts_with = "resume", help_heading = "Board")]
     deploy: Option<String>,
     #[command(flatten)]
     pub run: RunArguments,
@@ -72,14 +75,14 @@ impl RunVerb {
 pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     let typed = typed(&command);
     if let Some(option) = typed.iter().find(|typed| !BESIDE_A_PLAN.contains(&typed.id.as_str())) {
-        let beside = "beside it go --duration, --target, --out, --every, --json and --quiet";
+        let beside = "beside it go --duration, --target, --deploy, --wait, --out, --every, --json and --quiet";
         return Err(UsageError(format!("{} belongs into the plan; {beside}", option.shown)).into());
     }
     let value = |id: &str| typed.iter().find(|typed| typed.id == id).and_then(|typed| typed.value.clone());
     let overrides = Overrides { duration: value("duration"), target: value("target") };
     // A plan with mistakes is told before anything is looked for on this machine.
     let plan = verb.plan.as_deref().map(|path| load(path, &overrides)).transpose()?;
-    let showing = Showing { json: verb.run.output.json, quiet: verb.run.output.quiet };
+    let showing = verb.run.output.showing();
     let measuring = Measuring {
         meter: MeterPlaces::of_process().find()?,
         signals: Signals::watch()?,
@@ -87,16 +90,17 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
         quiet: showing.json || showing.quiet,
         command,
     };
+    let access = verb.access();
     let mut round = match (&verb.resume, plan) {
-        (Some(directory), _) => Round::resume(directory.clone(), &measuring)?,
+        (Some(directory), _) => Round::resume(directory.clone(), access, &measuring)?,
         (None, Some(plan)) => {
             if let Some(every) = verb.every {
                 let every = Duration::from_nanos(every);
                 let repetition = Repetition { every, rounds: verb.rounds, below: verb.run.output.out.clone() };
-                return repeat(&plan, &overrides, &repetition, &measuring, showing);
+                return repeat(&plan, &overrides, &access, &repetition, &measuring, showing);
             }
             let directory = new_directory(verb.run.output.out.as_deref(), &plan.plan.name)?;
-            Round::begin(plan, overrides, directory, &measuring)?
+            Round::begin(plan, overrides, access, directory, &measuring)?
         }
         (None, None) => return Err(UsageError("name a plan, or --resume a directory".into()).into()),
     };

@@ -27,7 +27,18 @@ pub struct OutputArguments {
     silence: u64,
 }
 
+/// How a result is printed: as a page unless one of these is true.
+#[derive(Debug, Clone, Copy)]
+pub struct Showing {
+    pub json: bool,
+    pub quiet: bool,
+}
+
 impl OutputArguments {
+    pub fn showing(&self) -> Showing {
+        Showing { json: self.json, quiet: self.quiet }
+    }
+
     pub fn silence(&self) -> Duration {
         Duration::from_nanos(self.silence)
     }

@@ -130,7 +130,7 @@ impl AccessArguments {
 
 /// What is waited for is told on standard error.
 pub fn told() -> AccessOptions {
-    AccessOptions { tell: |text| eprintln!("tardy: {}", printable(text)), ..AccessOptions::default() }
+    AccessOptions { tell: |text| complain!("tardy: {}", printable(text)), ..AccessOptions::default() }
 }
 
 /// A board, not reached yet.

@@ -146,7 +146,7 @@ fn tell(asked: &Verification, guest: &str, number: usize, trajectory: &Trajector
         let host = if number > 1 { "busy" } else { "as it is" };
         let (sum, samples) = (&trajectory.sha256, count(trajectory.count() as u64));
         let speed = speed.map_or(0.0, VirtualSpeed::guest_per_host);
-        eprintln!(
+        complain!(
             "{guest} {number}/{}: {samples} samples, sha256 {sum} (host {host}, {speed:.2} guest seconds a second)",
             printable(&asked.runs.to_string())
         );

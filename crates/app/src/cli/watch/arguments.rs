@@ -1,8 +1,8 @@
 //! The options of `tardy watch` and what they ask of the meter.
 
 use super::super::exit::UsageError;
-use super::super::quantity::{latency_ns, positive_time_ns};
-use super::super::run::{OutputArguments, TraceArguments, TraceDefaults};
+use super::super::quantity::latency_ns;
+use super::super::run::{ExtentArguments, OutputArguments, TraceArguments, TraceDefaults};
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
 use clap::{ArgGroup, Args};
@@ -44,14 +44,10 @@ pub struct WatchArguments {
     /// Start this command and watch it
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
-    /// How long to watch [default: as long as the program runs]
-    #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns)]
-    duration: Option<u64>,
-    /// Wake-ups later than this are counted, captured, and end the command with code 1
-    #[arg(short = 'b', long, value_name = "TIME", value_parser = latency_ns)]
-    limit: Option<i64>,
+    #[command(flatten)]
+    extent: ExtentArguments,
     /// Cycles longer than this are counted, captured, and end the command with code 1
-    #[arg(long, value_name = "TIME", value_parser = latency_ns)]
+    #[arg(long, value_name = "TIME", value_parser = latency_ns, help_heading = "Measurement")]
     cycle_limit: Option<i64>,
 
     #[command(flatten)]
@@ -87,10 +83,10 @@ impl WatchArguments {
             return Err(UsageError(format!("there is no program {program} to start; give its path")));
         }
         Ok(RunSettings {
-            duration_ns: self.duration,
+            duration_ns: self.extent.duration,
             settle_ns: 0,
             lock_memory: false,
-            limit_ns: self.limit,
+            limit_ns: self.extent.limit,
             worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
             every_sample: self.output.every_sample,
             trace: TraceSettings { margin_before_ns: MARGIN_BEFORE_NS, ..self.trace.settings(TRACE_DEFAULTS) },

@@ -7,6 +7,7 @@ use crate::cli::plan::machine::Packages;
 use crate::text::json;
 use archive::atomic_file::write_atomically;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -27,6 +28,12 @@ pub struct RoundFile {
     pub started_unix_ns: i64,
     /// Packages of kernels that have a Debian name.
     pub packages: Packages,
+    /// The new software that boards are to be given before they are measured on; may be an empty word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploy: Option<String>,
+    /// Boards that have it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub deployed: BTreeSet<String>,
 }
 
 impl RoundFile {

@@ -1,19 +1,22 @@
 //! Rounds of a plan at regular times, unattended: a round that fails is told and takes nothing from the next one.
 
-use super::{Round, Showing, new_round_below};
+use super::{Round, new_round_below};
 use crate::cli::archives::RUNS;
 use crate::cli::exit::Exit;
 use crate::cli::plan::checked::{CheckedPlan, Overrides};
 use crate::cli::rounds::Measuring;
+use crate::cli::run::Showing;
 use crate::text::calendar::civil;
 use crate::text::page::Page;
 use crate::text::printable::printable;
-use runner::plan::schedule::{Schedule, Start};
+use runner::plan::schedule::Schedule;
+use runner::target::board::AccessOptions;
+use rustix::time::{ClockId, clock_gettime};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How often the clock is looked at: it may be set, and the machine may sleep.
+/// How often the clock is looked at: the machine may sleep meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// When and how often.
@@ -32,27 +35,33 @@ pub struct Repetition {
 pub fn repeat(
     plan: &CheckedPlan,
     overrides: &Overrides,
+    access: &AccessOptions,
     repetition: &Repetition,
     measuring: &Measuring,
     showing: Showing,
 ) -> anyhow::Result<Exit> {
-    let schedule = Schedule::new(SystemTime::now(), repetition.every);
+    let schedule = Schedule::new(repetition.every);
+    let first = uptime();
+    let passed = || uptime().saturating_sub(first);
     let below = repetition.below.as_deref().unwrap_or(Path::new(RUNS));
     let mut worst = Exit::Measured;
     for number in 1.. {
-        match one(plan, overrides, below, measuring, showing) {
+        let begun = new_round_below(below, &plan.plan.name)
+            .and_then(|directory| Round::begin(plan.clone(), overrides.clone(), access.clone(), directory, measuring));
+        match begun.and_then(|mut round| round.run().and_then(|()| round.show(showing))) {
             Ok(exit) => worst = graver(worst, exit),
             Err(error) => {
-                eprintln!("tardy: round {number}: {}", printable(&format!("{error:#}")));
+                complain!("tardy: round {number}: {}", printable(&format!("{error:#}")));
                 worst = graver(worst, Exit::NotMeasured);
             }
         }
         if measuring.stopped() || repetition.rounds.is_some_and(|rounds| number >= rounds) {
             break;
         }
-        let Some(next) = schedule.next_after(SystemTime::now()) else { break };
-        tell_next(&next, showing)?;
-        while SystemTime::now() < next.at && !measuring.stopped() {
+        let Some(next) = schedule.next_after(passed()) else { break };
+        // Who reads it may be gone, or the disk that it goes to full: that ends no measurement.
+        let _ = tell_next(next.at.saturating_sub(passed()), showing);
+        while passed() < next.at && !measuring.stopped() {
             thread::sleep(LOOK_EVERY);
         }
         if measuring.stopped() {
@@ -62,26 +71,19 @@ pub fn repeat(
     Ok(worst)
 }
 
-fn one(
-    plan: &CheckedPlan,
-    overrides: &Overrides,
-    below: &Path,
-    measuring: &Measuring,
-    showing: Showing,
-) -> anyhow::Result<Exit> {
-    let directory = new_round_below(below, &plan.plan.name)?;
-    let mut round = Round::begin(plan.clone(), overrides.clone(), directory, measuring)?;
-    round.run()?;
-    round.show(showing)
+/// Time since this machine was started, with what it slept: nobody sets this clock.
+fn uptime() -> Duration {
+    let now = clock_gettime(ClockId::Boottime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)
 }
 
 /// Says when the next round begins; beside a document that is none of its business.
-fn tell_next(next: &Start, showing: Showing) -> anyhow::Result<()> {
-    let since_1970 = next.at.duration_since(UNIX_EPOCH).unwrap_or_default();
+fn tell_next(left: Duration, showing: Showing) -> anyhow::Result<()> {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_add(left);
     let (day, time) = civil(since_1970.as_secs());
     let line = format!("The next round begins at {day} {time} UTC.");
     if showing.json || showing.quiet {
-        eprintln!("tardy: {line}");
+        complain!("tardy: {line}");
         return Ok(());
     }
     let mut page = Page::for_stdout();
