@@ -10,6 +10,7 @@ METERS := dist/bin/meters/tardy-meter
 TARDY := dist/bin/tardy
 RECORDER := dist/lib/librecorder.so
 INJECTOR := dist/bin/tardy-injector
+LABGRID := target/labgrid
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
 RUST_SOURCES := $(shell find crates -name target -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
@@ -18,7 +19,7 @@ RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
 
-.PHONY: help demo build meters test e2e e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz clean
+.PHONY: help demo build meters test e2e e2e-labgrid e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -44,6 +45,11 @@ e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 M
 	$(MAKE) --no-print-directory $(METERS)-arm64
 	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e -- --ignored --skip virtual_compare --test-threads=1
 	cargo test --package recorder -- --ignored
+
+e2e-labgrid: build $(LABGRID)/requirements.txt ## share a board on loopback out by labgrid, measure on it (downloads 15 MB once)
+	packaging/install-dependencies
+	TARDY_LABGRID=$(CURDIR)/$(LABGRID)/bin TARDY_METER=$(CURDIR)/$(METER) \
+	  cargo test --package app --test boards -- --ignored --test-threads=1
 
 e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure in it
 	packaging/install-dependencies --custom-kernel
@@ -111,6 +117,11 @@ ui/node_modules: ui/package-lock.json
 $(UI): $(UI_SOURCES) | ui/node_modules
 	cd ui && npm run --silent build
 	@touch $@
+
+$(LABGRID)/requirements.txt: crates/app/tests/boards/requirements-labgrid.txt
+	python3 -m venv --clear $(LABGRID)
+	$(LABGRID)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	cp $< $@
 
 $(METER): $(RUST_SOURCES)
 	cargo build --profile meter --package meter --target $(MUSL)

@@ -139,7 +139,7 @@ pub fn collect(
         format!("the line was lost during the run; what came after {} bytes was fetched later", received.bytes());
     tell(Problem { severity: Severity::Notice, text, mend: String::new() }, &mut writer, watch)?;
     watch(Event::Begun { directory: request.directory.clone(), virtual_time: false });
-    let limits = request.limits.stretched(target.slowdown());
+    let limits = limits_on(target, request);
     let session = Session::new(command, &mut writer, &limits, stop, watch);
     let facts = session.resuming(&before).keeping(Some(&mut received)).follow();
     finish(target, request, &facts, Some(received), writer, watch)
@@ -208,8 +208,13 @@ fn measure(
         let _ = tell(notice, writer, watch);
     }
     let command = started?;
-    let limits = request.limits.stretched(target.slowdown());
+    let limits = limits_on(target, request);
     Ok(Session::new(command, writer, &limits, stop, watch).keeping(received).follow())
+}
+
+fn limits_on(target: &dyn Target, request: &RunRequest) -> TimeLimits {
+    let limits = request.limits.stretched(target.slowdown());
+    if target.keeps_output() { limits.behind_a_line() } else { limits }
 }
 
 fn put_back(target: &mut dyn Target, request: &RunRequest, watch: &mut dyn FnMut(Event)) {

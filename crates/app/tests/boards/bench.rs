@@ -3,8 +3,9 @@
 use crate::server::Server;
 use archive::reader::Run;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -23,6 +24,34 @@ pub struct Ended {
     pub code: i32,
     pub said: String,
     pub complained: String,
+}
+
+/// A run that somebody stops with Ctrl-C, once.
+pub fn interrupt(child: &Child) {
+    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+}
+
+/// Waits until it holds.
+#[track_caller]
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Reads what is told until a line with these words.
+#[track_caller]
+pub fn until_told(child: &mut Child, words: &str) -> String {
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("it never told {words:?}"))
+}
+
+/// How a command under way ends.
+pub fn ends(child: Child) -> Ended {
+    Ended::of(child.wait_with_output().unwrap())
 }
 
 /// The newest meter that needs no libraries.
@@ -59,21 +88,49 @@ impl Bench {
 
     /// Makes a target of the board, with this file of known hosts.
     pub fn add(&self, name: &str, known: &str) {
+        self.add_with(name, known, &[]);
+    }
+
+    /// The same with further options.
+    pub fn add_with(&self, name: &str, known: &str, options: &[&str]) {
+        let port = self.server.port.to_string();
+        self.add_as(name, &["--ssh", "root@127.0.0.1", "--port", &port], known, options);
+    }
+
+    /// The same for a place of labgrid's, which says where the board is.
+    pub fn add_place(&self, name: &str, place: &[&str], options: &[&str]) {
+        self.add_as(name, place, "known_hosts", options);
+    }
+
+    fn add_as(&self, name: &str, what: &[&str], known: &str, options: &[&str]) {
         let known = format!("UserKnownHostsFile={}", self.path(known).display());
-        let (key, port) = (self.path("key").display().to_string(), self.server.port.to_string());
-        let words = ["--ssh", "root@127.0.0.1", "--port", &port, "--identity", &key, "--ssh-option", &known];
-        let ended = self.tardy(&[&["target", "add", name], &words[..]].concat());
+        let key = self.path("key").display().to_string();
+        let words = ["--identity", &key, "--ssh-option", &known];
+        let ended = self.tardy(&[&["target", "add", name, "--force"], what, &words, options].concat());
         assert_eq!(ended.code, 0, "{}", ended.complained);
+    }
+
+    /// The file of a target.
+    pub fn target_file(&self, name: &str) -> PathBuf {
+        self.path(&format!("configuration/tardy/targets/{name}.toml"))
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    /// `tardy` with these words, not yet started.
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
         command.args(words).current_dir(self.folder.path()).env("TARDY_METER", &self.meter);
         command.env("XDG_CONFIG_HOME", self.path("configuration")).env("XDG_STATE_HOME", self.path("state"));
+        command
+    }
+
+    /// `tardy-meter` with these words, not yet started.
+    pub fn meter(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.meter);
+        command.args(words);
         command
     }
 
@@ -91,14 +148,15 @@ impl Bench {
 
     /// Begins a run into `run` that keeps every sample, and waits until it measures.
     pub fn measuring(&self, duration: &str) -> Child {
-        let words = ["run", "--target", "board", "-D", duration, "--every-sample", "--trace", "off", "--out", "run"];
-        let mut command = self.command(&words);
+        self.measuring_with(&["-D", duration])
+    }
+
+    /// The same with further options.
+    pub fn measuring_with(&self, options: &[&str]) -> Child {
+        let words = ["run", "--target", "board", "--every-sample", "--trace", "off", "--out", "run"];
+        let mut command = self.command(&[&words, options].concat());
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let begun = Instant::now();
-        while !self.path("run/samples/0.partial").is_file() {
-            assert!(begun.elapsed() < PATIENCE, "it never measured");
-            thread::sleep(Duration::from_millis(50));
-        }
+        wait_until("it never measured", || self.path("run/samples/0.partial").is_file());
         child
     }
 
@@ -118,7 +176,12 @@ impl Bench {
 }
 
 fn ended(mut command: Command) -> Ended {
-    let output = command.output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    Ended { code: output.status.code().unwrap(), said: text(&output.stdout), complained: text(&output.stderr) }
+    Ended::of(command.output().unwrap())
+}
+
+impl Ended {
+    pub fn of(output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        Self { code: output.status.code().unwrap(), said: text(&output.stdout), complained: text(&output.stderr) }
+    }
 }

@@ -2,5 +2,9 @@
 //! cannot make one, the tests say so and pass.
 
 mod bench;
+mod dead_lines;
+mod labgrid;
+mod places;
+mod reboots;
 mod server;
 mod ssh;

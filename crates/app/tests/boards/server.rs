@@ -1,5 +1,6 @@
 //! A board on loopback: an OpenSSH server whose sessions find themselves in a directory with BusyBox and nothing else.
 
+use rustix::process::{Pid, Signal};
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +12,9 @@ use std::time::{Duration, Instant};
 const SSHD: &str = "/usr/sbin/sshd";
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Directories of the board; the first ones are filled from outside.
-const DIRECTORIES: [&str; 8] = ["proc", "sys", "dev", "bin", "tmp", "var/tmp", "root", "etc"];
+const DIRECTORIES: [&str; 9] = ["proc", "sys", "dev", "bin", "bin/become", "tmp", "var/tmp", "root", "etc"];
+/// Nobody needs a password to become root, as with `NOPASSWD`.
+const PASSWD: &str = "root::0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/:/bin/sh\n";
 
 /// The server and the directory its sessions see.
 pub struct Server {
@@ -53,9 +56,10 @@ impl Server {
             fs::create_dir_all(board.join(name)).unwrap();
         }
         fs::set_permissions(board.join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
-        fs::copy(busybox, board.join("bin/busybox")).unwrap();
+        fs::copy(&busybox, board.join("bin/busybox")).unwrap();
         let place = board.to_str().unwrap();
         assert!(run("chroot", &[place, "/bin/busybox", "--install", "-s", "/bin"]));
+        fs::write(board.join("etc/passwd"), PASSWD).unwrap();
         for key in ["host_key", "key"] {
             let path = folder.join(key);
             assert!(run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", path.to_str().unwrap()]));
@@ -64,28 +68,77 @@ impl Server {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let host_key = fs::read_to_string(folder.join("host_key.pub")).unwrap();
         fs::write(folder.join("known_hosts"), format!("[127.0.0.1]:{port} {host_key}")).unwrap();
-        let configuration = format!(
-            "ListenAddress 127.0.0.1:{port}\nHostKey {0}/host_key\nAuthorizedKeysFile {0}/key.pub\nStrictModes no\nUsePAM no\n\
-             PidFile none\nPermitRootLogin prohibit-password\nForceCommand exec chroot {0}/board /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
-            folder.display()
+        fs::write(folder.join("boot_id"), fs::read("/proc/sys/kernel/random/boot_id").unwrap()).unwrap();
+        configure(folder, port, "");
+        let child = serve(folder, port);
+        Ok(Self { port, folder: folder.to_owned(), child })
+    }
+
+    /// From now on logins are those of an ordinary user, who has a `sudo` that does what this says before it does its work.
+    pub fn log_in_as_user(&mut self, sudo: &str) {
+        let board = self.folder.join("board");
+        // BusyBox becomes another user only as `su`, and only when it may.
+        fs::copy(board.join("bin/busybox"), board.join("bin/become/su")).unwrap();
+        fs::set_permissions(board.join("bin/become/su"), fs::Permissions::from_mode(0o4755)).unwrap();
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = -n ] && shift\n{sudo}\nexec /bin/become/su root -c 'exec \"$@\"' su \"$@\"\n"
         );
-        fs::write(folder.join("sshd_config"), configuration).unwrap();
-        let script = "mount -t tmpfs none /run && mkdir /run/sshd && for name in proc sys dev; do \
-                      mount --rbind /$name \"$1/board/$name\" || exit 1; done; exec \"$0\" -D -e -f \"$1/sshd_config\"";
-        let child = Command::new("unshare")
-            .args(["--mount", "sh", "-c", script, SSHD])
-            .arg(folder)
-            .stderr(fs::File::create(folder.join("sshd.log")).unwrap())
-            .spawn()
-            .unwrap();
-        let server = Self { port, folder: folder.to_owned(), child };
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let said = fs::read_to_string(folder.join("sshd.log")).unwrap_or_default();
-            assert!(begun.elapsed() < PATIENCE, "the server does not listen: {said}");
-            thread::sleep(Duration::from_millis(50));
+        fs::write(board.join("bin/sudo"), script).unwrap();
+        fs::set_permissions(board.join("bin/sudo"), fs::Permissions::from_mode(0o755)).unwrap();
+        self.shut();
+        configure(&self.folder, self.port, "--userspec=1000:1000");
+        self.child = serve(&self.folder, self.port);
+    }
+
+    /// Nobody answers any more, and what was under way is cut.
+    pub fn shut(&mut self) {
+        let sessions = children(self.child.id());
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        for session in sessions {
+            let _ = rustix::process::kill_process(session, Signal::KILL);
         }
-        Ok(server)
+    }
+
+    /// Answers again.
+    pub fn open(&mut self) {
+        self.child = serve(&self.folder, self.port);
+    }
+
+    /// The board goes down and comes up again: no process is left, and nothing in its memory when that is where `/tmp` is.
+    pub fn reboot(&mut self, forgets: bool) {
+        self.shut();
+        let board = self.folder.join("board");
+        for process in processes().filter(|(_, path)| fs::read_link(path.join("root")).is_ok_and(|root| root == board))
+        {
+            let _ = rustix::process::kill_process(process.0, Signal::KILL);
+        }
+        if forgets {
+            fs::remove_dir_all(board.join("tmp")).unwrap();
+            fs::create_dir(board.join("tmp")).unwrap();
+        }
+        let boot: String = fs::read_to_string(self.folder.join("boot_id")).unwrap();
+        fs::write(self.folder.join("boot_id"), boot.chars().rev().skip(1).chain(['\n']).collect::<String>()).unwrap();
+        self.open();
+    }
+
+    /// The line goes dead without a word: nobody reads, answers or hangs up.
+    pub fn freeze(&self) {
+        for process in children(self.child.id()).into_iter().chain([pid(&self.child)]) {
+            rustix::process::kill_process(process, Signal::STOP).unwrap();
+        }
+    }
+
+    /// New lines work again; on the board nobody learns what became of the dead ones.
+    pub fn thaw(&self) {
+        rustix::process::kill_process(pid(&self.child), Signal::CONT).unwrap();
+    }
+
+    /// Puts an empty file system with these options in a place of the board.
+    pub fn mount(&self, place: &str, options: &str) {
+        let (number, path) = (self.child.id().to_string(), self.folder.join("board").join(place));
+        let words = ["-t", &number, "-m", "mount", "-t", "tmpfs", "-o", options, "none", path.to_str().unwrap()];
+        assert!(run("nsenter", &words), "{words:?}");
     }
 
     /// Everything on the board, with its size where it has one.
@@ -111,26 +164,68 @@ impl Server {
         let sessions = children(self.child.id());
         assert!(!sessions.is_empty(), "there is a session to cut");
         for session in sessions {
-            rustix::process::kill_process(session, rustix::process::Signal::KILL).unwrap();
+            rustix::process::kill_process(session, Signal::KILL).unwrap();
         }
     }
 }
 
-fn children(parent: u32) -> Vec<rustix::process::Pid> {
-    let pid_of = |entry: fs::DirEntry| {
-        let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+/// Who may log in, how, and where a session finds itself; `user` is an option of chroot.
+fn configure(folder: &Path, port: u16, user: &str) {
+    let text = format!(
+        "ListenAddress 127.0.0.1:{port}\nHostKey {0}/host_key\nAuthorizedKeysFile {0}/key.pub\nStrictModes no\nUsePAM no\n\
+         PidFile none\nPermitRootLogin prohibit-password\n\
+         ForceCommand exec chroot {user} {0}/board /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
+        folder.display()
+    );
+    fs::write(folder.join("sshd_config"), text).unwrap();
+}
+
+/// Starts the server in a mount namespace of its own and waits until it listens.
+fn serve(folder: &Path, port: u16) -> Child {
+    let script = "mount -t tmpfs none /run && mkdir /run/sshd && for name in proc sys dev; do \
+                  mount --rbind /$name \"$1/board/$name\" || exit 1; done; \
+                  mount --bind \"$1/boot_id\" \"$1/board/proc/sys/kernel/random/boot_id\" || exit 1; \
+                  exec \"$0\" -D -e -f \"$1/sshd_config\"";
+    let child = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, SSHD])
+        .arg(folder)
+        .stderr(fs::File::create(folder.join("sshd.log")).unwrap())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        let said = fs::read_to_string(folder.join("sshd.log")).unwrap_or_default();
+        assert!(begun.elapsed() < PATIENCE, "the server does not listen: {said}");
+        thread::sleep(Duration::from_millis(50));
+    }
+    child
+}
+
+/// Number and directory of every process.
+fn processes() -> impl Iterator<Item = (Pid, PathBuf)> {
+    let numbered =
+        |entry: fs::DirEntry| Some((Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?, entry.path()));
+    fs::read_dir("/proc").unwrap().flatten().filter_map(numbered)
+}
+
+fn children(parent: u32) -> Vec<Pid> {
+    let is_child = |path: &Path| {
+        let stat = fs::read_to_string(path.join("stat")).ok()?;
         let (_, rest) = stat.rsplit_once(')')?;
         let own: u32 = rest.split_whitespace().nth(1)?.parse().ok()?;
-        (own == parent).then(|| rustix::process::Pid::from_raw(pid)).flatten()
+        Some(own == parent)
     };
-    fs::read_dir("/proc").unwrap().flatten().filter_map(pid_of).collect()
+    processes().filter(|(_, path)| is_child(path) == Some(true)).map(|(pid, _)| pid).collect()
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(child.id() as i32).expect("a process has a number")
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         for session in children(self.child.id()) {
-            let _ = rustix::process::kill_process(session, rustix::process::Signal::KILL);
+            let _ = rustix::process::kill_process(session, Signal::KILL);
         }
         let _ = self.child.kill();
         let _ = self.child.wait();

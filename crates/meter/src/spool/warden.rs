@@ -36,7 +36,9 @@ const WORD_BYTES: u64 = 1000;
 pub fn keep(place: &Path, terms: &Terms) -> Result<(), String> {
     // The session that started us ends soon, and takes with it what belongs to it.
     let _ = rustix::process::setsid();
-    let mut warden = match Warden::begin(place, terms) {
+    // What cannot be named from elsewhere cannot be removed in the end.
+    let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
+    let mut warden = match Warden::begin(&place, terms) {
         Ok(warden) => warden,
         Err(why) => {
             println!("{why}");

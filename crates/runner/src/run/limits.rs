@@ -4,6 +4,9 @@ use archive::message::RunPhase;
 use archive::settings::RunSettings;
 use std::time::Duration;
 
+/// A dead line has been noticed by then; ssh takes 20 s.
+const LINE_NOTICED: Duration = Duration::from_secs(30);
+
 /// Time limits of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeLimits {
@@ -38,6 +41,12 @@ impl TimeLimits {
             restore: minute,
             stop: silence.min(minute),
         }
+    }
+
+    /// Limits behind a line that may be dead for a while before anybody notices: what it swallows is no silence of the
+    /// meter's.
+    pub fn behind_a_line(self) -> Self {
+        Self { silence: self.silence.max(LINE_NOTICED), stop: self.stop.max(LINE_NOTICED), ..self }
     }
 
     /// Limits for a target whose clock is slower than the host's by this factor.

@@ -100,6 +100,12 @@ impl<'a> Session<'a> {
             self.command.kill();
             self.facts.exit = self.command.wait(EXIT_LIMIT);
         }
+        // That nobody is at the other end of the line may show only now.
+        self.facts.left_behind = self.command.left_behind();
+        if !self.facts.left_behind {
+            let rest = std::mem::take(&mut self.decoder).finish();
+            self.take(rest);
+        }
         self.ended()
     }
 
@@ -140,8 +146,6 @@ impl<'a> Session<'a> {
         while let Output::Bytes(bytes) = self.command.read(Duration::ZERO) {
             self.receive(&bytes);
         }
-        let rest = std::mem::take(&mut self.decoder).finish();
-        self.take(rest);
     }
 
     fn take(&mut self, items: Vec<Item>) {

@@ -3,7 +3,7 @@
 //! [`file`] is what is written about one, [`ssh`] a way to it; docs/boards.md says what happens there.
 
 pub mod file;
-mod hooks;
+pub(super) mod hooks;
 mod keeper;
 pub(super) mod lock;
 mod openssh;
@@ -22,7 +22,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// How a board is to be had.
 #[derive(Debug, Clone)]
@@ -50,13 +50,6 @@ impl Default for AccessOptions {
             tell: |_| {},
         }
     }
-}
-
-/// A word that no other use of a board has.
-fn token() -> String {
-    let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let text = format!("{:?} {} {now_ns}", AccessOptions::default(), std::process::id());
-    hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
 /// The meter for a board, under a name that no other meter has.

@@ -4,6 +4,7 @@ use super::board::file::Board;
 use super::labgrid::file::LabgridPlace;
 use super::qemu::file::VirtualMachine;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -39,13 +40,30 @@ struct Kind {
     backend: String,
 }
 
+/// Reads the text of a target file of one kind, whose values must make sense together as well.
+///
+/// # Errors
+/// What is wrong with it, with line and column where that is known.
+pub(super) fn read_checked<T: DeserializeOwned>(
+    text: &str,
+    check: impl FnOnce(&T) -> Result<(), String>,
+) -> Result<T, String> {
+    let target: T = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
+    check(&target).map(|()| target)
+}
+
+/// Whether a text is one word that no program takes for an option.
+pub(super) fn is_plain_word(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_whitespace)
+}
+
 impl Description {
     /// Reads the text of a target file.
     ///
     /// # Errors
     /// What is wrong with it, with line and column where that is known.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let kind: Kind = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
+        let kind: Kind = read_checked(text, |_| Ok(()))?;
         Ok(match kind.backend.as_str() {
             "ssh" | "serial" => Self::Board(Box::new(Board::parse(text)?)),
             "labgrid" => Self::Labgrid(Box::new(LabgridPlace::parse(text)?)),

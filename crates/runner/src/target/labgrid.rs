@@ -43,6 +43,8 @@ pub struct LabgridTarget {
     lock: Option<BoardLock>,
     keeper: Option<Keeper>,
     board: Option<SshTarget>,
+    /// What was said while it got new software.
+    notes: Vec<u8>,
     notices: Vec<Problem>,
 }
 
@@ -63,6 +65,7 @@ impl LabgridTarget {
             lock: None,
             keeper: None,
             board: None,
+            notes: Vec::new(),
             notices: Vec::new(),
         }
     }
@@ -81,8 +84,19 @@ impl LabgridTarget {
         }
         let state = PlaceState::parse(&self.client(&["show"], SHOW_LIMIT)?);
         let board = self.place.board(&state)?;
-        let target = SshTarget::new(&self.name, board, self.meters.clone(), self.access.clone(), self.stop.clone());
-        self.board = Some(self.reached(target)?);
+        let reaching = |access: AccessOptions| {
+            SshTarget::new(&self.name, board.clone(), self.meters.clone(), access, self.stop.clone())
+        };
+        let mut target = self.reached(reaching(AccessOptions { deploy: None, ..self.access.clone() }))?;
+        if self.access.deploy.is_some() {
+            target.close().map_err(why)?;
+            target = reaching(self.access.clone());
+            // Not tried again: a card that was half written is none to boot from.
+            let deployed = target.prepare();
+            self.notes = target.console();
+            deployed.map_err(why)?;
+        }
+        self.board = Some(target);
         Ok(())
     }
 
@@ -245,6 +259,10 @@ impl Target for LabgridTarget {
             Some(board) => board.fetch_file(from, to),
             None => Err(TargetError::Copy { target, from: from.into(), to: to.into(), source: unprepared() }),
         }
+    }
+
+    fn console(&self) -> Vec<u8> {
+        self.notes.clone()
     }
 
     fn caveat(&self) -> Option<Caveat> {

@@ -1,6 +1,7 @@
 //! What a board is, as the TOML of its target file.
 
 use super::hooks::{Boot, Deploy, Power};
+use crate::target::file::{is_plain_word, read_checked};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -88,8 +89,7 @@ impl Board {
     /// # Errors
     /// What is wrong with it, with line and column where that is known.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let board: Self = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
-        board.check().map(|()| board)
+        read_checked(text, Self::check)
     }
 
     /// Whether the values make sense together.
@@ -97,14 +97,16 @@ impl Board {
     /// # Errors
     /// A sentence for the first that does not.
     pub fn check(&self) -> Result<(), String> {
-        let plain = |text: &str| !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_whitespace);
-        if !plain(&self.address) {
+        if !is_plain_word(&self.address) {
             return Err("address is what ssh connects to, like \"root@192.168.1.7\"".into());
         }
         if let Some(directory) = &self.directory
             && !(directory.starts_with('/') && directory.bytes().all(|byte| byte.is_ascii_graphic()))
         {
             return Err("directory is an absolute path without blanks".into());
+        }
+        if self.keep_hours == 0 {
+            return Err("keep_hours is at least 1: what a lost line left there needs time to be fetched".into());
         }
         Ok(())
     }
@@ -154,6 +156,7 @@ mod tests {
         assert!(wrong("").contains("address"));
         assert!(wrong("address = \"-oProxyCommand=touch\"").contains("address"), "an address is no option");
         assert!(wrong("address = \"root@pi\"\ndirectory = \"data\"").contains("absolute"));
+        assert!(wrong("address = \"root@pi\"\nkeep_hours = 0").contains("keep_hours"));
         assert!(wrong("address = \"root@pi\"\ncolour = 1").contains("colour"));
     }
 }

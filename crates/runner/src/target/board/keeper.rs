@@ -32,7 +32,7 @@ pub struct Errand {
     pub directory: Option<String>,
     /// Who holds the board, in words for others.
     pub who: String,
-    /// This host's use of the board: a session with the same token may take the place of one whose line has died.
+    /// Of whoever holds the host's lock: a session with the same token may take the place of one whose line has died.
     pub token: String,
     /// Leave the meter there.
     pub keep_meter: bool,
@@ -80,6 +80,8 @@ pub struct Greeting {
     pub measuring: Option<String>,
     /// The results of the run with this id are there, and nobody has fetched them.
     pub left: Option<String>,
+    /// There is nothing of the run that was to be fetched.
+    pub gone: bool,
     /// It cannot be used, for this reason.
     pub refused: Option<String>,
 }
@@ -89,7 +91,7 @@ impl Greeting {
     pub fn take(&mut self, line: &str) {
         let Some(rest) = line.trim_end().strip_prefix(PREFIX) else { return };
         let (word, value) = rest.split_once(' ').unwrap_or((rest, ""));
-        let value: String = value.chars().take(500).collect();
+        let value: String = value.chars().take(800).collect();
         match word {
             "machine" => self.machine = value,
             "boot" => self.boot = value,
@@ -100,6 +102,7 @@ impl Greeting {
             "held" => self.held = Some(value),
             "measuring" => self.measuring = Some(value),
             "left" => self.left = Some(value),
+            "gone" => self.gone = true,
             "refused" => self.refused = Some(value),
             _ => {}
         }
@@ -108,7 +111,7 @@ impl Greeting {
     /// Whether nothing more is to come.
     pub fn is_over(&self) -> bool {
         let hindrances = [&self.held, &self.measuring, &self.left, &self.refused];
-        self.ready || hindrances.into_iter().any(Option::is_some)
+        self.ready || self.gone || hindrances.into_iter().any(Option::is_some)
     }
 }
 
@@ -234,7 +237,7 @@ mod tests {
         child.wait().unwrap();
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
         let nothing = ends(Purpose::Collect { run: "r1".into() });
-        assert!(nothing.refused.is_some_and(|why| why.contains("nothing of this run")));
+        assert!(nothing.gone && nothing.is_over(), "{nothing:?}");
         std::fs::create_dir_all(&spool).unwrap();
         assert!(ends(Purpose::Discard).ready);
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);

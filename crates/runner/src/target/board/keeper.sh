@@ -26,6 +26,42 @@ alive() {
 }
 
 refuse() { say refused "$*"; exit 1; }
+nap() { sleep 0.1 2> /dev/null || sleep 1; }
+uptime_s() { read -r now _ < /proc/uptime; echo "${now%%.*}"; }
+
+# Whether a process is a meter from our directory, whatever it does.
+ours() {
+  for meter in "$mine"/meter-*; do
+    [ "$1/exe" -ef "$meter" ] && return 0
+  done
+  return 1
+}
+
+# Whether a meter runs here that no results belong to. One that has lost its line puts back what it changed and ends.
+running() {
+  [ -e "$mine/spool" ] && return 1
+  for process in /proc/[0-9]*; do
+    ours "$process" && return 0
+  done
+  return 1
+}
+
+wait_for_meters() {
+  limit=$(($(uptime_s) + 15))
+  while running && [ "$(uptime_s)" -lt "$limit" ]; do nap; done
+}
+
+# Ends what a session has left behind whose line has died, which nobody there may have noticed yet.
+hang_up() {
+  for process in /proc/[0-9]*; do
+    ours "$process" || continue
+    case $(tr '\0' ' ' 2> /dev/null < "$process/cmdline") in
+      *" spool attach "*) kill -9 "${process##*/}" 2> /dev/null ;;
+      *) [ -e "$mine/spool" ] || kill "${process##*/}" 2> /dev/null ;;
+    esac
+  done
+  wait_for_meters
+}
 
 held() {
   since=$(sed -n 's/^since //p' "$mine/owner" 2> /dev/null)
@@ -43,6 +79,7 @@ take() {
       # A session of this very host, of which only the line has died.
       [ "${holder##*.}" = "$token" ] || held
       kill -9 "${holder%%.*}" 2> /dev/null
+      hang_up
     fi
     [ "$attempt" = 1 ] || held
     mv "$mine/lock" "$mine/lock.$$" 2> /dev/null
@@ -74,23 +111,29 @@ discard() {
     kill "${warden%%.*}"
     for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
       alive "$warden" || break
-      sleep 0.1 2> /dev/null || sleep 1
+      nap
     done
   fi
   rm -rf "$mine/spool"
 }
 
 tidy() {
+  wait_for_meters
   rm -f "$mine/lock" "$mine/owner"
   # Results nobody has fetched, and changes nobody has undone, stay.
   [ -e "$mine/spool" ] && return
   [ -d "$mine" ] || return
+  running && return
   for journal in "$mine"/journal/*.jsonl; do
     [ -e "$journal" ] && return
   done
   rm -rf "$mine/journal"
   [ -n "$keep" ] && [ -n "$(ls "$mine" 2> /dev/null)" ] && return
-  rm -rf "$mine"
+  # A file that arrives in this very moment is in the way once.
+  for attempt in 1 2 3; do
+    rm -rf "$mine" 2> /dev/null && return
+    nap
+  done
 }
 
 say machine "$(uname -m)"
@@ -111,7 +154,7 @@ if [ -z "$mine" ]; then
   for place in $places; do
     usable "$place" && { mine=$place/tardy-board; break; }
   done
-  [ -n "$mine" ] || refuse "${reasons#; }"
+  [ -n "$mine" ] || refuse "there is no place for the meter: ${reasons#; }. Name one with --directory, or \`directory\` in the target file"
 fi
 take
 trap 'tidy; exit 1' HUP INT TERM
@@ -129,7 +172,8 @@ if [ -e "$mine/spool" ]; then
   esac
 elif [ "$purpose" = collect ]; then
   tidy
-  refuse "it keeps nothing of this run: the results were fetched before, or were thrown away"
+  say gone
+  exit 1
 fi
 say place "$mine"
 for meter in "$mine"/meter-*; do

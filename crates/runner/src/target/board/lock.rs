@@ -1,20 +1,34 @@
 //! The lock of one board on this host: of two runs the second is told who has it, or waits.
 
+use super::hex;
 use crate::stop::StopRequests;
 use sha2::{Digest, Sha256};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often a waiting run looks again.
 pub const LOOK_EVERY: Duration = Duration::from_millis(500);
+const SECRET_BYTES: usize = 32;
 
 /// Held until it is dropped, or its process ends.
 #[derive(Debug)]
-pub struct BoardLock(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
+pub struct BoardLock {
+    #[expect(dead_code, reason = "the lock lasts as long as the file is open")]
+    file: File,
+    token: String,
+}
+
+impl BoardLock {
+    /// A word that nobody has who can hold the lock of this board under another name, on another host, or as another
+    /// person. Who holds this lock again has it again: a session there with this word is one whose line has died.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+}
 
 /// The directory of this person's locks.
 fn directory() -> PathBuf {
@@ -42,6 +56,7 @@ fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -
     let path = directory.join(file_name(board));
     let mut file =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path).map_err(fail)?;
+    let secret = secret(directory).map_err(fail)?;
     let begun = Instant::now();
     loop {
         match file.try_lock() {
@@ -58,7 +73,25 @@ fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -
     }
     let written = file.set_len(0).and_then(|()| write!(file, "{} {}", std::process::id(), unix_s()));
     written.map_err(fail)?;
-    Ok(BoardLock(file))
+    let token = hex(&Sha256::digest([&secret, board.as_bytes()].concat())[..8]);
+    Ok(BoardLock { file, token })
+}
+
+/// What these locks are told from those of all other directories by: made once, by whoever comes first.
+fn secret(directory: &Path) -> io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    let mut file =
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(directory.join("secret"))?;
+    file.lock()?;
+    let mut bytes = Vec::new();
+    (&mut file).take(SECRET_BYTES as u64).read_to_end(&mut bytes)?;
+    // New, or cut off by a disk that was full.
+    if bytes.len() < SECRET_BYTES {
+        bytes.resize(SECRET_BYTES, 0);
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        file.write_all_at(&bytes, 0)?;
+    }
+    Ok(bytes)
 }
 
 /// A name that is one word and different for every board.
@@ -92,14 +125,19 @@ mod tests {
         let stop = StopRequests::default();
         let take = |board: &str, wait| take_in(folder.path(), board, wait, &stop);
         let first = take("root@pi", Duration::ZERO).unwrap();
+        let token = first.token().to_owned();
         let refusal = take("root@pi", Duration::ZERO).unwrap_err();
         assert!(refusal.contains(&std::process::id().to_string()) && refusal.contains("--wait"), "{refusal}");
-        assert!(take("root@pi:2222", Duration::ZERO).is_ok(), "another board is another lock");
+        let other = take("root@pi:2222", Duration::ZERO).expect("another board is another lock");
+        assert_ne!(other.token(), token);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| take("root@pi", Duration::from_secs(60)).is_ok());
             drop(first);
             assert!(waiting.join().unwrap());
         });
+        assert_eq!(take("root@pi", Duration::ZERO).unwrap().token(), token, "the same person again");
+        let elsewhere = tempfile::tempdir().unwrap();
+        assert_ne!(take_in(elsewhere.path(), "root@pi", Duration::ZERO, &stop).unwrap().token(), token);
     }
 
     #[test]

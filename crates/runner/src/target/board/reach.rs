@@ -36,6 +36,8 @@ pub enum Hindrance {
     Held(String),
     /// There are results of another run, which nobody has fetched.
     Left(String),
+    /// What was to be fetched is not there.
+    Gone(String),
     Other(String),
 }
 
@@ -69,6 +71,13 @@ impl Reach {
                  `tardy restore --target {} --discard` throws them away",
                 self.name
             )));
+        }
+        if greeting.gone {
+            return Err(Hindrance::Gone(
+                "it keeps nothing of this run: the results were fetched before, were thrown away, or went with a reboot; \
+                 what came before the line was lost is in the archive"
+                    .into(),
+            ));
         }
         if let Some(why) = greeting.refused {
             return Err(Hindrance::Other(why));

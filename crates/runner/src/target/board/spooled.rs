@@ -3,7 +3,7 @@
 use super::reach::{Hindrance, Line, Reach};
 use crate::target::local::LocalTarget;
 use crate::target::{Exit, News, Output, RunningCommand, Target};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::thread;
@@ -39,6 +39,7 @@ struct Outage {
 pub struct SpooledRun {
     reach: Reach,
     line: SharedLine,
+    emptied: Rc<Cell<bool>>,
     place: String,
     meter: String,
     attached: Option<Box<dyn RunningCommand>>,
@@ -63,6 +64,7 @@ impl SpooledRun {
         let mut run = Self {
             reach,
             line,
+            emptied: Rc::default(),
             place: place.into(),
             meter: meter.into(),
             attached: None,
@@ -77,6 +79,11 @@ impl SpooledRun {
         };
         run.follow()?;
         Ok(run)
+    }
+
+    /// Whether the board turned out to keep nothing of ours any more; it says so when the run has ended.
+    pub fn emptied(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.emptied)
     }
 
     fn follow(&mut self) -> Result<(), String> {
@@ -149,6 +156,13 @@ impl SpooledRun {
                 let seconds = outage.since.elapsed().as_secs_f64();
                 let text = format!("the line to {} is back after {seconds:.1} s; nothing was lost", self.reach.name);
                 self.news.push(News { text, kept: true });
+            }
+            // Another run's results take the place of ours only when ours went before.
+            Err(Hindrance::Gone(why) | Hindrance::Left(why)) => {
+                self.emptied.set(true);
+                self.words = vec![why];
+                self.end = Some(End { exit: Some(Exit::MachineDown), bytes: self.offset });
+                return Output::Closed;
             }
             Err(_) => {
                 let pause = (outage.pause * 2).min(LONGEST_PAUSE);

@@ -13,7 +13,7 @@ use crate::stop::StopRequests;
 use crate::target::local::LocalTarget;
 use crate::target::{Command, Exit, Output, RunningCommand, Target, TargetError};
 use archive::message::{Problem, Severity};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -43,6 +43,8 @@ pub struct SshTarget {
     /// The meter's name there, once it is there.
     meter: String,
     notices: Vec<Problem>,
+    /// What was there of the run under way went, and with it all that it had changed.
+    emptied: Rc<Cell<bool>>,
     /// The board keeps what the host does not have.
     holds_results: bool,
     /// What the commands of the lab said.
@@ -52,7 +54,7 @@ pub struct SshTarget {
 impl SshTarget {
     pub fn new(name: &str, board: Board, meters: MeterPlaces, access: AccessOptions, stop: StopRequests) -> Self {
         let purpose = access.purpose.clone();
-        let reach = Reach { name: name.into(), board, who: access.who.clone(), token: super::token(), purpose, stop };
+        let reach = Reach { name: name.into(), board, who: access.who.clone(), token: String::new(), purpose, stop };
         let line = Rc::new(RefCell::new(None));
         Self {
             reach,
@@ -62,6 +64,7 @@ impl SshTarget {
             line,
             meter: String::new(),
             notices: Vec::new(),
+            emptied: Rc::default(),
             holds_results: false,
             notes: Vec::new(),
         }
@@ -75,7 +78,9 @@ impl SshTarget {
         let begun = Instant::now();
         if self.lock.is_none() {
             let board = self.reach.board.identity_of_board();
-            self.lock = Some(super::lock::take(&board, self.access.wait, &self.reach.stop)?);
+            let lock = super::lock::take(&board, self.access.wait, &self.reach.stop)?;
+            self.reach.token = lock.token().into();
+            self.lock = Some(lock);
         }
         let line = match self.woken()? {
             Some(line) => line,
@@ -108,7 +113,7 @@ impl SshTarget {
                     pause(ASK_EVERY, stop);
                 }
                 Err(Hindrance::Held(who)) => return Err(format!("{who}; --wait waits for it")),
-                Err(Hindrance::Left(why) | Hindrance::Other(why)) => return Err(why),
+                Err(Hindrance::Left(why) | Hindrance::Gone(why) | Hindrance::Other(why)) => return Err(why),
             }
         }
     }
@@ -138,7 +143,7 @@ impl SshTarget {
                 Some(boot)
             }
             Err(Hindrance::Held(who)) => return Err(format!("{who}; it gets no new software now")),
-            Err(Hindrance::Left(why)) => return Err(why),
+            Err(Hindrance::Left(why) | Hindrance::Gone(why)) => return Err(why),
             Err(Hindrance::Other(_)) => None,
         };
         self.hook("deploy", &deploy.command)?;
@@ -159,7 +164,7 @@ impl SshTarget {
                     line.end();
                     "it has not booted since".to_owned()
                 }
-                Err(Hindrance::Left(why)) => return Err(why),
+                Err(Hindrance::Left(why) | Hindrance::Gone(why)) => return Err(why),
                 Err(Hindrance::Held(who)) if begun.elapsed() >= self.access.wait => {
                     return Err(format!("{who}; --wait waits for it"));
                 }
@@ -256,10 +261,11 @@ impl SshTarget {
         }
     }
 
-    fn attached(&self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, String> {
+    fn attached(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, String> {
         let place = self.line.borrow().as_ref().map(|line| line.greeting.place.clone()).unwrap_or_default();
         let reach = Reach { purpose: Purpose::Collect { run: id.into() }, ..self.reach.clone() };
         let run = SpooledRun::attach(reach, Rc::clone(&self.line), &place, &self.meter, from)?;
+        self.emptied = run.emptied();
         Ok(Box::new(run))
     }
 
@@ -323,6 +329,10 @@ impl Target for SshTarget {
 
     fn keeps_output(&self) -> bool {
         true
+    }
+
+    fn forgets(&self) -> bool {
+        self.emptied.get()
     }
 
     fn take_up(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {

@@ -3,7 +3,9 @@
 use super::place::PlaceState;
 use crate::target::Command;
 use crate::target::board::file::Board;
+use crate::target::board::hooks::{self, Boot, Deploy};
 use crate::target::board::quoted;
+use crate::target::file::{is_plain_word, read_checked};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -71,6 +73,9 @@ pub struct LabgridPlace {
     pub directory: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_meter: bool,
+    /// How the board gets new software; then its power is switched off and on where `power` says that it has a switch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploy: Option<Deploy>,
 }
 
 fn client() -> String {
@@ -104,6 +109,7 @@ impl LabgridPlace {
             sudo: false,
             directory: None,
             keep_meter: false,
+            deploy: None,
         }
     }
 
@@ -112,8 +118,7 @@ impl LabgridPlace {
     /// # Errors
     /// What is wrong with it, with line and column where that is known.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let place: Self = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
-        place.check().map(|()| place)
+        read_checked(text, Self::check)
     }
 
     /// Whether the values make sense together.
@@ -121,11 +126,10 @@ impl LabgridPlace {
     /// # Errors
     /// A sentence for the first that does not.
     pub fn check(&self) -> Result<(), String> {
-        let plain = |text: &str| !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_whitespace);
-        if !plain(&self.place) {
+        if !is_plain_word(&self.place) {
             return Err("place is the name of a place, as `labgrid-client places` lists it".into());
         }
-        if self.coordinator.as_deref().is_some_and(|coordinator| !plain(coordinator)) {
+        if self.coordinator.as_deref().is_some_and(|coordinator| !is_plain_word(coordinator)) {
             return Err("coordinator is where labgrid's coordinator listens, like \"lab:20408\"".into());
         }
         if self.client.trim().is_empty() {
@@ -168,6 +172,13 @@ impl LabgridPlace {
         let coordinator =
             self.coordinator.as_ref().map_or(String::new(), |coordinator| format!(" -x {}", quoted(coordinator)));
         format!("{}{coordinator} -p {} {words}", self.client, self.place)
+    }
+
+    /// The same as a shell takes it, whatever the words.
+    fn shell_line(&self, words: &[&str]) -> String {
+        let Command { program, arguments } = self.client_command(words);
+        let words = std::iter::once(program.display().to_string()).chain(arguments);
+        words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 
     /// The board that a place reaches.
@@ -226,6 +237,10 @@ impl LabgridPlace {
             sudo: self.sudo,
             directory: self.directory.clone(),
             keep_meter: self.keep_meter,
+            boot: Some(Boot { wait_seconds: self.boot_seconds }),
+            power: (self.power != Power::Leave)
+                .then(|| hooks::Power { cycle: Some(self.shell_line(&["power", "cycle"])), ..hooks::Power::default() }),
+            deploy: self.deploy.clone(),
             ..Board::ssh(address)
         }
     }
@@ -251,6 +266,7 @@ mod tests {
             sudo: true,
             directory: Some("/data".into()),
             keep_meter: true,
+            deploy: Some(Deploy { command: "labgrid-client write-image".into(), reboots: true }),
             ..LabgridPlace::new("board1")
         };
         assert_eq!(LabgridPlace::parse(&place.to_text()).unwrap(), place);

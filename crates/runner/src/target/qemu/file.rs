@@ -3,6 +3,7 @@
 use super::platform::Platform;
 use super::saved_state;
 use crate::architecture::Architecture;
+use crate::target::file::read_checked;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -137,8 +138,7 @@ impl VirtualMachine {
     /// # Errors
     /// What is wrong with it, with line and column where that is known.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let machine: Self = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
-        machine.check().map(|()| machine)
+        read_checked(text, Self::check)
     }
 
     /// Whether the values make sense together.

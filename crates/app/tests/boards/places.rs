@@ -1,0 +1,71 @@
+//! Boards on which there is little room, or no right.
+
+use crate::bench::{Bench, wait_until};
+use archive::message::Severity;
+use std::fs;
+
+const SHORT: [&str; 8] = ["run", "--target", "board", "-D", "300ms", "--trace", "off", "--quiet"];
+
+#[test]
+fn places_where_no_program_runs_or_fits_are_passed_over_and_named() {
+    let Some(bench) = Bench::new() else { return };
+    bench.server.mount("tmp", "noexec");
+    let ended = bench.tardy(&SHORT);
+    assert_eq!(ended.code, 0, "{}", ended.complained);
+    assert!(!bench.path("board/var/tmp/tardy-board").exists(), "the next place is left as it was");
+    bench.server.mount("var/tmp", "size=2m");
+    bench.server.mount("dev/shm", "ro");
+    bench.server.mount("root", "noexec");
+    let refused = bench.tardy(&SHORT);
+    assert_eq!(refused.code, 3);
+    for why in [
+        "/tmp (mounted noexec?)",
+        "/var/tmp has only 2048 of 4096 kB free",
+        "/dev/shm/tardy-board cannot be made",
+        "/root",
+    ] {
+        assert!(refused.complained.contains(why), "{why}: {}", refused.complained);
+    }
+    assert!(refused.complained.contains("--directory"), "{}", refused.complained);
+}
+
+#[test]
+fn a_board_without_room_keeps_the_totals_and_says_what_is_missing() {
+    let Some(bench) = Bench::new() else { return };
+    let meter_mb = fs::metadata(bench.meter(&[]).get_program()).unwrap().len() >> 20;
+    bench.server.mount("tmp", &format!("size={}m", meter_mb + 8));
+    // 1.6 MB a second for each CPU, and room for one or two.
+    let mut tardy = bench.measuring_with(&["-D", "4s", "--interval", "10us"]);
+    tardy.kill().unwrap();
+    tardy.wait().unwrap();
+    wait_until("the keeper never let go", || {
+        let collected = bench.tardy(&["collect", "run", "--quiet"]);
+        assert!(collected.code != 1 && collected.code != 2, "{}", collected.complained);
+        collected.code == 0 || !collected.complained.contains("has used it for")
+    });
+    let run = archive::reader::Run::open(bench.path("run")).unwrap();
+    assert!(!run.threads.is_empty() && run.threads.values().all(|thread| thread.totals.cycles > 100_000));
+    let told = |problem: &archive::message::Problem| {
+        problem.severity == Severity::Degraded && problem.text.contains("the room for results on the board was full")
+    };
+    assert!(run.problems.iter().any(told), "{:?}", run.problems);
+    assert!(!run.losses.is_empty() || !run.gaps.is_empty(), "what is missing is counted");
+}
+
+#[test]
+fn an_ordinary_user_becomes_root_by_sudo_and_says_when_that_fails() {
+    let Some(mut bench) = Bench::new() else { return };
+    let before = |bench: &Bench| fs::read_dir(bench.path("board/tmp")).unwrap().count();
+    bench.server.log_in_as_user(":");
+    let without = bench.tardy(&[&SHORT[..], &["--degrade"]].concat());
+    assert_eq!(without.code, 0, "{}", without.complained);
+    assert!(without.complained.contains("is not root"), "{}", without.complained);
+    bench.add_with("board", "known_hosts", &["--sudo"]);
+    let ended = bench.tardy(&SHORT);
+    assert_eq!(ended.code, 0, "{}", ended.complained);
+    assert!(!ended.complained.contains("is not root"), "{}", ended.complained);
+    assert_eq!(before(&bench), 0, "nothing is left");
+    bench.server.log_in_as_user("echo 'sudo: a password is required' >&2; exit 1");
+    let refused = bench.tardy(&SHORT);
+    assert!(refused.code == 3 && refused.complained.contains("NOPASSWD"), "{}", refused.complained);
+}
