@@ -1,10 +1,16 @@
 //! The document that `--json`, the report and the index show: a run condensed, with its explanations beside its spikes.
 
+mod bars;
+mod figures;
+
+pub use bars::{CpuHistogram, HistogramBar};
+pub use figures::LatencyFigures;
+
 use crate::causes::RunCauses;
 use crate::counters::{CounterSecond, CounterSummary, condensed};
 use crate::environment::Environment;
 use crate::explanation::Explanation;
-use crate::histogram::{Histogram, bucket_high_ns, bucket_low_ns, rank};
+use crate::histogram::Histogram;
 use crate::manifest::{ImportedFrom, RunState};
 use crate::message::{Ending, LoadReport, Loss, Problem, RunPhase, Severity};
 use crate::reader::{Run, ThreadRun};
@@ -13,65 +19,12 @@ use crate::settings::{EffectiveSettings, RunSettings};
 use crate::spike::Spike;
 use crate::tracer::{KernelSample, KernelSeries, KernelSource, LatencyTrace};
 use crate::watched::{WatchedKind, WatchedSeries};
+use bars::cpu_histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of this document.
 pub const SUMMARY_VERSION: u32 = 1;
-
-/// Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by the
-/// exact maximum; with fewer samples than it needs it equals the maximum. `None`: it lies among values that the source of an
-/// imported run did not keep.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct LatencyFigures {
-    pub min: Option<i64>,
-    pub mean: Option<f64>,
-    pub p50: Option<i64>,
-    pub p90: Option<i64>,
-    pub p99: Option<i64>,
-    #[serde(rename = "p99.9")]
-    pub p99_9: Option<i64>,
-    #[serde(rename = "p99.99")]
-    pub p99_99: Option<i64>,
-    #[serde(rename = "p99.999")]
-    pub p99_999: Option<i64>,
-    #[serde(rename = "p99.9999")]
-    pub p99_9999: Option<i64>,
-    pub max: Option<i64>,
-}
-
-impl LatencyFigures {
-    /// `beyond`: samples above all those in the histogram whose values are lost. `step_ns`: values are multiples of it.
-    fn of(
-        histogram: &Histogram,
-        beyond: u64,
-        step_ns: i64,
-        min: Option<i64>,
-        mean: Option<f64>,
-        max: Option<i64>,
-    ) -> Self {
-        let total = histogram.total().saturating_add(beyond);
-        let quantile = |q| {
-            let rank = rank(q, total)?;
-            let known = histogram.value_of_rank_ns(rank).map(|ns| ns - ns % step_ns);
-            let known = known.map(|ns| max.map_or(ns, |max| ns.min(max)));
-            known.or(max.filter(|_| rank == total))
-        };
-        Self {
-            min,
-            mean,
-            p50: quantile(0.5),
-            p90: quantile(0.9),
-            p99: quantile(0.99),
-            p99_9: quantile(0.999),
-            p99_99: quantile(0.9999),
-            p99_999: quantile(0.99999),
-            p99_9999: quantile(0.999999),
-            max,
-        }
-    }
-}
 
 /// One measuring thread, condensed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -218,25 +171,6 @@ pub struct RunSummary {
     pub problems: Vec<Problem>,
     /// What is missing or damaged in the archive.
     pub gaps: Vec<String>,
-}
-
-/// Counts of one CPU between two latencies (inclusive, ns).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct HistogramBar {
-    pub low_ns: i64,
-    pub high_ns: i64,
-    pub count: u64,
-}
-
-/// Histogram of one thread.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct CpuHistogram {
-    pub thread: u32,
-    pub cpu: u32,
-    /// Ascending; empty stretches are absent.
-    pub bars: Vec<HistogramBar>,
 }
 
 /// Everything a report draws.
@@ -437,70 +371,4 @@ fn latency_traces(run: &Run) -> Vec<LatencyTrace> {
     let mut traces = run.latency_traces.clone();
     traces.sort_by_key(|trace| (std::cmp::Reverse(trace.latency_ns), trace.number));
     traces
-}
-
-/// Joins neighbouring buckets until at most `bars_max` bars are left; equal steps on a logarithmic axis.
-fn cpu_histogram(thread: &ThreadRun, bars_max: usize, step_ns: i64) -> CpuHistogram {
-    let mut group = 1u32;
-    let bars = loop {
-        let bars = grouped(&thread.histogram, group, step_ns);
-        if bars.len() <= bars_max || group > 1 << 20 {
-            break bars;
-        }
-        group *= 2;
-    };
-    CpuHistogram { thread: thread.thread, cpu: thread.cpu, bars }
-}
-
-fn grouped(histogram: &Histogram, group: u32, step_ns: i64) -> Vec<HistogramBar> {
-    let mut bars: Vec<(u32, HistogramBar)> = Vec::new();
-    for (bucket, count) in &histogram.buckets {
-        let slot = bucket / group;
-        let (low_ns, high_ns) = match step_ns {
-            1 => (bucket_low_ns((slot * group) as usize), bucket_high_ns((slot * group + group - 1) as usize)),
-            _ => rounded_from(*bucket, step_ns),
-        };
-        match bars.last_mut() {
-            Some((last, bar)) if *last == slot => {
-                (bar.count, bar.high_ns) = (bar.count.saturating_add(*count), high_ns)
-            }
-            _ => bars.push((slot, HistogramBar { low_ns, high_ns, count: *count })),
-        }
-    }
-    bars.into_iter().map(|(_, bar)| bar).collect()
-}
-
-/// The latencies that a bucket stands for when its values were rounded down to a multiple of `step_ns`.
-fn rounded_from(bucket: u32, step_ns: i64) -> (i64, i64) {
-    let (low, high) = (bucket_low_ns(bucket as usize), bucket_high_ns(bucket as usize));
-    let value = high - high % step_ns;
-    if value >= low && high - low < step_ns { (value, value.saturating_add(step_ns - 1)) } else { (low, high) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_among_lost_values_are_unknown_but_the_last_one_is_the_maximum() {
-        let mut counts = vec![0u64; 1000];
-        counts[10] = 900;
-        counts[20] = 90;
-        let histogram = Histogram::from_counts(counts);
-        let figures = LatencyFigures::of(&histogram, 10, 1, Some(10), None, Some(5000));
-        assert_eq!((figures.p50, figures.p90, figures.p99), (Some(10), Some(10), Some(20)));
-        assert_eq!((figures.p99_9, figures.p99_99), (None, Some(5000)), "rank 999 is lost, rank 1000 is the maximum");
-        let none = LatencyFigures::of(&Histogram::default(), 100, 1, Some(1), Some(2.0), Some(9));
-        assert_eq!((none.p50, none.p99, none.p99_9, none.max), (None, None, Some(9), Some(9)));
-    }
-
-    #[test]
-    fn values_rounded_by_a_source_are_shown_as_the_stretch_they_came_from() {
-        let bucket = |ns| crate::histogram::bucket_of(ns).unwrap() as u32;
-        let histogram = Histogram { buckets: vec![(bucket(5_000), 3), (bucket(6_000), 2), (bucket(2_904_000), 1)] };
-        let bars = grouped(&histogram, 1, 1000);
-        assert_eq!((bars[0].low_ns, bars[0].high_ns, bars[1].low_ns), (5_000, 5_999, 6_000));
-        assert!(bars[2].low_ns <= 2_904_000 && bars[2].high_ns >= 2_904_000);
-        assert_eq!(LatencyFigures::of(&histogram, 0, 1000, None, None, Some(2_904_000)).p50, Some(5_000));
-    }
 }
