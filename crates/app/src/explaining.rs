@@ -135,6 +135,7 @@ impl<'a> Context<'a> {
             measuring_tids: &self.measuring_tids,
             tool_tids: self.tool_tids,
             environment: self.environment.as_ref(),
+            absences: self.run.absences.get(&spike.number).map_or(&[], |seen| &seen.absences),
             controls,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! There are two ports. The one named [`DATA_PORT`] carries bytes: the standard input and output of the command that runs in
 //! the guest, and files. The one named [`WORDS_PORT`] carries lines of JSON that say what the bytes are: the host says
-//! [`HostLine`]s, one after the other has been answered; the guest says [`GuestWord`]s.
+//! [`HostLine`]s, one after the other has been answered, and [`HostWord::Clock`] at any time; the guest says [`GuestWord`]s.
 //!
 //! A guest in virtual time has no such ports, because what the host says comes at an instant of the host's. It finds all
 //! it needs in [`VIRTUAL_TIME_FILE`], runs it, and writes the measurement's stream to memory that is a file of the host's, at
@@ -55,6 +55,9 @@ pub struct GuestCommand {
     /// CLOCK_REALTIME that the guest is to set its own to first, when that stood still.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub realtime_ns: Option<i64>,
+    /// The guest is to begin by telling its clock; a host that hears it may ask for it again with [`HostWord::Clock`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tell_clock: bool,
 }
 
 /// One line of the host.
@@ -76,6 +79,8 @@ pub enum HostWord {
     Put { path: String, executable: bool, bytes: u64 },
     /// Send a file of no more than so many bytes. Answered by [`GuestWord::Fetched`].
     Get { path: String, bytes_max: u64 },
+    /// What does the clock say? Answered by [`GuestWord::Clock`] at once, whatever else goes on.
+    Clock { asked_ns: i64 },
     /// There is nothing more: power off.
     Bye,
 }
@@ -101,6 +106,8 @@ pub enum GuestWord {
     Stored,
     /// The next bytes of the data port are the file.
     Fetched { bytes: u64 },
+    /// CLOCK_MONOTONIC, with the instant of the host's at which it was asked for.
+    Clock { asked_ns: i64, monotonic_ns: i64 },
     /// What was asked cannot be done; the guest goes on.
     Refused { why: String },
     /// The guest cannot go on.

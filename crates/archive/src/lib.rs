@@ -9,6 +9,7 @@
 //! * [`facts`] is what a target says of its settings, for a check instead of a run.
 //! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
 
+pub mod absence;
 pub mod atomic_file;
 pub mod causes;
 pub mod counters;

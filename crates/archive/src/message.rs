@@ -2,6 +2,7 @@
 //!
 //! Messages travel as JSON inside [`crate::frame`]s, so that a reader of another version skips what it does not know.
 
+use crate::absence::SpikeAbsences;
 use crate::counters::CounterSecond;
 use crate::environment::Environment;
 use crate::histogram::Histogram;
@@ -153,6 +154,8 @@ pub enum Message {
         number: u32,
         why: String,
     },
+    /// Said by the host of a virtual machine, after the spike.
+    Absences(SpikeAbsences),
     FileBegin {
         file: u32,
         kind: FileKind,

@@ -3,6 +3,7 @@
 //! Opening never fails on the contents: it yields what is there plus [`Run::gaps`], each a sentence that names the file
 //! and what is missing. The archive is untrusted input; sizes are bounded.
 
+use crate::absence::SpikeAbsences;
 use crate::atomic_file::write_atomically;
 use crate::counters::CounterSecond;
 use crate::environment::Environment;
@@ -69,6 +70,8 @@ pub struct Run {
     pub watched: BTreeMap<u32, WatchedSeries>,
     /// In the order they happened; dropped ones are absent, and those that were recorded afterwards come last.
     pub spikes: Vec<Spike>,
+    /// By number of the spike: when the host did not execute the machine's CPUs around it. Absent where no host looked.
+    pub absences: BTreeMap<u32, SpikeAbsences>,
     /// By number of the spike: those recorded afterwards, in virtual time.
     pub recordings: BTreeMap<u32, FlightRecording>,
     pub loads: Vec<LoadReport>,
@@ -104,7 +107,7 @@ impl Run {
         run.read_manifest(&manifest_path);
         run.read_stream(&stream_path);
         run.read_recorded();
-        run.note_absences();
+        run.note_missing_parts();
         Ok(run)
     }
 
@@ -202,6 +205,7 @@ impl Run {
             }
             Message::Spike(spike) => self.spikes.push(*spike),
             Message::SpikeDropped { number, .. } => self.spikes.retain(|spike| spike.number != number),
+            Message::Absences(seen) => drop(self.absences.insert(seen.spike, seen)),
             Message::FileBegin { .. } | Message::FileEnd { .. } => {}
             Message::Loads(loads) => self.loads = loads,
             Message::Counters(seconds) => self.counters.extend(seconds),
@@ -227,7 +231,7 @@ impl Run {
         }
     }
 
-    fn note_absences(&mut self) {
+    fn note_missing_parts(&mut self) {
         if self.ending.is_none() {
             self.gaps.push(
                 "stream.tardy: the run has no end; it was cut off, and the last totals are up to ten minutes old"

@@ -55,6 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "measuring_tids": measuring,
         "tool_tids": run.effective.as_ref().map(|effective| effective.tool_tids.clone()).unwrap_or_default(),
         "environment": environment,
+        "absences": run.absences.get(&number).map_or(&[][..], |seen| &seen.absences),
     });
     std::fs::write(directory.join("spike.json"), serde_json::to_string_pretty(&case)? + "\n")?;
     Ok(())

@@ -32,6 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         measuring_tids: &[(spike.sample.cpu, spike.tid)],
         tool_tids: &[],
         environment: None,
+        absences: &[],
         controls: &[],
     };
     let seen_ns = spike.sample.seen_ns();

@@ -9,6 +9,7 @@ use crate::functions::LongestMasked;
 use crate::holder::{Holder, Household};
 use crate::ledger::{Answer, Piece};
 use crate::names::Names;
+use crate::outside::Placed;
 use crate::scene::Scene;
 use archive::environment::VIRTUAL_TIME;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
@@ -28,6 +29,8 @@ pub struct Case<'c> {
     /// What a watched thread did while the account is about its work.
     pub course: &'c [Leg],
     pub pieces: &'c [Piece],
+    /// When the host did not execute the machine.
+    pub absences: &'c [Placed],
     pub wake_interrupt: Option<WakeInterrupt>,
     pub masked: LongestMasked,
     /// Pieces another culprit has claimed already.
@@ -61,8 +64,18 @@ impl<'c> Case<'c> {
         self.input.spike.sample.cpu
     }
 
-    /// Free pieces that `wanted` accepts; `None` when together they are too little to matter.
+    /// Free pieces that `wanted` accepts; `None` when together they are too little to matter. Nobody in a guest answers
+    /// for what its host did not execute.
     pub fn claim(&self, wanted: impl Fn(&Piece) -> bool) -> Option<Vec<usize>> {
+        self.claim_any(|piece| !matches!(piece.answer, Answer::NotExecuted(_)) && wanted(piece))
+    }
+
+    /// The pieces that the host of a virtual machine did not execute; `None` when together they are too little to matter.
+    pub fn claim_not_executed(&self) -> Option<Vec<usize>> {
+        self.claim_any(|piece| matches!(piece.answer, Answer::NotExecuted(_)))
+    }
+
+    fn claim_any(&self, wanted: impl Fn(&Piece) -> bool) -> Option<Vec<usize>> {
         let free = |index: &usize| !self.taken[*index] && wanted(&self.pieces[*index]);
         let claimed: Vec<usize> = (0..self.pieces.len()).filter(free).collect();
         let enough = self.ns(&claimed) * 100 >= self.latency_ns() * SHARE_MIN_PERCENT;
@@ -88,6 +101,20 @@ impl<'c> Case<'c> {
     pub fn kept_off(&self, piece: &Piece) -> bool {
         matches!(piece.phase, PhaseName::SchedulingDelay | PhaseName::Preempted)
             || self.leg(piece).is_some_and(|leg| leg.doing == Doing::Ready)
+    }
+
+    /// Whether the wake-up before was seen only after this one was due.
+    pub fn previous_overran(&self) -> bool {
+        self.input.spike.previous_seen_ns.is_some_and(|seen_ns| seen_ns > self.input.spike.sample.due_ns)
+    }
+
+    /// Whether the thread was in time, and on the way to its timer somebody else had the CPU who does not ask for it: that
+    /// one is to blame, not the late timer.
+    pub fn is_held_up_by_another(&self, piece: &Piece) -> bool {
+        let Some(holder) = held(piece) else { return false };
+        let outranked = self.kind(piece) == OwnerKind::RtTask && holder.tid().is_some_and(|tid| self.outranks(tid));
+        let on_the_way = piece.phase == PhaseName::LateArm && self.input.spike.watched.is_none();
+        on_the_way && !self.previous_overran() && (holder.is_interrupting() || outranked)
     }
 
     /// `84.1 µs, 71 % of the latency`.

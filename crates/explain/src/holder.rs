@@ -44,6 +44,11 @@ impl Holder {
         matches!(self, Self::Vector { .. } | Self::Irq { .. })
     }
 
+    /// Whether it runs on top of a thread, without asking the scheduler.
+    pub fn is_interrupting(self) -> bool {
+        matches!(self, Self::Nmi { .. } | Self::Vector { .. } | Self::Irq { .. } | Self::Softirq { .. })
+    }
+
     /// Thread on whose behalf or on top of which this runs, where the context knows it.
     pub fn tid(self) -> Option<i32> {
         match self {

@@ -18,19 +18,24 @@ pub enum Answer {
     SilenceThisCpu(Holder),
     /// No CPU recorded anything.
     SilenceAllCpus(Holder),
+    /// The host of the virtual machine did not execute this CPU, as it says itself; what would have run.
+    NotExecuted(Holder),
 }
 
 impl Answer {
     pub fn holder(self) -> Holder {
         match self {
-            Self::Held(holder) | Self::SilenceThisCpu(holder) | Self::SilenceAllCpus(holder) => holder,
+            Self::Held(holder)
+            | Self::SilenceThisCpu(holder)
+            | Self::SilenceAllCpus(holder)
+            | Self::NotExecuted(holder) => holder,
         }
     }
 
     pub fn kind(self, household: &Household, names: &Names) -> OwnerKind {
         match self {
             Self::Held(holder) => household.kind(holder, names),
-            Self::SilenceThisCpu(_) => OwnerKind::SilenceThisCpu,
+            Self::SilenceThisCpu(_) | Self::NotExecuted(_) => OwnerKind::SilenceThisCpu,
             Self::SilenceAllCpus(_) => OwnerKind::SilenceAllCpus,
         }
     }
@@ -39,6 +44,7 @@ impl Answer {
         match self {
             Self::Held(holder) => holder.name(names),
             Self::SilenceThisCpu(holder) => format!("interrupt not delivered to {}", holder.name(names)),
+            Self::NotExecuted(holder) => format!("not executed by the host, in {}", holder.name(names)),
             Self::SilenceAllCpus(holder) => format!("no CPU recorded anything, this one was in {}", holder.name(names)),
         }
     }

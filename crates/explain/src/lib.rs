@@ -26,6 +26,7 @@ mod marks;
 mod names;
 mod opened;
 mod ordinary;
+mod outside;
 mod picture;
 mod priority;
 pub mod recording;
@@ -42,6 +43,7 @@ mod watched;
 mod window;
 
 use anchors::Anchors;
+use archive::absence::Absence;
 use archive::environment::{Environment, VIRTUAL_TIME};
 use archive::explanation::{Confidence, Explanation, ExplanationStatus, Owner, OwnerKind, Phase, PhaseName, PhaseSpan};
 use archive::spike::Spike;
@@ -68,6 +70,8 @@ pub struct SpikeInput<'a> {
     /// Thread ids of the rest of the tool.
     pub tool_tids: &'a [i32],
     pub environment: Option<&'a Environment>,
+    /// When the host of a virtual machine did not execute its CPUs, as the host saw it.
+    pub absences: &'a [Absence],
     /// Explanations of ordinary wake-ups of the same run.
     pub controls: &'a [Explanation],
 }
@@ -130,6 +134,9 @@ struct Understood {
     spans: Vec<span::Span>,
     /// What a watched thread did where the account is about its work; empty otherwise.
     course: Vec<course::Leg>,
+    /// When the host did not execute the machine, and how often it says so where the trace does not agree.
+    absences: Vec<outside::Placed>,
+    absences_refused: usize,
     pieces: Vec<ledger::Piece>,
 }
 
@@ -160,13 +167,22 @@ impl Understood {
             }
         };
         let pieces = ledger::pieces(&spans, scene);
-        let pieces = if in_virtual_time { pieces } else { silence::attribute(pieces, scene) };
-        Self { anchors, household, spans, course, pieces }
+        // In virtual time the guest's clock stands still while nobody executes it.
+        let (absences, absences_refused) = match in_virtual_time {
+            true => (Vec::new(), 0),
+            false => outside::place(input.absences, scene),
+        };
+        let pieces = match in_virtual_time {
+            true => pieces,
+            false => silence::attribute(outside::attribute(pieces, &absences), scene),
+        };
+        Self { anchors, household, spans, course, absences, absences_refused, pieces }
     }
 }
 
 fn explain_scene(input: &SpikeInput, scene: &Scene) -> Explanation {
-    let Understood { anchors, household, spans, course, pieces } = Understood::of(input, scene);
+    let Understood { anchors, household, spans, course, absences, absences_refused, pieces } =
+        Understood::of(input, scene);
     let mut case = Case {
         input,
         scene,
@@ -174,12 +190,14 @@ fn explain_scene(input: &SpikeInput, scene: &Scene) -> Explanation {
         anchors: &anchors,
         course: &course,
         pieces: &pieces,
+        absences: &absences,
         wake_interrupt: WakeInterrupt::find(scene, &anchors),
         masked: functions::LongestMasked::default(),
         taken: vec![false; pieces.len()],
     };
     let verdict = verdict::reach(&mut case);
     let mut caveats = scene.caveats.clone();
+    caveats.extend(outside::caveat(absences_refused));
     caveats.extend(verdict.caveats);
     Explanation {
         spike: input.spike.number,

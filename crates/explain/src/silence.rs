@@ -21,6 +21,10 @@ pub fn attribute(pieces: Vec<Piece>, scene: &Scene) -> Vec<Piece> {
     let mut attributed = Vec::with_capacity(pieces.len());
     let standstills = standstills(scene);
     for piece in pieces {
+        if matches!(piece.answer, Answer::NotExecuted(_)) {
+            attributed.push(piece);
+            continue;
+        }
         let mut cursor = piece;
         for &(start_ns, end_ns) in &standstills {
             let (start_ns, end_ns) = (start_ns.max(cursor.start_ns), end_ns.min(cursor.end_ns));

@@ -88,6 +88,7 @@ impl Event {
             | Message::LatencyTrace(_)
             | Message::KernelSeries(_)
             | Message::SpikeDropped { .. }
+            | Message::Absences(_)
             | Message::FileBegin { .. }
             | Message::FileEnd { .. }
             | Message::End { .. } => return None,

@@ -10,6 +10,7 @@ pub mod local;
 pub mod qemu;
 mod scratch;
 
+use archive::absence::SpikeAbsences;
 use archive::message::Problem;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -199,6 +200,17 @@ pub struct News {
     pub kept: bool,
 }
 
+/// What is known, outside of a target, of when its CPUs were not executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outside {
+    /// Ask again later.
+    Later,
+    /// Nobody looked.
+    Unknown,
+    /// Of the spike with number 0.
+    Seen(SpikeAbsences),
+}
+
 /// A command under way on a target.
 pub trait RunningCommand {
     /// Writes to its standard input.
@@ -226,6 +238,13 @@ pub trait RunningCommand {
     /// What happened to the line since the last call.
     fn news(&mut self) -> Vec<News> {
         Vec::new()
+    }
+
+    /// When the CPUs it ran on were not executed, in a stretch of the target's CLOCK_MONOTONIC. `last`: there will be no
+    /// later call.
+    fn outside(&mut self, from_ns: i64, to_ns: i64, last: bool) -> Outside {
+        let _ = (from_ns, to_ns, last);
+        Outside::Unknown
     }
 
     /// Whether it goes on, or has ended, where the line no longer reaches: its output can be taken up later.

@@ -24,6 +24,8 @@ use std::time::Duration;
 pub const RUN: &str = "run";
 /// Name of the log of its injector.
 pub const LOG: &str = "injections.log";
+/// Name of the list of stops of the machine, by the clock of the host, where it was stopped.
+pub const STOPS: &str = "stops.log";
 /// Name of the virtual machines' target files.
 const TARGET: &str = "truth";
 const PRIORITY: u8 = 80;
@@ -110,6 +112,9 @@ impl Laboratory {
                 runner::run::run(&mut guest, &request, &stop, &mut follow)?
             }
         };
+        if let Some(stopper) = stopper {
+            fs::write(directory.join(STOPS), stopper.log())?;
+        }
         ensure!(
             outcome.state == RunState::Complete,
             "the run in {} ended as {:?}: {}",

@@ -10,8 +10,9 @@
 #![cfg(feature = "laboratory")]
 
 pub mod experiments;
+mod host;
 pub mod injection;
 pub mod laboratory;
-mod stopper;
+pub mod stopper;
 pub mod table;
 pub mod verdicts;

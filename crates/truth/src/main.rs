@@ -9,8 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use truth::experiments::{EXPERIMENTS, Experiment, Place, find};
-use truth::injection::parse_log;
-use truth::laboratory::{LOG, Laboratory, RUN};
+use truth::injection::{Injection, parse_log};
+use truth::laboratory::{LOG, Laboratory, RUN, STOPS};
+use truth::stopper::gaps_of_stops;
 use truth::table::{Row, text};
 use truth::verdicts::{Account, Verdict, judge};
 
@@ -85,8 +86,12 @@ fn main() -> anyhow::Result<()> {
 fn row(arguments: &Arguments, experiment: &Experiment, place: Place, directory: &Path) -> anyhow::Result<Row> {
     let log = directory.join(LOG);
     let log = fs::read_to_string(&log).with_context(|| format!("failed to read {}", log.display()))?;
-    let injections = parse_log(&log);
+    let mut injections = parse_log(&log);
     let run = Run::open(directory.join(RUN))?;
+    if experiment.stopped {
+        let stops = fs::read_to_string(directory.join(STOPS)).context("failed to read when the machine was stopped")?;
+        injections = in_stops(&injections, &parse_log(&stops), &run)?;
+    }
     let explanations = explanations(&arguments.tardy, &directory.join(RUN))?;
     let mut verdicts: Vec<Verdict> = Vec::new();
     for explanation in &explanations {
@@ -107,6 +112,23 @@ fn row(arguments: &Arguments, experiment: &Experiment, place: Place, directory: 
     }
     let (place, experiment) = (place.name(), experiment.name.to_owned());
     Ok(Row { place, experiment, injections: injections.len(), verdicts })
+}
+
+/// The gaps in which the machine was stopped, by its own clock. The clocks are compared by the run.
+fn in_stops(gaps: &[Injection], stops: &[Injection], run: &Run) -> anyhow::Result<Vec<Injection>> {
+    let clocks = run.spikes.iter().filter_map(|spike| {
+        let seen = run.absences.get(&spike.number)?;
+        Some((spike.sample.due_ns, seen.host_minus_guest_ns))
+    });
+    let clocks: Vec<(i64, i64)> = clocks.collect();
+    ensure!(!clocks.is_empty(), "the run tells nothing of the clock of its host");
+    let by_guest = stops.iter().filter_map(|stop| {
+        let of = |&&(at_ns, difference_ns): &&(i64, i64)| (at_ns + difference_ns).abs_diff(stop.begin_ns);
+        let (_, difference_ns) = clocks.iter().min_by_key(of)?;
+        let (begin_ns, end_ns) = (stop.begin_ns - difference_ns, stop.end_ns - difference_ns);
+        Some(Injection { begin_ns, end_ns, held_ns: None })
+    });
+    Ok(gaps_of_stops(gaps, &by_guest.collect::<Vec<_>>()))
 }
 
 /// The part of the document of `tardy explain --json` that matters here.

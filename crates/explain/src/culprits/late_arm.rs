@@ -5,7 +5,7 @@ use crate::case::{Case, Claim, duration};
 use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "the thread starts its timer after the instant it is due",
+    recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted on the way to it",
     confirm: "look at the wake-up before: its own lateness is the cause",
     fix: "mend the cycle before, or use a longer interval",
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
@@ -13,9 +13,10 @@ pub const ABOUT: About = About {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    let pieces = case.claim(|piece| piece.phase == PhaseName::LateArm)?;
     let due_ns = case.scene.window.due_ns;
     let previous = case.input.spike.previous_seen_ns;
+    let overran = case.previous_overran();
+    let pieces = case.claim(|piece| piece.phase == PhaseName::LateArm && !case.is_held_up_by_another(piece))?;
     let mut evidence = Vec::new();
     if let Some(seen_ns) = previous {
         let side = if seen_ns > due_ns { "after" } else { "before" };
@@ -24,7 +25,6 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             duration((seen_ns - due_ns).abs())
         ));
     }
-    let overran = previous.is_some_and(|seen_ns| seen_ns > due_ns);
     let (who, _) = case.largest(&pieces, |case, piece| piece.answer.holder().name(case.names()));
     let share = case.share(&pieces);
     let sentence = if overran {

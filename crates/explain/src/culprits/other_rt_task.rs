@@ -17,7 +17,9 @@ pub const ABOUT: About = About {
 
 /// The real-time thread that had the CPU by its priority while the measuring thread could have run.
 pub fn interferes(case: &Case, piece: &Piece) -> Option<i32> {
-    let could_run = case.kept_off(piece) || matches!(piece.phase, PhaseName::ReturnToUser | PhaseName::WakePath);
+    let could_run = case.kept_off(piece)
+        || case.is_held_up_by_another(piece)
+        || matches!(piece.phase, PhaseName::ReturnToUser | PhaseName::WakePath);
     let tid = held(piece).and_then(Holder::tid)?;
     (could_run && case.kind(piece) == OwnerKind::RtTask && case.outranks(tid)).then_some(tid)
 }

@@ -1,4 +1,4 @@
-//! In a guest: the timer interrupt came late while a task computed in user space, or while the CPU was idle, where nobody can
+//! In a guest: the host says itself that it did not execute this CPU. Where nobody on the host looked: the timer interrupt came late while a task computed in user space, or while the CPU was idle, where nobody can
 //! mask interrupts.
 //!
 //! Where the interrupt came in is told by what follows: a kernel that can be preempted gives the CPU to the thread on the way
@@ -7,26 +7,75 @@
 
 use super::about::{About, Proof};
 use super::idle_exit::{LEAVING_NS_MAX, is_idle_time};
-use crate::case::{Case, Claim, held};
+use crate::case::{Case, Claim, duration, held};
 use crate::event::{Event, IDLE_EXIT, What};
+use crate::event_line::relative;
+use crate::outside::Placed;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late",
+    recognised: "the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late",
     confirm: "on the host: perf kvm stat, or kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
     fix: "on the host: virtual CPUs pinned one to one on isolated CPUs, SCHED_FIFO for their threads, no overcommitment",
     reading: &["The KVM halt polling system"],
     proof: Proof::Real,
 };
 
+const FIX: &str =
+    "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment";
+const ABSENCES_SHOWN: usize = 3;
 /// A shorter delay may be a short masked section of the kernel's entry code.
 const DELAY_NS_MIN: i64 = 50_000;
 /// Kernels that give way in the middle of a system call.
 const PREEMPTIBLE: &[&str] = &["full", "lazy", "preempt_rt"];
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    if let Some(seen) = seen_from_outside(case) {
+        return Some(seen);
+    }
     let host = case.virtualised()?;
     on_a_task(case, host).or_else(|| on_an_idle_cpu(case, host))
+}
+
+fn seen_from_outside<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim_not_executed()?;
+    let is_in = |absence: &&Placed| {
+        let inside = |index: &usize| {
+            let piece = &case.pieces[*index];
+            piece.cpu == absence.cpu && piece.start_ns < absence.end_ns && absence.start_ns < piece.end_ns
+        };
+        pieces.iter().any(inside)
+    };
+    let mut absences: Vec<&Placed> = case.absences.iter().filter(is_in).collect();
+    absences.sort_by_key(|absence| std::cmp::Reverse(absence.told.end_ns - absence.told.start_ns));
+    let longest = absences.first()?;
+    let share = case.share(&pieces);
+    let cpu = longest.cpu;
+    let (sentence, fix) = if longest.stopped {
+        (
+            format!("the host had stopped the emulator, so CPU {cpu} was not executed ({share})"),
+            "on the host: nothing that stops the emulator while it is measured (SIGSTOP, a debugger, a frozen control group, \
+             suspend)",
+        )
+    } else {
+        (format!("the host did not execute CPU {cpu} of this machine, others had the host's CPUs ({share})"), FIX)
+    };
+    let due_ns = case.scene.window.due_ns;
+    let lines = absences.iter().take(ABSENCES_SHOWN).map(|absence| {
+        let what = if absence.stopped { "was stopped" } else { "waited for a CPU of the host" };
+        format!(
+            "seen from the host: CPU {} {what} for {}, from {} to {}, each to within {}",
+            absence.cpu,
+            duration(absence.told.end_ns - absence.told.start_ns),
+            relative(absence.told.start_ns, due_ns),
+            relative(absence.told.end_ns, due_ns),
+            duration(absence.told.slack_ns)
+        )
+    });
+    let evidence: Vec<String> = lines.chain(case.steal_line()).collect();
+    let confidence = longest.confidence;
+    let fix = fix.into();
+    Some(Claim { confidence, sentence, evidence, fix, ..claim(pieces, Vec::new()) })
 }
 
 fn on_a_task<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
@@ -76,8 +125,7 @@ fn claim<'c>(pieces: Vec<usize>, events: Vec<Event<'c>>) -> Claim<'c> {
         sentence: String::new(),
         evidence: Vec::new(),
         confirm: "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU".into(),
-        fix: "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment"
-            .into(),
+        fix: FIX.into(),
     }
 }
 

@@ -117,6 +117,7 @@ fn explained(trace: &[u8], spike: &Spike) -> archive::explanation::Explanation {
         measuring_tids: &[(0, 70)],
         tool_tids: &[],
         environment: None,
+        absences: &[],
         controls: &[],
     })
 }

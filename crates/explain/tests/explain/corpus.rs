@@ -2,6 +2,7 @@
 //! in `events.txt`, from which `trace.dat` is built. `UPDATE_GOLDEN=1` rewrites what is derived.
 
 use crate::trace_builder;
+use archive::absence::Absence;
 use archive::environment::Environment;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::spike::Spike;
@@ -23,6 +24,8 @@ struct CaseFile {
     #[serde(default)]
     tool_tids: Vec<i32>,
     environment: Option<Environment>,
+    #[serde(default)]
+    absences: Vec<Absence>,
     #[serde(default)]
     controls: Vec<Explanation>,
 }
@@ -83,6 +86,7 @@ fn run(directory: &Path) -> Result<Explained, String> {
         measuring_tids: &case.measuring_tids,
         tool_tids: &case.tool_tids,
         environment: case.environment.as_ref(),
+        absences: &case.absences,
         controls: &case.controls,
     };
     let explanation = explain_spike(&input);

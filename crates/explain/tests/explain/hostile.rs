@@ -35,6 +35,7 @@ fn explain(spike: &Spike, trace: &[u8]) -> (Explanation, Vec<String>) {
         measuring_tids: &[(0, 101), (1, OWN)],
         tool_tids: &[102],
         environment: None,
+        absences: &[],
         controls: &[],
     };
     (explain_spike(&input), evidence_window(&input))

@@ -95,6 +95,9 @@ impl Desk {
             HostWord::Run(command) => {
                 name_machine(command);
                 set_clock(command);
+                if command.tell_clock {
+                    say(&self.words, &clock_now(0));
+                }
                 match command::run(command, line.data_before, &self.input, shared(&self.data)?, &self.words) {
                     Ok(ended) => {
                         self.haunted = ended.haunted;
@@ -111,7 +114,7 @@ impl Desk {
                 let bytes = files::get(path, *bytes_max)?;
                 Ok((GuestWord::Fetched { bytes: bytes.len() as u64 }, bytes))
             }
-            HostWord::Bye => Err("this is no question".into()),
+            HostWord::Clock { .. } | HostWord::Bye => Err("this is no question".into()),
         }
     }
 }
@@ -128,7 +131,19 @@ fn set_clock(command: &GuestCommand) {
     }
 }
 
-/// Lines of the host; the channel closes when the host is gone.
+fn clock_now(asked_ns: i64) -> GuestWord {
+    GuestWord::Clock { asked_ns, monotonic_ns: clock::monotonic_ns() }
+}
+
+/// The answer to a line that only asks for the clock: it must not wait for the end of a command.
+fn answer_at_once(line: &str) -> Option<GuestWord> {
+    match serde_json::from_str::<HostLine>(line).ok()?.word {
+        HostWord::Clock { asked_ns } => Some(clock_now(asked_ns)),
+        _ => None,
+    }
+}
+
+/// Lines of the host, but for those that are answered at once; the channel closes when the host is gone.
 fn listen(words: File) -> Receiver<String> {
     let (sender, lines) = channel();
     thread::spawn(move || {
@@ -137,8 +152,11 @@ fn listen(words: File) -> Receiver<String> {
             let mut line = String::new();
             match io::Read::take(&mut reader, LINE_BYTES_MAX).read_line(&mut line) {
                 Ok(0) | Err(_) => return,
-                Ok(_) if sender.send(line.trim_end().to_owned()).is_err() => return,
-                Ok(_) => {}
+                Ok(_) => match answer_at_once(&line) {
+                    Some(answer) => say(reader.get_ref(), &answer),
+                    None if sender.send(line.trim_end().to_owned()).is_err() => return,
+                    None => {}
+                },
             }
         }
     });

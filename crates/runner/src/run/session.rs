@@ -5,8 +5,9 @@ use super::limits::TimeLimits;
 use super::received::Received;
 use crate::event::Event;
 use crate::stop::StopRequests;
-use crate::target::{News, Output, RunningCommand};
+use crate::target::{News, Output, Outside, RunningCommand};
 use archive::STREAM_VERSION;
+use archive::absence::SpikeAbsences;
 use archive::frame::{Decoder, Item};
 use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::writer::RunWriter;
@@ -31,6 +32,8 @@ pub struct Session<'a> {
     phase_since: Duration,
     last_frame: Duration,
     stopping_since: Option<Duration>,
+    /// Spikes of which it is not yet known what the host did meanwhile: number, due, seen.
+    unseen: Vec<(u32, i64, i64)>,
     facts: Facts,
 }
 
@@ -54,6 +57,7 @@ impl<'a> Session<'a> {
             phase_since: Duration::ZERO,
             last_frame: Duration::ZERO,
             stopping_since: None,
+            unseen: Vec::new(),
             facts: Facts::default(),
         }
     }
@@ -84,6 +88,7 @@ impl<'a> Session<'a> {
                 }
             }
             self.tell_what_was_said();
+            self.tell_what_the_host_saw(false);
             if !self.heed_requests() || !self.heed_limits() {
                 self.command.kill();
                 break;
@@ -111,6 +116,7 @@ impl<'a> Session<'a> {
 
     fn ended(mut self) -> Facts {
         self.tell_what_was_said();
+        self.tell_what_the_host_saw(true);
         self.facts.phase = self.phase;
         self.facts.diagnostics = self.command.diagnostics();
         self.facts
@@ -127,6 +133,19 @@ impl<'a> Session<'a> {
                 let _ = self.writer.append(&Message::Problem(problem));
             }
             (self.watch)(Event::Line { text });
+        }
+    }
+
+    fn tell_what_the_host_saw(&mut self, last: bool) {
+        for (spike, due_ns, seen_ns) in std::mem::take(&mut self.unseen) {
+            match self.command.outside(due_ns, seen_ns, last) {
+                Outside::Later => self.unseen.push((spike, due_ns, seen_ns)),
+                Outside::Unknown => {}
+                Outside::Seen(seen) => {
+                    // An archive that takes no more shows at the next frame.
+                    let _ = self.writer.append(&Message::Absences(SpikeAbsences { spike, ..seen }));
+                }
+            }
         }
     }
 
@@ -173,6 +192,9 @@ impl<'a> Session<'a> {
             }
             Item::Message(Message::Problem(problem)) if problem.severity == Severity::Invalid => {
                 self.facts.invalid = Some(problem.text.clone());
+            }
+            Item::Message(Message::Spike(spike)) => {
+                self.unseen.push((spike.number, spike.sample.due_ns, spike.sample.seen_ns()));
             }
             Item::Message(Message::End { ending, .. }) => self.facts.ending = Some(*ending),
             _ => {}

@@ -3,6 +3,7 @@
 //! The guest has the meter as its first and only program; see `guest` in the meter for the other half, and
 //! docs/virtual-machines.md for what the target file may say.
 
+mod absences;
 mod apt;
 mod arguments;
 mod command;
@@ -205,9 +206,17 @@ impl QemuTarget {
             hostname: self.plain_name.clone(),
             arguments: command.arguments.clone(),
             realtime_ns: restored.then(unix_ns),
+            tell_clock: self.keeps_the_hosts_time(),
         };
         lock(&machine).run(&command).map_err(|error| format!("it went away after booting: {error}"))?;
         Ok(machine)
+    }
+
+    /// Whether the guest's clock runs as fast as the host's, so that what the host did can be told in the guest's time.
+    fn keeps_the_hosts_time(&self) -> bool {
+        let counts_instructions =
+            self.machine.qemu_arguments.iter().any(|word| word.trim_start_matches('-') == "icount");
+        self.machine.accel != AcceleratorChoice::TcgSingle && !counts_instructions
     }
 
     fn boot_and_settle(&mut self, accelerator: Accelerator) -> Result<Machine, String> {
@@ -369,7 +378,10 @@ impl Target for QemuTarget {
     /// Has the guest run the meter, whatever name the command gives it. Boots unless the command before ended well.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
         match self.begin(command) {
-            Ok(machine) => Ok(Box::new(GuestRun::new(machine))),
+            Ok(machine) => {
+                let watch = self.keeps_the_hosts_time().then(|| lock(&machine).watch_processors());
+                Ok(Box::new(GuestRun::new(machine, watch)))
+            }
             Err(_) if self.stop.count() > 0 => Err(TargetError::Stopped { target: self.plain_name.clone() }),
             Err(why) => Err(TargetError::Boot { target: self.plain_name.clone(), why }),
         }

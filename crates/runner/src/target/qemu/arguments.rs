@@ -34,7 +34,7 @@ pub fn arguments(
     let (accel, cpu) = platform.processor(accelerator, machine.accel == AcceleratorChoice::TcgSingle);
     let mut words: Vec<String> = [
         "-name",
-        "tardy",
+        "tardy,debug-threads=on",
         "-machine",
         platform.machine,
         "-accel",
@@ -106,7 +106,7 @@ mod tests {
             qemu_arguments: vec!["-seed".into(), "1".into()],
             ..VirtualMachine::new("/k")
         };
-        let expected = "-name tardy -machine q35 -accel tcg,thread=multi -cpu max -nodefaults -no-user-config -display none \
+        let expected = "-name tardy,debug-threads=on -machine q35 -accel tcg,thread=multi -cpu max -nodefaults -no-user-config -display none \
              -monitor none -no-reboot -smp 4 -m 1024 -kernel /k -initrd /i -append console=ttyS0 quiet panic=-1 \
              tsc=reliable clocksource=tsc isolcpus=3 -chardev socket,id=console,path=/s,,x/console -serial chardev:console \
              -device virtio-serial-pci -chardev socket,id=data,path=/s,,x/data \

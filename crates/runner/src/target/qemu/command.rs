@@ -1,8 +1,9 @@
 //! A command of a booted machine, as a run knows commands.
 
+use super::absences::AbsenceWatch;
 use super::heard::lock;
 use super::machine::Machine;
-use crate::target::{Exit, Output, RunningCommand};
+use crate::target::{Exit, News, Output, Outside, RunningCommand};
 use std::io;
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,13 +16,16 @@ const LISTEN_FOR: Duration = Duration::from_millis(20);
 /// A command in a virtual machine. The machine goes off with one that is let go before its end.
 pub struct GuestRun {
     machine: Arc<Mutex<Machine>>,
+    /// Whoever watches when the host executes the machine; why nobody does, until that is told.
+    watch: Option<Result<AbsenceWatch, String>>,
+    told: bool,
     started: Instant,
     killed: bool,
 }
 
 impl GuestRun {
-    pub fn new(machine: Arc<Mutex<Machine>>) -> Self {
-        Self { machine, started: Instant::now(), killed: false }
+    pub fn new(machine: Arc<Mutex<Machine>>, watch: Option<Result<AbsenceWatch, String>>) -> Self {
+        Self { machine, watch, told: false, started: Instant::now(), killed: false }
     }
 
     fn machine(&self) -> MutexGuard<'_, Machine> {
@@ -73,6 +77,27 @@ impl RunningCommand for GuestRun {
             lines.extend(machine.last_words());
         }
         lines
+    }
+
+    /// Why the host's part cannot be told, at once; how large it was, at the end.
+    fn news(&mut self) -> Vec<News> {
+        let ended = self.machine().heard().ended.is_some();
+        let text = match &self.watch {
+            Some(Err(why)) if !self.told => {
+                Some(format!("when the host did not execute this machine cannot be told: {why}"))
+            }
+            Some(Ok(watch)) if !self.told && ended => watch.summary(),
+            _ => return Vec::new(),
+        };
+        self.told = true;
+        text.map(|text| News { text, kept: true }).into_iter().collect()
+    }
+
+    fn outside(&mut self, from_ns: i64, to_ns: i64, last: bool) -> Outside {
+        match &self.watch {
+            Some(Ok(watch)) => watch.outside(from_ns, to_ns, last),
+            Some(Err(_)) | None => Outside::Unknown,
+        }
     }
 
     fn said(&mut self) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! What a guest says, and the bytes it sends, each kept until somebody asks.
 
+use super::absences::monotonic_ns;
 use archive::guest::GuestWord;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -22,6 +23,16 @@ pub struct Ended {
     pub bytes: u64,
 }
 
+/// What the guest said of its clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockTold {
+    /// The question it answers.
+    pub asked_ns: i64,
+    pub monotonic_ns: i64,
+    /// The host's clock.
+    pub heard_ns: i64,
+}
+
 /// How the guest met a wish that is no command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
@@ -39,6 +50,8 @@ pub struct Heard {
     untaken_lost: u64,
     pub ended: Option<Ended>,
     pub answer: Option<Answer>,
+    /// Until somebody takes it.
+    pub clock: Option<ClockTold>,
     pub failed: Option<String>,
 }
 
@@ -66,6 +79,7 @@ impl Heard {
 /// Hears what the guest says, for as long as it says something; its first word is told.
 pub fn listen(words: &UnixStream, heard: &Arc<Mutex<Heard>>, mut booted: impl FnMut(String)) {
     read_lines(words, |line| {
+        let heard_ns = monotonic_ns();
         let Ok(word) = serde_json::from_str(&line) else {
             // A newer guest may say more than is understood here.
             return;
@@ -78,6 +92,9 @@ pub fn listen(words: &UnixStream, heard: &Arc<Mutex<Heard>>, mut booted: impl Fn
             GuestWord::Ended { code, signal, bytes } => heard.ended = Some(Ended { code, signal, bytes }),
             GuestWord::Stored => heard.answer = Some(Answer::Stored),
             GuestWord::Fetched { bytes } => heard.answer = Some(Answer::Fetched { bytes }),
+            GuestWord::Clock { asked_ns, monotonic_ns } => {
+                heard.clock = Some(ClockTold { asked_ns, monotonic_ns, heard_ns });
+            }
             GuestWord::Refused { why } => heard.answer = Some(Answer::Refused { why }),
         }
     });

@@ -1,5 +1,6 @@
 //! One boot of a virtual machine: QEMU as a process, its three lines to us, and the watch over its boot.
 
+use super::absences::AbsenceWatch;
 use super::arguments::{CONSOLE_SOCKET, DATA_SOCKET, MONITOR_SOCKET, WORDS_SOCKET};
 use super::console::Console;
 use super::heard::{self, Answer, Heard, lock};
@@ -185,6 +186,15 @@ impl Machine {
         *self.heard() = Heard::default();
         self.received_before = self.received.load(Ordering::SeqCst);
         self.say(HostWord::Run(command.clone()))
+    }
+
+    /// Watches when the host executes its processors, for as long as what comes back lives.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn watch_processors(&self) -> Result<AbsenceWatch, String> {
+        let words = shared(&self.words)?;
+        AbsenceWatch::start(self.process.id(), words, Arc::clone(&self.heard))
     }
 
     /// Whether it can run another command after one that ended well.

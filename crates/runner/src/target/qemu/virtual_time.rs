@@ -12,7 +12,7 @@ mod ingredients;
 mod processor_thread;
 mod shared_memory;
 mod standing;
-mod steady;
+pub(super) mod steady;
 mod symbols;
 
 #[cfg(test)]

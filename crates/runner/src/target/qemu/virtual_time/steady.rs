@@ -43,8 +43,12 @@ fn one_of(allowed: &CpuSet) -> CpuSet {
     one
 }
 
-/// A thread made later is an ordinary one: a processor thread of the same priority would never let the main loop run.
-fn before_ordinary_threads() -> io::Result<()> {
+/// Has the calling thread run before ordinary ones. A thread it makes later is an ordinary one: a processor thread of the
+/// same priority would never let the main loop run.
+///
+/// # Errors
+/// When this process may not: see [`is_permitted`].
+pub fn before_ordinary_threads() -> io::Result<()> {
     schedule(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, PRIORITY)
 }
 

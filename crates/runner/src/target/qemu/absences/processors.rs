@@ -1,0 +1,125 @@
+//! The threads of an emulator that execute its guest's processors, and what the host's kernel counts of them.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Room for a line of the kernel's; what is read of it lies at its beginning.
+const LINE_BYTES: usize = 256;
+
+/// A thread that executes one CPU of the guest.
+#[derive(Debug)]
+pub struct Processor {
+    /// Number of the CPU in the guest.
+    pub cpu: u32,
+    counters: File,
+    state: File,
+    /// The counters of the last reading, which tell whether the state can have changed.
+    last: Option<Counters>,
+}
+
+/// What the scheduler counted of a thread since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counters {
+    /// Time executed, in ns. While it is executed this is up to a tick old.
+    pub executed_ns: u64,
+    /// Time it could run and had no CPU, in ns: each such stretch is added when it is over.
+    pub waited_ns: u64,
+    /// How often it was given a CPU.
+    pub turns: u64,
+}
+
+/// How a thread was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    pub counters: Counters,
+    /// By a signal or a debugger.
+    pub stopped: bool,
+}
+
+impl Processor {
+    /// All of a process. Empty when it is gone, or does not name its threads as QEMU does.
+    pub fn all_of(process: u32) -> Vec<Self> {
+        let threads = fs::read_dir(format!("/proc/{process}/task"));
+        let mut found: Vec<Self> =
+            threads.into_iter().flatten().flatten().filter_map(|thread| Self::open(&thread.path())).collect();
+        found.sort_by_key(|processor| processor.cpu);
+        found
+    }
+
+    fn open(thread: &Path) -> Option<Self> {
+        let cpu = cpu_of(&fs::read_to_string(thread.join("comm")).ok()?)?;
+        let (counters, state) = (File::open(thread.join("schedstat")).ok()?, File::open(thread.join("stat")).ok()?);
+        Some(Self { cpu, counters, state, last: None })
+    }
+
+    /// Looks at it; `None` when it is gone or its kernel does not count.
+    pub fn read(&mut self) -> Option<Reading> {
+        let counters = counters_in(line(&self.counters, &mut [0; LINE_BYTES])?)?;
+        // A thread that was executed or had its turn since is not asked for its state: that takes far longer.
+        let moved = self.last.replace(counters).is_some_and(|last| last != counters);
+        let stopped = !moved && is_stopped(line(&self.state, &mut [0; LINE_BYTES])?)?;
+        Some(Reading { counters, stopped })
+    }
+}
+
+fn line<'a>(file: &File, buffer: &'a mut [u8; LINE_BYTES]) -> Option<&'a [u8]> {
+    let count = file.read_at(buffer, 0).ok()?;
+    buffer.get(..count)
+}
+
+/// `CPU 3/KVM` executes CPU 3.
+fn cpu_of(name: &str) -> Option<u32> {
+    let (cpu, accelerator) = name.trim_end().strip_prefix("CPU ")?.split_once('/')?;
+    (!accelerator.is_empty()).then(|| cpu.parse().ok())?
+}
+
+fn counters_in(line: &[u8]) -> Option<Counters> {
+    let mut numbers = std::str::from_utf8(line).ok()?.split_ascii_whitespace().map(str::parse::<u64>);
+    let mut next = || numbers.next()?.ok();
+    Some(Counters { executed_ns: next()?, waited_ns: next()?, turns: next()? })
+}
+
+/// The letter behind the name, which may itself hold brackets and blanks.
+fn is_stopped(stat: &[u8]) -> Option<bool> {
+    let end_of_name = stat.iter().rposition(|&byte| byte == b')')?;
+    let letter = stat.get(end_of_name + 1..)?.iter().find(|byte| !byte.is_ascii_whitespace())?;
+    Some(matches!(letter, b'T' | b't'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lines_of_the_kernel_are_read() {
+        let expected = Counters { executed_ns: 12, waited_ns: 3_000_000_000_000, turns: 7 };
+        assert_eq!(counters_in(b"12 3000000000000 7\n"), Some(expected));
+        assert_eq!(counters_in(b"12 3\n"), None);
+        assert_eq!(is_stopped(b"17 (CPU 0/TCG) T 1 17"), Some(true));
+        assert_eq!(is_stopped(b"17 (T) t ) S 1 17"), Some(false));
+        assert_eq!(is_stopped(b"17 (x"), None);
+        assert_eq!(["CPU 3/KVM\n", "CPU 11/TCG"].map(cpu_of), [Some(3), Some(11)]);
+        assert_eq!(["ALL CPUs/TCG", "CPU x/KVM", "CPU 1", "CPU 1/", "qemu"].map(cpu_of), [None; 5]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_line_of_some_kind(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = (counters_in(&bytes), is_stopped(&bytes), cpu_of(&String::from_utf8_lossy(&bytes)));
+        }
+    }
+
+    #[test]
+    fn a_thread_of_this_process_is_found_and_read() {
+        let (end, over) = std::sync::mpsc::channel::<()>();
+        let named = std::thread::Builder::new().name("CPU 5/TEST".into()).spawn(move || over.recv().is_ok()).unwrap();
+        let found = || Processor::all_of(std::process::id()).into_iter().find(|processor| processor.cpu == 5);
+        // A thread names itself after it was made.
+        let mut processor = std::iter::repeat_with(found).flatten().next().unwrap();
+        assert_eq!(processor.read().map(|reading| reading.stopped), Some(false));
+        drop(end);
+        named.join().unwrap();
+    }
+}
