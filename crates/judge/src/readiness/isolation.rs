@@ -100,7 +100,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// CPUs of a kernel file with a list; none where the kernel has no such file, or writes the word for nothing.
-fn listed(machine: &Machine, file: &str) -> Result<CpuSet, Unknown> {
+pub(super) fn listed(machine: &Machine, file: &str) -> Result<CpuSet, Unknown> {
     let text = machine.optional(&format!("{CPUS}/{file}"))?.unwrap_or_default();
     if text == "(null)" {
         return Ok(CpuSet::default());

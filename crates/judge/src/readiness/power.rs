@@ -1,5 +1,6 @@
 //! What saves power and takes time for it.
 
+use super::isolation::listed;
 use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
 
@@ -106,6 +107,10 @@ fn is_kept_awake(machine: &Machine, cpu: u32, latency_us: u64) -> Result<bool, U
 fn workqueues(machine: &Machine) -> Look {
     let path = "/sys/module/workqueue/parameters/power_efficient";
     let on = machine.optional(path)?.is_some_and(|value| matches!(value, "Y" | "1"));
+    // Kernels switch it on for nohz_full=, whatever was asked, so that such work can leave those CPUs.
+    if !listed(machine, "nohz_full")?.and(&machine.realtime).is_empty() {
+        return fine();
+    }
     sign_if(on && machine.online.len() > 1, || {
         let sign = Sign::new("workqueue.power_efficient is on");
         match machine.command_line.all("workqueue.power_efficient").last() {
