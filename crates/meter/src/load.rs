@@ -54,7 +54,8 @@ pub fn settings_of(requests: &[LoadRequest]) -> Vec<SettingChange> {
     if !asked {
         return Vec::new();
     }
-    printk::settings(&std::fs::read_to_string("/proc/sys/kernel/printk").unwrap_or_default())
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok();
+    printk::settings(&read("printk").unwrap_or_default(), read("printk_devkmsg").as_deref())
 }
 
 /// Why a load could not be started.

@@ -87,7 +87,7 @@ fn a_program_that_is_missing_is_told_with_the_mend_before_anything_starts() {
     let output = ended("rt-app:/tasks.json", empty.path());
     assert_eq!(output.status.code(), Some(2));
     let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(complaint.contains("this machine has no program `rt-app`; build it for the target"), "{complaint}");
+    assert!(complaint.contains("this machine has no program `rt-app`; install it there"), "{complaint}");
 }
 
 #[test]
@@ -147,6 +147,30 @@ fn the_real_programs_tell_their_work() {
             assert_eq!(worked(load).unit, unit);
         }
     }
+}
+
+/// A control loop and something heavier beside it, for a second at a time, as rt-app 1.0 takes them.
+const TASKS: &str = r#"{
+  "tasks": {
+    "control": { "loop": -1, "run": 300, "timer": { "ref": "tick", "period": 2000 } },
+    "vision": { "loop": -1, "run": 3000, "sleep": 7000 },
+  },
+  "global": { "default_policy": "SCHED_OTHER", "duration": 1, "calibration": 100, "lock_pages": false },
+}"#;
+
+#[test]
+fn the_real_rt_app_tells_its_phases_and_must_not_calibrate_itself() {
+    if !installed("rt-app") {
+        return;
+    }
+    let tasks = tempfile::NamedTempFile::new().expect("a file");
+    fs::write(tasks.path(), TASKS).expect("tasks");
+    let load = format!("rt-app:{}", tasks.path().display());
+    assert_eq!(worked(&load).unit, "phases");
+    fs::write(tasks.path(), TASKS.replace("100,", "\"CPU0\",")).expect("tasks");
+    let output = ended(&load, Path::new("/nowhere"));
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && complaint.contains("pLoad"), "{complaint}");
 }
 
 #[test]

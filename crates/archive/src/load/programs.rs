@@ -116,7 +116,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
         subject: Some(Subject { what: "the path of its JSON file on the target", needed: true }),
         options: &[CPUS],
         example: "rt-app:/opt/tasks.json",
-        mend: "build it for the target (github.com/scheduler-tools/rt-app), or use --load-cmd",
+        mend: "install it there (Debian: apt-get install rt-app), or use --load-cmd",
     },
     ProgramLoad {
         name: "kernel-build",

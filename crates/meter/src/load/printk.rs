@@ -7,7 +7,6 @@ use super::crew::Crew;
 use archive::settings::SettingChange;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -42,14 +41,16 @@ fn work(mut log: impl Write, counter: &AtomicU64) -> io::Error {
 }
 
 /// What a run changes so that the lines reach the console: its level, and that the log takes more than a few lines a second
-/// from programs. `levels` is what /proc/sys/kernel/printk says.
-pub fn settings(levels: &str) -> Vec<SettingChange> {
+/// from programs. `levels` is what /proc/sys/kernel/printk says, `programs` what printk_devkmsg beside it says; old kernels have
+/// none and take every line of a program's.
+pub fn settings(levels: &str, programs: Option<&str>) -> Vec<SettingChange> {
     let rest = levels.split_whitespace().skip(1).collect::<Vec<_>>().join("\t");
     let change = |name: &str, value: String| SettingChange { path: format!("/proc/sys/kernel/{name}"), value };
     let level = change("printk", format!("8\t{rest}").trim_end().to_owned());
-    // Old kernels take every line of a program's.
-    let without_rest = change("printk_devkmsg", "on".into());
-    std::iter::once(level).chain(Some(without_rest).filter(|change| Path::new(&change.path).exists())).collect()
+    // One that was set on the command line refuses to be written, also what it is.
+    let is_limited = programs.is_some_and(|programs| programs.trim() != "on");
+    let every_line = is_limited.then(|| change("printk_devkmsg", "on".into()));
+    std::iter::once(level).chain(every_line).collect()
 }
 
 #[cfg(test)]
@@ -77,8 +78,15 @@ mod tests {
 
     #[test]
     fn only_the_console_s_level_is_raised() {
-        let changes = settings("4\t4\t1\t7\n");
+        let changes = settings("4\t4\t1\t7\n", None);
         assert_eq!(changes[0].value, "8\t4\t1\t7");
-        assert_eq!(settings("")[0].value, "8");
+        assert_eq!(settings("", None)[0].value, "8");
+    }
+
+    #[test]
+    fn every_line_is_let_in_where_the_log_does_not_do_so() {
+        let paths = |programs| settings("", programs).into_iter().map(|change| change.path).collect::<Vec<_>>();
+        assert_eq!(paths(Some("ratelimit\n")), ["/proc/sys/kernel/printk", "/proc/sys/kernel/printk_devkmsg"]);
+        assert_eq!((paths(Some("on\n")).len(), paths(None).len()), (1, 1));
     }
 }

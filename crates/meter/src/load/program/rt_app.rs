@@ -16,12 +16,25 @@ pub const PROGRAM: Program = Program {
     tells_meanwhile: false,
 };
 
+/// Seconds of a load that does nothing would be part of each round.
+const CALIBRATES: &str = "rt-app would spend the first seconds of every round asleep, calibrating itself; run it once, and put \
+    the nanoseconds that it prints behind pLoad as \"calibration\" into \"global\"";
+
 fn check(words: &Words) -> Result<(), String> {
     let path = words.subject().unwrap_or_default();
     if !path.starts_with('/') {
         return Err(format!("its file is named by its whole path on the target, not by {path}"));
     }
-    if Path::new(path).is_file() { Ok(()) } else { Err(format!("there is no file {path} on the target")) }
+    let Ok(tasks) = fs::read(path) else { return Err(format!("there is no file {path} on the target")) };
+    if is_calibrated(&tasks) { Ok(()) } else { Err(format!("{CALIBRATES} in {path}")) }
+}
+
+/// Whether the file says how long a round of rt-app's loop takes. The JSON that rt-app reads may have comments, commas before
+/// brackets, and keys twice, so only the words around the key are looked at.
+fn is_calibrated(tasks: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(tasks);
+    let value = text.rsplit_once("\"calibration\"").and_then(|(_, rest)| rest.trim_start().strip_prefix(':'));
+    value.is_some_and(|value| value.trim_start().starts_with(|letter: char| letter.is_ascii_digit()))
 }
 
 fn round(words: &Words, _: &Setting, _: u64) -> Vec<CommandLine> {
@@ -58,6 +71,18 @@ mod tests {
    0  21012    2013   20010      1700000000      1700020010       120      17000      20000      20000         12
    0  21010    2011   20012      1700020010      1700040022     20130      16998      20000      20000          9
 ";
+
+    #[test]
+    fn a_file_that_has_rt_app_calibrate_itself_is_known() {
+        for calibrated in ["{ \"calibration\" : 15 }", "\"calibration\": \"CPU0\", \"calibration\":\n\t100,"] {
+            assert!(is_calibrated(calibrated.as_bytes()), "{calibrated}");
+        }
+        for not in
+            ["", "{}", "\"calibration\" : \"CPU0\"", "\"calibration\"", "\"calibration\" 15", "\u{ff}\"calibration\":"]
+        {
+            assert!(!is_calibrated(not.as_bytes()), "{not}");
+        }
+    }
 
     #[test]
     fn a_line_is_a_phase_and_logs_are_read_once() {
