@@ -8,6 +8,7 @@ pub mod junit;
 pub mod kcidb;
 pub mod lava;
 pub mod markdown;
+mod naming;
 pub mod prometheus;
 pub mod squad;
 pub mod tap;
@@ -15,9 +16,11 @@ pub mod tap;
 use crate::text::figures::{counted, latency};
 use crate::text::printable::printable;
 use archive::explanation::{Confidence, ExplanationStatus};
+use archive::planned::PlannedStep;
 use archive::spike::SpikeReason;
 use archive::summary::{LatencyFigures, RunSummary, SpikeSummary};
 use judge::verdict::{Judgement, Verdict};
+use naming::{run_identifier, run_name, told_apart, word};
 
 /// How a case ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,8 +96,13 @@ pub struct Cause {
 /// One run.
 #[derive(Debug, Clone)]
 pub struct RunResults {
-    /// Target and loads, `board3.messaging`: letters, digits, `-`, `_` and `.`; told apart from others by a number.
+    /// Target and loads, `board3.messaging`, of a step of a plan behind the plan's name: letters, digits, `-`, `_` and `.`;
+    /// told apart from others by a number.
     pub name: String,
+    /// The plan whose whole round this run is told with; otherwise its own name.
+    pub suite: String,
+    /// No other run has it.
+    pub id: String,
     /// Words that belong before every figure, like those about an emulated machine.
     pub warning: Option<&'static str>,
     pub cases: Vec<Case>,
@@ -109,17 +117,12 @@ pub struct RunResults {
 
 impl RunResults {
     /// `summary` holds the explanations, `judgements` one for each limit.
-    pub fn of(summary: RunSummary, judgements: Vec<Judgement>) -> Self {
-        let loads = summary.loads.iter().map(|load| word(&load.name)).collect::<Vec<_>>();
-        let loads = if loads.is_empty() { "idle".to_owned() } else { loads.join("-") };
-        let target = if summary.target.is_empty() { "unknown".to_owned() } else { word(&summary.target) };
-        // Some of these systems store nothing but names and numbers.
-        let target = match summary.virtual_time && !target.contains("virtual_time") {
-            true => format!("{target}_virtual_time"),
-            false => target,
-        };
+    pub fn of(summary: RunSummary, planned: Option<&PlannedStep>, judgements: Vec<Judgement>) -> Self {
+        let name = run_name(&summary, planned);
         Self {
-            name: format!("{target}.{loads}"),
+            suite: name.clone(),
+            name,
+            id: run_identifier(&summary, started_unix_s(&summary)),
             warning: warning(&summary),
             cases: cases(&summary, &judgements),
             figures: figures(&summary),
@@ -130,8 +133,13 @@ impl RunResults {
         }
     }
 
+    /// What tells the run from others of its suite; `None` when it is all of it.
+    pub fn within_suite(&self) -> Option<&str> {
+        self.name.split_once('.').map(|(_, rest)| rest).filter(|_| self.suite != self.name)
+    }
+
     pub fn started_unix_s(&self) -> u64 {
-        self.summary.started_unix_ns.and_then(|ns| u64::try_from(ns / 1_000_000_000).ok()).unwrap_or(0)
+        started_unix_s(&self.summary)
     }
 
     pub fn measured_s(&self) -> f64 {
@@ -140,7 +148,7 @@ impl RunResults {
 
     /// What a reader must know of the machine to use the figures, as names and values.
     pub fn circumstances(&self) -> Vec<(&'static str, String)> {
-        let mut list = vec![("run", self.summary.id.clone()), ("target", self.summary.target.clone())];
+        let mut list = vec![("run", self.id.clone()), ("target", self.summary.target.clone())];
         if let Some(environment) = &self.summary.environment {
             list.push(("kernel", environment.kernel_release.clone()));
             list.push(("kernel_version", environment.kernel_version.clone()));
@@ -169,12 +177,23 @@ impl RunResults {
 /// Gives runs of the same name different ones, in their order.
 pub fn tell_apart(runs: &mut [RunResults]) {
     let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
-    for (at, run) in runs.iter_mut().enumerate() {
-        let before = names[..at].iter().filter(|name| **name == names[at]).count();
-        if before > 0 {
-            run.name = format!("{}-{}", run.name, before + 1);
+    for (run, name) in runs.iter_mut().zip(told_apart(&names)) {
+        if run.suite == run.name {
+            run.suite.clone_from(&name);
         }
+        run.name = name;
     }
+}
+
+/// Gathers these runs, the steps of one round, in a suite with the name of their plan, or that and a number if it is `taken`.
+pub fn gather(steps: &mut [RunResults], plan: &str, taken: &[String]) {
+    let names = [taken, &[word(plan)]].concat();
+    let Some(suite) = told_apart(&names).pop() else { return };
+    steps.iter_mut().for_each(|step| step.suite.clone_from(&suite));
+}
+
+fn started_unix_s(summary: &RunSummary) -> u64 {
+    summary.started_unix_ns.and_then(|ns| u64::try_from(ns / 1_000_000_000).ok()).unwrap_or(0)
 }
 
 fn warning(summary: &RunSummary) -> Option<&'static str> {
@@ -198,7 +217,11 @@ fn cases(summary: &RunSummary, judgements: &[Judgement]) -> Vec<Case> {
     let judged = judgements.iter().map(|judgement| Case {
         name: word(&judgement.limit.text.replace("<=", "le").replace('<', "lt")),
         outcome: if summary.valid { Outcome::of(judgement.verdict) } else { Outcome::Error },
-        sentence: printable(&judgement.sentence),
+        // One that was stopped early may have been judged by what it measured till then.
+        sentence: match summary.valid || judgement.verdict == Verdict::NoVerdict {
+            true => printable(&judgement.sentence),
+            false => format!("not judged: {}", printable(&summary.invalid_because.join("; "))),
+        },
     });
     std::iter::once(measurement).chain(judged).collect()
 }
@@ -267,29 +290,4 @@ fn unexplained(summary: &RunSummary) -> Vec<i64> {
         spike.explanation.as_ref().is_some_and(|explanation| explanation.status == ExplanationStatus::Explained)
     };
     late.filter(|spike| !explained(spike)).map(|spike| spike.latency_ns).collect()
-}
-
-/// The text with runs of anything but letters, digits, `-` and `_` as one `_`; `.` is kept apart as `_`, too.
-fn word(text: &str) -> String {
-    let mut word = String::new();
-    for letter in text.chars() {
-        if letter.is_ascii_alphanumeric() || letter == '-' {
-            word.push(letter);
-        } else if !word.ends_with('_') {
-            word.push('_');
-        }
-    }
-    let word = word.trim_matches('_');
-    if word.is_empty() { "unnamed".into() } else { word.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_safe_everywhere() {
-        assert_eq!(word("stress-ng --cpu 2"), "stress-ng_--cpu_2");
-        assert_eq!((word("p99.9 lt 50us"), word("\x1b<é>")), ("p99_9_lt_50us".into(), "unnamed".into()));
-    }
 }

@@ -19,6 +19,14 @@ pub const LATEST: &str = "latest";
 /// # Errors
 /// When there is no such archive.
 pub fn open(name: &Path) -> anyhow::Result<Run> {
+    Ok(Run::open(find(name)?)?)
+}
+
+/// The directory that RUN names; whether it holds an archive is not looked at.
+///
+/// # Errors
+/// When it is the latest one's, and there is none.
+pub fn find(name: &Path) -> Result<PathBuf, UsageError> {
     let path = if name == Path::new(LATEST) && !name.exists() {
         newest(Path::new(RUNS))
             .ok_or_else(|| UsageError("failed to find the latest run: there is none below runs/".into()))?
@@ -27,7 +35,7 @@ pub fn open(name: &Path) -> anyhow::Result<Run> {
     } else {
         name.to_owned()
     };
-    Ok(Run::open(path)?)
+    Ok(path)
 }
 
 /// Every archive below a directory, oldest first.

@@ -1,6 +1,5 @@
-//! `tardy export`: a run in the formats of other programs.
+//! `tardy export`: runs and rounds of plans in the formats of other programs.
 
-use super::archives;
 use super::exit::{Exit, UsageError};
 use super::limits::LimitArguments;
 use crate::explaining::{explain_run, stretches_of};
@@ -13,14 +12,17 @@ use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
 use archive::summary::ReportData;
 use clap::{Args, ValueEnum};
+use source::Source;
 use std::path::{Path, PathBuf};
 
 mod results;
+mod source;
 
-/// Write a run in a format that other programs read
+/// Write a run, or the round of a plan, in a format that other programs read
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// Path of an archive, an id below runs/, or `latest`; the formats of test systems take several
+    /// Path of an archive, an id below runs/, or `latest`; the formats of test systems take several, and the directories that
+    /// `tardy run PLAN` makes
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
     #[arg(long, value_name = "FORMAT")]
@@ -110,10 +112,18 @@ impl std::str::FromStr for Which {
 
 pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
     let format = arguments.format;
-    let runs = arguments.runs.iter().map(|name| archives::open(name)).collect::<anyhow::Result<Vec<Run>>>()?;
-    let [run, others @ ..] = runs.as_slice() else { return Err(UsageError("no run is named".into()).into()) };
-    if !others.is_empty() && !results::takes_several(format) {
-        return Err(UsageError("this format holds one run; export each by itself".into()).into());
+    let sources = arguments.runs.iter().map(|name| Source::open(name)).collect::<anyhow::Result<Vec<Source>>>()?;
+    let [source, others @ ..] = sources.as_slice() else { return Err(UsageError("no run is named".into()).into()) };
+    let runs: Vec<&Run> = sources.iter().flat_map(Source::runs).collect();
+    let [run, more @ ..] = runs.as_slice() else { return Err(UsageError("this plan has no steps".into()).into()) };
+    if !more.is_empty() && !results::takes_several(format) {
+        let first = run.directory.display();
+        return Err(UsageError(format!("this format holds one run; export each by itself, {first} for one")).into());
+    }
+    // That a step of a plan was not run is a result, too, and no trace.
+    if run.manifest.is_none() && !run.directory.exists() && !results::is_of_results(format) {
+        let round = source.directory().display();
+        return Err(UsageError(format!("{} was not run: tardy run --resume {round}", run.directory.display())).into());
     }
     if !others.is_empty() && arguments.output.is_none() {
         return Err(
@@ -132,19 +142,21 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         Format::SecondsCsv => ("seconds.csv".into(), comma_separated::seconds(run).into_bytes()),
         Format::CountersCsv => ("counters.csv".into(), comma_separated::counters(run).into_bytes()),
         Format::Parquet => ("samples.parquet".into(), results::samples(run)?),
-        format => results::of(&runs, format, arguments)?,
+        format => results::of(&sources, format, arguments)?,
     };
     if arguments.output.as_deref() == Some(Path::new("-")) {
         write_stdout(&bytes)?;
         return Ok(Exit::Measured);
     }
-    let path = arguments.output.clone().unwrap_or_else(|| run.directory.join(name));
+    let path = arguments.output.clone().unwrap_or_else(|| source.directory().join(name));
     write_atomically(&path, &bytes)?;
     if arguments.json {
         write_stdout(format!("{}\n", serde_json::json!({ "path": path, "bytes": bytes.len() })).as_bytes())?;
         return Ok(Exit::Measured);
     }
-    runs.iter().flat_map(|run| &run.gaps).for_each(|gap| complain!("gap: {}", crate::text::printable::printable(gap)));
+    runs.iter()
+        .flat_map(|run| run.gaps.iter())
+        .for_each(|gap| complain!("gap: {}", crate::text::printable::printable(gap)));
     let mut page = Page::for_stdout();
     page.line(&path.display().to_string());
     page.print()?;

@@ -1,6 +1,6 @@
 //! JUnit XML: Jenkins, GitLab, GitHub actions, labgrid and most others read it.
 //!
-//! A suite is a run. What was measured without a limit is *skipped* with the reason, because JUnit knows no fourth outcome;
+//! A suite is a run, or the round of a plan with a class for each step. What was measured without a limit is *skipped* with the reason, because JUnit knows no fourth outcome;
 //! figures and the machine are properties.
 
 use super::{Outcome, RunResults};
@@ -19,38 +19,53 @@ pub fn document(runs: &[RunResults]) -> String {
         of(&[Outcome::Error]),
         of(&[Outcome::Undecided, Outcome::Measured]),
     );
-    for run in runs {
-        suite(run, &mut xml);
+    for runs in runs.chunk_by(|one, next| one.suite == next.suite) {
+        suite(runs, &mut xml);
     }
     xml.push_str("</testsuites>\n");
     xml
 }
 
-fn suite(run: &RunResults, xml: &mut String) {
-    let count = |wanted: &[Outcome]| run.cases.iter().filter(|case| wanted.contains(&case.outcome)).count();
-    let (day, time) = crate::text::calendar::civil(run.started_unix_s());
+/// `runs` are one at least, and of one suite.
+fn suite(runs: &[RunResults], xml: &mut String) {
+    let cases = || runs.iter().flat_map(|run| &run.cases);
+    let count = |wanted: &[Outcome]| cases().filter(|case| wanted.contains(&case.outcome)).count();
+    let started = runs.iter().map(RunResults::started_unix_s).filter(|started| *started > 0).min();
+    let (day, time) = crate::text::calendar::civil(started.unwrap_or(0));
     let _ = writeln!(
         xml,
         "  <testsuite name=\"tardy.{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\" \
          timestamp=\"{day}T{time}\">\n    <properties>",
-        escaped(&run.name),
-        run.cases.len(),
+        escaped(&runs[0].suite),
+        cases().count(),
         count(&[Outcome::Fail]),
         count(&[Outcome::Error]),
         count(&[Outcome::Undecided, Outcome::Measured]),
-        run.measured_s(),
+        runs.iter().map(RunResults::measured_s).sum::<f64>(),
     );
+    runs.iter().for_each(|run| properties(run, xml));
+    xml.push_str("    </properties>\n");
+    runs.iter().for_each(|run| test_cases(run, xml));
+    xml.push_str("  </testsuite>\n");
+}
+
+/// JUnit has properties of suites alone, so those of a step begin with its name.
+fn properties(run: &RunResults, xml: &mut String) {
+    let step = run.within_suite().map_or(String::new(), |step| format!("{step}."));
+    let mut add = |name: &str, value: &str| property(&format!("{step}{name}"), value, xml);
     let warning = run.warning.map(|warning| ("warning", warning.to_owned()));
     for (name, value) in warning.into_iter().chain(run.circumstances()) {
-        property(name, &value, xml);
+        add(name, &value);
     }
     for figure in &run.figures {
-        property(&format!("{}_{}", figure.name, figure.unit.symbol()), &figure.value.to_string(), xml);
+        add(&format!("{}_{}", figure.name, figure.unit.symbol()), &figure.value.to_string());
     }
     for (number, cause) in run.causes.iter().enumerate() {
-        property(&format!("cause_{}", number + 1), &format!("{}: {}", cause.culprit, cause.sentence), xml);
+        add(&format!("cause_{}", number + 1), &format!("{}: {}", cause.culprit, cause.sentence));
     }
-    xml.push_str("    </properties>\n");
+}
+
+fn test_cases(run: &RunResults, xml: &mut String) {
     for case in &run.cases {
         let sentence = escaped(&case.sentence);
         let _ = writeln!(
@@ -72,7 +87,6 @@ fn suite(run: &RunResults, xml: &mut String) {
         };
         xml.push_str("    </testcase>\n");
     }
-    xml.push_str("  </testsuite>\n");
 }
 
 fn property(name: &str, value: &str, xml: &mut String) {

@@ -2,6 +2,7 @@
 //!
 //! A figure is a test that is DONE, which is KCIDB's word for a number without a verdict.
 
+use super::naming::word;
 use super::{Outcome, RunResults, Unit};
 use crate::text::calendar::civil;
 use serde_json::{Map, Value, json};
@@ -46,7 +47,7 @@ pub fn document(runs: &[RunResults], submission: &Submission) -> Value {
             builds.insert(id.clone(), build);
             id
         });
-        let run_id = format!("{origin}:{}.{}", run.summary.id, run.name);
+        let run_id = format!("{origin}:{}.{}", run.id, run.name);
         tests.extend(run.cases.iter().map(|case| {
             let status = match case.outcome {
                 Outcome::Pass => "PASS",
@@ -120,13 +121,13 @@ fn test(run: &RunResults, build_id: &str, origin: &str, name: &str) -> Map<Strin
     misc.extend(run.warning.map(|warning| ("warning".to_owned(), warning.into())));
     let (day, time) = civil(run.started_unix_s());
     let Value::Object(test) = json!({
-        "id": format!("{origin}:{}.{}.{name}", run.summary.id, run.name),
+        "id": format!("{origin}:{}.{}.{name}", run.id, run.name),
         "origin": origin,
         "build_id": build_id,
         "path": format!("tardy.{}.{name}", run.name),
         "start_time": format!("{day}T{time}+00:00"),
         "duration": run.measured_s(),
-        "environment": { "comment": format!("target {}", run.name.split('.').next().unwrap_or_default()), "misc": misc },
+        "environment": { "comment": format!("target {}", word(&run.summary.target)), "misc": misc },
     }) else {
         return Map::new();
     };

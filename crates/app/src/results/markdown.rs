@@ -2,19 +2,41 @@
 
 use super::{Outcome, RunResults};
 use crate::text::figures::{duration, latency, microseconds_rough};
+use judge::step::StepVerdict;
 use std::fmt::Write;
 
 /// The comment.
 pub fn document(runs: &[RunResults]) -> String {
     let mut text = String::from("## Wake-up latency\n");
-    for run in runs {
-        section(run, &mut text);
+    for runs in runs.chunk_by(|one, next| one.suite == next.suite) {
+        if runs[0].within_suite().is_some() {
+            overview(runs, &mut text);
+        }
+        runs.iter().for_each(|run| section(run, &mut text));
     }
     text.push_str(
         "\nA maximum is an observation, not a bound. Two runs that differ do not show that a change made the difference; \
          `tardy experiment` does.\n",
     );
     text
+}
+
+/// A line for each step of a plan.
+fn overview(steps: &[RunResults], text: &mut String) {
+    let _ = writeln!(text, "\n### {}\n\n| step | | cycles | p99 µs | max µs | spikes |", safe(&steps[0].suite));
+    text.push_str("|---|---|--:|--:|--:|--:|\n");
+    for step in steps {
+        let summary = &step.summary;
+        let [p99, max] = [summary.all_cpus.p99, summary.all_cpus.max].map(microseconds_rough);
+        let cycles: u64 = summary.cpus.iter().map(|cpu| cpu.cycles).sum();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {cycles} | {p99} | {max} | {} |",
+            safe(step.within_suite().unwrap_or(&step.name)),
+            StepVerdict::of(summary.valid, &step.judgements).words(),
+            summary.spikes.len()
+        );
+    }
 }
 
 fn section(run: &RunResults, text: &mut String) {

@@ -3,6 +3,9 @@
 use super::{Outcome, RunResults};
 use serde_json::{Map, Value, json};
 
+/// SQUAD stores no more of a `job_id`, which must be another for each submission to a build.
+const JOB_ID_LETTERS_MAX: usize = 128;
+
 /// `{"suite/test": "pass"}`. What no limit decides is no test; what cannot be used is skipped, not failed.
 pub fn tests(runs: &[RunResults]) -> Value {
     let mut document = Map::new();
@@ -35,8 +38,7 @@ pub fn metrics(runs: &[RunResults]) -> Value {
 /// What was measured and where; `job_id` makes the submission unique.
 pub fn metadata(runs: &[RunResults]) -> Value {
     let mut document = Map::new();
-    let ids: Vec<&str> = runs.iter().map(|run| run.summary.id.as_str()).collect();
-    document.insert("job_id".into(), ids.join("+").into());
+    document.insert("job_id".into(), job_id(runs).into());
     for run in runs {
         for (name, value) in run.circumstances() {
             let name = if runs.len() == 1 { name.to_owned() } else { format!("{}/{name}", run.name) };
@@ -44,4 +46,17 @@ pub fn metadata(runs: &[RunResults]) -> Value {
         }
     }
     document.into()
+}
+
+/// The ids of the runs, or the first with a check sum of all where they are longer than SQUAD's column.
+fn job_id(runs: &[RunResults]) -> String {
+    let ids = runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>().join("+");
+    if ids.chars().count() <= JOB_ID_LETTERS_MAX {
+        return ids;
+    }
+    // FNV-1a.
+    let sum =
+        ids.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let end = format!("+{}-{sum:016x}", runs.len() - 1);
+    ids.chars().take(JOB_ID_LETTERS_MAX - end.len()).take_while(|letter| *letter != '+').chain(end.chars()).collect()
 }

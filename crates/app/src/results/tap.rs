@@ -23,7 +23,7 @@ pub fn document(runs: &[RunResults], dialect: Dialect) -> String {
     };
     let mut number = 0;
     for run in runs {
-        let _ = writeln!(text, "# {}: run {}", run.name, line(&run.summary.id));
+        let _ = writeln!(text, "# {}: run {}", run.name, line(&run.id));
         if let Some(warning) = run.warning {
             let _ = writeln!(text, "# WARNING: {warning}");
         }

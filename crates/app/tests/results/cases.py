@@ -1,7 +1,9 @@
 """The runs that are exported: those named, or some that are made for it."""
 
+import json
 import pathlib
 import shlex
+import shutil
 import subprocess
 
 from exported import Exported
@@ -13,7 +15,7 @@ LIMITS = [
 ]
 HOSTILE = "<o>&\"st]]>|%_*`#@\u2028\x1b[31m${jndi}"
 PLAN = """
-loads = ["none", "messaging", { name = "two <&> three", command = "sleep 60" }]
+loads = ["none", "messaging", { name = "two <&> three", command = "sleep 60" }, "cpu"]
 [measurement]
 duration = "2s"
 degrade = true
@@ -21,8 +23,13 @@ degrade = true
 limit = "latency < 1us"
 [[limits]]
 limit = "latency < 10s"
-loads = ["messaging"]
+allow = "350/h"
+load = "messaging"
+[verdict]
+confidence = 51
+accept = ["emulated", "virtual", "container", "non-rt", "unknown"]
 """
+FOUNDING_TALK = pathlib.Path(__file__).parents[4] / "plans/founding-talk.toml"
 
 
 def of(tardy, work, named):
@@ -37,12 +44,47 @@ def of(tardy, work, named):
     hostile = _hostile(tardy, work)
     broken = _run(tardy, work / "broken", 3, "--duration", "1s", "--load-cmd", "false", "--trace", "off")
     yield Exported(tardy, "three runs, one with odd names, one of no use", work / "odd", [run, hostile, broken], LIMITS)
+    round = _round(tardy, work)
+    yield Exported(tardy, "a plan, one step of no use, one never run", work / "plan", [round], [])
+    yield Exported(tardy, "the same plan and a run beside it", work / "beside", [round, run], LIMITS)
+    if not shutil.which("qemu-system-x86_64"):
+        print("plans/founding-talk.toml on a virtual machine: SKIPPED, there is no QEMU (packaging/install-dependencies --e2e)")
+        return
+    founding = _founding_talk(tardy, work)
+    yield Exported(tardy, "plans/founding-talk.toml on a virtual machine", work / "founding", [founding], [])
+    yield Exported(tardy, "the same with other limits", work / "founding-limits", [founding], LIMITS)
 
 
 def _run(tardy, out, code, *words, before=()):
     ended = subprocess.run([*before, tardy, "run", *words, "--degrade", "--out", out], capture_output=True, text=True)
     assert ended.returncode in (0, code), ended.stderr
     return out
+
+
+def _round(tardy, work):
+    """The directory of a plan. One of its steps has a load that does nothing, and another has no archive."""
+    (work / "night.toml").write_text(PLAN)
+    round = work / "night"
+    ended = subprocess.run([tardy, "run", work / "night.toml", "--out", round], capture_output=True, text=True)
+    assert ended.returncode in (1, 3), ended.stderr
+    (gone,) = round.glob("04-*")
+    shutil.rmtree(gone)
+    return round
+
+
+def _founding_talk(tardy, work):
+    """The directory of the case that tardy was made for: eight seconds instead of an hour."""
+    kernel = ["--kernel", "debian:6.1-rt", "--accel", "tcg"]
+    subprocess.run([tardy, "target", "add", "vm", *kernel, "--here"], cwd=work, check=True, capture_output=True)
+    words = [FOUNDING_TALK.resolve(), "--duration", "8s", "--out", work / "talk"]
+    ended = subprocess.run([tardy, "run", *words], cwd=work, capture_output=True, text=True)
+    # On an emulated machine its limit is not judged.
+    assert ended.returncode == 3 and "NO VERDICT: the machine was emulated" in ended.stdout, ended.stdout + ended.stderr
+    (archive,) = (work / "talk").glob("01-*")
+    explained = subprocess.run([tardy, "explain", archive, "--json"], capture_output=True, check=True)
+    spikes = json.loads(explained.stdout)["spikes"]
+    assert any(spike["status"] == "explained" for spike in spikes), "no snapshot is explained"
+    return work / "talk"
 
 
 def _hostile(tardy, work):

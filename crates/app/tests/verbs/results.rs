@@ -82,9 +82,126 @@ fn several_runs_are_told_apart_in_one_document() {
         .collect();
     assert_eq!(names.len(), 2);
     assert_eq!(names[1], format!("{}-2", names[0]));
-    for words in [vec!["--format", "junit"], vec!["--format", "worst-csv", "-o", "-"]] {
-        assert_eq!(bench.run(&[&["export", "here", "here"], &words[..]].concat()).code, Some(2));
+    for words in [
+        vec!["--format", "junit"],
+        vec!["--format", "worst-csv", "-o", "-"],
+        vec!["--format", "counters-csv", "-o", "-"],
+    ] {
+        assert_eq!(bench.run(&[&["export", "here", "here"], &words[..]].concat()).code, Some(2), "{words:?}");
     }
+}
+
+/// A round with a step for each word, that with `breaking` as its load breaks off unless that is mended.
+fn round() -> Bench {
+    let bench = ending_well(measuring().does(
+        "case \"$settings\" in *messaging*) [ -e \"$here/mended\" ] || { echo out of luck >&2; kill -9 $$; };; esac",
+    ));
+    let plan = "loads = [\"none\", \"messaging\", \"cpu\"]\nrepetitions = 2\n[measurement]\nduration = \"2s\"\n\
+                [[limits]]\nlimit = \"latency < 100us\"\n[[limits]]\nlimit = \"latency < 1ms\"\nload = \"cpu\"\n";
+    fs::write(bench.path("night.toml"), plan).unwrap();
+    assert_eq!(bench.run(&["run", "night.toml", "--out", "here"]).code, Some(3));
+    bench
+}
+
+#[test]
+fn the_round_of_a_plan_is_one_suite_with_a_case_for_each_limit_of_each_step() {
+    let bench = round();
+    let junit = exported(&bench, &["junit", "--limit", "latency < 100us"]);
+    fs::remove_dir_all(bench.path("here/06-local-cpu-2-of-2")).unwrap();
+    let words = ["export", "here", "--format", "junit"];
+    assert_eq!(bench.run(&words).stdout, "here/junit.xml\n");
+    let text = fs::read_to_string(bench.path("here/junit.xml")).unwrap();
+    let document = Document::parse(&text).unwrap();
+    let of = |name: &'static str| document.descendants().filter(move |node| node.has_tag_name(name));
+    assert_eq!(of("testsuite").map(|suite| suite.attribute("name").unwrap()).collect::<Vec<_>>(), ["tardy.night"]);
+    let cases: Vec<String> = of("testcase")
+        .map(|case| {
+            let outcome = case.children().find(|child| child.is_element()).map_or("?", |child| child.tag_name().name());
+            let [class, name] = ["classname", "name"].map(|key| case.attribute(key).unwrap());
+            format!("{class}.{name} {outcome}")
+        })
+        .collect();
+    let expected = [
+        "none.measurement skipped",
+        "none.latency_lt_100us skipped",
+        "messaging.measurement error",
+        "messaging.latency_lt_100us error",
+        "cpu.measurement skipped",
+        "cpu.latency_lt_100us skipped",
+        "cpu.latency_lt_1ms skipped",
+        "none-2.measurement skipped",
+        "none-2.latency_lt_100us skipped",
+        "messaging-2.measurement error",
+        "messaging-2.latency_lt_100us error",
+        // Its archive is gone: as if it had never been run.
+        "cpu-2.measurement error",
+        "cpu-2.latency_lt_100us error",
+        "cpu-2.latency_lt_1ms error",
+    ];
+    assert_eq!(cases, expected.map(|case| format!("tardy.night.local.{case}")));
+    assert!(text.contains("was not run") && text.contains("killed by signal 9"), "{text}");
+    let property = |name: &str| of("property").any(|node| node.attribute("name") == Some(name));
+    assert!(property("local.none.latency_max_us") && property("local.cpu.kernel") == property("local.none.kernel"));
+    // A limit that is typed is that of every step.
+    assert_eq!(junit.matches("name=\"latency_lt_1ms\"").count(), 0);
+    assert_eq!(junit.matches("name=\"latency_lt_100us\"").count(), 6);
+    // A step exported by itself has the names that it has among the others.
+    let alone = bench.run(&["export", "here/03-local-cpu-1-of-2", "--format", "junit", "-o", "-"]).stdout;
+    assert!(alone.contains("classname=\"tardy.night.local.cpu\" name=\"latency_lt_1ms\""), "{alone}");
+}
+
+#[test]
+fn every_format_of_results_takes_a_round_and_the_others_say_what_to_name() {
+    let bench = round();
+    for (format, count, of) in [
+        ("tap", 14, "ok "),
+        ("ktap", 14, "ok "),
+        ("lava", 6, "LAVA_SIGNAL_TESTSET START night.local."),
+        ("lava-result", 6, "lava-test-set start night.local."),
+        ("kcidb", 14, "\"comment\": \"target local\""),
+        // What cannot be used is skipped, its measurement as well.
+        ("squad-tests", 10, "\"night.local."),
+        ("prometheus", 6, "tardy_run_valid{"),
+        ("markdown", 6, "\n### night.local."),
+    ] {
+        let text = exported(&bench, &[format]);
+        let lines = text.matches(of).count();
+        assert!(lines == count || (format == "kcidb" && lines > count), "{format}: {lines} of {of:?} in {text}");
+    }
+    let markdown = exported(&bench, &["markdown"]);
+    assert!(markdown.contains("\n### night\n") && markdown.contains("| local.messaging-2 | ERROR |"), "{markdown}");
+    // Both rounds are there, and nothing of one is taken for the other's.
+    let two = bench.run(&["export", "here", "here", "--format", "junit", "-o", "-"]).stdout;
+    assert!(two.contains("testsuite name=\"tardy.night\"") && two.contains("testsuite name=\"tardy.night-2\""));
+    for format in ["perfetto", "json", "worst-csv", "parquet", "fuego"] {
+        let refused = bench.run(&["export", "here", "--format", format]);
+        assert_eq!(refused.code, Some(2), "{format}");
+        assert!(refused.stderr.contains("here/01-local-no-load-1-of-2 for one"), "{format}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_step_that_was_stopped_is_no_result_of_its_limits() {
+    let bench = round();
+    let manifest = bench.path("here/01-local-no-load-1-of-2/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    assert!(text.contains("\"complete\""), "{text}");
+    fs::write(&manifest, text.replace("\"complete\"", "\"interrupted\"")).unwrap();
+    let tap = exported(&bench, &["tap"]);
+    assert!(tap.contains("not ok 2 - night.local.none.latency_lt_100us # ERROR"), "{tap}");
+    assert!(tap.contains("stopped early"), "{tap}");
+}
+
+#[test]
+fn rounds_that_cannot_be_read_are_refused_by_name() {
+    let bench = round();
+    fs::write(bench.path("here/round.json"), "{").unwrap();
+    let refused = bench.run(&["export", "here", "--format", "junit"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("failed to read the round here/round.json"), "{}", refused.stderr);
+    fs::remove_file(bench.path("here/round.json")).unwrap();
+    let refused = bench.run(&["export", "here", "--format", "junit"]);
+    assert!(refused.stderr.contains("not a run archive"), "{}", refused.stderr);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The formats of systems that collect test results: each run judged by its limits first.
 
+use super::source::Source;
 use super::{ExportArguments, Format};
 use crate::cli::exit::UsageError;
 use crate::explaining::explain_run;
@@ -8,15 +9,15 @@ use crate::judging::judge_run;
 use crate::results::kcidb::{self, Submission};
 use crate::results::prometheus::{self, Measured};
 use crate::results::tap::{self, Dialect};
-use crate::results::{RunResults, fuego, junit, lava, markdown, squad, tell_apart};
+use crate::results::{RunResults, fuego, gather, junit, lava, markdown, squad, tell_apart};
 use anyhow::Context;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use judge::criteria::Criteria;
 use std::fs;
 
-/// Whether one document holds several runs.
-pub fn takes_several(format: Format) -> bool {
+/// Whether the format is of outcomes, rather than of traces and numbers.
+pub fn is_of_results(format: Format) -> bool {
     !matches!(
         format,
         Format::Perfetto
@@ -25,28 +26,41 @@ pub fn takes_several(format: Format) -> bool {
             | Format::HistogramCsv
             | Format::WorstCsv
             | Format::SecondsCsv
+            | Format::CountersCsv
             | Format::Parquet
-            | Format::Fuego
     )
+}
+
+/// Whether one document holds several runs.
+pub fn takes_several(format: Format) -> bool {
+    is_of_results(format) && format != Format::Fuego
 }
 
 /// Every sample of a run.
 pub fn samples(run: &Run) -> anyhow::Result<Vec<u8>> {
-    let results = RunResults::of(RunSummary::of(run, &[]), Vec::new());
+    let results = RunResults::of(RunSummary::of(run, &[]), run.planned.as_ref(), Vec::new());
     Ok(samples_parquet::samples(run, &results.circumstances())?)
 }
 
 /// Name and bytes of the document.
-pub fn of(runs: &[Run], format: Format, arguments: &ExportArguments) -> anyhow::Result<(String, Vec<u8>)> {
-    let mut results = Vec::new();
-    for run in runs {
-        let explanations = explain_run(run, &mut |_, _| {});
-        let limits = arguments.limits.of(run)?;
-        let (confidence, accepted) = (arguments.limits.confidence_of(run), arguments.limits.accepted_of(run));
-        let judged = judge_run(run, &explanations, &limits, confidence, &accepted);
-        results.push(RunResults::of(RunSummary::of(run, &explanations), judged.judgements));
+pub fn of(sources: &[Source], format: Format, arguments: &ExportArguments) -> anyhow::Result<(String, Vec<u8>)> {
+    let (mut results, mut suites) = (Vec::new(), Vec::new());
+    for source in sources {
+        let first = results.len();
+        match source {
+            Source::Run(run) => results.push(judged(run, RunSummary::of(run, &[]), arguments)?),
+            Source::Round { steps, .. } => {
+                for step in steps {
+                    results.push(judged(&step.run, step.summary.clone(), arguments)?);
+                }
+                let plan = steps.first().and_then(|step| step.run.planned.as_ref());
+                gather(&mut results[first..], plan.map_or("", |planned| &planned.plan), &suites);
+                suites.extend(results.get(first).map(|step| step.suite.clone()));
+            }
+        }
     }
     tell_apart(&mut results);
+    let runs = || sources.iter().flat_map(Source::runs);
     let (name, text) = match format {
         Format::Junit => ("junit.xml", junit::document(&results)),
         Format::Tap => ("results.tap", tap::document(&results, Dialect::Tap13)),
@@ -62,7 +76,7 @@ pub fn of(runs: &[Run], format: Format, arguments: &ExportArguments) -> anyhow::
         Format::SquadMetadata => ("squad-metadata.json", pretty(&squad::metadata(&results))?),
         Format::Fuego => ("fuego-run.json", pretty(&fuego::document(&results[0], criteria(arguments)?.as_ref()))?),
         Format::Prometheus => {
-            let measured = runs.iter().zip(&results);
+            let measured = runs().zip(&results);
             let measured = measured.map(|(run, results)| Measured { results, threads: run.threads.values().collect() });
             ("tardy.prom", prometheus::document(&measured.collect::<Vec<_>>()))
         }
@@ -70,6 +84,17 @@ pub fn of(runs: &[Run], format: Format, arguments: &ExportArguments) -> anyhow::
         _ => return Err(UsageError("this format is not one of results".into()).into()),
     };
     Ok((name.into(), text.into_bytes()))
+}
+
+/// A run, judged and explained. `summary` says whether it may be used.
+fn judged(run: &Run, summary: RunSummary, arguments: &ExportArguments) -> anyhow::Result<RunResults> {
+    let explanations = explain_run(run, &mut |_, _| {});
+    let limits = arguments.limits.of(run)?;
+    let (confidence, accepted) = (arguments.limits.confidence_of(run), arguments.limits.accepted_of(run));
+    let judgements = judge_run(run, &explanations, &limits, confidence, &accepted).judgements;
+    let RunSummary { id, target, valid, invalid_because, .. } = summary;
+    let summary = RunSummary { id, target, valid, invalid_because, ..RunSummary::of(run, &explanations) };
+    Ok(RunResults::of(summary, run.planned.as_ref(), judgements))
 }
 
 fn criteria(arguments: &ExportArguments) -> anyhow::Result<Option<Criteria>> {

@@ -1,11 +1,14 @@
 //! One round of a plan: each of its steps into an archive of its own, and what came out of all of them.
 
+mod archived;
 mod deployment;
 mod file;
 mod outcome;
 mod page;
 mod repeated;
 
+pub use archived::{ArchivedStep, archived};
+pub use file::is_round;
 pub use repeated::{Repetition, repeat};
 
 use super::checked::{CheckedPlan, CheckedStep, Overrides};

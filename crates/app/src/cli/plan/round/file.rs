@@ -36,6 +36,11 @@ pub struct RoundFile {
     pub deployed: BTreeSet<String>,
 }
 
+/// Whether a directory is that of a round.
+pub fn is_round(directory: &Path) -> bool {
+    directory.join(ROUND).is_file()
+}
+
 impl RoundFile {
     /// Begins a round in a directory that is there and empty.
     ///
@@ -59,7 +64,7 @@ impl RoundFile {
     /// # Errors
     /// A [`UsageError`] when there is none or it is not understood.
     pub fn load(directory: &Path) -> Result<(Self, CheckedPlan), UsageError> {
-        let why = |path: &Path, why: String| UsageError(format!("failed to go on with {}: {why}", path.display()));
+        let why = |path: &Path, why: String| UsageError(format!("failed to read the round {}: {why}", path.display()));
         let (round, plan) = (directory.join(ROUND), directory.join(PLAN));
         let bytes = fs::read(&round)
             .map_err(|error| why(&round, format!("{error}; `tardy run PLAN` makes such a directory")))?;

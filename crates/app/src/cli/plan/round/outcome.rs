@@ -23,6 +23,20 @@ pub enum StepState {
     NotRun,
 }
 
+/// Why a run that was stopped is none of its step.
+pub const STOPPED: &str = "stopped early";
+
+impl StepState {
+    /// That of a step with such a run.
+    pub fn of(summary: &RunSummary) -> Self {
+        match summary.state {
+            RunState::Complete if summary.valid => Self::Done,
+            RunState::Running | RunState::Interrupted => Self::Stopped,
+            RunState::Complete | RunState::Failed => Self::Failed,
+        }
+    }
+}
+
 /// A step and its newest archive.
 #[derive(Debug, Clone, Serialize)]
 pub struct StepOutcome {
@@ -84,15 +98,11 @@ impl StepOutcome {
 
     fn with(self, plan: &CheckedPlan, checked: &CheckedStep, run: &Run) -> Self {
         let summary = RunSummary::of(run, &[]);
-        let state = match summary.state {
-            RunState::Complete if summary.valid => StepState::Done,
-            RunState::Running | RunState::Interrupted => StepState::Stopped,
-            RunState::Complete | RunState::Failed => StepState::Failed,
-        };
+        let state = StepState::of(&summary);
         let judgements = judge_run(run, &[], &checked.limits, plan.confidence, &plan.accepted).judgements;
         let problem = match state {
             StepState::Done | StepState::NotRun => None,
-            StepState::Stopped => Some("stopped early".into()),
+            StepState::Stopped => Some(STOPPED.into()),
             StepState::Failed => {
                 let told = run.manifest.as_ref().and_then(|manifest| manifest.problem.clone());
                 Some(told.unwrap_or_else(|| summary.invalid_because.join("; ")))
@@ -130,7 +140,8 @@ fn attempts<'a>(checked: &'a CheckedStep, directory: &'a Path) -> impl Iterator<
     (1..).map(|attempt| directory.join(checked.step.directory(attempt)))
 }
 
-fn newest(checked: &CheckedStep, directory: &Path) -> Option<PathBuf> {
+/// The archive of the last try of a step.
+pub fn newest(checked: &CheckedStep, directory: &Path) -> Option<PathBuf> {
     attempts(checked, directory).take_while(|path| path.exists()).last()
 }
 
