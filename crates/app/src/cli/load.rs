@@ -14,6 +14,10 @@ Examples:
 
 Exit codes: 0 listed, 2 wrong usage.";
 
+const BY_WORK: &str = "by work alone: every run does the same work in the same order, numbers from a fixed seed";
+const BY_CLOCK: &str =
+    "by a clock as well: it waits for an instant or no longer than a time, so what it does depends on when";
+
 /// Show the loads that can run beside a measurement
 #[derive(Debug, Args)]
 pub struct LoadArguments {
@@ -71,8 +75,15 @@ fn all(page: &mut Page) {
             _ => "those of its parts".into(),
         };
         let text = format!("{}. Counts {}; workers ({workers})", load.what, load.unit);
-        page.wrapped(&format!("  {:<13} ", load.name), &text);
+        let name = if load.by_work { format!("{} *", load.name) } else { load.name.to_owned() };
+        page.wrapped(&format!("  {name:<13} "), &text);
     }
+    page.blank();
+    page.wrapped(
+        "  * ",
+        "Bounded by work alone: rounds of so many files, bytes, pages or messages, numbers from a fixed seed, no clock. Every \
+         run does the same work in the same order. Best for virtual time, and to see what a change costs.",
+    );
     page.blank();
     page.heading("Programs of the target's");
     for load in &PROGRAM_LOADS {
@@ -93,6 +104,7 @@ fn one_builtin(load: &BuiltinLoad, page: &mut Page) {
     page.wrapped("  counts    ", load.unit);
     page.wrapped("  worker    ", &format!("a {}", load.worker));
     page.wrapped("  workers   ", &format!("{} [--load {}:N]", load.workers, load.name));
+    page.wrapped("  bounded   ", if load.by_work { BY_WORK } else { BY_CLOCK });
     if !load.parts.is_empty() {
         page.wrapped("  parts     ", &load.parts.join(", "));
     }
@@ -122,7 +134,7 @@ fn one_program(load: &ProgramLoad, page: &mut Page) {
 fn builtin_document(load: &BuiltinLoad) -> Value {
     json!({
         "name": load.name, "what": load.what, "unit": load.unit, "worker": load.worker,
-        "workers": load.workers.to_string(), "parts": load.parts, "culprits": load.culprits, "needs": load.needs,
+        "workers": load.workers.to_string(), "by_work": load.by_work, "parts": load.parts, "culprits": load.culprits, "needs": load.needs,
     })
 }
 

@@ -28,3 +28,32 @@ fn loads_provoke_causes_that_there_are() {
         }
     }
 }
+
+/// What a source names that waits for an instant, or no longer than a time, or draws what nobody can draw again.
+const CLOCKS: &[&str] =
+    &["Instant", "SystemTime", "sleep", "Duration", "timerfd", "clock", "timeout", "getrandom", "urandom", "alarm"];
+
+#[test]
+fn loads_that_are_bounded_by_work_know_no_clock_and_the_others_do() {
+    let file = |name: &str| match name {
+        "thp" => "huge_page".to_owned(),
+        "cpu" => "spin".to_owned(),
+        name => name.to_owned(),
+    };
+    for load in BUILTIN_LOADS.iter().filter(|load| load.parts.is_empty()) {
+        let source = text(&format!("crates/meter/src/load/{}.rs", file(load.name)));
+        let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let named = CLOCKS.iter().find(|clock| code.iter().any(|line| line.contains(**clock)));
+        assert_eq!(named.is_none(), load.by_work, "{}: names {named:?}", load.name);
+    }
+}
+
+#[test]
+fn the_document_of_the_loads_names_those_that_are_bounded_by_a_clock() {
+    let document = text("docs/loads.md");
+    let line = document.lines().find(|line| line.contains("bounded by a clock as well")).unwrap_or_default();
+    for load in &BUILTIN_LOADS {
+        assert_eq!(line.contains(&format!("`{}`", load.name)), !load.by_work, "{}: {line:?}", load.name);
+    }
+}

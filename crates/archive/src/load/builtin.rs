@@ -52,6 +52,9 @@ pub struct BuiltinLoad {
     pub culprits: &'static [&'static str],
     /// What it needs besides a kernel; empty: nothing.
     pub needs: &'static str,
+    /// Bounded by work alone: rounds of so many files, bytes, pages or messages, numbers drawn with a fixed seed, no clock
+    /// and no time limit. Every run does the same work in the same order, however long it takes.
+    pub by_work: bool,
 }
 
 const PER_CPU: Workers = Workers::PerCpu { at_most: u32::MAX };
@@ -68,6 +71,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["reschedule-ipi", "irqs-off", "blocking-task"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "dentry",
@@ -78,6 +82,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["rcu", "slab-shrink", "blocking-task"],
         needs: "room for 2048 entries a worker",
+        by_work: true,
     },
     BuiltinLoad {
         name: "walk",
@@ -88,6 +93,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["slab-shrink", "storage", "blocking-task"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "copy",
@@ -98,6 +104,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["storage", "workqueue", "reclaim"],
         needs: "room for two files a worker",
+        by_work: true,
     },
     BuiltinLoad {
         name: "bulk",
@@ -108,6 +115,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["storage", "memory-contention", "threaded-irq"],
         needs: "room for a file a worker",
+        by_work: true,
     },
     BuiltinLoad {
         name: "fault",
@@ -118,6 +126,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["blocking-task", "slow-return"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "munmap",
@@ -128,6 +137,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["blocking-task", "irqs-off"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "thp",
@@ -138,6 +148,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["compaction", "memory-contention"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "tlb",
@@ -148,6 +159,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["tlb-shootdown", "irqs-off"],
         needs: "two CPUs to have an effect",
+        by_work: true,
     },
     BuiltinLoad {
         name: "cache",
@@ -158,6 +170,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["memory-contention", "slow-return"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "icache",
@@ -168,6 +181,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["slow-return", "memory-contention"],
         needs: "an x86, ARM or RISC-V processor",
+        by_work: true,
     },
     BuiltinLoad {
         name: "cpu",
@@ -178,6 +192,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["smt", "cpu-frequency", "tick"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "fork",
@@ -188,6 +203,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["irqs-off", "rcu", "blocking-task"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "exec",
@@ -198,6 +214,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["rcu", "blocking-task", "membarrier"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "timer",
@@ -208,6 +225,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["timers", "timer-interrupt", "previous-irq"],
         needs: "",
+        by_work: false,
     },
     BuiltinLoad {
         name: "semaphore",
@@ -218,6 +236,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["reschedule-ipi", "irqs-off"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "flock",
@@ -228,6 +247,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["blocking-task", "irqs-off"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "pipe",
@@ -238,6 +258,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["reschedule-ipi", "irqs-off"],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "udp",
@@ -248,6 +269,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["network", "softirq"],
         needs: "",
+        by_work: false,
     },
     BuiltinLoad {
         name: "ping",
@@ -258,6 +280,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["network", "softirq"],
         needs: "root, or a user that net.ipv4.ping_group_range lets ping",
+        by_work: false,
     },
     BuiltinLoad {
         name: "printk",
@@ -269,6 +292,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &[],
         culprits: &["printk", "irqs-off"],
         needs: "root; what the kernel's log held is pushed out of it",
+        by_work: false,
     },
     BuiltinLoad {
         name: "mix",
@@ -279,6 +303,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &["messaging", "dentry", "copy"],
         culprits: &[],
         needs: "",
+        by_work: true,
     },
     BuiltinLoad {
         name: "molnar",
@@ -289,6 +314,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &["copy", "messaging", "ping"],
         culprits: &[],
         needs: "what its parts need",
+        by_work: false,
     },
     BuiltinLoad {
         name: "churn",
@@ -299,6 +325,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
         parts: &["copy", "dentry", "munmap", "fork", "thp", "exec"],
         culprits: &[],
         needs: "",
+        by_work: true,
     },
 ];
 
@@ -310,6 +337,14 @@ pub fn builtin(name: &str) -> Option<&'static BuiltinLoad> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mix_is_bounded_by_work_when_each_part_is() {
+        for load in BUILTIN_LOADS.iter().filter(|load| !load.parts.is_empty()) {
+            let parts = load.parts.iter().filter_map(|part| builtin(part)).all(|part| part.by_work);
+            assert_eq!(load.by_work, parts, "{}", load.name);
+        }
+    }
 
     #[test]
     fn workers_follow_the_cpus_as_far_as_they_may() {
