@@ -5,6 +5,7 @@ mod custom_kernel;
 mod founding_case;
 mod inspected;
 mod lab;
+mod loads;
 mod machine_faults;
 mod plans;
 mod recorded;
