@@ -30,7 +30,7 @@ def check(case, tools):
             if summary["environment"]:
                 assert figures[f"{step}kernel"] == summary["environment"]["kernel_release"]
         begin = end
-    names = [(suite.name, it.name) for suite in suites for it in suite]
+    names = [(it.classname, it.name) for suite in suites for it in suite]
     assert len(set(names)) == len(names), f"two cases have one name: {names}"
     assert (document.tests, document.failures, document.errors) == (
         len(names), case.count("fail"), case.count("error"))

@@ -16,7 +16,8 @@ def check(case, tools):
     files = [case.file(form) for form in ("squad-tests", "squad-metrics", "squad-metadata")]
     tests, metrics, metadata = (json.loads(path.read_text()) for path in files)
     server = [python, os.path.join(os.path.dirname(__file__), "../squad_server.py"), case.directory, *files]
-    ended = subprocess.run(server, capture_output=True, text=True)
+    # It keeps what it is sent below the current directory.
+    ended = subprocess.run(server, capture_output=True, text=True, cwd=case.directory)
     assert ended.returncode == 0, ended.stderr[-2000:]
     stored = json.loads((case.directory / "squad.json").read_text())
     wanted = [WORDS[outcome] for run in case.outcomes for outcome in run if outcome != "measured"]
