@@ -36,7 +36,7 @@ mod watch;
 
 use crate::text::printable::printable;
 use clap::{CommandFactory, Parser, Subcommand};
-use exit::Exit;
+use exit::{Exit, in_words};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -133,7 +133,7 @@ pub fn main() -> ExitCode {
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
-            complain!("tardy: {}", printable(&format!("{error:#}")));
+            complain!("tardy: {}", printable(&in_words(&error)));
             Exit::of_error(&error).into()
         }
     }

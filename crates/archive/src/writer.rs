@@ -63,7 +63,7 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Makes the directory and its first manifest.
+    /// Makes the directory and its first manifest, or nothing.
     ///
     /// # Errors
     /// [`WriteError::Exists`] when the directory holds something, [`WriteError::Io`] otherwise.
@@ -74,6 +74,15 @@ impl RunWriter {
             return Err(WriteError::Exists(directory));
         }
         fs::create_dir_all(&directory).map_err(|source| WriteError::Io { path: directory.clone(), source })?;
+        Self::begin(directory.clone(), manifest).inspect_err(|_| {
+            for begun in ["manifest.json", "reserve.partial", "stream.tardy"] {
+                let _ = fs::remove_file(directory.join(begun));
+            }
+            let _ = fs::remove_dir(&directory);
+        })
+    }
+
+    fn begin(directory: PathBuf, manifest: Manifest) -> Result<Self, WriteError> {
         write_manifest(&directory, &manifest)?;
         let reserve = directory.join("reserve.partial");
         fs::write(&reserve, vec![0; RESERVE_BYTES])

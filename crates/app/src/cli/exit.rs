@@ -48,6 +48,18 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// An error in one line, with its causes as far as they say something that was not said yet.
+pub fn in_words(error: &anyhow::Error) -> String {
+    let mut words = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !words.contains(&cause) {
+            let between = if words.is_empty() { "" } else { ": " };
+            words.push_str(&format!("{between}{cause}"));
+        }
+    }
+    words
+}
+
 /// Something that was typed cannot be done; the text says what to type instead.
 #[derive(Debug, Error)]
 #[error("{0}")]

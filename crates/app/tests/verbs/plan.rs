@@ -7,7 +7,7 @@ use archive::reader::Run;
 use archive::sample::{Second, Totals};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const TWO_STEPS: &str = "loads = [\"none\", \"messaging\"]\n[measurement]\nduration = \"2s\"\n";
@@ -270,15 +270,20 @@ fn an_invalid_run_is_an_error_of_its_step() {
     assert!(!ended.stdout.contains("FAIL"), "{}", ended.stdout);
 }
 
-#[test]
-fn an_interrupt_ends_the_round_and_resume_does_the_rest() {
+/// A meter that measures beside a load until it is told to stop, unless there is a file `mended`.
+fn stopping() -> Bench {
     let bench = measuring()
         .does("case \"$settings\" in *messaging*) load=messaging;; *) load=none;; esac; echo $load >> \"$here/asked\"")
         .does("if [ $load = messaging ] && ! [ -e \"$here/mended\" ]; then touch \"$here/measuring\"; read -r line")
         .says(&[totals(0), end(Ending::Stopped)])
         .does("exit 0; fi");
+    ending_well(bench)
+}
+
+#[test]
+fn an_interrupt_ends_the_round_and_resume_does_the_rest() {
     let plan = TWO_STEPS.replace("\"none\", \"messaging\"", "\"messaging\", \"none\"");
-    let bench = with_plan(ending_well(bench), &plan);
+    let bench = with_plan(stopping(), &plan);
     let command =
         bench.tardy(&["run", "x.toml", "--out", "here"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let tardy = command.unwrap();
@@ -326,6 +331,53 @@ fn rounds_go_on_after_one_that_failed() {
     assert_eq!(fs::read_to_string(bench.path("asked")).unwrap(), "none\nmessaging\nnone\nmessaging\n");
 }
 
+/// Rounds without an end, whose words go into the files `said` and `complained`.
+fn rounds(bench: &Bench, every: &str, out: &str) -> Child {
+    let file = |name: &str| fs::File::create(bench.path(name)).unwrap();
+    let mut command = bench.tardy(&["run", "x.toml", "--every", every, "--out", out]);
+    command.stdout(file("said")).stderr(file("complained")).spawn().unwrap()
+}
+
+#[test]
+fn a_signal_ends_the_rounds_in_one_and_between_two() {
+    for (meter, shown, code) in [(stopping(), "stopped", 3), (ending_well(measuring()), "The next round begins", 0)] {
+        let bench = with_plan(meter, &TWO_STEPS.replace("\"none\", \"messaging\"", "\"messaging\", \"none\""));
+        let mut tardy = rounds(&bench, "1h", "rounds");
+        let said = || fs::read_to_string(bench.path("said")).unwrap();
+        wait_until(|| bench.path("measuring").exists() || said().contains(shown));
+        signal(&tardy, "TERM");
+        assert_eq!(tardy.wait().unwrap().code(), Some(code), "{}", said());
+        assert!(said().contains(shown), "{}", said());
+        assert_eq!(fs::read_dir(bench.path("rounds")).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn a_full_disk_spoils_a_round_and_not_those_after_it() {
+    let bench = with_plan(ending_well(measuring()), TWO_STEPS);
+    let disk = bench.path("disk");
+    fs::create_dir(&disk).unwrap();
+    let with_disk = |words: &[&str]| Command::new(words[0]).args(&words[1..]).arg(&disk).status();
+    if !with_disk(&["mount", "-t", "tmpfs", "-o", "size=8m", "none"]).is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: needs the right to mount");
+    }
+    fs::write(disk.join("others"), vec![0; 9 << 20]).unwrap_err();
+    let mut tardy = rounds(&bench, "500ms", "disk/rounds");
+    let text = |name: &str| fs::read_to_string(bench.path(name)).unwrap();
+    wait_until(|| text("complained").contains("round 2: failed to "));
+    let left = fs::read_dir(disk.join("rounds")).unwrap().count();
+    fs::remove_file(disk.join("others")).unwrap();
+    wait_until(|| text("said").contains("x: measured 2 steps"));
+    signal(&tardy, "TERM");
+    let code = tardy.wait().unwrap().code();
+    with_disk(&["umount"]).unwrap();
+    let complained = text("complained");
+    assert_eq!(code, Some(3), "{complained}");
+    assert!(complained.contains("free some space"), "{complained}");
+    assert!(complained.lines().all(|line| line.matches("No space left").count() == 1), "{complained}");
+    assert!(left <= 1, "what could not be begun leaves nothing but the one that is being tried");
+}
+
 #[test]
 fn what_belongs_into_a_plan_is_refused_beside_it() {
     let bench = with_plan(ending_well(measuring()), TWO_STEPS);
@@ -358,16 +410,21 @@ fn names_in_a_plan_cannot_drive_the_terminal() {
     }
 }
 
-fn signal(child: &std::process::Child, name: &str) {
-    assert!(std::process::Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
 }
 
 fn wait_for(path: &Path) {
+    wait_until(|| path.exists());
+}
+
+#[track_caller]
+fn wait_until(holds: impl Fn() -> bool) {
     for _ in 0..6000 {
-        if path.exists() {
+        if holds() {
             return;
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    panic!("{} did not appear in a minute", path.display());
+    panic!("it did not happen in a minute");
 }

@@ -4,7 +4,7 @@
 use super::BisectArguments;
 use super::candidate::Candidate;
 use super::measuring::{Step, Steps, enough_rounds};
-use crate::cli::exit::{Exit, UsageError};
+use crate::cli::exit::{Exit, UsageError, in_words};
 use crate::text::page::{Page, write_stdout};
 use crate::text::printable::printable;
 use archive::reader::Run;
@@ -14,7 +14,7 @@ use std::fs;
 /// Measures and answers; errors are told and give up.
 pub fn run(arguments: &BisectArguments, command: Vec<String>) -> Exit {
     step(arguments, command).unwrap_or_else(|error| {
-        complain!("tardy: {}", printable(&format!("{error:#}")));
+        complain!("tardy: {}", printable(&in_words(&error)));
         Exit::GiveUp
     })
 }

@@ -14,7 +14,7 @@ pub use repeated::{Repetition, repeat};
 use super::checked::{CheckedPlan, CheckedStep, Overrides};
 use super::machine;
 use crate::cli::archives::{RUNS, new_below};
-use crate::cli::exit::{Exit, UsageError};
+use crate::cli::exit::{Exit, UsageError, in_words};
 use crate::cli::rounds::Measuring;
 use crate::cli::run::Showing;
 use crate::explaining::explain_run;
@@ -101,6 +101,7 @@ impl<'a> Round<'a> {
                 continue;
             }
             self.measuring.tell(&of);
+            let packages = self.file.packages.clone();
             // What would be measured is the old software.
             if let Some(why) = left_out.get(&step.step.target) {
                 self.failures.insert(step.step.number, format!("not measured: {why}"));
@@ -109,10 +110,13 @@ impl<'a> Round<'a> {
             if let Err(error) = self.run_step(step)
                 && !self.measuring.stopped()
             {
-                self.measuring.tell(&format!("{error:#}"));
-                self.failures.insert(step.step.number, format!("{error:#}"));
+                self.measuring.tell(&in_words(&error));
+                self.failures.insert(step.step.number, in_words(&error));
             }
-            self.file.save(&self.directory)?;
+            // On a full disk the file is as good as it was, and the steps are in their archives.
+            if self.file.packages != packages {
+                self.file.save(&self.directory)?;
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! New software for the boards of a plan, before its steps: each gets it once in a round.
 
 use super::Round;
-use crate::cli::exit::UsageError;
+use crate::cli::exit::{UsageError, in_words};
 use crate::cli::plan::checked::CheckedPlan;
 use crate::cli::run::open_target_with;
 use crate::cli::target::is_board;
@@ -47,8 +47,8 @@ impl Round<'_> {
                     self.file.save(&self.directory)?;
                 }
                 Err(error) => {
-                    self.measuring.tell(&format!("{error:#}"));
-                    left_out.insert(board, format!("{error:#}"));
+                    self.measuring.tell(&in_words(&error));
+                    left_out.insert(board, in_words(&error));
                 }
             }
         }

@@ -45,10 +45,13 @@ impl RoundFile {
     /// Begins a round in a directory that is there and empty.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// When a file cannot be written; then the directory is gone.
     pub fn begin(&self, directory: &Path, plan: &CheckedPlan) -> anyhow::Result<()> {
-        write_atomically(&directory.join(PLAN), plan.plan.text.as_bytes())?;
-        self.save(directory)
+        let written = write_atomically(&directory.join(PLAN), plan.plan.text.as_bytes());
+        written.map_err(anyhow::Error::from).and_then(|()| self.save(directory)).inspect_err(|_| {
+            let _ = fs::remove_file(directory.join(PLAN));
+            let _ = fs::remove_dir(directory);
+        })
     }
 
     /// Writes the file.

@@ -2,7 +2,7 @@
 
 use super::{Round, new_round_below};
 use crate::cli::archives::RUNS;
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, in_words};
 use crate::cli::plan::checked::{CheckedPlan, Overrides};
 use crate::cli::rounds::Measuring;
 use crate::cli::run::Showing;
@@ -51,7 +51,7 @@ pub fn repeat(
         match begun.and_then(|mut round| round.run().and_then(|()| round.show(showing))) {
             Ok(exit) => worst = graver(worst, exit),
             Err(error) => {
-                complain!("tardy: round {number}: {}", printable(&format!("{error:#}")));
+                complain!("tardy: round {number}: {}", printable(&in_words(&error)));
                 worst = graver(worst, Exit::NotMeasured);
             }
         }
