@@ -5,6 +5,7 @@ mod bench;
 mod dead_lines;
 mod labgrid;
 mod places;
+mod plans;
 mod reboots;
 mod server;
 mod ssh;

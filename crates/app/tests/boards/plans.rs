@@ -1,0 +1,37 @@
+//! Plans on boards: from new software to a verdict.
+
+use crate::bench::Bench;
+use std::fs;
+
+const PLAN: &str = "targets = [\"board\"]\nrepetitions = 2\n[measurement]\nduration = \"300ms\"\n[trace]\nmode = \"off\"\n\
+                    [[limits]]\nlimit = \"latency < 5s\"\n";
+
+#[test]
+fn a_plan_deploys_once_and_measures_nothing_on_a_board_that_did_not_get_it() {
+    let Some(bench) = Bench::new() else { return };
+    fs::write(bench.path("update.toml"), PLAN).unwrap();
+    let file = bench.target_file("board");
+    let board = fs::read_to_string(&file).unwrap();
+    let deploy = "echo \"$TARDY_IMAGE\" >> deployed; [ ! -e broken ] || { echo no card in the writer; exit 3; }";
+    fs::write(&file, format!("{board}\n[deploy]\nreboots = false\ncommand = '{deploy}'\n")).unwrap();
+    fs::write(bench.path("broken"), "").unwrap();
+    let run = ["run", "update.toml", "--deploy", "new.wic", "--out", "round"];
+    let failed = bench.tardy(&run);
+    assert_eq!(failed.code, 3, "{}", failed.complained);
+    assert!(failed.said.contains("not measured") && failed.said.contains("no card in the writer"), "{}", failed.said);
+    let archives =
+        || fs::read_dir(bench.path("round")).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir()).count();
+    assert_eq!(archives(), 0, "the old software is not what was asked about");
+    let log = fs::read_to_string(bench.path("round/deploy-board.log")).unwrap();
+    assert!(log.contains("no card in the writer"), "{log}");
+    fs::remove_file(bench.path("broken")).unwrap();
+    let resumed = bench.tardy(&["run", "--resume", "round"]);
+    assert_eq!(resumed.code, 4, "half a second shows nothing: {}{}", resumed.said, resumed.complained);
+    assert_eq!(fs::read_to_string(bench.path("deployed")).unwrap(), "new.wic\nnew.wic\n", "once for both steps");
+    assert_eq!(archives(), 2);
+    assert_eq!(bench.tardy(&["run", "--resume", "round"]).code, 4);
+    assert_eq!(fs::read_to_string(bench.path("deployed")).unwrap().lines().count(), 2, "a board that has it keeps it");
+    fs::write(bench.path("here.toml"), PLAN.replace("\"board\"", "\"local\"")).unwrap();
+    let refused = bench.tardy(&["run", "here.toml", "--deploy", "new.wic", "--out", "elsewhere"]);
+    assert!(refused.code == 2 && refused.complained.contains("the plan names none"), "{}", refused.complained);
+}
