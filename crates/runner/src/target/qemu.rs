@@ -47,7 +47,6 @@ use platform::Platform;
 use saved_state::{Ingredients, States};
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
@@ -354,18 +353,9 @@ impl Target for QemuTarget {
 
     fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
         let read = || {
-            let path = in_guest(to)?.to_owned();
-            let found = fs::metadata(from)?;
-            if found.len() > FILE_BYTES_MAX {
-                return Err(io::Error::other(format!(
-                    "it has {} bytes, and {FILE_BYTES_MAX} are the most",
-                    found.len()
-                )));
-            }
-            let executable = found.permissions().mode() & 0o111 != 0;
-            let file = SentFile { path: to.to_owned(), executable, data: fs::read(from)? };
+            let file = SentFile::read(from, to)?;
             if let Some(mut machine) = self.idle() {
-                machine.put(&path, executable, &file.data)?;
+                machine.put(in_guest(to)?, file.executable, &file.data)?;
             }
             Ok(file)
         };

@@ -2,8 +2,11 @@
 
 use super::cpio::Cpio;
 use super::kernel::Kernel;
-use archive::guest::{METER, MODULES_DIRECTORY, parts_of_path};
+use archive::guest::{FILE_BYTES_MAX, METER, MODULES_DIRECTORY, parts_of_path};
 use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A file for the guest.
@@ -13,6 +16,23 @@ pub struct SentFile {
     pub path: PathBuf,
     pub executable: bool,
     pub data: Vec<u8>,
+}
+
+impl SentFile {
+    /// A file of the host's for a place in the guest; who may execute it here may there.
+    ///
+    /// # Errors
+    /// Those of reading, a file that is too large, and a path that is none inside the guest.
+    pub fn read(from: &Path, to: &Path) -> io::Result<Self> {
+        inside(to).map_err(io::Error::other)?;
+        let found = fs::metadata(from)?;
+        if found.len() > FILE_BYTES_MAX {
+            let text = format!("it has {} bytes, and {FILE_BYTES_MAX} are the most", found.len());
+            return Err(io::Error::other(text));
+        }
+        let executable = found.permissions().mode() & 0o111 != 0;
+        Ok(Self { path: to.to_owned(), executable, data: fs::read(from)? })
+    }
 }
 
 /// The archive the kernel unpacks at its start.

@@ -8,17 +8,22 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long a killed QEMU is waited for.
 const LAST_BREATH: Duration = Duration::from_secs(5);
+/// How long what it said last is waited for once it has ended. Only a child of its own could keep the line open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// QEMU. It does not outlive this.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
     complaints: Arc<Mutex<VecDeque<String>>>,
+    /// Who reads them, until it has ended and all are read.
+    reader: Option<JoinHandle<()>>,
 }
 
 impl Process {
@@ -37,11 +42,11 @@ impl Process {
         bind(&mut command).map_err(failed)?;
         let mut child = command.spawn().map_err(failed)?;
         let complaints = Arc::new(Mutex::new(VecDeque::new()));
-        if let Some(stderr) = child.stderr.take() {
+        let reader = child.stderr.take().map(|stderr| {
             let kept = Arc::clone(&complaints);
-            thread::spawn(move || read_lines(stderr, |line| push_line(&mut lock(&kept), line)));
-        }
-        Ok(Self { child, complaints })
+            thread::spawn(move || read_lines(stderr, |line| push_line(&mut lock(&kept), line)))
+        });
+        Ok(Self { child, complaints, reader })
     }
 
     /// Its number among the host's processes.
@@ -49,8 +54,16 @@ impl Process {
         self.child.id()
     }
 
+    /// How it ended, once it has; by then [`Self::complaints`] has what it said last.
     pub fn exit(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
+        let status = self.child.try_wait().ok().flatten()?;
+        if let Some(reader) = self.reader.take() {
+            let begun = Instant::now();
+            while !reader.is_finished() && begun.elapsed() < LAST_WORDS {
+                thread::sleep(LOOK_EVERY);
+            }
+        }
+        Some(status)
     }
 
     pub fn kill(&mut self) {
@@ -69,7 +82,27 @@ impl Drop for Process {
         // A broken /dev/kvm can hold a killed process in the kernel. It must not hold us as well.
         let begun = Instant::now();
         while self.exit().is_none() && begun.elapsed() < LAST_BREATH {
-            thread::sleep(Duration::from_millis(2));
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_said_last_is_there_when_it_has_ended() {
+        for number in 0..20 {
+            let words = ["-c".to_owned(), format!("echo {number} >&2; exit 3")];
+            let mut process = Process::start(Path::new("sh"), &words, |_| Ok(())).unwrap();
+            let status = loop {
+                match process.exit() {
+                    Some(status) => break status,
+                    None => thread::yield_now(),
+                }
+            };
+            assert_eq!((status.code(), process.complaints()), (Some(3), vec![number.to_string()]));
         }
     }
 }

@@ -10,6 +10,7 @@ use archive::message::{Message, Severity};
 use archive::reader::Run;
 use archive::settings::RunSettings;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use tempfile::TempDir;
 

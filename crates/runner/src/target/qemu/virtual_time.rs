@@ -21,6 +21,7 @@ mod tests;
 use super::console::Console;
 use super::file::VirtualMachine;
 use super::heard::lock;
+use super::initramfs::SentFile;
 use super::{find_program, kernel, static_meter};
 use crate::target::scratch::Scratch;
 use crate::target::{Caveat, Command, RunningCommand, Target, TargetError};
@@ -47,6 +48,7 @@ pub struct VirtualTimeTarget {
     machine: VirtualMachine,
     meter: PathBuf,
     cache: PathBuf,
+    sent: Vec<SentFile>,
     scratch: Option<Scratch>,
     boot: Option<Boot>,
     console: Arc<Mutex<Console>>,
@@ -62,6 +64,7 @@ impl VirtualTimeTarget {
             machine,
             meter: meter.into(),
             cache: cache.into(),
+            sent: Vec::new(),
             scratch: None,
             boot: None,
             console: Arc::default(),
@@ -89,6 +92,7 @@ impl VirtualTimeTarget {
             kernel,
             meter,
             hostname: GUEST_NAME.into(),
+            sent: self.sent.clone(),
             scratch: scratch.0.clone(),
             extras: Extras { recording: self.recording.clone(), ..Extras::default() },
         });
@@ -106,8 +110,15 @@ impl Target for VirtualTimeTarget {
         self.prepared().map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why })
     }
 
+    /// Puts a file into the initial file system, which is all that the guest is given.
     fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
-        Err(self.no_files(from, to))
+        let file = SentFile::read(from, to).map_err(|source| self.copy_failed(from, to, source))?;
+        self.sent.retain(|sent| sent.path != file.path);
+        self.sent.push(file);
+        if let Some(boot) = &mut self.boot {
+            boot.sent.clone_from(&self.sent);
+        }
+        Ok(())
     }
 
     /// Has the guest measure, whatever the program is called. It boots when its settings are written to it.
@@ -121,7 +132,8 @@ impl Target for VirtualTimeTarget {
     }
 
     fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
-        Err(self.no_files(from, to))
+        let why = "a machine in virtual time gives nothing back but the stream of its measurement";
+        Err(self.copy_failed(from, to, io::Error::new(io::ErrorKind::Unsupported, why)))
     }
 
     /// All that decides what happens in the guest but the settings of the run.
@@ -166,8 +178,7 @@ impl Target for VirtualTimeTarget {
 }
 
 impl VirtualTimeTarget {
-    fn no_files(&self, from: &Path, to: &Path) -> TargetError {
-        let source = io::Error::new(io::ErrorKind::Unsupported, "a machine in virtual time hears nothing of the host");
+    fn copy_failed(&self, from: &Path, to: &Path, source: io::Error) -> TargetError {
         TargetError::Copy { target: self.plain_name.clone(), from: from.to_owned(), to: to.to_owned(), source }
     }
 }

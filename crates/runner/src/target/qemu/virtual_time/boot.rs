@@ -24,6 +24,8 @@ pub struct Boot {
     pub kernel: Kernel,
     pub meter: Vec<u8>,
     pub hostname: String,
+    /// Files of the person's own, in the guest from the beginning.
+    pub sent: Vec<SentFile>,
     /// Directory for what QEMU reads and writes; ours alone.
     pub scratch: PathBuf,
     pub extras: Extras,
@@ -46,7 +48,8 @@ impl Boot {
         data.resize(data.len().next_multiple_of(PLAN_STEP_BYTES), b' ');
         let mut meter = self.meter.clone();
         meter.resize(meter.len().next_multiple_of(METER_STEP_BYTES), 0);
-        let sent = [SentFile { path: Path::new("/").join(VIRTUAL_TIME_FILE), executable: false, data }];
+        let mut sent = self.sent.clone();
+        sent.push(SentFile { path: Path::new("/").join(VIRTUAL_TIME_FILE), executable: false, data });
         let initramfs = self.scratch.join("initramfs");
         fs::write(&initramfs, initramfs::build(&meter, &self.kernel, &sent)?)
             .map_err(|error| format!("failed to write {}: {error}", initramfs.display()))?;

@@ -25,6 +25,8 @@ pub fn of(boot: &Boot) -> BTreeMap<String, String> {
     let configuration = configuration.map(|(_, bytes)| ("kernel configuration".to_owned(), sum(bytes)));
     let emulator = version(boot).map(|version| ("emulator".to_owned(), version));
     ingredients.extend([kernel, configuration, emulator].into_iter().flatten());
+    let sent = boot.sent.iter();
+    ingredients.extend(sent.map(|file| (format!("file {}", file.path.display()), sum(&file.data))));
     let modules = boot.kernel.modules.iter();
     ingredients.extend(modules.map(|(name, bytes)| (format!("module {name}"), sum(bytes))));
     ingredients
@@ -59,6 +61,7 @@ mod tests {
             kernel: Kernel { image, modules: vec![("inject".into(), b"module".to_vec())], configuration: None },
             meter: b"meter".to_vec(),
             hostname: "exact".into(),
+            sent: Vec::new(),
             scratch: directory.path().into(),
             extras: Default::default(),
         }

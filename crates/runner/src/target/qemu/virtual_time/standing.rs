@@ -19,6 +19,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// File of the scratch directory that is the debugger's socket.
 const SOCKET_FILE: &str = "gdb";
 const PREFIX: &str = "at";
+/// Longest name of a socket in the file system: unix(7).
+const SOCKET_BYTES_MAX: usize = 107;
 
 /// The machine. It ends with this.
 pub struct StandingMachine {
@@ -45,6 +47,7 @@ impl VirtualTimeTarget {
         }
         let (mut boot, scratch) = self.boot.take().zip(self.scratch.take()).ok_or("it has not been prepared")?;
         let (socket, prefix) = (scratch.0.join(SOCKET_FILE), scratch.0.join(PREFIX));
+        check_length(&socket)?;
         let standing = Standing { plugin: plugin.to_owned(), socket, prefix, blocks };
         boot.extras = Extras { standing: Some(standing.clone()), ..Extras::default() };
         let mut process = boot.start(settings.clone())?;
@@ -63,6 +66,18 @@ impl VirtualTimeTarget {
         debugger::step_as_it_happened(&standing.socket)?;
         Ok(StandingMachine { standing, process, scratch })
     }
+}
+
+/// Asked before minutes are spent.
+fn check_length(socket: &Path) -> Result<(), String> {
+    if socket.as_os_str().len() <= SOCKET_BYTES_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "the debugger's socket {} has a name of more than the {SOCKET_BYTES_MAX} bytes that the kernel takes; set TMPDIR to a \
+         directory with a shorter one",
+        socket.display()
+    ))
 }
 
 impl StandingMachine {

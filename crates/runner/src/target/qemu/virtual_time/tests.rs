@@ -124,5 +124,27 @@ fn nothing_but_measuring_is_done_there() {
     target.prepare().unwrap();
     let version = Command { arguments: vec!["--version".into()], ..measure() };
     assert!(target.start(&version).is_err());
-    assert!(target.send_file(Path::new("/etc/hostname"), Path::new("/x")).is_err());
+    assert!(target.fetch_file(Path::new("/x"), &stage.path("x")).is_err());
+}
+
+#[test]
+fn a_file_that_is_sent_is_in_the_guest_and_changes_what_it_is_made_of() {
+    let stage = Stage::with(
+        r#"while [ $# -gt 0 ]; do [ "$1" = -initrd ] && cp "$2" "$(dirname "$0")/seen"; shift; done; send x 0"#,
+    );
+    fs::write(stage.path("program"), "what a program does").unwrap();
+    let mut target = stage.target();
+    target.prepare().unwrap();
+    let before = target.ingredients();
+    for path in ["relative", "/tardy-meter", "/a/../b"] {
+        assert!(target.send_file(&stage.path("program"), Path::new(path)).is_err(), "{path}");
+    }
+    target.send_file(&stage.path("program"), Path::new("/program")).unwrap();
+    let more: Vec<String> = target.ingredients().into_keys().filter(|name| !before.contains_key(name)).collect();
+    assert_eq!(more, ["file /program"]);
+    let mut running = target.start(&measure()).unwrap();
+    running.write(format!("{}\n", serde_json::to_string(&RunSettings::default()).unwrap()).as_bytes()).unwrap();
+    assert_eq!(running.wait(Duration::from_secs(60)), Some(Exit::Code(0)));
+    let seen = fs::read(stage.path("seen")).unwrap();
+    assert!(seen.windows(19).any(|bytes| bytes == b"what a program does"));
 }
