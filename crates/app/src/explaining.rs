@@ -63,7 +63,7 @@ pub fn stretches_of(run: &Run, spike: &Spike, trace: &[u8]) -> Vec<Stretch> {
     stretches(&context.input(spike, trace, &[]))
 }
 
-/// What interrupts were seen to take around the late wake-ups, by CPU.
+/// What interrupts were seen to take around the late wake-ups, by CPU; of a CPU without a trace nothing is known.
 pub fn interference_of(run: &Run) -> BTreeMap<u32, Interference> {
     let context = Context::of(run);
     let mut by_cpu: BTreeMap<u32, Interference> = BTreeMap::new();
@@ -72,6 +72,7 @@ pub fn interference_of(run: &Run) -> BTreeMap<u32, Interference> {
         let interference = by_cpu.entry(spike.sample.cpu).or_default();
         explain::scheduling_bound::observe(&context.input(spike, &trace, &[]), interference);
     }
+    by_cpu.retain(|_, interference| interference.recorded_ns > 0);
     by_cpu
 }
 

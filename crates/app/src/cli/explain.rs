@@ -56,8 +56,8 @@ pub struct ExplainArguments {
         conflicts_with_all = ["diff", "spike", "events", "timeline"]
     )]
     bound: Option<String>,
-    /// Print every spike of the run as one JSON document
-    #[arg(long, conflicts_with_all = ["events", "spike", "worst", "timeline", "bound"])]
+    /// Print every spike of the run, or with --bound the bound, as one JSON document
+    #[arg(long, conflicts_with_all = ["events", "spike", "worst", "timeline"])]
     json: bool,
 }
 
@@ -71,9 +71,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     let delays = arguments.bound.as_deref().map(bound::delays).transpose()?;
     let run = archives::open(run)?;
     if let Some(delays) = delays {
-        let mut page = Page::for_stdout();
-        bound::lay_out(&run, delays, &mut page);
-        page.print()?;
+        bound::show(&run, delays, arguments.json)?;
         return Ok(Exit::Measured);
     }
     let explanations = explain_run(&run, &mut |_, _| {});

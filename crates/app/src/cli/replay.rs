@@ -14,6 +14,7 @@ use super::run::signals::Signals;
 use super::virtual_time::Trajectory;
 use crate::explaining::{StopPoint, stop_point};
 use crate::text::json;
+use crate::text::page::write_stdout;
 use anyhow::{Context, anyhow};
 use archive::reader::Run;
 use archive::spike::Spike;
@@ -122,13 +123,14 @@ pub fn run(arguments: &ReplayArguments, command: &[String]) -> anyhow::Result<Ex
         json::print(&page)?;
         return Ok(Exit::Measured);
     }
-    print!("{}", if arguments.gdb || arguments.listen { page.short() } else { page.whole() });
+    let text = if arguments.gdb || arguments.listen { page.short() } else { page.whole() };
+    write_stdout(text.as_bytes())?;
     let visit = gdb::Visit::prepare(&stopped.machine, &stopped.symbols, &page)?;
     if arguments.gdb {
-        visit.debug(&arguments.gdb_words)?;
+        visit.debug(&arguments.gdb_words, &signals)?;
     } else if arguments.listen {
-        println!("{}", visit.invitation());
-        visit.wait(&mut stopped.machine, &signals);
+        write_stdout(format!("{}\n", visit.invitation()).as_bytes())?;
+        complain!("tardy: {}", visit.wait(&mut stopped.machine, &signals));
     }
     Ok(Exit::Measured)
 }

@@ -1,6 +1,7 @@
 //! A run in virtual time is made again with the flight recorder: the same samples, and an account to the nanosecond.
 
-use super::lab::Lab;
+use super::lab::{Lab, assert_ledgers_add_up};
+use archive::reader::Run;
 use serde_json::Value;
 
 #[test]
@@ -31,4 +32,35 @@ fn the_worst_wake_up_is_explained_by_its_functions_and_nothing_is_added() {
     let page = lab.tardy(&["explain", "run"]).output().unwrap();
     let page = String::from_utf8_lossy(&page.stdout).into_owned();
     assert!(page.contains("Virtual time") && page.contains("not one"), "{page}");
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn with_ftrace_it_is_another_archive_and_the_price_is_told_to_the_nanosecond() {
+    let lab = Lab::with("debian:6.1-rt", &["--virtual-time"]);
+    let (run, _) = lab.measured("run", &["--duration", "300ms"]);
+    let cycles = run.threads[&0].totals.cycles;
+    let traced = |words: &[&str]| {
+        let ended = lab.tardy(&[&["record", "run", "--with", "ftrace"], words].concat()).output().unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        String::from_utf8(ended.stdout).unwrap()
+    };
+    let told: Value = serde_json::from_str(&traced(&["--json"])).unwrap();
+    assert_eq!((&told["virtual_time"], told["archive"].as_str()), (&true.into(), Some("run-traced")));
+    let cost = &told["tracing_cost"];
+    let ns = |name: &str| cost[name].as_i64().unwrap();
+    // Nothing else runs in this machine, so nothing takes another course: every wake-up is in both, and later.
+    assert!(cost["pairs"].as_u64().unwrap() + 1 >= cycles && cost["parted_at"].is_null(), "{cost}");
+    assert!(ns("median_traced_ns") > 5 * ns("median_ns") && ns("least_traced_ns") > ns("least_ns"), "{cost}");
+    let late = cost["late"].as_array().unwrap();
+    assert!(late.len() == 3 && late.iter().all(|of| of["traced_ns"].as_i64() > of["latency_ns"].as_i64()), "{cost}");
+    let archive = Run::open(lab.path("run-traced")).unwrap();
+    assert_ledgers_add_up(&archive);
+    assert_eq!(archive.effective.as_ref().unwrap().tracer.as_deref(), Some("function"));
+    // A third run is the second one: the price is always the same.
+    let page = traced(&[]);
+    assert!(page.starts_with("VIRTUAL TIME") && page.contains("tardy explain run-traced-2"), "{page}");
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let price = format!("Tracing added {} ns of virtual time", ns("median_traced_ns") - ns("median_ns"));
+    assert!(words.contains(&price), "{price}: {page}");
 }

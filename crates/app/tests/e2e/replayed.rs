@@ -2,8 +2,8 @@
 
 use super::lab::{Lab, assert_gone, children, kill, name};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
-use std::process::{Output, Stdio};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Output, Stdio};
 
 fn said(ended: &Output) -> String {
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
@@ -39,19 +39,70 @@ fn gdb_stands_in_the_function_that_the_record_names_and_goes_on_as_it_happened()
     assert!(seen.contains("callers, the innermost first\n  a program\n"), "{seen}");
 }
 
+/// A replay whose machine stands: `tardy`, its QEMU, and its gdb where there is one.
+struct Standing {
+    replay: Child,
+    lines: Box<dyn Iterator<Item = String>>,
+    qemu: i32,
+}
+
+impl Standing {
+    /// Reads what is printed until a line begins with these words.
+    fn begin(lab: &Lab, words: &[&str], until: &str) -> Self {
+        let mut replay = lab.tardy(&[&["replay", "run", "--cycle", "100"], words].concat());
+        let mut replay = replay.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(replay.stdout.take().unwrap()).lines().map(Result::unwrap);
+        assert!(lines.any(|line| line.starts_with(until)), "it never came to {until:?}");
+        let qemu = children(replay.id() as i32).into_iter().find(|pid| name(*pid).starts_with("qemu-system"));
+        Self { replay, lines: Box::new(lines), qemu: qemu.expect("a QEMU runs") }
+    }
+
+    fn gdb(&self) -> i32 {
+        children(self.replay.id() as i32).into_iter().find(|pid| name(*pid) == "gdb").expect("a gdb runs")
+    }
+
+    /// Waits for the end of all; answers the code and what was said at last.
+    fn end(mut self) -> (Option<i32>, String) {
+        self.lines.by_ref().for_each(drop);
+        let mut said = String::new();
+        self.replay.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        let code = self.replay.wait().unwrap().code();
+        assert_gone(self.qemu);
+        (code, said)
+    }
+}
+
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
-fn a_machine_that_waits_for_a_debugger_ends_on_request() {
+fn a_machine_that_stands_ends_however_its_visitor_does() {
     let lab = Lab::with("debian:6.1-rt", &["--virtual-time"]);
     lab.measured("run", &["--duration", "300ms"]);
-    let mut replay =
-        lab.tardy(&["replay", "run", "--cycle", "100", "--listen"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(replay.stdout.take().unwrap()).lines().map(Result::unwrap);
-    assert!(lines.any(|line| line.starts_with("  gdb -x ")), "it never listened");
-    let qemu = children(replay.id() as i32).into_iter().find(|pid| name(*pid).starts_with("qemu-system"));
-    kill("-INT", replay.id() as i32);
-    assert!(replay.wait().unwrap().success());
-    assert_gone(qemu.expect("a QEMU runs"));
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let standing = Standing::begin(&lab, &["--listen"], "  gdb -x ");
+        kill(signal, standing.replay.id() as i32);
+        let (code, said) = standing.end();
+        assert!(code == Some(0) && said.contains("stopped on request; the machine was ended"), "{signal}: {said}");
+    }
+
+    let standing = Standing::begin(&lab, &["--listen"], "  gdb -x ");
+    kill("-KILL", standing.qemu);
+    let (code, said) = standing.end();
+    assert!(code == Some(0) && said.contains("the machine ended"), "{said}");
+
+    let standing = Standing::begin(&lab, &["--listen"], "  gdb -x ");
+    kill("-KILL", standing.replay.id() as i32);
+    assert_eq!(standing.end().0, None);
+
+    let gdb = ["--gdb", "--", "-nx", "-ex", "echo here\\n"];
+    for (signal, whom) in [("-KILL", "gdb"), ("-TERM", "tardy"), ("-HUP", "tardy")] {
+        let standing = Standing::begin(&lab, &gdb, "here");
+        let gdb = standing.gdb();
+        kill(signal, if whom == "gdb" { gdb } else { standing.replay.id() as i32 });
+        let (code, said) = standing.end();
+        let expected = if whom == "gdb" { "gdb was ended by a signal" } else { "stopped on request" };
+        assert!(code == Some(3) && said.contains(expected), "{signal} to {whom}: {said}");
+        assert!(name(gdb) != "gdb", "gdb {gdb} is left");
+    }
 
     let absent = lab.tardy(&["replay", "run", "--spike", "77"]).output().unwrap();
     let why = String::from_utf8_lossy(&absent.stderr).into_owned();

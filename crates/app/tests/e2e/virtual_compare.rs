@@ -1,17 +1,23 @@
 //! Two systems in virtual time are told apart to the nanosecond, the same way each time, and the one that brought a
 //! section without preemption is found. Injected sections of known length are the truth: `kernels/inject`.
+//!
+//! A hundred machines boot here, so two of them do at a time, each on a CPU of its own.
 
 use super::lab::{KERNEL, Lab, text};
 use archive::samples_file;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Instant;
 
 const PARAMETERS: &str = "/sys/module/tardy_inject/parameters";
 const LENGTH_US: i64 = 400;
 const SEEDS: u32 = 16;
 /// Variants of the bisection, its two ends included.
 const VARIANTS: usize = 10;
+/// Machines at a time.
+const HANDS: usize = 2;
 
 /// A lab whose target loads the module that injects sections.
 fn injecting() -> Lab {
@@ -43,11 +49,35 @@ fn section(length_us: i64) -> String {
     )
 }
 
-fn succeeds(lab: &Lab, words: &[&str]) -> String {
-    let ended = lab.tardy(words).output().unwrap();
+/// CPUs that this process may run on.
+fn allowed_cpus() -> Vec<usize> {
+    let status = text(Path::new("/proc/self/status"));
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    let span = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        first.parse::<usize>().unwrap()..=last.parse::<usize>().unwrap()
+    };
+    list.split(',').flat_map(span).collect()
+}
+
+/// `tardy` on one of the CPUs, where it then has its emulator: of several at once no two share one while there are enough.
+fn tardy_on(lab: &Lab, hand: usize, words: &[&str]) -> Output {
+    let cpus = allowed_cpus();
+    let tardy = lab.tardy(words);
+    let mut command = Command::new("taskset");
+    command.args(["-c", &cpus[hand % cpus.len()].to_string()]).arg(tardy.get_program()).args(tardy.get_args());
+    command.current_dir(tardy.get_current_dir().unwrap()).output().unwrap()
+}
+
+fn succeeds_on(lab: &Lab, hand: usize, words: &[&str]) -> String {
+    let ended = tardy_on(lab, hand, words);
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert!(ended.status.success(), "{words:?}: {said}{}", String::from_utf8_lossy(&ended.stderr));
     said
+}
+
+fn succeeds(lab: &Lab, words: &[&str]) -> String {
+    succeeds_on(lab, 0, words)
 }
 
 fn compared(lab: &Lab, a: &str, b: &str) -> Value {
@@ -85,20 +115,24 @@ fn the_idle_path_is_told_to_the_nanosecond_and_the_same_twice() {
 #[test]
 #[ignore = "boots virtual machines: make e2e-compare"]
 fn an_injected_section_is_found_with_its_size_and_its_function() {
-    let lab = injecting();
-    let seeds = SEEDS.to_string();
+    let (lab, begun) = (injecting(), Instant::now());
+    let (lab, seeds) = (&lab, SEEDS.to_string());
     let load = ["--duration", "300ms", "--load", "dentry"];
-    let measure = |options: &str, out: &str| {
+    let measure = |hand: usize, options: &str, out: &str| {
         let options: Vec<&str> = options.split_whitespace().collect();
         let words = ["run", "--target", "vm", "--seeds", &seeds, "--out", out, "--quiet"];
-        succeeds(&lab, &[&words[..], &load, &options].concat());
+        succeeds_on(lab, hand, &[&words[..], &load, &options].concat());
         for seed in 1..=SEEDS {
-            succeeds(&lab, &["record", &format!("{out}/seed-{seed:04}"), "--worst", "1", "--controls", "0", "--quiet"]);
+            let run = format!("{out}/seed-{seed:04}");
+            succeeds_on(lab, hand, &["record", &run, "--worst", "1", "--controls", "0", "--quiet"]);
         }
     };
-    measure("", "a");
-    measure(&section(LENGTH_US), "b");
-    let document = compared(&lab, "a", "b");
+    thread::scope(|scope| {
+        scope.spawn(|| measure(0, "", "a"));
+        scope.spawn(|| measure(1, &section(LENGTH_US), "b"));
+    });
+    eprintln!("2 systems, {SEEDS} seeds each, measured and recorded in {} s", begun.elapsed().as_secs());
+    let document = compared(lab, "a", "b");
     let max =
         &document["loaded"]["figures"].as_array().unwrap().iter().find(|one| one["name"] == "max").unwrap()["shift"];
     eprintln!("maximum longer by {max}");
@@ -109,31 +143,39 @@ fn an_injected_section_is_found_with_its_size_and_its_function() {
     assert!(near(found["longer_ns"].as_i64().unwrap()), "{found}");
     assert!(found["sentence"].as_str().unwrap().contains("tardy_inject"), "{found}");
     assert_eq!((found["seeds_a"].as_u64(), found["longer_in"].as_u64()), (Some(0), Some(u64::from(SEEDS))), "{found}");
-    assert_eq!(compared(&lab, "a", "b"), document, "the same archives give the same answer");
+    assert_eq!(compared(lab, "a", "b"), document, "the same archives give the same answer");
     assert!(samples_file::bytes(&lab.path("b/seed-0001"), 0).is_ok());
 }
 
 #[test]
 #[ignore = "boots virtual machines: make e2e-compare"]
 fn bisect_finds_the_variant_that_brought_it_each_time() {
-    let lab = injecting();
-    // The ends are what they are, so it may have come with any of the others or with the last.
-    for (attempt, first_bad) in (1..VARIANTS).chain([4]).enumerate() {
+    let (lab, begun) = (injecting(), Instant::now());
+    let lab = &lab;
+    let search = |hand: usize, attempt: usize, first_bad: usize| {
         let variant = |at: usize| match at {
             // Variants differ in more than what is looked for.
             at if at < first_bad => format!("{} --worst-kept {}", section(20), 100 + at),
             at => format!("{} --worst-kept {}", section(LENGTH_US), 100 + at),
         };
-        let list: String = (0..VARIANTS).map(|at| variant(at) + "\n").collect();
-        std::fs::write(lab.path("list"), list).unwrap();
-        let out = format!("bisect-{attempt}");
+        let names: String = (0..VARIANTS).map(|at| variant(at) + "\n").collect();
+        let (list, out) = (format!("list-{attempt}"), format!("bisect-{attempt}"));
+        std::fs::write(lab.path(&list), names).unwrap();
         let words =
-            ["bisect", "--list", "list", "--limit", "latency < 100us", "--seeds", "1", "--out", &out, "--json", "--"];
-        let said = succeeds(&lab, &[&words[..], &["--target", "vm", "--duration", "300ms"]].concat());
+            ["bisect", "--list", &list, "--limit", "latency < 100us", "--seeds", "1", "--out", &out, "--json", "--"];
+        let said = succeeds_on(lab, hand, &[&words[..], &["--target", "vm", "--duration", "300ms"]].concat());
         let document: Value = serde_json::from_str(&said).unwrap();
         assert_eq!(document["first_bad"].as_str(), Some(variant(first_bad).as_str()), "attempt {attempt}: {said}");
         let steps = document["steps"].as_array().unwrap().len();
-        eprintln!("attempt {}: number {first_bad} of 0..{} found in {steps} steps", attempt + 1, VARIANTS - 1);
+        eprintln!("attempt {attempt}: number {first_bad} of 0..{} found in {steps} steps", VARIANTS - 1);
         assert!(steps <= 6, "{said}");
-    }
+    };
+    // The ends are what they are, so it may have come with any of the others or with the last.
+    let attempts: Vec<(usize, usize)> = (1..).zip((1..VARIANTS).chain([4])).collect();
+    thread::scope(|scope| {
+        for (hand, mine) in attempts.chunks(attempts.len().div_ceil(HANDS)).enumerate() {
+            scope.spawn(move || mine.iter().for_each(|&(attempt, first_bad)| search(hand, attempt, first_bad)));
+        }
+    });
+    eprintln!("{} searches in {} s", attempts.len(), begun.elapsed().as_secs());
 }

@@ -1,6 +1,7 @@
 //! `tardy watch` on a real kernel that finds maxima by itself, with two programs that do what they should not.
 
 use crate::lab::{KERNEL, Lab, assert_ledgers_add_up};
+use archive::reader::Run;
 use archive::settings::SnapshotMode;
 use archive::watched::WatchedKind;
 use std::path::Path;
@@ -56,4 +57,25 @@ fn a_priority_inversion_is_named_in_a_virtual_machine() {
 #[ignore = "boots virtual machines: make e2e"]
 fn page_faults_in_a_loop_are_named_in_a_virtual_machine() {
     names("fault", &["80", "80", "256"], "3ms", "fault", "page-fault");
+}
+
+#[test]
+#[ignore = "boots virtual machines: make e2e"]
+fn a_program_is_watched_in_virtual_time_and_the_same_twice() {
+    let lab = Lab::with(KERNEL, &["--virtual-time"]);
+    let program = program(&lab, "fault");
+    let watched = |out: &str| {
+        let words = ["watch", "--target", "vm", "--out", out, "--json", "--", &program, "20", "20", "256"];
+        let ended = lab.tardy(&words).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(ended.status.success(), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+        let run = Run::open(lab.path(out)).unwrap();
+        assert!(run.manifest.as_ref().unwrap().virtual_time && said.contains("\"virtual_time\":true"), "{said}");
+        run
+    };
+    let (first, second) = (watched("first"), watched("second"));
+    let timer = first.watched.values().find(|of| of.name == "fault" && of.kind == WatchedKind::Timer);
+    assert!(first.threads[&timer.expect("a series").thread].totals.cycles > 10);
+    assert_ledgers_add_up(&first);
+    assert_eq!(first.threads, second.threads);
 }

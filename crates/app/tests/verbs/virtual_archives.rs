@@ -3,10 +3,33 @@
 use crate::fake_meter::*;
 use archive::message::{Ending, FileKind, RunPhase};
 use archive::sample::{Sample, Totals};
+use archive::settings::{EffectiveSettings, EffectiveThread, Policy, SnapshotMode};
 use archive::{frame::Encoder, histogram::Histogram, message::Message};
 use std::fs;
 
 const SAMPLES: i64 = 1000;
+/// What a kernel is called, and by how many ns it is later.
+pub const KERNELS: [(&str, i64); 2] = [("old", 0), ("new", 400)];
+pub const SEEDS: std::ops::RangeInclusive<i64> = 1..=9;
+
+/// One thread measures.
+fn effective() -> Message {
+    let thread =
+        EffectiveThread { thread: 0, tid: 83, cpus: vec![0], policy: Policy::Fifo, priority: 80, timer_slack_ns: 0 };
+    Message::Effective(Box::new(EffectiveSettings {
+        threads: vec![thread],
+        memory_locked_kb: 0,
+        cpu_dma_latency_us: None,
+        snapshot_mode: SnapshotMode::Off,
+        events: Vec::new(),
+        events_absent: Vec::new(),
+        trace_clock: None,
+        trace_buffer_kb_per_cpu: 0,
+        tracer: None,
+        tool_tids: Vec::new(),
+        clock_step_ns: 1,
+    }))
+}
 
 /// Frames of a run whose samples are those of a seed, so much longer.
 fn frames(seed: i64, longer_ns: i64) -> Vec<u8> {
@@ -27,7 +50,7 @@ fn frames(seed: i64, longer_ns: i64) -> Vec<u8> {
     let histogram = Histogram::from_counts(counts);
     let mut encoder = Encoder::default();
     let mut bytes: Vec<u8> = Vec::new();
-    for message in [hello(), phase(RunPhase::Measure, 2_000_000_000)] {
+    for message in [hello(), effective(), phase(RunPhase::Measure, 2_000_000_000)] {
         bytes.extend(encoder.message(&message));
     }
     bytes.extend(encoder.message(&Message::FileBegin { file: 1, kind: FileKind::Samples { thread: 0 } }));
@@ -40,13 +63,18 @@ fn frames(seed: i64, longer_ns: i64) -> Vec<u8> {
     bytes
 }
 
-/// A bench whose meter measures seeds 1 to 9.
-pub fn bench() -> Bench {
+/// A bench with what a meter says in the seeds 1 to 9 of each kernel, in files like `old-1`.
+pub fn bench_of_seeds() -> Bench {
     let bench = Bench::new();
-    for (kernel, longer_ns) in [("old", 0), ("new", 400)] {
-        (1..=9).for_each(|seed| fs::write(bench.path(&format!("{kernel}-{seed}")), frames(seed, longer_ns)).unwrap());
+    for (kernel, longer_ns) in KERNELS {
+        SEEDS.for_each(|seed| fs::write(bench.path(&format!("{kernel}-{seed}")), frames(seed, longer_ns)).unwrap());
     }
     bench
+}
+
+/// A bench whose meter measures seeds 1 to 9.
+pub fn bench() -> Bench {
+    bench_of_seeds()
         .does("seed=$(sed 's/.*\"dither_seed\":\\([0-9]*\\).*/\\1/' \"$here/settings.json\")")
         .does("cat \"$here/$(cat \"$here/kernel\")-$seed\"")
 }

@@ -5,7 +5,7 @@ use crate::virtual_archives::{bench, make, make_seeds};
 use std::fs;
 
 /// As a word, a key or a name: `VIRTUAL TIME`, `virtual_time`, `virtual-time`. A key must not say that it is not.
-fn says_it(text: &str) -> bool {
+pub fn says_it(text: &str) -> bool {
     let text = text.to_lowercase().replace(['_', '-'], " ");
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
     plain.contains("virtual time") && !plain.contains("\"virtual time\":false")

@@ -1,16 +1,20 @@
 //! `tardy explain --bound`: what is known of the analytical bound of the scheduling latency, and what is missing for it.
 
+mod answer;
+
 use crate::cli::exit::UsageError;
-use crate::explaining::{Delays, bound_ns, interference_of};
+use crate::explaining::Delays;
+use crate::summary_text::alarm_of_clock;
 use crate::text::figures::latency;
+use crate::text::json;
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
+use answer::{Answer, OfCpu};
 use archive::reader::Run;
 
 /// What `--bound` says when it is given no values.
 pub const NO_VALUES: &str = "";
 const FORMULA: &str = "L = max(D_ST, D_POID) + D_PAIE + D_PSD + I_NMI(L) + I_IRQ(L)";
-const WINDOWS_NS: [i64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Name and meaning.
 const VARIABLES: [(&str, &str); 4] = [
@@ -43,53 +47,70 @@ pub fn delays(text: &str) -> Result<Option<Delays>, UsageError> {
     Ok(Some(Delays { scheduler_tail_ns, masked_ns, enabled_ns, scheduling_ns }))
 }
 
-pub fn lay_out(run: &Run, delays: Option<Delays>, page: &mut Page) {
+/// Prints it.
+pub fn show(run: &Run, delays: Option<Delays>, as_json: bool) -> anyhow::Result<()> {
+    let answer = Answer::of(run, delays, if delays.is_some() { SOUND } else { MISSING });
+    if as_json {
+        return json::print(&answer);
+    }
+    let mut page = Page::for_stdout();
+    alarm_of_clock(answer.virtual_time, run.manifest.as_ref().is_some_and(|manifest| manifest.emulated), &mut page);
+    lay_out(&answer, &mut page);
+    Ok(page.print()?)
+}
+
+fn lay_out(answer: &Answer, page: &mut Page) {
     page.heading("Bound of the scheduling latency");
     page.wrapped("  ", &format!("{FORMULA} (de Oliveira and others, ECRTS 2020, theorem 8)"));
     page.blank();
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right]);
-    let known = delays.map(|of| [of.scheduler_tail_ns, of.masked_ns, of.enabled_ns, of.scheduling_ns]);
+    let known = answer.delays.map(|of| [of.dst_ns, of.poid_ns, of.paie_ns, of.psd_ns]);
     for (at, (name, meaning)) in VARIABLES.iter().enumerate() {
         let value = known.map_or("missing".into(), |known| latency(known[at]));
         table.row([format!("  {name}"), (*meaning).to_owned(), value]);
     }
     table.lines().iter().for_each(|line| page.line(line));
-    if run.environment.as_ref().is_some_and(|environment| environment.preempt_rt == Some(false)) {
+    if answer.preempt_rt == Some(false) {
         page.wrapped("  but ", "the theorem is about kernels with PREEMPT_RT; this one is none");
     }
-    for (cpu, interference) in interference_of(run) {
+    for of_cpu in &answer.cpus {
         page.blank();
-        let sources: Vec<&str> = interference.sources().collect();
-        page.wrapped(
-            &format!("  CPU {cpu}: "),
-            &format!("interrupts seen around its late wake-ups: {}", sources.join(", ")),
-        );
-        let windows = WINDOWS_NS.iter().filter(|window| **window <= interference.recorded_ns);
-        let each =
-            windows.map(|window| format!("{} in {}", latency(interference.within_ns(*window)), latency(*window)));
-        page.wrapped("    I_NMI + I_IRQ ", &each.collect::<Vec<_>>().join(", "));
-        let Some(delays) = delays else { continue };
-        match bound_ns(&delays, &interference) {
-            Some(ns) => page.wrapped(
-                "    L = ",
-                &format!("{} ({} without interrupts)", latency(ns), latency(delays.interference_free_ns())),
-            ),
-            None => page.wrapped("    ", "no L: with so many interrupts the equation has no solution below 100 ms"),
-        }
-        if bound_ns(&delays, &interference).is_some_and(|ns| ns > interference.recorded_ns) {
-            page.wrapped(
-                "    but ",
-                &format!(
-                    "no stretch longer than {} was recorded: longer windows may hold more",
-                    latency(interference.recorded_ns)
-                ),
-            );
-        }
+        lay_out_cpu(of_cpu, answer, page);
+    }
+    if answer.cpus.is_empty() {
+        page.blank();
+        page.wrapped("  ", "No interrupts are known: no late wake-up of this run has a trace.");
     }
     page.blank();
-    match delays {
-        None => page.wrapped("", MISSING),
-        Some(_) => page.wrapped("", SOUND),
+    page.wrapped("", answer.note);
+}
+
+fn lay_out_cpu(of_cpu: &OfCpu, answer: &Answer, page: &mut Page) {
+    let sources = match of_cpu.sources.as_slice() {
+        [] => "no interrupts seen around its late wake-ups".into(),
+        sources => format!("interrupts seen around its late wake-ups: {}", sources.join(", ")),
+    };
+    page.wrapped(&format!("  CPU {}: ", of_cpu.cpu), &sources);
+    let within = of_cpu.interference.iter();
+    let each: Vec<String> =
+        within.map(|within| format!("{} in {}", latency(within.taken_ns), latency(within.window_ns))).collect();
+    if !each.is_empty() {
+        page.wrapped("    I_NMI + I_IRQ ", &each.join(", "));
+    }
+    let Some(delays) = answer.delays else { return };
+    match of_cpu.bound_ns {
+        Some(ns) => page.wrapped(
+            "    L = ",
+            &format!("{} ({} without interrupts)", latency(ns), latency(delays.interference_free_ns)),
+        ),
+        None => page.wrapped("    ", "no L: with so many interrupts the equation has no solution below 100 ms"),
+    }
+    if of_cpu.longer_than_recorded {
+        let recorded = latency(of_cpu.recorded_ns);
+        page.wrapped(
+            "    but ",
+            &format!("no stretch longer than {recorded} was recorded: longer windows may hold more"),
+        );
     }
 }
 

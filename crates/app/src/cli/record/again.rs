@@ -45,6 +45,11 @@ impl Again {
             ));
         }
         let settings = manifest.settings.clone().ok_or_else(|| not_again("the archive has no settings"))?;
+        if settings.watch.is_some() {
+            return Err(not_again(
+                "it watched a program, of which it did not keep every wake-up; `tardy explain` shows its snapshots",
+            ));
+        }
         let named = manifest.target.strip_suffix(SUFFIX).unwrap_or(&manifest.target);
         let name = target.unwrap_or(named).to_owned();
         let machine = TargetFiles::of_process()

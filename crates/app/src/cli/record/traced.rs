@@ -1,14 +1,15 @@
 //! The second way to see what ran: the run is made again with the kernel's own tracer, which is time of the guest's. What it
 //! cost is told to the nanosecond.
 
-use super::super::exit::Exit;
+use super::super::exit::{Exit, in_words};
 use super::super::run::signals::Signals;
 use super::super::virtual_time::{Laboratory, Trajectory};
 use super::again::Again;
 use super::{Recording, choice};
 use crate::explaining::explain_run;
+use crate::summary_text::{alarm_of_clock, quoted};
 use crate::text::json;
-use crate::text::printable::printable;
+use crate::text::page::Page;
 use anyhow::anyhow;
 use archive::reader::Run;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
@@ -87,7 +88,7 @@ fn beside(directory: &Path) -> PathBuf {
 
 /// A sentence, when a recorder is what is missing: there is none, or this QEMU loads no plugin.
 pub fn instead(error: &anyhow::Error) -> Option<String> {
-    let why = format!("{error:#}");
+    let why = in_words(error);
     let none = matches!(error.downcast_ref(), Some(RecorderError::Missing));
     (none || why.contains("-plugin") || why.contains("plugin requires API version")).then(|| {
         format!(
@@ -102,15 +103,22 @@ pub fn instead(error: &anyhow::Error) -> Option<String> {
 /// # Errors
 /// When JSON cannot be made.
 pub fn show(traced: &Traced, json: bool, quiet: bool) -> anyhow::Result<Exit> {
-    let archive = printable(&traced.archive.display().to_string());
+    let archive = traced.archive.display().to_string();
     if json {
         json::print(traced)?;
-    } else if quiet {
-        println!("{archive}");
-    } else {
-        traced.tracing_cost.sentences.iter().for_each(|sentence| println!("{sentence}"));
-        println!("\nThe traced run is {archive}. Next:\n  tardy explain {archive}");
+        return Ok(Exit::Measured);
     }
+    let mut page = Page::for_stdout();
+    if quiet {
+        page.line(&archive);
+    } else {
+        alarm_of_clock(true, true, &mut page);
+        traced.tracing_cost.sentences.iter().for_each(|sentence| page.wrapped("", sentence));
+        page.blank();
+        page.wrapped("", &format!("The traced run is {archive}. Next:"));
+        page.line(&format!("  tardy explain {}", quoted(&archive)));
+    }
+    page.print()?;
     Ok(Exit::Measured)
 }
 

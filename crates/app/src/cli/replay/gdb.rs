@@ -70,10 +70,14 @@ impl Visit {
     ///
     /// # Errors
     /// When gdb cannot be started, or was ended by a signal.
-    pub fn debug(&self, words: &[String]) -> anyhow::Result<()> {
+    pub fn debug(&self, words: &[String], signals: &Signals) -> anyhow::Result<()> {
         let told_to_end = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGHUP] {
             signal_hook::flag::register(signal, Arc::clone(&told_to_end))?;
+        }
+        // Asked for when those were not heard yet, by Ctrl-C too, which was not gdb's then.
+        if signals.requests().count() > 0 {
+            return Err(anyhow!("stopped on request; the machine was ended"));
         }
         let terminal = Terminal::now();
         let mut gdb = Command::new(GDB)
@@ -96,12 +100,18 @@ impl Visit {
         if told_to_end.load(Ordering::SeqCst) {
             return Err(anyhow!("stopped on request; gdb and the machine were ended"));
         }
-        status.code().map(|_| ()).ok_or_else(|| anyhow!("gdb was ended by a signal: {status}"))
+        status.code().map(|_| ()).ok_or_else(|| anyhow!("gdb was ended by a signal, and the machine with it: {status}"))
     }
 
-    /// Waits until the machine ends, or a person does not want it any longer.
-    pub fn wait(&self, machine: &mut StandingMachine, signals: &Signals) {
-        while signals.requests().count() == 0 && !machine.has_ended() {
+    /// Waits until the machine ends, or a person does not want it any longer; answers which, as a sentence.
+    pub fn wait(&self, machine: &mut StandingMachine, signals: &Signals) -> &'static str {
+        loop {
+            if signals.requests().count() > 0 {
+                return "stopped on request; the machine was ended";
+            }
+            if machine.has_ended() {
+                return "the machine ended: its guest came to its end, or a debugger or somebody else killed it";
+            }
             thread::sleep(LOOK_EVERY);
         }
     }

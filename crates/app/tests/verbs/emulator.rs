@@ -1,0 +1,109 @@
+//! An emulator made of a shell script: it says at once what a machine in virtual time would say in the end. So all that the
+//! host does with such a machine is seen without booting one.
+
+use crate::fake_meter::Bench;
+use crate::virtual_archives::bench_of_seeds;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Where the number of bytes is in the guest's shared memories, in words of that size.
+const STREAM_WRITTEN_AT: u64 = (512 << 20) / 8 - 1;
+const SYMBOLS_WRITTEN_AT: u64 = (16 << 20) / 8 - 1;
+/// What a wake-up's record is made of, of whichever wake-up it is asked for.
+const RECORD: &str = "preempt-off";
+const MARKER: std::ops::Range<usize> = 16..24;
+/// The wake-up whose record the emulator has.
+pub const RECORDED: u64 = 7;
+
+/// Says in `emulators` that it was here, and what it was to do; stands still where `hang` matches that.
+const SCRIPT: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+[ "$*" != --version ] || { echo "an emulator of a test"; exit; }
+for word; do
+  case $word in
+    memory-backend-file,id=stream,*) stream=${word#*mem-path=}; stream=${stream%,size=*} ;;
+    memory-backend-file,id=symbols,*) symbols=${word#*mem-path=}; symbols=${symbols%,size=*} ;;
+    *,out=*,at=*) prefix=${word#*,out=}; prefix=${prefix%%,*} ;;
+  esac
+  case $before in
+    -initrd) initramfs=$word ;;
+    -append) kernel=${word##* } ;;
+  esac
+  before=$word
+done
+asked="$* $(grep -ao '"symbols":true' "$initramfs")"
+echo "$$ $asked" >> "$here/emulators"
+[ ! -e "$here/hang" ] || case $asked in *$(cat "$here/hang")*) exec sleep 1000 ;; esac
+case $asked in *-plugin*) if [ -e "$here/no-plugins" ]; then echo "qemu: -plugin x: invalid option" >&2; exit 1; fi ;; esac
+seed=$(grep -ao '"dither_seed":[0-9]*' "$initramfs" | head -n 1)
+said=$here/$kernel-${seed#*:}
+[ -e "$said" ] || said=$here/old-1
+tell() { dd if="$1" of="$2" conv=notrunc status=none; dd if="$1.bytes" of="$2" bs=8 seek="$3" conv=notrunc status=none; }
+tell "$said" "$stream" STREAM_WRITTEN_AT
+case $asked in *'"symbols":true'*) tell "$here/functions" "$symbols" SYMBOLS_WRITTEN_AT ;; esac
+[ -z "$prefix" ] || cp "$here/record" "$prefix.RECORDED"
+"#;
+
+/// A bench with the targets `old` and `new` in virtual time, of two kernels of which the second is later.
+pub fn laboratory() -> Bench {
+    let bench = bench_of_seeds();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/flight-records").join(RECORD);
+    let mut record = fs::read(corpus.join("record.bin")).unwrap();
+    record[MARKER].copy_from_slice(&RECORDED.to_le_bytes());
+    fs::write(bench.path("record"), record).unwrap();
+    let functions = fs::read(corpus.join("symbols.txt")).unwrap();
+    fs::write(bench.path("functions"), &functions).unwrap();
+    fs::write(bench.path("functions.bytes"), (functions.len() as u64).to_le_bytes()).unwrap();
+    for (name, _) in crate::virtual_archives::KERNELS {
+        for seed in crate::virtual_archives::SEEDS {
+            let bytes = fs::metadata(bench.path(&format!("{name}-{seed}"))).unwrap().len();
+            fs::write(bench.path(&format!("{name}-{seed}.bytes")), bytes.to_le_bytes()).unwrap();
+        }
+    }
+    let script = SCRIPT
+        .replace("STREAM_WRITTEN_AT", &STREAM_WRITTEN_AT.to_string())
+        .replace("SYMBOLS_WRITTEN_AT", &SYMBOLS_WRITTEN_AT.to_string())
+        .replace("RECORDED", &RECORDED.to_string());
+    program(&bench.path("qemu"), &script);
+    // Of an image only its head is looked at: an ELF file of 64 bits for x86-64.
+    let mut image = vec![0; 64];
+    image[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    image[18] = 62;
+    fs::write(bench.path("vmlinux"), image).unwrap();
+    fs::create_dir(bench.path("targets")).unwrap();
+    for (name, _) in crate::virtual_archives::KERNELS {
+        let file = format!(
+            "backend = \"virtual\"\nkernel = {:?}\nqemu = {:?}\ncpus = 1\nkernel_arguments = \"{name}\"\n",
+            bench.path("vmlinux"),
+            bench.path("qemu")
+        );
+        fs::write(bench.path(&format!("targets/{name}.toml")), file).unwrap();
+    }
+    bench
+}
+
+/// A file that can be executed.
+pub fn program(path: &Path, script: &str) {
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// `tardy` with a cache and a recorder of the bench's own; what the recorder is does not matter to a script.
+pub fn tardy(bench: &Bench, words: &[&str]) -> Command {
+    let mut command = bench.tardy(words);
+    command.env("XDG_CACHE_HOME", bench.path("cache")).env("TARDY_RECORDER", bench.path("record"));
+    command
+}
+
+/// Numbers and commands of the emulators so far, in order.
+pub fn emulators(bench: &Bench) -> Vec<(i32, String)> {
+    let text = fs::read_to_string(bench.path("emulators")).unwrap_or_default();
+    let line = |line: &str| {
+        let (pid, asked) = line.split_once(' ')?;
+        Some((pid.parse().ok()?, asked.to_owned()))
+    };
+    // The last line may be half written.
+    text.lines().filter_map(line).collect()
+}

@@ -1,0 +1,111 @@
+//! Verbs that measure in virtual time, beside an emulator that is a script: each says "virtual time", whatever it shows.
+
+use crate::emulator::{RECORDED, emulators, laboratory, program, tardy};
+use crate::fake_meter::{Bench, Ended};
+use crate::virtual_words::says_it;
+use std::fs;
+
+fn run(bench: &Bench, words: &[&str]) -> Ended {
+    Ended::of(tardy(bench, words).output().unwrap())
+}
+
+const LOAD: [&str; 5] = ["--", "--duration", "1s", "--load", "dentry"];
+
+/// As text and as JSON, where `OUT` stands for a directory of its own.
+fn both_say_it(bench: &Bench, words: &[&str], code: i32) {
+    for json in [false, true] {
+        let out = format!("{}-{json}", words[0]);
+        let mut all: Vec<&str> = words.iter().map(|word| if *word == "OUT" { out.as_str() } else { word }).collect();
+        let at = all.iter().position(|word| *word == "--").unwrap_or(all.len());
+        all.splice(at..at, json.then_some("--json"));
+        let ended = run(bench, &all);
+        assert_eq!(ended.code, Some(code), "{all:?}: {}{}", ended.stdout, ended.stderr);
+        assert!(says_it(&ended.stdout), "{all:?}:\n{}", ended.stdout);
+        let _ = fs::remove_dir_all(bench.path(&out));
+    }
+}
+
+#[test]
+fn what_is_measured_says_virtual_time() {
+    let bench = laboratory();
+    both_say_it(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "OUT"], 0);
+    both_say_it(&bench, &["run", "--target", "old", "--duration", "1s", "--seeds", "2", "--out", "OUT"], 0);
+    both_say_it(&bench, &["target", "verify", "old", "--runs", "2", "-D", "1s"], 0);
+    let variants = ["--a", "--target old", "--b", "--target new", "--out", "OUT"];
+    both_say_it(&bench, &[&["compare", "--seeds", "2"], &variants[..], &LOAD].concat(), 0);
+    both_say_it(&bench, &[&["experiment", "--rounds", "6"], &variants[..], &LOAD[..3]].concat(), 1);
+}
+
+#[test]
+fn a_search_says_virtual_time_at_every_step_and_at_its_end() {
+    let bench = laboratory();
+    fs::write(bench.path("list"), "old\nold\nnew\nnew\n").unwrap();
+    let search = ["bisect", "--list", "list", "--limit", "latency < 3600ns", "--seeds", "2", "--out", "OUT"];
+    both_say_it(&bench, &[&search[..], &LOAD].concat(), 0);
+    let told = run(&bench, &[&search[..], &LOAD].concat());
+    assert!(told.stdout.contains("new is the first bad one; old is good."), "{}", told.stdout);
+    let steps: Vec<&str> = told.stderr.lines().filter(|line| line.starts_with("step ")).collect();
+    assert!(steps.len() >= 3 && steps.iter().all(|line| says_it(line)), "{}", told.stderr);
+    for (target, code) in [("old", 0), ("new", 1)] {
+        let step = ["bisect", "--step", "--limit", "latency < 3600ns", "--seeds", "2", "--", "--target", target];
+        both_say_it(&bench, &step, code);
+    }
+}
+
+#[test]
+fn a_baseline_is_written_checked_and_broken_in_virtual_time() {
+    let bench = laboratory();
+    let write = ["baseline", "write", "expected.toml", "--target", "old", "--seeds", "2", "--out", "first"];
+    let written = run(&bench, &[&write[..], &LOAD].concat());
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    assert!(says_it(&written.stdout), "{}", written.stdout);
+    assert!(says_it(&fs::read_to_string(bench.path("expected.toml")).unwrap()));
+    let check = ["baseline", "check", "expected.toml", "--out", "OUT"];
+    both_say_it(&bench, &check, 0);
+    both_say_it(&bench, &[&check[..], &["--target", "new"]].concat(), 1);
+    both_say_it(&bench, &["judge", "--baseline", "expected.toml", "first"], 0);
+}
+
+#[test]
+fn what_is_recorded_says_virtual_time_whoever_records() {
+    let bench = laboratory();
+    let measured = run(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "one", "--quiet"]);
+    assert_eq!(measured.code, Some(0), "{}", measured.stderr);
+    let cycle = RECORDED.to_string();
+    let record = ["record", "one", "--cycle", &cycle, "--controls", "0"];
+    both_say_it(&bench, &record, 0);
+    both_say_it(&bench, &["explain", "one"], 0);
+    both_say_it(&bench, &[&record[..], &["--with", "ftrace"]].concat(), 0);
+    let asked: Vec<String> = emulators(&bench).into_iter().map(|(_, asked)| asked).collect();
+    let symbols = asked.iter().filter(|asked| asked.contains("\"symbols\":true")).count();
+    assert_eq!(symbols, 1, "the names of functions are asked for once: {asked:#?}");
+}
+
+#[test]
+fn an_emulator_that_loads_no_plugin_is_replaced_by_ftrace_and_a_named_recorder_is_not() {
+    let bench = laboratory();
+    let measured = run(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "one", "--quiet"]);
+    assert_eq!(measured.code, Some(0), "{}", measured.stderr);
+    fs::write(bench.path("no-plugins"), "").unwrap();
+    let ended = run(&bench, &["record", "one", "--controls", "0"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("function tracer instead"), "{}", ended.stderr);
+    assert!(says_it(&ended.stdout) && ended.stdout.contains("tardy explain one-traced"), "{}", ended.stdout);
+    assert!(bench.path("one-traced/manifest.json").is_file());
+    assert!(!bench.path("one/.again").exists(), "nothing is left of the attempt");
+    let absent = tardy(&bench, &["record", "one"]).env("TARDY_RECORDER", "/absent.so").output().unwrap();
+    let absent = Ended::of(absent);
+    assert_eq!(absent.code, Some(3), "{}", absent.stderr);
+    assert!(absent.stderr.contains("/absent.so") && !bench.path("one-traced-2").exists(), "{}", absent.stderr);
+}
+
+#[test]
+fn a_machine_that_does_not_boot_is_told_with_its_words() {
+    let bench = laboratory();
+    program(&bench.path("qemu"), "#!/bin/sh\necho 'qemu: no such machine' >&2\nexit 1\n");
+    let ended = run(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "one"]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stdout);
+    assert!(format!("{}{}", ended.stdout, ended.stderr).contains("no such machine"), "{}", ended.stderr);
+    let step = ["bisect", "--step", "--limit", "latency < 1ms", "--", "--target", "old"];
+    assert_eq!(run(&bench, &step).code, Some(125));
+}
