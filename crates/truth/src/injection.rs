@@ -1,5 +1,7 @@
 //! One injection: the stretch in which an injector made a CPU late, and the lines it is written down in.
 
+use archive::absence::Absence;
+
 /// A stretch of CLOCK_MONOTONIC on the machine that was made late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Injection {
@@ -31,6 +33,17 @@ impl Injection {
     }
 }
 
+/// What injectors had of their CPU where the host of their machine did not execute it all the time.
+pub fn as_executed(injections: &[Injection], absences: &[Absence], cpu: u32) -> Vec<Injection> {
+    let executed = |injection: &Injection| {
+        let own = absences.iter().filter(|absence| absence.cpu == cpu);
+        let absent_ns: i64 = own.map(|absence| injection.shared_ns(absence.start_ns, absence.end_ns)).sum();
+        let held_ns = injection.held_ns.unwrap_or(injection.ns()) - absent_ns;
+        Injection { held_ns: if absent_ns > 0 { Some(held_ns) } else { injection.held_ns }, ..*injection }
+    };
+    injections.iter().map(executed).collect()
+}
+
 /// All injections of a log. A last line that was cut off is no injection.
 pub fn parse_log(log: &str) -> Vec<Injection> {
     log.lines().filter_map(Injection::parse).collect()
@@ -53,6 +66,14 @@ mod tests {
             Injection { begin_ns: 30, end_ns: 50, held_ns: Some(15) },
         ];
         assert_eq!(parse_log(log), expected);
+    }
+
+    #[test]
+    fn what_the_host_did_not_execute_the_injector_did_not_have() {
+        let absence = |cpu, start_ns, end_ns| Absence { cpu, start_ns, end_ns, slack_ns: 1, stopped: false };
+        let absences = [absence(1, 5, 12), absence(0, 10, 20), absence(1, 18, 19)];
+        let executed = as_executed(&parse_log("10 20\n30 50 15\n"), &absences, 1);
+        assert_eq!(executed, parse_log("10 20 7\n30 50 15\n"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use truth::experiments::{EXPERIMENTS, Experiment, Place, find};
-use truth::injection::{Injection, parse_log};
+use truth::injection::{Injection, as_executed, parse_log};
 use truth::laboratory::{LOG, Laboratory, RUN, STOPS};
 use truth::stopper::gaps_of_stops;
 use truth::table::{Row, text};
@@ -104,6 +104,9 @@ fn row(arguments: &Arguments, experiment: &Experiment, place: Place, directory: 
         if experiment.watched.is_some_and(is_other) {
             continue;
         }
+        let seen = run.absences.get(&spike.number).filter(|_| !experiment.stopped);
+        let absent = seen.map_or(&[][..], |seen| &seen.absences);
+        let injections = as_executed(&injections, absent, spike.sample.cpu);
         let verdict = judge(experiment, place, &injections, spike, explanation);
         if arguments.misses && (verdict.is_miss() || verdict.wrong.is_some()) {
             println!("{} at {}: {verdict:?}", experiment.name, place.name());

@@ -10,6 +10,7 @@ use super::idle_exit::{LEAVING_NS_MAX, is_idle_time};
 use crate::case::{Case, Claim, duration, held};
 use crate::event::{Event, IDLE_EXIT, What};
 use crate::event_line::relative;
+use crate::holder::Holder;
 use crate::outside::Placed;
 use archive::explanation::Confidence;
 
@@ -107,6 +108,22 @@ fn on_an_idle_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
     }
     let left = case.event(|event| event.cpu == case.cpu() && event.what == What::Idle { state: IDLE_EXIT });
     let entry = case.wake_interrupt_entry();
+    // On its way out of idle the CPU executes the kernel, which may mask interrupts, like any task.
+    let sleeps = |index: &usize| !matches!(held(&case.pieces[*index]), Some(Holder::Idle { state: IDLE_EXIT }));
+    let asleep_ns = case.ns(&pieces.iter().copied().filter(sleeps).collect::<Vec<_>>());
+    if asleep_ns <= LEAVING_NS_MAX || asleep_ns * 2 < case.ns(&pieces) {
+        return Some(Claim {
+            confidence: Confidence::Hint,
+            sentence: format!(
+                "CPU {} was on its way out of idle ({}): the hypervisor ({host}) did not run it, or the kernel was busy \
+                 there with interrupts masked; the trace cannot tell",
+                case.cpu(),
+                case.share(&pieces)
+            ),
+            evidence: case.steal_line().into_iter().collect(),
+            ..claim(pieces, entry.into_iter().chain(left).collect())
+        });
+    }
     Some(Claim {
         sentence: format!(
             "the hypervisor ({host}) did not run this CPU, or held the timer interrupt back, while it was idle ({})",
