@@ -2,9 +2,10 @@
 
 use super::exit::UsageError;
 use crate::text::calendar::civil;
+use crate::text::figures::counted;
 use anyhow::Context;
 use archive::manifest::Manifest;
-use archive::reader::Run;
+use archive::reader::{OpenError, Run};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,16 @@ pub const LATEST: &str = "latest";
 /// # Errors
 /// When there is no such archive.
 pub fn open(name: &Path) -> anyhow::Result<Run> {
-    Ok(Run::open(find(name)?)?)
+    let path = find(name)?;
+    match (Run::open(&path), below(&path).as_slice()) {
+        // The directory of a plan, or of seeds.
+        (Err(OpenError::Foreign(_)), archives @ [.., last]) => {
+            let (path, last) = (path.display(), last.display());
+            let count = counted(archives.len() as u64, "archive");
+            Err(UsageError(format!("{path} is no archive and holds {count}; name one, like {last}")).into())
+        }
+        (opened, _) => Ok(opened?),
+    }
 }
 
 /// The directory that RUN names; whether it holds an archive is not looked at.

@@ -1,4 +1,4 @@
-//! Loads where nothing else runs: what they do, that they do it again, and what a change costs them.
+//! Loads in virtual machines: that they do what they are for, and that they do it again.
 
 use crate::inspected::Inspected;
 use crate::lab::{KERNEL, Lab, text};
@@ -9,7 +9,6 @@ use archive::samples_file;
 use archive::settings::{LoadRequest, RunSettings, SnapshotMode, TraceSettings};
 use runner::run::{RunRequest, TimeLimits};
 use runner::stop::StopRequests;
-use serde_json::Value;
 use std::time::Duration;
 
 const LINE: &str = "tardy-load: a line for the console";
@@ -50,8 +49,8 @@ fn lines_of_the_load_printk_reach_the_console_and_its_levels_go_back() {
     let console = text(&lab.path("run/console.log"));
     let shown = console.lines().filter(|line| line.contains(LINE)).count() as u64;
     eprintln!("{written} lines written, {shown} on the console");
-    // The kernel marks what it left out, and drops what the console is too slow for only when its log is full.
-    assert!(shown > 100 && shown <= written, "{shown} of {written} lines\n{console}");
+    // Some are written after the last count.
+    assert!(written > 100 && shown * 10 >= written * 9, "{shown} of {written} lines\n{console}");
     assert!(!console.contains("output lines suppressed due to ratelimiting"), "{console}");
     let whole = console.lines().filter(|line| line.contains(LINE)).all(|line| line.matches(LINE).count() == 1);
     assert!(whole, "two lines run into one: {console}");
@@ -69,12 +68,10 @@ fn measured(lab: &Lab, out: &str, words: &[&str]) -> Run {
 #[ignore = "boots virtual machines: make e2e"]
 fn every_load_that_is_bounded_by_work_repeats_in_virtual_time() {
     let lab = Lab::with(KERNEL, &["--virtual-time"]);
-    let alone = |name: &&str| !["messaging"].contains(name);
-    let names: Vec<&str> =
-        BUILTIN_LOADS.iter().filter(|load| load.by_work && load.parts.is_empty()).map(|load| load.name).collect();
+    let loads = BUILTIN_LOADS.iter().filter(|load| load.by_work && load.parts.is_empty());
     // One that outnumbers all others by its processes would leave them nothing to do.
-    let (together, crowds): (Vec<&str>, Vec<&str>) = names.into_iter().partition(alone);
-    for group in [together, crowds] {
+    let (crowds, others): (Vec<&str>, Vec<&str>) = loads.map(|load| load.name).partition(|name| *name == "messaging");
+    for group in std::iter::once(&crowds[..]).chain(others.chunks(4)) {
         let words: Vec<&str> = group.iter().flat_map(|name| ["--load", *name]).collect();
         let [one, two] = ["one", "two"].map(|out| {
             let out = format!("{}-{out}", group[0]);
@@ -84,36 +81,7 @@ fn every_load_that_is_bounded_by_work_repeats_in_virtual_time() {
             (samples, progress)
         });
         eprintln!("{:?}", one.1);
-        assert_eq!(one.1.len(), group.len());
+        assert!(one.1.len() == group.len() && one.1.iter().all(|(_, progress)| *progress > 0), "{:?}", one.1);
         assert!(one.0.len() > 1000 && one == two, "{:?} and {:?}", one.1, two.1);
     }
-}
-
-/// In virtual time the price of a change is no matter of luck: each event that is recorded is instructions that the load does
-/// not get.
-#[test]
-#[ignore = "boots virtual machines: make e2e"]
-fn what_tracing_costs_is_in_the_table_of_the_same_work() {
-    let lab = Lab::with(KERNEL, &["--virtual-time"]);
-    let load = ["--load", "dentry", "--load", "fork"];
-    let without = measured(&lab, "without", &load);
-    let with = measured(&lab, "with", &[&load[..], &["--tracer", "function"]].concat());
-    let compared = lab.tardy(&["compare", "without", "with", "--json"]).output().unwrap();
-    let compared: Value = serde_json::from_slice(&compared.stdout).unwrap();
-    let figures = compared["comparison"]["figures"].as_array().unwrap();
-    for (name, unit) in [("dentry", "entries/s"), ("fork", "processes/s")] {
-        let figure = figures.iter().find(|figure| figure["name"] == name).unwrap();
-        assert_eq!((figure["work"].as_bool(), figure["unit"].as_str()), (Some(true), Some(unit)));
-        let [a, b] = ["a", "b"].map(|side| figure[side].as_f64().unwrap());
-        eprintln!("{name}: {a:.0} {unit} without the function tracer, {b:.0} with it");
-        assert!(b > 0.0 && b < a / 2.0, "{figure}");
-        // The rate is that of the load's own count.
-        for (run, rate) in [(&without, a), (&with, b)] {
-            let counted = run.loads.iter().find(|load| load.name == name).unwrap().progress as f64;
-            assert!((counted / rate - 0.3).abs() < 0.2, "{counted} in a run of 0.3 s at {rate} a second");
-        }
-    }
-    let page = lab.tardy(&["compare", "without", "with"]).output().unwrap();
-    let page = String::from_utf8(page.stdout).unwrap();
-    assert!(page.contains("the same work") && page.contains("dentry, entries/s"), "{page}");
 }

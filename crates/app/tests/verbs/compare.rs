@@ -1,6 +1,7 @@
 //! `tardy compare` on archives that a fake meter left.
 
 use crate::fake_meter::*;
+use archive::message::{LoadReport, Message};
 
 /// A bench with the archives `a` and `b`.
 fn pair() -> Bench {
@@ -32,6 +33,27 @@ fn two_runs_stand_side_by_side_without_a_verdict() {
     assert_eq!(document["comparison"]["differences"].as_array().unwrap().len(), 2, "{document}");
     let alike = bench.run(&["compare", "a", "a"]).stdout;
     assert!(alike.contains("Machine, kernel and settings are alike"), "{alike}");
+}
+
+#[test]
+fn what_the_same_load_got_done_is_the_price_of_a_change() {
+    let bench = ending_well(measuring());
+    assert_eq!(bench.run(&["run", "--load", "messaging", "--out", "a"]).code, Some(0));
+    let done = LoadReport {
+        name: "messaging".into(),
+        unit: "messages".into(),
+        progress: 750,
+        alive: true,
+        detail: String::new(),
+    };
+    let slower = ending_well(measuring().says(&[Message::Loads(vec![done])]));
+    assert_eq!(slower.run(&["run", "--load", "messaging", "--out", "b"]).code, Some(0));
+    let slower = slower.path("b").display().to_string();
+    let text = bench.run(&["compare", "a", &slower]).stdout;
+    let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // 1000 and 750 messages in the 2 s between measuring and collecting.
+    assert!(flowing.contains("the same work A B B / A change"), "{text}");
+    assert!(flowing.contains("messaging, messages/s 500 375 0.750 -25.0 %"), "{text}");
 }
 
 #[test]

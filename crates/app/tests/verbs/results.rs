@@ -195,13 +195,18 @@ fn a_step_that_was_stopped_is_no_result_of_its_limits() {
 #[test]
 fn rounds_that_cannot_be_read_are_refused_by_name() {
     let bench = round();
+    for verb in ["judge", "explain", "report"] {
+        let refused = bench.run(&[verb, "here"]);
+        let words = "here is no archive and holds 6 archives; name one, like here/0";
+        assert!(refused.code == Some(2) && refused.stderr.contains(words), "{}", refused.stderr);
+    }
     fs::write(bench.path("here/round.json"), "{").unwrap();
     let refused = bench.run(&["export", "here", "--format", "junit"]);
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.contains("failed to read the round here/round.json"), "{}", refused.stderr);
     fs::remove_file(bench.path("here/round.json")).unwrap();
     let refused = bench.run(&["export", "here", "--format", "junit"]);
-    assert!(refused.stderr.contains("not a run archive"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("holds 6 archives"), "{}", refused.stderr);
 }
 
 #[test]

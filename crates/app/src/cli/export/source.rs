@@ -1,6 +1,6 @@
 //! What is exported: archives, and rounds of plans as a whole.
 
-use crate::cli::archives::find;
+use crate::cli::archives::{find, open};
 use crate::cli::plan::round::{ArchivedStep, archived, is_round};
 use archive::reader::Run;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ impl Source {
         let directory = find(name)?;
         match is_round(&directory) {
             true => Ok(Self::Round { steps: archived(&directory)?, directory }),
-            false => Ok(Self::Run(Box::new(Run::open(directory)?))),
+            false => Ok(Self::Run(Box::new(open(&directory)?))),
         }
     }
 
