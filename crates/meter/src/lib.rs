@@ -6,9 +6,10 @@
 //! stay. [`counters`] looks at what the kernel counts meanwhile. [`guest`] is all of a virtual machine that is not its kernel.
 //! [`kernel`] holds the thin doors to system calls and [`link`] the line to the host. [`cyclictest`] is another front to
 //! the same measurement, for those who know that one.
-//! [`spool`] keeps what is said while the host is away.
+//! [`spool`] keeps what is said while the host is away, and [`console`] answers where the only line is a console.
 
 pub mod apply;
+pub mod console;
 pub mod counters;
 pub mod cyclictest;
 pub mod environment;

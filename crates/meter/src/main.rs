@@ -17,6 +17,7 @@ usage:
   tardy-meter cyclictest ... measure as cyclictest does (so does a link of that name); --help lists its options
   tardy-meter load [NAME]    run a built-in load alone; without a name, list them
   tardy-meter spool ...      measure and keep the stream until the host has fetched it (`tardy run` on a board does this)
+  tardy-meter console DIR    answer questions on a console that the kernel writes to as well (so does that)
   tardy-meter start COMMAND  become a command once the watch that waits for it lets it go on (`tardy watch` does this)
   tardy-meter --version
 ";
@@ -40,6 +41,7 @@ fn main() {
         "cyclictest" => cyclictest::run("cyclictest", rest),
         "load" => meter::load::run_child(rest),
         "spool" => meter::spool::run(rest),
+        "console" => meter::console::run(rest),
         "start" => meter::watch::start::become_command(rest),
         "--version" | "-V" => {
             println!("tardy-meter {}", env!("CARGO_PKG_VERSION"));

@@ -3,6 +3,7 @@
 //! A backend knows nothing of runs, frames or phases. One file below `target/` a backend.
 
 pub mod board;
+mod console;
 pub mod fake;
 pub mod file;
 pub mod labgrid;

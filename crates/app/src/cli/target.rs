@@ -30,6 +30,7 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   tardy target add board --ssh root@192.168.1.7
+  tardy target add bare --serial /dev/ttyUSB0 --baud 115200 --user root --password-command 'pass lab/bare'
   tardy target add bench --labgrid board1 --coordinator lab:20408 --power cycle
   tardy target add vm --kernel debian:6.1-rt
   tardy target add arm --kernel debian:6.1-rt --arch arm64
@@ -89,7 +90,7 @@ struct VerifyArguments {
 
 /// Make a board or a virtual machine a target; downloads its kernel if it is one of Debian's
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("kind").required(true).args(["kernel", "ssh", "labgrid"]))]
+#[command(group = ArgGroup::new("kind").required(true).args(["kernel", "ssh", "serial", "labgrid"]))]
 struct AddArguments {
     /// Name of the target
     name: String,

@@ -54,8 +54,8 @@ pub fn ends(child: Child) -> Ended {
     Ended::of(child.wait_with_output().unwrap())
 }
 
-/// The newest meter that needs no libraries.
-fn meter() -> Option<PathBuf> {
+/// The newest meter that needs no libraries, if it knows this subcommand.
+pub fn meter(subcommand: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let built =
         ["dist/bin/tardy-meter", "target/x86_64-unknown-linux-musl/debug/tardy-meter"].map(|path| root.join(path));
@@ -63,14 +63,14 @@ fn meter() -> Option<PathBuf> {
     let age = |path: &PathBuf| fs::metadata(path).and_then(|found| found.modified()).ok();
     let newest = named.or_else(|| built.into_iter().filter(|path| path.is_file()).max_by_key(age))?;
     let help = Command::new(&newest).arg("--help").output().ok()?;
-    String::from_utf8_lossy(&help.stdout).contains(" spool ").then_some(newest)
+    String::from_utf8_lossy(&help.stdout).contains(&format!(" {subcommand} ")).then_some(newest)
 }
 
 impl Bench {
     /// A host with a target `board`; `None` where there can be none, after saying why.
     pub fn new() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        let Some(meter) = meter() else {
+        let Some(meter) = meter("spool") else {
             eprintln!("skipped: needs a static tardy-meter of this version (make build)");
             return None;
         };
@@ -175,7 +175,7 @@ impl Bench {
     }
 }
 
-fn ended(mut command: Command) -> Ended {
+pub fn ended(mut command: Command) -> Ended {
     Ended::of(command.output().unwrap())
 }
 

@@ -11,6 +11,7 @@ mod plans;
 mod recorded;
 mod replayed;
 mod saved_state;
+mod serial;
 mod traced;
 mod tracers;
 mod virtual_compare;

@@ -1,7 +1,8 @@
 //! The stream of a spool through a clean pipe: bytes from an offset on, until the end or until the pipe is cut.
 
 use super::control::{Line, say};
-use super::{ledger, store};
+use super::ledger;
+use super::stretch::{self, Stretch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -18,23 +19,12 @@ const HERE_EVERY: Duration = Duration::from_secs(1);
 /// A sentence; also when the host is gone.
 pub fn attach(place: &Path, mut offset: u64) -> Result<(), String> {
     let spool = ledger::directory(place);
-    if !spool.is_dir() {
-        return Err("there is no spool here: its results were fetched, or thrown away after their time".into());
-    }
     let (mut input, mut output) = (io::stdin(), io::stdout());
     let mut unread = String::new();
     let mut here_at = Instant::now();
     say(&spool, Line::Here);
     loop {
-        // The end is looked for first: bytes that come after it do not exist.
-        let end = ledger::end(&spool, || store::written(&spool));
-        let bytes = match store::read_at(&spool, offset, PIECE_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(format!("the bytes from {offset} on were fetched before, and are not kept twice"));
-            }
-            Err(error) => return Err(format!("failed to read the spool: {error}")),
-        };
+        let Stretch { bytes, end, .. } = stretch::read(place, offset, PIECE_BYTES)?;
         if !bytes.is_empty() {
             let written = output.write_all(&bytes).and_then(|()| output.flush());
             written.map_err(|error| format!("the host is gone: {error}"))?;

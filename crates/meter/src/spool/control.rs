@@ -12,6 +12,8 @@ use std::path::Path;
 pub enum Line {
     /// The line to the host is up.
     Here,
+    /// It is up, and too slow for what is only to be shown.
+    Behind,
     /// The host has all bytes before this offset.
     Have(u64),
     /// End the measurement.
@@ -24,6 +26,7 @@ impl Line {
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text.trim() {
             "here" => Self::Here,
+            "behind" => Self::Behind,
             "stop" => Self::Stop,
             "kill" => Self::Kill,
             other => Self::Have(other.strip_prefix("have ")?.parse().ok()?),
@@ -33,6 +36,7 @@ impl Line {
     fn text(self) -> String {
         match self {
             Self::Here => "here\n".into(),
+            Self::Behind => "behind\n".into(),
             Self::Stop => "stop\n".into(),
             Self::Kill => "kill\n".into(),
             Self::Have(offset) => format!("have {offset}\n"),

@@ -5,10 +5,11 @@
 //! nothing of this: its line is the warden, and when that dies, it ends and restores as ever.
 
 mod attach;
-mod control;
-mod ledger;
+pub(crate) mod control;
+pub(crate) mod ledger;
 mod start;
 mod store;
+pub(crate) mod stretch;
 mod warden;
 
 const USAGE: &str = "usage: tardy-meter spool start DIR RUN LIMIT_BYTES KEEP_SECONDS ALONE_SECONDS | attach DIR OFFSET

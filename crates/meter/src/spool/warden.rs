@@ -69,6 +69,8 @@ struct Warden {
     splitter: Splitter,
     numbers: Renumbering,
     heard: Instant,
+    /// When somebody last had time to look.
+    looked: Instant,
     /// Files of which a stretch found no room.
     left_out: BTreeSet<u32>,
     messages_lost: u64,
@@ -121,6 +123,7 @@ impl Warden {
             splitter: Splitter::default(),
             numbers: Renumbering::default(),
             heard: Instant::now(),
+            looked: Instant::now(),
             left_out: BTreeSet::new(),
             messages_lost: 0,
             stopped_alone: false,
@@ -212,7 +215,7 @@ impl Warden {
     fn put(&mut self, piece: Piece) {
         match piece {
             // Nobody looks, and nothing is lost: the totals come by themselves.
-            Piece::Message { for_showing_only: true, .. } if self.heard.elapsed() > AWAY_AFTER => {}
+            Piece::Message { for_showing_only: true, .. } if self.looked.elapsed() > AWAY_AFTER => {}
             Piece::Message { frame, for_showing_only } => {
                 if !self.pass(frame, !for_showing_only) && !for_showing_only {
                     self.messages_lost += 1;
@@ -258,8 +261,11 @@ impl Warden {
 
     fn obey(&mut self, line: Line) {
         self.heard = Instant::now();
+        if line != Line::Behind {
+            self.looked = self.heard;
+        }
         match line {
-            Line::Here => {}
+            Line::Here | Line::Behind => {}
             Line::Have(offset) => self.store.forget_before(offset),
             Line::Stop => self.stop(),
             Line::Kill => {

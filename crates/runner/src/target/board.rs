@@ -1,19 +1,24 @@
 //! Boards: machines that are there without us, and on which nothing of us must stay.
 //!
-//! [`file`] is what is written about one, [`ssh`] a way to it; docs/boards.md says what happens there.
+//! [`file`] is what is written about one, `ssh` and `serial` are the ways to it; docs/boards.md says what happens there.
 
 pub mod file;
 pub(super) mod hooks;
 mod keeper;
+mod line;
 pub(super) mod lock;
 mod openssh;
+mod overheard;
 mod reach;
+mod serial;
 mod shell;
 mod spooled;
-pub mod ssh;
+mod ssh;
+mod target;
 
 pub use keeper::Purpose;
 pub(super) use shell::quoted;
+pub use target::BoardTarget;
 
 use crate::architecture::Architecture;
 use crate::meter::MeterPlaces;

@@ -8,9 +8,8 @@ mod keeper;
 mod literal;
 mod place;
 
-use super::board::AccessOptions;
 use super::board::lock::{self, BoardLock};
-use super::board::ssh::SshTarget;
+use super::board::{AccessOptions, BoardTarget};
 use super::local::LocalTarget;
 use super::{Caveat, Command, Exit, RunningCommand, Target, TargetError};
 use crate::meter::MeterPlaces;
@@ -42,7 +41,7 @@ pub struct LabgridTarget {
     /// Of two runs of one user labgrid tells no difference, and the first would release the place under the second.
     lock: Option<BoardLock>,
     keeper: Option<Keeper>,
-    board: Option<SshTarget>,
+    board: Option<BoardTarget>,
     /// What was said while it got new software.
     notes: Vec<u8>,
     notices: Vec<Problem>,
@@ -85,7 +84,7 @@ impl LabgridTarget {
         let state = PlaceState::parse(&self.client(&["show"], SHOW_LIMIT)?);
         let board = self.place.board(&state)?;
         let reaching = |access: AccessOptions| {
-            SshTarget::new(&self.name, board.clone(), self.meters.clone(), access, self.stop.clone())
+            BoardTarget::new(&self.name, board.clone(), self.meters.clone(), access, self.stop.clone())
         };
         let mut target = self.reached(reaching(AccessOptions { deploy: None, ..self.access.clone() }))?;
         if self.access.deploy.is_some() {
@@ -143,7 +142,7 @@ impl LabgridTarget {
     }
 
     /// The board once its shell answers; one that was switched on may take its time.
-    fn reached(&self, mut target: SshTarget) -> Result<SshTarget, String> {
+    fn reached(&self, mut target: BoardTarget) -> Result<BoardTarget, String> {
         let begun = Instant::now();
         let limit = Duration::from_secs(self.place.boot_wait_seconds().into());
         let mut told = String::new();
@@ -205,7 +204,7 @@ impl LabgridTarget {
         left.and(released)
     }
 
-    fn reachable(&mut self) -> Option<&mut SshTarget> {
+    fn reachable(&mut self) -> Option<&mut BoardTarget> {
         self.board.as_mut()
     }
 }

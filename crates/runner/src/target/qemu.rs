@@ -7,7 +7,6 @@ mod absences;
 mod apt;
 mod arguments;
 mod command;
-mod console;
 mod cpio;
 mod debian;
 mod elf;
@@ -29,6 +28,7 @@ mod vmlinux;
 #[cfg(test)]
 mod tests;
 
+use super::console::Console;
 use super::scratch::Scratch;
 use super::{Caveat, Command, RunningCommand, Target, TargetError};
 use crate::architecture::Architecture;
@@ -37,7 +37,6 @@ use archive::guest::{FILE_BYTES_MAX, GuestCommand, parts_of_path};
 use archive::message::{Problem, Severity};
 use arguments::Accelerator;
 use command::GuestRun;
-use console::Console;
 use file::{AcceleratorChoice, VirtualMachine};
 use heard::lock;
 use initramfs::SentFile;

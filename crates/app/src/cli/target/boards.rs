@@ -9,8 +9,7 @@ use runner::meter::{METER_NAME, MeterPlaces};
 use runner::stop::StopRequests;
 use runner::target::Target;
 use runner::target::board::file::Board;
-use runner::target::board::ssh::SshTarget;
-use runner::target::board::{AccessOptions, Purpose};
+use runner::target::board::{AccessOptions, BoardTarget, Purpose};
 use runner::target::file::Description;
 use runner::target::labgrid::LabgridTarget;
 use runner::target::labgrid::file::{LabgridPlace, Power};
@@ -19,11 +18,29 @@ use std::time::Duration;
 
 /// What `tardy target add` asks about a board.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("board").args(["ssh", "labgrid"]))]
+#[command(group = ArgGroup::new("board").args(["ssh", "serial", "labgrid"]))]
 pub struct BoardArguments {
     /// A board that `ssh` reaches with a key, like root@192.168.1.7; it needs nothing but a shell
     #[arg(long, value_name = "USER@HOST", help_heading = "Board")]
     ssh: Option<String>,
+    /// A board that has nothing but a console: a device like /dev/ttyUSB0, unix:PATH, or tcp:HOST:PORT
+    #[arg(long, value_name = "LINE", help_heading = "Board")]
+    serial: Option<String>,
+    /// Speed of the serial line [default: 115200]
+    #[arg(long, value_name = "N", requires = "serial", help_heading = "Board")]
+    baud: Option<u32>,
+    /// Who logs in on the serial line [default: root]
+    #[arg(long, value_name = "NAME", requires = "serial", help_heading = "Board")]
+    user: Option<String>,
+    /// A file with the password for that in its first line; it is read whenever one is asked for
+    #[arg(long, value_name = "FILE", requires = "serial", conflicts_with = "password_command", help_heading = "Board")]
+    password_file: Option<PathBuf>,
+    /// A command that prints the password; it is run whenever one is asked for
+    #[arg(long, value_name = "COMMAND", requires = "serial", help_heading = "Board")]
+    password_command: Option<String>,
+    /// How the board asks for the user's name, when that does not end with `login:`
+    #[arg(long, value_name = "TEXT", requires = "serial", help_heading = "Board")]
+    login_prompt: Option<String>,
     /// Port of its ssh server
     #[arg(long, value_name = "N", requires = "board", help_heading = "Board")]
     port: Option<u16>,
@@ -100,14 +117,26 @@ impl BoardArguments {
             place.check().map_err(UsageError)?;
             return Ok(Description::Labgrid(Box::new(place)));
         }
+        let base = match &self.serial {
+            Some(line) => match line.strip_prefix("unix:") {
+                Some(path) => Board::serial(&format!("unix:{}", absolute(&path.into()).display())),
+                None => Board::serial(line),
+            },
+            None => Board::ssh(self.ssh.as_deref().unwrap_or_default()),
+        };
         let board = Board {
+            baud: self.baud,
+            user: self.user.clone(),
+            password_file: self.password_file.as_ref().map(absolute),
+            password_command: self.password_command.clone(),
+            login_prompt: self.login_prompt.clone(),
             port: self.port,
             identity,
             ssh_options: self.ssh_options.clone(),
             sudo: self.sudo,
             directory: self.directory.clone(),
             keep_meter: self.keep_meter,
-            ..Board::ssh(self.ssh.as_deref().unwrap_or_default())
+            ..base
         };
         board.check().map_err(UsageError)?;
         Ok(Description::Board(Box::new(board)))
@@ -135,7 +164,7 @@ pub fn told() -> AccessOptions {
 
 /// A board, not reached yet.
 pub fn open_board(name: &str, board: Board, access: AccessOptions, stop: StopRequests) -> Box<dyn Target> {
-    Box::new(SshTarget::new(name, board, MeterPlaces::of_process(), access, stop))
+    Box::new(BoardTarget::new(name, board, MeterPlaces::of_process(), access, stop))
 }
 
 /// A board of a lab, not acquired yet.

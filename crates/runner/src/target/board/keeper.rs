@@ -3,6 +3,9 @@
 use super::shell::quoted;
 
 const SCRIPT: &str = include_str!("keeper.sh");
+/// How it says something, and what other words it knows: through a clean line, and on a console.
+const CLEAN: &str = "say() { printf 'tardy %s\\n' \"$*\"; }\nother() { :; }\n";
+const CONSOLE: &str = include_str!("serial/keeper.sh");
 /// Places where programs can usually run, in the order they are tried.
 const PLACES: &str = "/tmp /var/tmp /dev/shm $HOME";
 /// What begins every line that is ours; a login may say other things.
@@ -39,8 +42,17 @@ pub struct Errand {
 }
 
 impl Errand {
-    /// The text for the board's shell.
+    /// The text for the board's shell, for a line on which nobody else speaks.
     pub fn script(&self) -> String {
+        self.text(CLEAN)
+    }
+
+    /// The same for a console.
+    pub fn console_script(&self) -> String {
+        self.text(CONSOLE)
+    }
+
+    fn text(&self, manner: &str) -> String {
         let directory = self.directory.as_deref().unwrap_or_default();
         let keep = if self.keep_meter { "1" } else { "" };
         let (purpose, run) = match &self.purpose {
@@ -50,7 +62,7 @@ impl Errand {
             Purpose::Discard => ("discard", ""),
         };
         format!(
-            "places=\"{} {PLACES}\"; need_kb={NEED_KB}; who={}; token={}; keep={keep}; purpose={purpose}; run={}\n{SCRIPT}",
+            "places=\"{} {PLACES}\"; need_kb={NEED_KB}; who={}; token={}; keep={keep}; purpose={purpose}; run={}\n{manner}{SCRIPT}",
             directory.replace(['"', '$', '`', '\\'], ""),
             quoted(&self.who),
             quoted(&self.token),

@@ -1,8 +1,8 @@
 # Runs on a board for as long as a host uses it: finds a directory where a program can run, holds the lock in it, and
 # tidies up when its input ends, so also when the host or the line dies. Says what it did in lines that begin with
-# `tardy `. Set by the host: places, need_kb, who, token, keep, purpose (run, collect, mend or discard) and run.
+# `tardy `. Set by the host: places, need_kb, who, token, keep, purpose (run, collect, mend or discard) and run; say, how
+# to say something, and other, which hears the words that are none of these and fails to end the session.
 umask 077
-say() { printf 'tardy %s\n' "$*"; }
 
 # Start of a process in ticks since boot. A name with blanks in it is skipped.
 started() {
@@ -180,10 +180,11 @@ for meter in "$mine"/meter-*; do
   [ -x "$meter" ] && say meter "${meter##*/}"
 done
 say ready
-while read -r word; do
+while read -r word rest; do
   case $word in
     fetched) discard ;;
     end) break ;;
+    *) other "$word" "$rest" || break ;;
   esac
 done
 tidy

@@ -1,8 +1,8 @@
 //! A run whose stream is kept on the board: the line may be cut as often as it likes.
 
-use super::reach::{Hindrance, Line, Reach};
-use crate::target::local::LocalTarget;
-use crate::target::{Exit, News, Output, RunningCommand, Target};
+use super::line::Line;
+use super::reach::{Hindrance, Reach};
+use crate::target::{Exit, News, Output, RunningCommand};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The connection that a target and its run share; absent while it is down.
-pub type SharedLine = Rc<RefCell<Option<Line>>>;
+pub type SharedLine = Rc<RefCell<Option<Box<dyn Line>>>>;
 
 const FIRST_ATTEMPT_AFTER: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -46,13 +46,12 @@ pub struct SpooledRun {
     /// Bytes handed out so far.
     offset: u64,
     outage: Option<Outage>,
-    /// Time of earlier outages: the meter's limits are no matter of the line's.
-    away: Duration,
+    /// Time with earlier lines. That without one does not count: the meter's limits are no matter of the line's.
+    before: Duration,
     given_up: bool,
     end: Option<End>,
     words: Vec<String>,
     news: Vec<News>,
-    started: Instant,
 }
 
 impl SpooledRun {
@@ -70,12 +69,11 @@ impl SpooledRun {
             attached: None,
             offset: from,
             outage: None,
-            away: Duration::ZERO,
+            before: Duration::ZERO,
             given_up: false,
             end: None,
             words: Vec::new(),
             news: Vec::new(),
-            started: Instant::now(),
         };
         run.follow()?;
         Ok(run)
@@ -87,11 +85,8 @@ impl SpooledRun {
     }
 
     fn follow(&mut self) -> Result<(), String> {
-        let line = self.line.borrow();
-        let line = line.as_ref().ok_or("it is not connected")?;
-        let offset = self.offset.to_string();
-        let words = ["spool", "attach", ".", offset.as_str()];
-        let attached = LocalTarget.start(&line.meter(&self.reach.board, &self.meter, &words));
+        let mut line = self.line.borrow_mut();
+        let attached = line.as_mut().ok_or("it is not connected")?.stream(&self.meter, self.offset);
         self.attached = Some(attached.map_err(|error| error.to_string())?);
         Ok(())
     }
@@ -100,6 +95,7 @@ impl SpooledRun {
     fn closed(&mut self) -> Output {
         let Some(mut attached) = self.attached.take() else { return Output::Closed };
         let exit = attached.wait(LAST_WORDS);
+        self.before += attached.elapsed();
         attached.kill();
         let mut words = attached.diagnostics();
         let end = words.last().and_then(|word| end_of(word));
@@ -108,6 +104,9 @@ impl SpooledRun {
                 words.pop();
                 self.words = words;
                 self.end = Some(end);
+                if let Some(text) = self.reach.overheard.borrow().damage.told() {
+                    self.news.push(News { text, kept: true });
+                }
                 Output::Closed
             }
             (Some(Exit::Code(SPOOL_REFUSED)), _) => {
@@ -143,7 +142,7 @@ impl SpooledRun {
             return Output::Quiet;
         }
         let connected = self.reach.connect().and_then(|line| {
-            if line.greeting.place != self.place {
+            if line.greeting().place != self.place {
                 return Err(Hindrance::Other("it is another board now".into()));
             }
             *self.line.borrow_mut() = Some(line);
@@ -152,7 +151,6 @@ impl SpooledRun {
         match connected {
             Ok(()) => {
                 self.outage = None;
-                self.away += outage.since.elapsed();
                 let seconds = outage.since.elapsed().as_secs_f64();
                 let text = format!("the line to {} is back after {seconds:.1} s; nothing was lost", self.reach.name);
                 self.news.push(News { text, kept: true });
@@ -250,8 +248,7 @@ impl RunningCommand for SpooledRun {
     }
 
     fn elapsed(&self) -> Duration {
-        let down = self.outage.map_or(Duration::ZERO, |outage| outage.since.elapsed());
-        self.started.elapsed().saturating_sub(self.away + down)
+        self.before + self.attached.as_ref().map_or(Duration::ZERO, |attached| attached.elapsed())
     }
 }
 

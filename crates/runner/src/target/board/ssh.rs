@@ -1,382 +1,128 @@
-//! A board behind OpenSSH: it needs a shell, and gets the meter for as long as it is used.
+//! A board behind OpenSSH: one connection, with the keeper as its first session.
 
+use super::MeterCopy;
 use super::file::Board;
-use super::hooks;
-use super::keeper::Purpose;
-use super::lock::{BoardLock, LOOK_EVERY};
-use super::reach::{Hindrance, Line, Reach};
+use super::keeper::Greeting;
+use super::line::{Line, send};
+use super::openssh::{Share, command, diagnosis};
+use super::reach::{Hindrance, Reach};
 use super::shell::quoted;
-use super::spooled::{SharedLine, SpooledRun};
-use super::{AccessOptions, MeterCopy};
-use crate::meter::MeterPlaces;
-use crate::stop::StopRequests;
 use crate::target::local::LocalTarget;
-use crate::target::{Command, Exit, Output, RunningCommand, Target, TargetError};
-use archive::message::{Problem, Severity};
-use std::cell::{Cell, RefCell};
-use std::fs;
+use crate::target::scratch::Scratch;
+use crate::target::{Output, RunningCommand, Target, TargetError};
 use std::io;
-use std::path::Path;
-use std::rc::Rc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Duration;
 
-/// A file must have arrived by then.
-const SEND_LIMIT: Duration = Duration::from_secs(600);
-/// The meter must have said that it begins by then.
-const START_LIMIT: Duration = Duration::from_secs(60);
-/// A board that somebody else holds is asked again so often.
-const ASK_EVERY: Duration = Duration::from_secs(5);
-/// A board that boots is tried again so often.
-const BOOT_POLL: Duration = Duration::from_secs(1);
+/// From the start of ssh until the board's shell has answered.
+const CONNECT_LIMIT: Duration = Duration::from_secs(40);
+const TIDY_LIMIT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(100);
-/// A run without an end of its own goes on so long without its host.
-const ALONE_S: u64 = 600;
+const UNREAD_BYTES_MAX: usize = 64 << 10;
 
-/// A board that ssh reaches.
-pub struct SshTarget {
-    reach: Reach,
-    meters: MeterPlaces,
-    access: AccessOptions,
-    lock: Option<BoardLock>,
-    line: SharedLine,
-    /// The meter's name there, once it is there.
-    meter: String,
-    notices: Vec<Problem>,
-    /// What was there of the run under way went, and with it all that it had changed.
-    emptied: Rc<Cell<bool>>,
-    /// The board keeps what the host does not have.
-    holds_results: bool,
-    /// What the commands of the lab said.
-    notes: Vec<u8>,
+/// A connection that is up, as far as one knows.
+pub struct SshLine {
+    board: Board,
+    keeper: Box<dyn RunningCommand>,
+    greeting: Greeting,
+    scratch: Scratch,
 }
 
-impl SshTarget {
-    pub fn new(name: &str, board: Board, meters: MeterPlaces, access: AccessOptions, stop: StopRequests) -> Self {
-        let purpose = access.purpose.clone();
-        let reach = Reach { name: name.into(), board, who: access.who.clone(), token: String::new(), purpose, stop };
-        let line = Rc::new(RefCell::new(None));
-        Self {
-            reach,
-            meters,
-            access,
-            lock: None,
-            line,
-            meter: String::new(),
-            notices: Vec::new(),
-            emptied: Rc::default(),
-            holds_results: false,
-            notes: Vec::new(),
-        }
-    }
+/// Opens the connection and has the keeper look around.
+///
+/// # Errors
+/// A sentence.
+pub fn connect(reach: &Reach) -> Result<SshLine, Hindrance> {
+    let scratch =
+        Scratch::make("ssh").map_err(|error| Hindrance::Other(format!("no directory for a socket: {error}")))?;
+    let (keeper, greeting) = greet(reach, &scratch).map_err(Hindrance::Other)?;
+    reach.admitted(&greeting)?;
+    Ok(SshLine { board: reach.board.clone(), keeper, greeting, scratch })
+}
 
-    fn prepared(&mut self) -> Result<(), String> {
-        self.reach.board.check()?;
-        if self.line.borrow().is_some() {
-            return Ok(());
-        }
-        let begun = Instant::now();
-        if self.lock.is_none() {
-            let board = self.reach.board.identity_of_board();
-            let lock = super::lock::take(&board, self.access.wait, &self.reach.stop)?;
-            self.reach.token = lock.token().into();
-            self.lock = Some(lock);
-        }
-        let line = match self.woken()? {
-            Some(line) => line,
-            None => self.connected(begun)?,
-        };
-        if line.greeting.user != Some(0) {
-            self.notices.push(Problem {
-                severity: Severity::Notice,
-                text: format!("the login on board {} is not root", self.reach.name),
-                mend: "log in as root, or use --sudo with `tardy target add`".into(),
-            });
-        }
-        match self.send_meter(&line) {
-            Ok(meter) => self.meter = meter,
-            Err(why) => {
-                line.end();
-                return Err(why);
-            }
-        }
-        *self.line.borrow_mut() = Some(line);
-        Ok(())
-    }
-
-    fn connected(&self, begun: Instant) -> Result<Line, String> {
-        let stop = &self.reach.stop;
-        loop {
-            match self.reach.connect() {
-                Ok(line) => return Ok(line),
-                Err(Hindrance::Held(_)) if begun.elapsed() < self.access.wait && stop.count() == 0 => {
-                    pause(ASK_EVERY, stop);
-                }
-                Err(Hindrance::Held(who)) => return Err(format!("{who}; --wait waits for it")),
-                Err(Hindrance::Left(why) | Hindrance::Gone(why) | Hindrance::Other(why)) => return Err(why),
-            }
-        }
-    }
-
-    fn hook(&mut self, hook: &str, command: &str) -> Result<(), String> {
-        let image = self.access.deploy.as_deref().unwrap_or_default();
-        hooks::run(hook, command, (&self.reach.name, &self.reach.board, image), &mut self.notes, &self.reach.stop)
-    }
-
-    /// Switches the board on and gives it new software, as far as its file says how and somebody asks for it. Answers a
-    /// connection where it had to be waited for.
-    fn woken(&mut self) -> Result<Option<Line>, String> {
-        let board = self.reach.board.clone();
-        let power = board.power.unwrap_or_default();
-        if let Some(on) = &power.on {
-            self.hook("power.on", on)?;
-        }
-        if self.access.deploy.is_none() {
-            return if power.on.is_some() { self.back(None).map(Some) } else { Ok(None) };
-        }
-        let deploy = board.deploy.ok_or("its target file has no [deploy], which says how it gets new software")?;
-        // A board that holds results, or is used, gets no new software; one that is off says nothing.
-        let before = match self.reach.connect() {
-            Ok(line) => {
-                let boot = line.greeting.boot.clone();
-                line.end();
-                Some(boot)
-            }
-            Err(Hindrance::Held(who)) => return Err(format!("{who}; it gets no new software now")),
-            Err(Hindrance::Left(why) | Hindrance::Gone(why)) => return Err(why),
-            Err(Hindrance::Other(_)) => None,
-        };
-        self.hook("deploy", &deploy.command)?;
-        if let Some(cycle) = &power.cycle {
-            self.hook("power.cycle", cycle)?;
-        }
-        self.back(before.filter(|_| deploy.reboots)).map(Some)
-    }
-
-    /// Waits until the board is there, in another boot than this one.
-    fn back(&self, before: Option<String>) -> Result<Line, String> {
-        let limit = Duration::from_secs(u64::from(self.reach.board.boot.clone().unwrap_or_default().wait_seconds));
-        let begun = Instant::now();
-        loop {
-            let why = match self.reach.connect() {
-                Ok(line) if before.as_ref() != Some(&line.greeting.boot) => return Ok(line),
-                Ok(line) => {
-                    line.end();
-                    "it has not booted since".to_owned()
-                }
-                Err(Hindrance::Left(why) | Hindrance::Gone(why)) => return Err(why),
-                Err(Hindrance::Held(who)) if begun.elapsed() >= self.access.wait => {
-                    return Err(format!("{who}; --wait waits for it"));
-                }
-                Err(Hindrance::Held(why) | Hindrance::Other(why)) => why,
-            };
-            if self.reach.stop.count() > 0 {
+fn greet(reach: &Reach, scratch: &Scratch) -> Result<(Box<dyn RunningCommand>, Greeting), String> {
+    let master = command(&reach.board, &control(scratch), Share::Master, &reach.errand().script());
+    let mut keeper = LocalTarget.start(&master).map_err(no_ssh)?;
+    let mut greeting = Greeting::default();
+    let mut unread = Vec::new();
+    while !greeting.is_over() {
+        match keeper.read(POLL) {
+            // A login that talks without end says nothing of ours.
+            Output::Bytes(bytes) if unread.len() < UNREAD_BYTES_MAX => unread.extend(bytes),
+            Output::Bytes(_) => unread.clear(),
+            Output::Quiet if reach.stop.count() > 0 => {
+                keeper.kill();
                 return Err("stopped on request".into());
             }
-            if begun.elapsed() > limit.max(self.access.wait) {
-                return Err(format!("it was not back within {} s: {why}", limit.as_secs()));
+            Output::Quiet if keeper.elapsed() < CONNECT_LIMIT => {}
+            Output::Quiet => {
+                keeper.kill();
+                let limit = CONNECT_LIMIT.as_secs();
+                let address = &reach.board.address;
+                return Err(format!("its shell did not answer within {limit} s; does `ssh {address}` work?"));
             }
-            pause(BOOT_POLL, &self.reach.stop);
-        }
-    }
-
-    /// Sends the meter that fits, if it is not there; answers its name there.
-    fn send_meter(&self, line: &Line) -> Result<String, String> {
-        let meter = MeterCopy::find(&self.meters, &line.greeting.machine)?;
-        if !line.greeting.meters.contains(&meter.name) {
-            let to = format!("{}/{}", line.greeting.place, meter.name);
-            // A run that is being fetched may still run the one it was started with.
-            let before = if self.access.purpose == Purpose::Run { "rm -f meter-*" } else { ":" };
-            self.send(line, &meter.bytes, &to, true, before)
-                .map_err(|error| format!("the meter could not be sent: {error}"))?;
-        }
-        Ok(meter.name)
-    }
-
-    /// Writes a file there: whole, or not at all.
-    fn send(&self, line: &Line, bytes: &[u8], to: &str, executable: bool, before: &str) -> io::Result<()> {
-        let (partial, to) = (quoted(&format!("{to}.partial")), quoted(to));
-        let mode = if executable { "700" } else { "600" };
-        let script = format!(
-            "cd {} || exit 1; umask 077; {before}; \
-             cat > {partial} && [ \"$(wc -c < {partial})\" -eq {} ] && chmod {mode} {partial} && mv {partial} {to} && exit 0; \
-             rm -f {partial}; echo 'it did not arrive whole' >&2; exit 1",
-            quoted(&line.greeting.place),
-            bytes.len()
-        );
-        let mut running = begin(&line.shell(&self.reach.board, &script))?;
-        // A shell that has ended tells why.
-        let written = running.write(bytes);
-        let exit = running.wait(SEND_LIMIT);
-        if exit == Some(Exit::Code(0)) {
-            return written;
-        }
-        running.kill();
-        let words = running.diagnostics().join(" | ");
-        let mend = if words.contains("No space left") {
-            "; free some, or name another place with `directory` in the target file"
-        } else {
-            ""
-        };
-        Err(io::Error::other(format!("{words}{mend}")))
-    }
-
-    /// Something done through the connection.
-    fn with_line<T>(&self, act: impl FnOnce(&Line) -> io::Result<T>) -> io::Result<T> {
-        let line = self.line.borrow();
-        act(line.as_ref().ok_or_else(|| io::Error::other("it has not been prepared"))?)
-    }
-
-    fn receive(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let script = format!("exec cat {}", quoted(&from.display().to_string()));
-        let mut running = self.with_line(|line| begin(&line.shell(&self.reach.board, &script)))?;
-        let mut bytes = Vec::new();
-        while running.elapsed() < SEND_LIMIT {
-            match running.read(POLL) {
-                Output::Bytes(more) => bytes.extend(more),
-                Output::Quiet => {}
-                Output::Closed => break,
+            Output::Closed => {
+                keeper.wait(POLL * 10);
+                return Err(diagnosis(&reach.board, &keeper.diagnostics()));
             }
         }
-        match running.wait(POLL * 10) {
-            Some(Exit::Code(0)) => fs::write(to, bytes),
-            _ => Err(io::Error::other(running.diagnostics().join(" | "))),
+        while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = unread.drain(..=end).collect();
+            greeting.take(&String::from_utf8_lossy(&line));
+        }
+    }
+    Ok((keeper, greeting))
+}
+
+fn control(scratch: &Scratch) -> PathBuf {
+    scratch.0.join("line")
+}
+
+fn no_ssh(error: TargetError) -> String {
+    format!("{error}; on Debian ssh comes with `apt-get install openssh-client`")
+}
+
+impl Line for SshLine {
+    fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    fn shell(&mut self, script: &str) -> io::Result<Box<dyn RunningCommand>> {
+        let command = command(&self.board, &control(&self.scratch), Share::Guest, script);
+        LocalTarget.start(&command).map_err(|error| io::Error::other(error.to_string()))
+    }
+
+    fn meter(&mut self, meter: &str, words: &[&str]) -> io::Result<Box<dyn RunningCommand>> {
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let place = quoted(&self.greeting.place);
+        self.shell(&format!("cd {place} && TARDY_STATE_DIR={place} exec ./{meter} {}", words.join(" ")))
+    }
+
+    fn stream(&mut self, meter: &str, from: u64) -> io::Result<Box<dyn RunningCommand>> {
+        self.meter(meter, &["spool", "attach", ".", &from.to_string()])
+    }
+
+    fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), String> {
+        let before = if alone { "rm -f meter-*" } else { ":" };
+        let to = format!("{}/{}", self.greeting.place, meter.name);
+        send(self, &meter.bytes, &to, true, before).map_err(|error| error.to_string())
+    }
+
+    fn fetched(&mut self) {
+        // A keeper that is gone leaves it there, which the next run tells.
+        let _ = self.keeper.write(b"fetched\n");
+    }
+
+    fn end(mut self: Box<Self>) {
+        // A keeper that is gone has tidied up, or cannot be told.
+        let _ = self.keeper.write(b"end\n");
+        if self.keeper.wait(TIDY_LIMIT).is_none() {
+            self.keeper.kill();
         }
     }
 
-    /// Has a process there start the meter and keep what it says.
-    fn start_spool(&self, input: &[u8], id: &str) -> io::Result<()> {
-        let board = &self.reach.board;
-        let limit_bytes = u64::from(board.spool_mb.unwrap_or(0)) << 20;
-        let keep_s = u64::from(board.keep_hours) * 3600;
-        let numbers = [limit_bytes, keep_s, ALONE_S].map(|number| number.to_string());
-        let [limit_bytes, keep_s, alone_s] = numbers.each_ref().map(String::as_str);
-        let words = ["spool", "start", ".", id, limit_bytes, keep_s, alone_s];
-        let mut running = self.with_line(|line| begin(&line.meter(board, &self.meter, &words)))?;
-        // One that does not listen says why.
-        let _ = running.write(input);
-        match running.wait(START_LIMIT) {
-            Some(Exit::Code(0)) => Ok(()),
-            _ => Err(io::Error::other(running.diagnostics().join(" | "))),
-        }
-    }
-
-    fn attached(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, String> {
-        let place = self.line.borrow().as_ref().map(|line| line.greeting.place.clone()).unwrap_or_default();
-        let reach = Reach { purpose: Purpose::Collect { run: id.into() }, ..self.reach.clone() };
-        let run = SpooledRun::attach(reach, Rc::clone(&self.line), &place, &self.meter, from)?;
-        self.emptied = run.emptied();
-        Ok(Box::new(run))
-    }
-
-    fn copy_failed(&self, from: &Path, to: &Path, source: io::Error) -> TargetError {
-        TargetError::Copy { target: self.reach.name.clone(), from: from.to_owned(), to: to.to_owned(), source }
-    }
-
-    fn start_failed(&self, command: &Command, source: io::Error) -> TargetError {
-        TargetError::Start { target: self.reach.name.clone(), program: command.program.clone(), source }
-    }
-}
-
-fn pause(time: Duration, stop: &StopRequests) {
-    let begun = Instant::now();
-    while begun.elapsed() < time && stop.count() == 0 {
-        thread::sleep(LOOK_EVERY);
-    }
-}
-
-fn begin(command: &Command) -> io::Result<Box<dyn RunningCommand>> {
-    LocalTarget.start(command).map_err(|error| io::Error::other(error.to_string()))
-}
-
-impl Target for SshTarget {
-    fn name(&self) -> &str {
-        &self.reach.name
-    }
-
-    fn prepare(&mut self) -> Result<(), TargetError> {
-        self.prepared().map_err(|why| TargetError::Prepare { target: self.reach.name.clone(), why })
-    }
-
-    fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
-        let send = || {
-            let bytes = fs::read(from)?;
-            let executable = super::is_executable(from)?;
-            self.with_line(|line| self.send(line, &bytes, &to.display().to_string(), executable, ":"))
-        };
-        send().map_err(|source| self.copy_failed(from, to, source))
-    }
-
-    /// Has the board run the meter, whatever name the command gives it.
-    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
-        let words: Vec<&str> = command.arguments.iter().map(String::as_str).collect();
-        let started = self.with_line(|line| begin(&line.meter(&self.reach.board, &self.meter, &words)));
-        started.map_err(|source| self.start_failed(command, source))
-    }
-
-    /// Has the board measure, whatever the command is: nothing else is started to last.
-    fn start_lasting(
-        &mut self,
-        command: &Command,
-        input: &[u8],
-        id: &str,
-    ) -> Result<Box<dyn RunningCommand>, TargetError> {
-        let started = self.start_spool(input, id);
-        self.holds_results = started.is_ok();
-        let attached = started.and_then(|()| self.attached(id, 0).map_err(io::Error::other));
-        attached.map_err(|source| self.start_failed(command, source))
-    }
-
-    fn keeps_output(&self) -> bool {
-        true
-    }
-
-    fn forgets(&self) -> bool {
-        self.emptied.get()
-    }
-
-    fn take_up(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {
-        self.holds_results = true;
-        self.attached(id, from).map_err(|why| TargetError::TakeUp { target: self.reach.name.clone(), why })
-    }
-
-    fn let_go(&mut self) {
-        if let Some(line) = self.line.borrow_mut().as_mut() {
-            line.fetched();
-            self.holds_results = false;
-        }
-    }
-
-    fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
-        self.receive(from, to).map_err(|source| self.copy_failed(from, to, source))
-    }
-
-    fn close(&mut self) -> Result<(), TargetError> {
-        let line = self.line.borrow_mut().take();
-        if let Some(line) = line {
-            line.end();
-            // What is in the board's memory must not go with its power.
-            let off = self.reach.board.power.clone().and_then(|power| power.off).filter(|_| !self.holds_results);
-            if let Some(off) = off {
-                self.hook("power.off", &off)
-                    .map_err(|why| TargetError::Prepare { target: self.reach.name.clone(), why })?;
-            }
-        }
-        self.lock = None;
-        Ok(())
-    }
-
-    fn console(&self) -> Vec<u8> {
-        self.notes.clone()
-    }
-
-    fn notices(&mut self) -> Vec<Problem> {
-        std::mem::take(&mut self.notices)
-    }
-}
-
-impl Drop for SshTarget {
-    fn drop(&mut self) {
-        let _ = self.close();
+    fn abandon(mut self: Box<Self>) {
+        self.keeper.kill();
+        self.keeper.wait(POLL);
     }
 }

@@ -2,11 +2,11 @@
 
 use super::absences::AbsenceWatch;
 use super::arguments::{CONSOLE_SOCKET, DATA_SOCKET, MONITOR_SOCKET, WORDS_SOCKET};
-use super::console::Console;
 use super::heard::{self, Answer, Heard, lock};
 use super::process::Process;
 use super::saved_state::{monitor::Monitor, transfer};
 use crate::stop::StopRequests;
+use crate::target::console::Console;
 use archive::guest::{GuestCommand, HostLine, HostWord};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

@@ -18,11 +18,11 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
-use super::console::Console;
 use super::file::VirtualMachine;
 use super::heard::lock;
 use super::initramfs::SentFile;
 use super::{find_program, kernel, static_meter};
+use crate::target::console::Console;
 use crate::target::scratch::Scratch;
 use crate::target::{Caveat, Command, RunningCommand, Target, TargetError};
 use boot::Boot;

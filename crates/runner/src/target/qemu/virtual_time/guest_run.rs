@@ -1,12 +1,12 @@
 //! The one measurement of a guest in virtual time. All the host can do is tell it before it boots, and listen.
 
-use super::super::console::Console;
 use super::super::heard::lock;
 use super::super::process::Process;
 use super::arguments::CONSOLE_FILE;
 use super::boot::Boot;
 use super::processor_thread::ProcessorThread;
 use super::shared_memory::{STREAM_FILE, SharedFile};
+use crate::target::console::Console;
 use crate::target::{Exit, Output, RunningCommand};
 use archive::settings::RunSettings;
 use std::fs;

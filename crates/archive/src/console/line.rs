@@ -1,0 +1,120 @@
+//! Text lines that are checked each for itself, and bytes as letters of the alphabet.
+//!
+//! A line is `~TEXT CHECKSUM`, where the checksum is CRC-32 (IEEE) of the text, eight hexadecimal digits. Whatever comes
+//! in between damages the line it falls into and no other.
+
+/// Begins a line of ours.
+pub const MARK: char = '~';
+const CHECKSUM_DIGITS: usize = 8;
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// A line with its checksum, ended.
+pub fn sealed(text: &str) -> String {
+    format!("{MARK}{text} {}\r\n", checksum(text))
+}
+
+/// The text of a line that arrived whole, whatever stands before it and after it.
+pub fn opened(line: &str) -> Option<&str> {
+    line.match_indices(MARK).find_map(|(mark, _)| {
+        let rest = &line[mark + 1..];
+        rest.match_indices(' ').map(|(blank, _)| blank).find_map(|blank| {
+            let sum = rest.get(blank + 1..blank + 1 + CHECKSUM_DIGITS)?;
+            let plain = sum.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+            (plain && sum == checksum(&rest[..blank])).then_some(&rest[..blank])
+        })
+    })
+}
+
+fn checksum(text: &str) -> String {
+    format!("{:08x}", crc32fast::hash(text.as_bytes()))
+}
+
+/// Bytes as letters (RFC 4648, with padding).
+pub fn base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for piece in bytes.chunks(3) {
+        let word = piece.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - piece.len()));
+        for place in 0..4 {
+            let letter = LETTERS[(word >> (18 - 6 * place)) as usize & 63];
+            text.push(if place > piece.len() { '=' } else { char::from(letter) });
+        }
+    }
+    text
+}
+
+/// The bytes of such letters.
+pub fn from_base64(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(4) {
+        return None;
+    }
+    let letters = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text).as_bytes();
+    let mut bytes = Vec::with_capacity(letters.len() * 3 / 4);
+    for piece in letters.chunks(4) {
+        let mut word = 0u32;
+        for letter in piece {
+            word = word << 6 | value(*letter)?;
+        }
+        word <<= 6 * (4 - piece.len());
+        bytes.extend_from_slice(&word.to_be_bytes()[1..piece.len()]);
+    }
+    Some(bytes)
+}
+
+fn value(letter: u8) -> Option<u32> {
+    Some(u32::from(match letter {
+        b'A'..=b'Z' => letter - b'A',
+        b'a'..=b'z' => letter - b'a' + 26,
+        b'0'..=b'9' => letter - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn letters_are_those_of_everybody() {
+        for (plain, letters) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+            assert_eq!(base64(plain.as_bytes()), letters);
+            assert_eq!(from_base64(letters).unwrap(), plain.as_bytes());
+        }
+    }
+
+    #[test]
+    fn what_stands_around_a_line_does_no_harm_and_what_falls_into_it_does() {
+        let line = sealed("M 1 2-3");
+        let line = line.trim_end();
+        assert_eq!(opened(&format!("[   12.345678] usb 1-1: ~ new{line}")), Some("M 1 2-3"));
+        assert_eq!(opened(&format!("{line}[   12.345678] usb 1-1: new")), Some("M 1 2-3"));
+        assert_eq!(opened(&line.replace('M', "[    1.0] hello")), None);
+        assert_eq!(opened(&line.replace(" 1 ", " 2 ")), None);
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_come_back(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert_eq!(from_base64(&base64(&bytes)), Some(bytes));
+        }
+
+        #[test]
+        fn any_text_is_a_line_or_none(text in ".{0,200}") {
+            let _ = opened(&text);
+            let _ = opened(&format!("~{text}"));
+            let _ = from_base64(&text);
+        }
+
+        #[test]
+        fn a_flipped_bit_never_passes(at in 0usize..60, bit in 0u8..7) {
+            let line = sealed(&format!("A 7 1/1 {}", base64(b"some bytes of a frame")));
+            let mut spoilt = line.clone().into_bytes();
+            let at = at % (spoilt.len() - 2);
+            spoilt[at] ^= 1 << bit;
+            let spoilt = String::from_utf8_lossy(&spoilt).into_owned();
+            prop_assert!(spoilt.lines().all(|line| opened(line).is_none()));
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Answers the questions of a host whose only line is a console, on which the kernel speaks as well.
+//!
+//! One question is answered after another. The last answer is kept until the next question: pieces of it that the
+//! kernel's words have damaged are sent again, and a question that comes twice is not acted upon twice.
+
+mod program;
+mod terminal;
+
+use crate::spool::control::{Line as Word, say};
+use crate::spool::{ledger, stretch};
+use archive::console::letter::{Gathered, Line, Piece, Side, lines};
+use archive::console::{Answer, CONSOLE_VERSION, Question, StreamEnd, pack, unpack};
+use program::Running;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fmt::Display;
+use std::io::Write;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const USAGE: &str = "usage: tardy-meter console DIR
+`tardy run` on a board behind a serial line does this; docs/serial-boards.md says what for.";
+/// A host that has asked nothing for so long is gone; nobody hangs up a serial line.
+const IDLE_LIMIT: Duration = Duration::from_secs(120);
+/// A host that would find nothing new waits so long for something.
+const NEWS_WAIT: Duration = Duration::from_millis(400);
+const NEWS_POLL: Duration = Duration::from_millis(20);
+const BUSY_EVERY: Duration = Duration::from_secs(1);
+/// A host that is further back than this has no use for what is only shown.
+const BEHIND_BYTES: u64 = 32 << 10;
+const STRETCH_BYTES_MAX: u64 = 1 << 20;
+const UNREAD_BYTES_MAX: usize = 64 << 10;
+/// Ctrl-C: what a host sends to get rid of the one before it.
+const INTERRUPT: u8 = 3;
+
+/// Runs the subcommand with these words; answers the exit code.
+pub fn run(words: &[String]) -> i32 {
+    let [place] = words else {
+        eprintln!("{USAGE}");
+        return 2;
+    };
+    let _quiet = terminal::Quiet::make();
+    let mut desk = Desk::new(place.as_ref(), rustix::stdio::stdin(), std::io::stdout());
+    match desk.serve() {
+        Ok(()) => 0,
+        Err(why) => {
+            eprintln!("tardy-meter: {why}\r");
+            1
+        }
+    }
+}
+
+/// The board's end of a conversation.
+struct Desk<'a, W: Write> {
+    place: PathBuf,
+    input: BorrowedFd<'a>,
+    output: W,
+    unread: Vec<u8>,
+    /// The question that is arriving.
+    question: Option<(u32, Gathered)>,
+    /// The last answer, in lines.
+    answered: Option<(u32, Vec<String>)>,
+}
+
+impl<'a, W: Write> Desk<'a, W> {
+    fn new(place: &Path, input: BorrowedFd<'a>, output: W) -> Self {
+        Self { place: place.into(), input, output, unread: Vec::new(), question: None, answered: None }
+    }
+
+    /// Answers until the host says good-bye.
+    fn serve(&mut self) -> Result<(), String> {
+        self.tell(&Line::Ready { version: CONSOLE_VERSION })?;
+        let mut heard = Instant::now();
+        while heard.elapsed() < IDLE_LIMIT {
+            for line in self.heard(BUSY_EVERY)? {
+                heard = Instant::now();
+                match line {
+                    Line::Piece(piece) if piece.from == Side::Host => {
+                        let question = self.take(piece)?;
+                        if question == Some(Question::Bye) {
+                            return Ok(());
+                        }
+                    }
+                    Line::Missing { letter: 0, .. } => self.tell(&Line::Ready { version: CONSOLE_VERSION })?,
+                    Line::Missing { letter, numbers } => self.repeat(letter, &numbers)?,
+                    _ => {}
+                }
+            }
+        }
+        Err(format!("the host has asked nothing for {} s", IDLE_LIMIT.as_secs()))
+    }
+
+    /// The lines that come within this time; none when nothing sound does.
+    fn heard(&mut self, wait: Duration) -> Result<Vec<Line>, String> {
+        let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+        let ready = poll(&mut [PollFd::new(&self.input, PollFlags::IN)], Some(&wait));
+        if !matches!(ready, Ok(count) if count > 0) {
+            return Ok(Vec::new());
+        }
+        let mut bytes = [0; 4096];
+        let count = match rustix::io::read(self.input, &mut bytes) {
+            Ok(count @ 1..) => count,
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => return Ok(Vec::new()),
+            _ => return Err("the console is gone".into()),
+        };
+        if bytes[..count].contains(&INTERRUPT) {
+            return Err("another host has come".into());
+        }
+        self.unread.extend_from_slice(&bytes[..count]);
+        let whole = self.unread.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let text: Vec<u8> = self.unread.drain(..whole).collect();
+        if self.unread.len() > UNREAD_BYTES_MAX {
+            self.unread.clear();
+        }
+        Ok(String::from_utf8_lossy(&text).lines().filter_map(Line::parse).collect())
+    }
+
+    /// Takes a piece; with the last one the question is answered. Answers which it was.
+    fn take(&mut self, piece: Piece) -> Result<Option<Question>, String> {
+        let (letter, first) = (piece.letter, piece.number == 0);
+        if self.answered.as_ref().is_some_and(|(answered, _)| *answered == letter) {
+            // It did not hear us: all of it again, once for each time it asked.
+            return if first { self.repeat(letter, &[]).map(|()| None) } else { Ok(None) };
+        }
+        if self.question.as_ref().is_none_or(|(arriving, _)| *arriving != letter) {
+            self.question = Some((letter, Gathered::default()));
+        }
+        let Some((_, gathered)) = &mut self.question else { return Ok(None) };
+        gathered.take(piece);
+        let Some(whole) = gathered.whole() else { return Ok(None) };
+        self.question = None;
+        let Some((question, bytes)) = unpack::<Question>(&whole) else {
+            let why = "it is a question of another version; use the meter of this tardy".to_owned();
+            return self.answer(letter, &Answer::Refused { why }, &[]).map(|()| None);
+        };
+        let (answer, bytes) = self.found(letter, &question, &bytes)?;
+        self.answer(letter, &answer, &bytes)?;
+        Ok(Some(question))
+    }
+
+    fn found(&mut self, letter: u32, question: &Question, bytes: &[u8]) -> Result<(Answer, Vec<u8>), String> {
+        Ok(match question {
+            Question::Run { program, arguments } => match Running::start(program, arguments, bytes) {
+                Ok(running) => self.ran(letter, running)?,
+                Err(error) => (refused(format!("failed to start {program}: {error}")), Vec::new()),
+            },
+            Question::Read { offset, bytes_max } => match self.stretch(*offset, (*bytes_max).min(STRETCH_BYTES_MAX)) {
+                Ok(found) => found,
+                Err(why) => (refused(why), Vec::new()),
+            },
+            Question::Tell { line } => {
+                if let Some(word) = Word::parse(line) {
+                    say(&ledger::directory(&self.place), word);
+                }
+                (Answer::Done, Vec::new())
+            }
+            Question::Bye => (Answer::Done, Vec::new()),
+        })
+    }
+
+    /// Follows a program to its end. It does not outlive the host's interest.
+    fn ran(&mut self, letter: u32, mut running: Running) -> Result<(Answer, Vec<u8>), String> {
+        let mut told = Instant::now();
+        loop {
+            if let Some(ended) = running.ended() {
+                return Ok(ended);
+            }
+            let still_there = match told.elapsed() < BUSY_EVERY {
+                true => Ok(()),
+                false => {
+                    told = Instant::now();
+                    self.tell(&Line::Busy { letter })
+                }
+            };
+            // What is asked meanwhile is asked again.
+            if let Err(why) = still_there.and_then(|()| self.heard(NEWS_POLL)) {
+                running.kill();
+                return Err(why);
+            }
+        }
+    }
+
+    fn stretch(&self, offset: u64, bytes_max: u64) -> Result<(Answer, Vec<u8>), String> {
+        let begun = Instant::now();
+        loop {
+            let found = stretch::read(&self.place, offset, bytes_max as usize)?;
+            if found.bytes.is_empty() && found.end.is_none() && begun.elapsed() < NEWS_WAIT {
+                std::thread::sleep(NEWS_POLL);
+                continue;
+            }
+            let behind = found.written.saturating_sub(offset) > BEHIND_BYTES;
+            say(&ledger::directory(&self.place), if behind { Word::Behind } else { Word::Here });
+            let end = found.end.map(|end| StreamEnd { how: end.how, bytes: end.bytes, words: end.words });
+            return Ok((Answer::Stretch { written: found.written, end }, found.bytes));
+        }
+    }
+
+    fn answer(&mut self, letter: u32, answer: &Answer, bytes: &[u8]) -> Result<(), String> {
+        self.answered = Some((letter, lines(Side::Board, letter, &pack(answer, bytes))));
+        self.repeat(letter, &[])
+    }
+
+    /// Sends pieces of the last answer, or all of them.
+    fn repeat(&mut self, letter: u32, numbers: &[u32]) -> Result<(), String> {
+        let Some((_, pieces)) = self.answered.as_ref().filter(|(answered, _)| *answered == letter) else {
+            return Ok(());
+        };
+        let wanted = numbers.iter().filter_map(|number| pieces.get(*number as usize));
+        let text: String = if numbers.is_empty() { pieces.concat() } else { wanted.map(String::as_str).collect() };
+        write(&mut self.output, &text)
+    }
+
+    fn tell(&mut self, line: &Line) -> Result<(), String> {
+        write(&mut self.output, &line.text())
+    }
+}
+
+fn refused(why: String) -> Answer {
+    Answer::Refused { why }
+}
+
+fn write(output: &mut impl Write, text: &str) -> Result<(), String> {
+    let gone = |error: &dyn Display| format!("the console is gone: {error}");
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|error| gone(&error))
+}
+
+#[cfg(test)]
+mod tests;

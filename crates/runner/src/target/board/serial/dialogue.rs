@@ -1,0 +1,194 @@
+//! Words with the keeper on a console: every line of its own comes twice, with a number.
+
+use super::hearing::{Hearing, without_kernel};
+use crate::stop::StopRequests;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+const POLL: Duration = Duration::from_millis(100);
+/// After so long the keeper is asked to say all again.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(2);
+const PREFIX: &str = "tardy#";
+const LINES_MAX: usize = 1000;
+
+/// What the keeper has said for sure. A line counts when it has come twice in the same words: the kernel does not damage
+/// two lines alike.
+#[derive(Debug, Default)]
+pub struct Sure {
+    once: BTreeSet<(u32, String)>,
+    twice: BTreeMap<u32, String>,
+    /// Up to which number they were handed out.
+    taken: u32,
+}
+
+impl Sure {
+    /// Takes a line as it came; answers whether it is the keeper's.
+    pub fn take(&mut self, line: &str) -> bool {
+        let Some((_, rest)) = line.split_once(PREFIX) else { return false };
+        let Some((number, words)) = rest.split_once(' ') else { return false };
+        let Ok(number) = number.parse::<u32>() else { return false };
+        let spoken = (number, words.trim_end().to_owned());
+        if self.once.contains(&spoken) {
+            self.twice.entry(number).or_insert(spoken.1);
+        } else if self.once.len() < LINES_MAX {
+            self.once.insert(spoken);
+        }
+        true
+    }
+
+    /// The next line in their order, once it is sure.
+    pub fn next(&mut self) -> Option<String> {
+        let words = self.twice.remove(&(self.taken + 1))?;
+        self.taken += 1;
+        Some(words)
+    }
+}
+
+/// Whether a line is one of a keeper's.
+pub fn is_keepers(line: &str) -> bool {
+    line.contains(PREFIX)
+}
+
+/// The line to a keeper.
+pub struct Dialogue {
+    pub hearing: Hearing,
+    sure: Sure,
+}
+
+impl Dialogue {
+    pub fn new(hearing: Hearing) -> Self {
+        Self { hearing, sure: Sure::default() }
+    }
+
+    /// Forgets what was said: another keeper begins with its first line.
+    pub fn begin_anew(&mut self) {
+        self.sure = Sure::default();
+    }
+
+    /// Keeps a line that came while something else was waited for.
+    pub fn overhear(&mut self, line: &str) {
+        if !self.sure.take(line) {
+            self.hearing.overhear(line);
+        }
+    }
+
+    /// The next line of the keeper that is sure.
+    pub fn heard(&mut self) -> Option<String> {
+        self.sure.next()
+    }
+
+    /// Says a word to the keeper.
+    ///
+    /// # Errors
+    /// The line is dead.
+    pub fn say(&self, words: &str) -> Result<(), String> {
+        self.hearing.port.write(format!("{words}\n").as_bytes())
+    }
+
+    /// What the keeper says, line by line, until `each` has an answer.
+    ///
+    /// # Errors
+    /// The line is dead, the keeper says nothing for too long, or somebody asks to stop.
+    pub fn listen<T>(
+        &mut self,
+        limit: Duration,
+        stop: &StopRequests,
+        mut each: impl FnMut(&str) -> Option<T>,
+    ) -> Result<T, String> {
+        let (begun, mut asked) = (Instant::now(), Instant::now());
+        loop {
+            while let Some(words) = self.sure.next() {
+                if let Some(found) = each(&words) {
+                    return Ok(found);
+                }
+            }
+            if stop.count() > 0 {
+                return Err("stopped on request".into());
+            }
+            if begun.elapsed() > limit {
+                return Err(format!("its shell said nothing that is whole for {} s", limit.as_secs()));
+            }
+            if asked.elapsed() > ASK_AGAIN_AFTER {
+                asked = Instant::now();
+                self.say("again")?;
+            }
+            for line in self.hearing.lines(POLL)? {
+                self.overhear(&line);
+            }
+        }
+    }
+
+    /// How many blocks of a file the keeper has after this attempt, as soon as it says so; nothing when it does not. What
+    /// else it says is the end of it.
+    ///
+    /// # Errors
+    /// The line is dead, or the keeper gave up.
+    pub fn acknowledged(&mut self, attempt: u32, wait: Duration) -> Result<Option<u32>, String> {
+        let begun = Instant::now();
+        let mut text = String::new();
+        while begun.elapsed() < wait {
+            for line in self.hearing.lines(wait.saturating_sub(begun.elapsed()))? {
+                if !self.sure.take(&line) {
+                    text.push_str(&line);
+                    text.push('\n');
+                }
+            }
+            if let Some(words) = self.sure.next() {
+                return Err(words.strip_prefix("broken ").unwrap_or(&words).to_owned());
+            }
+            let whole = without_kernel(&text);
+            let got = format!("tardy got {attempt} ");
+            let count = |line: &str| line.strip_prefix(&got)?.parse().ok();
+            if let Some(count) = whole.lines().filter_map(count).next_back() {
+                return Ok(Some(count));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for a line with these words, however it came; false when there is none within this time.
+    ///
+    /// # Errors
+    /// The line is dead.
+    pub fn await_words(&mut self, words: &str, limit: Duration) -> Result<bool, String> {
+        let begun = Instant::now();
+        while begun.elapsed() < limit {
+            let lines = self.hearing.lines(POLL)?;
+            let found = lines.iter().any(|line| line.contains(words));
+            lines.iter().for_each(|line| self.overhear(line));
+            if found {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sure(text: &str) -> Vec<String> {
+        let mut sure = Sure::default();
+        for line in text.lines() {
+            sure.take(line);
+        }
+        std::iter::from_fn(|| sure.next()).collect()
+    }
+
+    #[test]
+    fn what_came_twice_counts_in_its_order() {
+        assert_eq!(sure("tardy#2 b\ntardy#1 a\ntardy#2 b\n# tardy#1 a\r\ntardy#3 c"), ["a", "b"]);
+        let damaged = "tardy#1 place /t[    1.0] mp\ntardy#1 place /tmp\nmp\ntardy#1 place /tmp";
+        assert_eq!(sure(damaged), ["place /tmp"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_heard(text in ".{0,300}", number in any::<u32>()) {
+            sure(&text);
+            sure(&format!("tardy#{number} {text}\ntardy#{number} {text}"));
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Questions to the meter on a console, and its answers, gathered piece by piece.
+
+use super::dialogue::{Dialogue, is_keepers};
+use archive::console::letter::{Gathered, Line, Side, lines};
+use archive::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
+use std::time::{Duration, Instant};
+
+/// Letters of the longest line, with all around them.
+const LINE_LETTERS: u64 = 256;
+const BITS_A_LETTER: u64 = 10;
+/// A board that says nothing of ours for this many quiet times is not there any more.
+const QUIET_TIMES_MAX: u32 = 12;
+
+/// What a step brought.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    Answer(Answer, Vec<u8>),
+    Waiting,
+    /// The line is dead, for this reason.
+    Down(String),
+}
+
+/// A question that was asked and not answered yet.
+struct Asked {
+    letter: u32,
+    lines: Vec<String>,
+    gathered: Gathered,
+    /// Pieces that were asked for again and have not come.
+    awaited: usize,
+    /// The last piece that was on its way has come.
+    passed: bool,
+    /// The last sound line of the board.
+    heard: Instant,
+    /// When something was asked last.
+    asked: Instant,
+}
+
+/// One conversation with a meter that listens.
+pub struct Exchange {
+    /// With the keeper, who listens when the meter does not.
+    pub dialogue: Dialogue,
+    letter: u32,
+    asked: Option<Asked>,
+    /// When nothing has come for so long, nothing is on its way.
+    quiet: Duration,
+}
+
+impl Exchange {
+    pub fn new(dialogue: Dialogue, baud: u32) -> Self {
+        let line = Duration::from_micros(LINE_LETTERS * BITS_A_LETTER * 1_000_000 / u64::from(baud.max(1)));
+        Self { dialogue, letter: 0, asked: None, quiet: Duration::from_secs(1) + line * 3 }
+    }
+
+    /// Waits until the meter says that it listens. Answers what else was said, when it does not.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn greet(&mut self, limit: Duration) -> Result<(), String> {
+        let (begun, mut asked) = (Instant::now(), Instant::now());
+        let mut words = Vec::new();
+        while begun.elapsed() < limit {
+            for line in self.dialogue.hearing.lines(Duration::from_millis(100))? {
+                match Line::parse(&line) {
+                    Some(Line::Ready { version: CONSOLE_VERSION }) => return Ok(()),
+                    Some(Line::Ready { version }) => {
+                        return Err(format!(
+                            "the meter there speaks version {version} of this; use the one of this tardy"
+                        ));
+                    }
+                    _ => {
+                        self.dialogue.overhear(&line);
+                        words.push(line);
+                    }
+                }
+            }
+            if let Some(why) = self.dialogue.heard() {
+                return Err(format!("{why}: {}", last(&words)));
+            }
+            if asked.elapsed() > self.quiet {
+                asked = Instant::now();
+                self.dialogue.hearing.port.write(Line::Missing { letter: 0, numbers: Vec::new() }.text().as_bytes())?;
+            }
+        }
+        Err(format!("the meter does not answer there: {}", last(&words)))
+    }
+
+    /// Whether an answer is waited for.
+    pub fn is_asking(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Asks; what was asked before is forgotten.
+    ///
+    /// # Errors
+    /// The line is dead.
+    pub fn ask(&mut self, question: &Question, bytes: &[u8]) -> Result<(), String> {
+        self.letter += 1;
+        let now = Instant::now();
+        let lines = lines(Side::Host, self.letter, &pack(question, bytes));
+        let written = self.dialogue.hearing.port.write(lines.concat().as_bytes());
+        let gathered = Gathered::default();
+        self.asked =
+            Some(Asked { letter: self.letter, lines, gathered, awaited: 0, passed: false, heard: now, asked: now });
+        written
+    }
+
+    /// Takes what comes within this time, and asks again for what did not.
+    pub fn step(&mut self, wait: Duration) -> Step {
+        let begun = Instant::now();
+        loop {
+            let heard = self.dialogue.hearing.lines(wait.saturating_sub(begun.elapsed()));
+            let heard = match heard {
+                Ok(lines) => lines,
+                Err(why) => return Step::Down(why),
+            };
+            for line in &heard {
+                if let Some(whole) = self.take(line) {
+                    self.asked = None;
+                    return match unpack(&whole) {
+                        Some((answer, bytes)) => Step::Answer(answer, bytes),
+                        None => Step::Down("its answer is none that is known here; use the meter of this tardy".into()),
+                    };
+                }
+            }
+            if let Some(why) = self.dialogue.heard() {
+                return Step::Down(why);
+            }
+            if let Err(why) = self.insist() {
+                return Step::Down(why);
+            }
+            if begun.elapsed() >= wait {
+                return Step::Waiting;
+            }
+        }
+    }
+
+    /// Takes a line; with the last piece of it, the answer is whole.
+    fn take(&mut self, line: &str) -> Option<Vec<u8>> {
+        let parsed = Line::parse(line);
+        if parsed.is_none() {
+            self.dialogue.overhear(line);
+        }
+        let asked = self.asked.as_mut()?;
+        match parsed? {
+            Line::Piece(piece) if piece.from == Side::Board && piece.letter == asked.letter => {
+                asked.heard = Instant::now();
+                let last = piece.number + 1 == piece.count;
+                if asked.gathered.take(piece) {
+                    self.dialogue.hearing.count(1, 0);
+                    asked.passed = if asked.awaited > 0 { asked.awaited == 1 } else { last };
+                    asked.awaited = asked.awaited.saturating_sub(1);
+                    return asked.gathered.whole();
+                }
+            }
+            Line::Busy { letter } if letter == asked.letter => asked.heard = Instant::now(),
+            _ => {}
+        }
+        None
+    }
+
+    /// Asks again for what has not come, when nothing is on its way any more.
+    fn insist(&mut self) -> Result<(), String> {
+        let Some(asked) = &mut self.asked else { return Ok(()) };
+        if asked.heard.elapsed() >= self.quiet * QUIET_TIMES_MAX {
+            let seconds = (self.quiet * QUIET_TIMES_MAX).as_secs();
+            return Err(format!("it has said nothing that is whole for {seconds} s"));
+        }
+        let begun = asked.gathered.is_begun();
+        let patience = if begun { self.quiet } else { self.quiet * 2 };
+        if !asked.passed && asked.heard.max(asked.asked).elapsed() < patience {
+            return Ok(());
+        }
+        asked.passed = false;
+        asked.asked = Instant::now();
+        if !begun {
+            // The question did not arrive, or nothing of its answer did.
+            return self.dialogue.hearing.port.write(asked.lines.concat().as_bytes());
+        }
+        let missing = asked.gathered.missing();
+        asked.awaited = missing.len();
+        self.dialogue.hearing.count(0, missing.len());
+        let line = Line::Missing { letter: asked.letter, numbers: missing };
+        self.dialogue.hearing.port.write(line.text().as_bytes())
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// The line is dead, or the answer took too long.
+    pub fn answer(&mut self, question: &Question, bytes: &[u8], limit: Duration) -> Result<(Answer, Vec<u8>), String> {
+        self.ask(question, bytes)?;
+        let begun = Instant::now();
+        while begun.elapsed() < limit {
+            match self.step(Duration::from_millis(100)) {
+                Step::Answer(answer, bytes) => return Ok((answer, bytes)),
+                Step::Waiting => {}
+                Step::Down(why) => return Err(why),
+            }
+        }
+        Err(format!("no answer within {} s", limit.as_secs()))
+    }
+}
+
+/// The last words that tell something.
+fn last(words: &[String]) -> String {
+    let told: Vec<&str> =
+        words.iter().map(|line| line.trim()).filter(|line| !line.is_empty() && !is_keepers(line)).collect();
+    told[told.len().saturating_sub(3)..].join(" | ")
+}

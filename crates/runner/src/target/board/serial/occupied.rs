@@ -1,0 +1,114 @@
+//! Who else has a serial device: two readers would each get half of what the board says.
+//!
+//! Terminal programs agree on a file `LCK..NAME` with the number of the process that has the device (the Filesystem
+//! Hierarchy Standard, chapter /var/lock). Those that do not are found among the open files of all processes.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+const DIRECTORIES: [&str; 3] = ["/run/lock", "/var/lock", "/var/spool/lock"];
+
+/// Our lock file of a device, for as long as it is used.
+#[derive(Debug)]
+pub struct DeviceLock(PathBuf);
+
+impl DeviceLock {
+    /// Takes it where there is a directory for it.
+    ///
+    /// # Errors
+    /// Who has the device.
+    pub fn take(device: &Path) -> Result<Option<Self>, String> {
+        for directory in DIRECTORIES {
+            match Self::take_in(Path::new(directory), device) {
+                Ok(lock) => return lock.map(Some),
+                // A directory that is not there, or not for us.
+                Err(_) => continue,
+            }
+        }
+        Ok(None)
+    }
+
+    fn take_in(directory: &Path, device: &Path) -> io::Result<Result<Self, String>> {
+        let name = device.strip_prefix("/dev").unwrap_or(device).to_string_lossy().trim_matches('/').replace('/', "_");
+        let path = directory.join(format!("LCK..{name}"));
+        for _ in 0..2 {
+            match OpenOptions::new().write(true).create_new(true).mode(0o644).open(&path) {
+                Ok(mut file) => {
+                    writeln!(file, "{:10}", std::process::id())?;
+                    return Ok(Ok(Self(path)));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+            let holder = fs::read_to_string(&path).unwrap_or_default();
+            let holder = holder.trim();
+            // One whose process is gone holds nothing; one that is no number may just be being written.
+            match holder.parse::<u32>() {
+                Ok(pid) if !Path::new("/proc").join(pid.to_string()).exists() => fs::remove_file(&path)?,
+                _ => {
+                    let who = if holder.is_empty() { "another program".into() } else { format!("process {holder}") };
+                    return Ok(Err(format!(
+                        "{} is in use by {who}, says {}; end that first",
+                        device.display(),
+                        path.display()
+                    )));
+                }
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+impl Drop for DeviceLock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Another process that has the device open, as far as one may see that.
+pub fn user_of(device: &Path) -> Option<String> {
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let own = std::process::id().to_string();
+    let user = processes.filter(|process| process.file_name() != own.as_str()).find(|process| {
+        let files = fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
+        files.into_iter().any(|file| fs::read_link(file.path()).is_ok_and(|found| found == device))
+    })?;
+    let name = fs::read_to_string(user.path().join("comm")).unwrap_or_default();
+    Some(format!("process {} ({})", user.file_name().to_string_lossy(), name.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_had_once_and_a_dead_process_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let take = || DeviceLock::take_in(folder.path(), Path::new("/dev/pts/7")).unwrap();
+        let first = take().unwrap();
+        assert!(folder.path().join("LCK..pts_7").is_file());
+        let refused = take().unwrap_err();
+        assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
+        drop(first);
+        // Linux gives no process a number beyond 2^22.
+        fs::write(folder.path().join("LCK..pts_7"), "   4194305\n").unwrap();
+        drop(take().unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn who_has_a_file_open_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("device");
+        fs::write(&path, "").unwrap();
+        assert_eq!(user_of(&path), None);
+        let file = fs::File::open(&path).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("1000").stdin(file).spawn().unwrap();
+        let found = user_of(&path);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(found.as_ref().is_some_and(|who| who.starts_with("process ")), "{found:?}");
+    }
+}

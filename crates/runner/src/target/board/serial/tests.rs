@@ -1,0 +1,215 @@
+//! The keeper's script under the shell of this machine, and a board that answers, both behind a line that others use, too.
+
+use super::super::keeper::{Errand, Purpose};
+use super::*;
+use archive::console::letter::{Gathered, Line as Words, Side, lines};
+use archive::console::{Answer, CONSOLE_VERSION, pack, unpack};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+const MESSAGE: &[u8] = b"[   12.345678] usb 1-1: new high-speed USB device ~ [x]\r\n";
+
+/// Passes on what the board says, with a kernel message every so many bytes, and without some bytes.
+fn disturb(mut from: impl Read + Send + 'static, mut to: UnixStream, every: usize) {
+    thread::spawn(move || {
+        let mut bytes = [0; 1];
+        for number in 1.. {
+            if !matches!(from.read(&mut bytes), Ok(1)) || (number % (every * 9) != 0 && to.write_all(&bytes).is_err()) {
+                return;
+            }
+            if number % every == 0 && to.write_all(MESSAGE).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Lines to a board whose words are disturbed, and from it.
+fn line(every: usize) -> (Dialogue, UnixStream, UnixStream) {
+    let (host, relay) = UnixStream::pair().unwrap();
+    let (board, said) = UnixStream::pair().unwrap();
+    disturb(said, relay.try_clone().unwrap(), every);
+    let mut dialogue = Dialogue::new(Hearing::new(Port::of_socket(OwnedFd::from(host)).unwrap(), Rc::default()));
+    dialogue.hearing.keep();
+    (dialogue, relay, board)
+}
+
+/// A keeper in this place, without these programs.
+fn keeper(place: &Path, without: &[&str], every: usize) -> (Dialogue, Greeting, Tools, Child) {
+    let (mut dialogue, input, output) = line(every);
+    let broken = place.join("broken");
+    std::fs::create_dir(&broken).unwrap();
+    for name in without {
+        std::fs::write(broken.join(name), "#!/bin/sh\nexit 1\n").unwrap();
+        std::fs::set_permissions(broken.join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:{}", broken.display(), std::env::var("PATH").unwrap());
+    let directory = Some(place.display().to_string());
+    let errand = Errand { directory, token: "a".into(), purpose: Purpose::Run, ..Errand::default() };
+    let child = Command::new("sh")
+        .args(["-c", &plain(&errand.console_script())])
+        .env("PATH", path)
+        .stdin(Stdio::from(OwnedFd::from(input)))
+        .stdout(Stdio::from(OwnedFd::from(output)))
+        .spawn()
+        .unwrap();
+    let (mut greeting, mut tools) = (Greeting::default(), Tools::default());
+    let over = dialogue.listen(Duration::from_secs(60), &StopRequests::default(), |words| {
+        greeting.take(&format!("tardy {words}"));
+        tools = Tools::parse(words).unwrap_or(std::mem::take(&mut tools));
+        greeting.is_over().then_some(())
+    });
+    over.unwrap();
+    (dialogue, greeting, tools, child)
+}
+
+fn program() -> Vec<u8> {
+    let noise = (0..20_000u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8);
+    noise.chain([0; 20_000]).collect()
+}
+
+#[test]
+fn a_program_arrives_whole_whatever_the_board_can_and_whoever_speaks() {
+    for (without, (letters, unpacks, sums)) in [
+        (&[][..], ("base64", true, "cksum")),
+        (&["base64", "zcat", "gzip", "gunzip", "cksum"], ("openssl", false, "sha256sum")),
+        (&["base64", "openssl", "cksum", "sha256sum"], ("octal", true, "none")),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), without, 90);
+        assert!(greeting.ready, "{greeting:?}");
+        let fitting = Tools { letters: letters.into(), unpacks, sums: sums.into() };
+        // Not every machine has a program that can be taken away.
+        if letters != "openssl" {
+            assert_eq!(tools, fitting);
+        }
+        let manner = Manner { baud: BAUD, stop: &StopRequests::default(), tell: &|_| {} };
+        sending::send(&mut dialogue, ("meter-x", &program()), &tools, &manner).unwrap();
+        let place = Path::new(&greeting.place);
+        assert!(std::fs::read(place.join("meter-x")).unwrap() == program(), "{letters}");
+        assert!(super::super::is_executable(&place.join("meter-x")).unwrap());
+        dialogue.say("end").unwrap();
+        dismiss(&dialogue);
+        assert!(child.wait().unwrap().success());
+        assert!(!place.exists());
+    }
+}
+
+#[test]
+fn a_keeper_that_hears_what_is_not_for_it_tidies_up_and_leaves() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dialogue, greeting, _, mut child) = keeper(folder.path(), &[], 1_000_000);
+    // The probe of a host that comes after one that died.
+    dialogue.say(" echo \"tardy $((6*7)) sh\"").unwrap();
+    dismiss(&dialogue);
+    child.wait().unwrap();
+    assert!(greeting.ready && !Path::new(&greeting.place).exists());
+}
+
+#[test]
+fn a_meter_that_does_not_run_there_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
+    let manner = Manner { baud: BAUD, stop: &StopRequests::default(), tell: &|_| {} };
+    let meter = b"#!/bin/sh\necho wrong machine >&2\nexit 126\n";
+    sending::send(&mut dialogue, ("meter-x", meter), &tools, &manner).unwrap();
+    let exchange = Exchange::new(dialogue, BAUD);
+    let mut talk = Talk { exchange, listener: Listener::Keeper, meter: "meter-x".into() };
+    let why = talk.exchange().err().unwrap();
+    assert!(why.contains("the meter ended with 126"), "{why}");
+    dismiss(&talk.exchange.dialogue);
+    child.wait().unwrap();
+    assert!(!Path::new(&greeting.place).exists());
+}
+
+/// A board that answers each question with what it was asked, as often as it is asked.
+fn answer(input: UnixStream, mut output: UnixStream, answers: u32) {
+    let _ = output.write_all(Words::Ready { version: CONSOLE_VERSION }.text().as_bytes());
+    let (mut arriving, mut answered) = ((0, Gathered::default()), (0, Vec::new()));
+    for line in BufReader::new(input).lines().map_while(Result::ok) {
+        let said = match Words::parse(&line) {
+            Some(Words::Piece(piece)) if piece.letter > answers => return,
+            Some(Words::Piece(piece)) => {
+                if arriving.0 != piece.letter {
+                    arriving = (piece.letter, Gathered::default());
+                }
+                let letter = piece.letter;
+                arriving.1.take(piece);
+                let Some(whole) = arriving.1.whole() else { continue };
+                let (_, bytes) = unpack::<Question>(&whole).unwrap();
+                let text = lines(Side::Board, letter, &pack(&Answer::Done, &bytes));
+                answered = (letter, text);
+                answered.1.concat()
+            }
+            Some(Words::Missing { letter, numbers }) if letter == answered.0 => {
+                numbers.iter().map(|number| answered.1[*number as usize].as_str()).collect()
+            }
+            _ => continue,
+        };
+        if output.write_all(said.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn questions_are_answered_through_noise_and_what_that_cost_is_counted() {
+    let (dialogue, input, output) = line(700);
+    let board = thread::spawn(move || answer(input, output, 3));
+    let mut exchange = Exchange::new(dialogue, BAUD);
+    exchange.greet(Duration::from_secs(60)).unwrap();
+    for bytes in [Vec::new(), program(), b"short".to_vec()] {
+        let answered = exchange.answer(&Question::Bye, &bytes, Duration::from_secs(60)).unwrap();
+        assert!(answered == (Answer::Done, bytes));
+    }
+    // A board that answers no more is a line that is down.
+    let gone = exchange.answer(&Question::Bye, b"", Duration::from_secs(60));
+    assert!(gone.is_err());
+    board.join().unwrap();
+}
+
+#[test]
+fn damage_is_counted_and_what_the_kernel_said_is_kept() {
+    let overheard = Rc::<RefCell<super::super::overheard::Overheard>>::default();
+    let (host, relay) = UnixStream::pair().unwrap();
+    let (board, said) = UnixStream::pair().unwrap();
+    disturb(said, relay.try_clone().unwrap(), 500);
+    let mut hearing = Hearing::new(Port::of_socket(OwnedFd::from(host)).unwrap(), Rc::clone(&overheard));
+    hearing.keep();
+    thread::spawn(move || answer(relay, board, 1));
+    let mut exchange = Exchange::new(Dialogue::new(hearing), BAUD);
+    exchange.greet(Duration::from_secs(60)).unwrap();
+    exchange.answer(&Question::Bye, &program(), Duration::from_secs(60)).unwrap();
+    let overheard = overheard.borrow();
+    assert!(overheard.damage.damaged > 0 && overheard.damage.repeated > 0, "{:?}", overheard.damage);
+    let told = overheard.damage.told().unwrap();
+    assert!(told.contains("were sent again"), "{told}");
+    let console = String::from_utf8(overheard.console.text()).unwrap();
+    let whole = std::str::from_utf8(MESSAGE).unwrap().trim_end();
+    assert!(console.lines().filter(|line| *line == whole).count() > 1, "{console}");
+}
+
+#[test]
+fn what_is_typed_checks_what_follows_it() {
+    let shell = |by_us| Shell { by_us };
+    let run = |typed: String, script: &str| {
+        let mut child =
+            Command::new("sh").args(["-c", typed.trim()]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    let script = "echo \"it's\"\necho here";
+    assert_eq!(run(typed(script, shell(false), false), script), "tardy listens\nit's\nhere\n");
+    assert_eq!(
+        run(typed(script, shell(true), false), &script[1..]),
+        "tardy listens\ntardy#1 garbled\ntardy#1 garbled\n"
+    );
+    let typed = typed(script, shell(true), true);
+    assert!(typed.contains("sudo -n sh") && typed.contains("; exit;;") && !typed.contains("tardy listens"));
+    assert_eq!(plain("who='Jürgen'\n\n"), "who='J?rgen'");
+}
