@@ -33,9 +33,10 @@ fn places_where_no_program_runs_or_fits_are_passed_over_and_named() {
 fn a_board_without_room_keeps_the_totals_and_says_what_is_missing() {
     let Some(bench) = Bench::new() else { return };
     let meter_mb = fs::metadata(bench.meter(&[]).get_program()).unwrap().len() >> 20;
-    bench.server.mount("tmp", &format!("size={}m", meter_mb + 8));
-    // 1.6 MB a second for each CPU, and room for one or two.
-    let mut tardy = bench.measuring_with(&["-D", "4s", "--interval", "10us"]);
+    bench.server.mount("tmp", &format!("size={}m", meter_mb + 6));
+    // 0.8 MB a second for each CPU, and room for two seconds. Shorter intervals leave the host, which is this machine, no
+    // time to see that the run began.
+    let mut tardy = bench.measuring_with(&["-D", "6s", "--interval", "20us"]);
     tardy.kill().unwrap();
     tardy.wait().unwrap();
     wait_until("the keeper never let go", || {
