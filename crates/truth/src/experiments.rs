@@ -105,7 +105,7 @@ const ORDINARY: Experiment = Experiment {
 };
 
 const SECTION: Experiment = Experiment { places: VIRTUAL_TIME, module: true, ..ORDINARY };
-/// Not in virtual time: a watch on the one CPU of such a machine brought no samples.
+/// Not in virtual time: a series of watches there brought no samples, for a reason that is not known.
 const WATCHED: Experiment = Experiment { length: Length::Exact, watched: Some("truth-loop"), ..ORDINARY };
 
 pub const EXPERIMENTS: &[Experiment] = &[
