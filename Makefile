@@ -43,7 +43,7 @@ test: lint build test-ui test-rust ## everything that continuous integration run
 e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 MB once)
 	packaging/install-dependencies --e2e
 	$(MAKE) --no-print-directory $(METERS)-arm64
-	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e -- --ignored --skip virtual_compare --test-threads=1
+	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package app --test e2e -- --ignored --skip virtual_compare --test-threads=1
 	cargo test --package recorder -- --ignored
 
 e2e-labgrid: build $(LABGRID)/requirements.txt ## share a board on loopback out by labgrid, measure on it (downloads 15 MB once)
@@ -63,7 +63,7 @@ truth: build $(INJECTOR) ## make CPUs late in known ways, here and in virtual ma
 
 e2e-compare: build ## tell kernels apart in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time)
 	packaging/install-dependencies --e2e
-	TARDY_METER=$(CURDIR)/$(METER) cargo test --package app --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
+	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package app --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
 
 bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserted
 	bench/run
