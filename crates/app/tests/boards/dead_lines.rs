@@ -1,6 +1,7 @@
 //! Lines that stay down, and lines that die without a word.
 
-use crate::bench::{Bench, ends, interrupt, until_told, wait_until};
+use crate::bench::Bench;
+use crate::host::{ends, interrupt, until_told, wait_until};
 use archive::manifest::RunState;
 use std::fs;
 

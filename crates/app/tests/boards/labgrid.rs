@@ -3,7 +3,8 @@
 mod lab;
 mod recipe;
 
-use crate::bench::{Bench, ends, interrupt, until_told, wait_until};
+use crate::bench::Bench;
+use crate::host::{ends, interrupt, until_told, wait_until};
 use lab::Lab;
 use roxmltree::Document;
 use std::fs;

@@ -4,6 +4,7 @@
 mod bench;
 mod console;
 mod dead_lines;
+mod host;
 mod labgrid;
 mod places;
 mod plans;

@@ -1,6 +1,7 @@
 //! Boards that go down while they measure, and results that nobody comes for.
 
-use crate::bench::{Bench, ends, wait_until};
+use crate::bench::Bench;
+use crate::host::{ends, wait_until};
 use archive::manifest::RunState;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use std::fs;

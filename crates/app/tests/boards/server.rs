@@ -141,6 +141,14 @@ impl Server {
         assert!(run("nsenter", &words), "{words:?}");
     }
 
+    /// Somebody else fills the file system in a place of the board.
+    pub fn fill(&self, place: &str) {
+        let (number, path) = (self.child.id().to_string(), self.folder.join("board").join(place).join("filler"));
+        let script = "cat /dev/zero > \"$0\" 2> /dev/null";
+        let filled = run("nsenter", &["-t", &number, "-m", "sh", "-c", script, path.to_str().unwrap()]);
+        assert!(!filled, "{} has no limit", path.display());
+    }
+
     /// Everything on the board, with its size where it has one.
     pub fn listing(&self) -> Vec<String> {
         let mut found = Vec::new();

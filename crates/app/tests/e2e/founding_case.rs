@@ -4,13 +4,10 @@
 use crate::inspected::Inspected;
 use crate::lab::Lab;
 use crate::traced::{Traced, events};
-use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::settings::{LoadRequest, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use archive::spike::{Snapshot, Spike, SpikeReason};
 use archive::tracer::TracerSettings;
-use runner::run::{RunRequest, TimeLimits};
-use runner::stop::StopRequests;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -97,17 +94,7 @@ fn founding_case(architecture: &str, series: &str) {
     let lab = Lab::with(series, &["--arch", architecture, "--append", ODD, "--accel", accel]);
     let mut target = Inspected::new(lab.machine(), KEPT, &lab.path(""));
     let settings = settings(architecture);
-    let request = RunRequest {
-        id: "founding-case".into(),
-        directory: lab.path("run"),
-        command: Vec::new(),
-        tool_version: "0".into(),
-        meter: "tardy-meter".into(),
-        limits: TimeLimits { prepare: PATIENCE, ..TimeLimits::of(&settings, PATIENCE) },
-        settings,
-    };
-    let outcome = runner::run::run(&mut target, &request, &StopRequests::default(), &mut |_| {}).unwrap();
-    assert_eq!(outcome.state, RunState::Complete, "{kernel}: {:?}", outcome.problem);
+    target.measure(settings, lab.path("run"), PATIENCE);
     assert_settings_are_back(&kernel, &target);
 
     let run = lab.archive();

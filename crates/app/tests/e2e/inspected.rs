@@ -1,5 +1,9 @@
 //! A virtual machine whose settings are read in the guest before a run and after it.
 
+use archive::manifest::RunState;
+use archive::settings::RunSettings;
+use runner::run::{RunRequest, TimeLimits};
+use runner::stop::StopRequests;
 use runner::target::qemu::QemuTarget;
 use runner::target::{Caveat, Command, Output, RunningCommand, Target, TargetError};
 use std::collections::BTreeMap;
@@ -23,6 +27,21 @@ impl Inspected {
     pub fn new(machine: QemuTarget, paths: &[&str], scratch: &Path) -> Self {
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
         Self { machine, paths, scratch: scratch.join("value"), before: None, after: None }
+    }
+
+    /// A run with these settings into this directory, to its good end. Preparing it may take as long as `patience`.
+    pub fn measure(&mut self, settings: RunSettings, directory: PathBuf, patience: Duration) {
+        let request = RunRequest {
+            id: "inspected".into(),
+            directory,
+            command: Vec::new(),
+            tool_version: "0".into(),
+            meter: "tardy-meter".into(),
+            limits: TimeLimits { prepare: patience, ..TimeLimits::of(&settings, patience) },
+            settings,
+        };
+        let outcome = runner::run::run(self, &request, &StopRequests::default(), &mut |_| {}).unwrap();
+        assert_eq!(outcome.state, RunState::Complete, "{:?}", outcome.problem);
     }
 
     fn values(&mut self) -> Values {

@@ -3,12 +3,9 @@
 use crate::inspected::Inspected;
 use crate::lab::{KERNEL, Lab, text};
 use archive::load::BUILTIN_LOADS;
-use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::samples_file;
 use archive::settings::{LoadRequest, RunSettings, SnapshotMode, TraceSettings};
-use runner::run::{RunRequest, TimeLimits};
-use runner::stop::StopRequests;
 use std::time::Duration;
 
 const LINE: &str = "tardy-load: a line for the console";
@@ -27,17 +24,7 @@ fn lines_of_the_load_printk_reach_the_console_and_its_levels_go_back() {
         trace: TraceSettings { mode: SnapshotMode::Off, ..TraceSettings::default() },
         ..RunSettings::default()
     };
-    let request = RunRequest {
-        id: "printk".into(),
-        directory: lab.path("run"),
-        command: Vec::new(),
-        tool_version: "0".into(),
-        meter: "tardy-meter".into(),
-        limits: TimeLimits { prepare: PATIENCE, ..TimeLimits::of(&settings, PATIENCE) },
-        settings,
-    };
-    let outcome = runner::run::run(&mut target, &request, &StopRequests::default(), &mut |_| {}).unwrap();
-    assert_eq!(outcome.state, RunState::Complete, "{:?}", outcome.problem);
+    target.measure(settings, lab.path("run"), PATIENCE);
     let (before, after) = (target.before.unwrap(), target.after.unwrap());
     assert!(
         before[PRINTK[0]].as_ref().unwrap().starts_with("4\t") && before[PRINTK[1]].as_deref() == Some("ratelimit\n"),

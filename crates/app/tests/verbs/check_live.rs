@@ -2,6 +2,7 @@
 //! root, or without a meter, the tests say so and pass.
 
 use crate::fake_meter::Ended;
+use crate::real_meter::real_meter;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -44,21 +45,6 @@ const PLANTED: &[(&str, &str, &str)] = &[
     ("/sys/kernel/mm/ksm/run", "1", "memory.same-page-merging"),
     ("/sys/module/printk/parameters/ignore_loglevel", "Y", "console.ignored-level"),
 ];
-
-fn meter() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter");
-    let named = std::env::var_os("TARDY_METER").map(PathBuf::from);
-    let Some(meter) = named.into_iter().chain([beside]).find(|path| path.is_file()) else {
-        eprintln!("skipped: there is no tardy-meter beside tardy; cargo build -p meter makes it");
-        return None;
-    };
-    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    if !root {
-        eprintln!("skipped: only root may change settings");
-        return None;
-    }
-    Some(meter)
-}
 
 /// A setting that goes back to what it was, whatever becomes of the test.
 struct Planted {
@@ -117,7 +103,7 @@ fn tardy(meter: &Path, state: &Path, words: &[&str]) -> Ended {
 
 #[test]
 fn planted_settings_are_found_applied_and_put_back_to_the_byte() {
-    let Some(meter) = meter() else { return };
+    let Some(meter) = real_meter() else { return };
     let state = tempfile::tempdir().unwrap();
     let planted: Vec<(Planted, &str)> =
         PLANTED.iter().filter_map(|(path, value, id)| Some((Planted::plant(path, value)?, *id))).collect();

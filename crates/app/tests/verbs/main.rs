@@ -17,6 +17,7 @@ mod labgrid;
 mod observe;
 mod perfetto_reader;
 mod plan;
+mod real_meter;
 mod results;
 mod run;
 mod saved;

@@ -2,6 +2,7 @@
 //! cannot trace, or the meter was not built beside `tardy`, the tests say so and pass.
 
 use crate::fake_meter::Ended;
+use crate::real_meter::real_meter;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -11,16 +12,9 @@ const ATTEMPTS: usize = 3;
 
 /// The real meter, when this machine can be watched with it.
 fn meter() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter");
-    let named = std::env::var_os("TARDY_METER").map(PathBuf::from);
-    let Some(meter) = named.into_iter().chain([beside]).find(|path| path.is_file()) else {
-        eprintln!("skipped: there is no tardy-meter beside tardy; cargo build -p meter makes it");
-        return None;
-    };
-    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    let traces = Path::new("/sys/kernel/tracing/instances").is_dir();
-    if !root || !traces {
-        eprintln!("skipped: root and a mounted /sys/kernel/tracing are needed");
+    let meter = real_meter()?;
+    if !Path::new("/sys/kernel/tracing/instances").is_dir() {
+        eprintln!("skipped: a mounted /sys/kernel/tracing is needed");
         return None;
     }
     Some(meter)

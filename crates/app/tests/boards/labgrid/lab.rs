@@ -1,6 +1,7 @@
 //! A lab on loopback: labgrid's coordinator and exporter, a place, a power switch, and the board behind them.
 
-use crate::bench::{Bench, Ended, ends, wait_until};
+use crate::bench::Bench;
+use crate::host::{Ended, ends, wait_until};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,0 +1,146 @@
+//! The host: `tardy` with directories of its own, and what comes of its runs.
+
+use archive::reader::Run;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The slowest line needs this long until samples come, beside other tests.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Where `tardy` is called, and the meter it sends to boards.
+pub struct Host {
+    folder: TempDir,
+    meter: PathBuf,
+}
+
+/// Code, standard output and standard error.
+pub struct Ended {
+    pub code: i32,
+    pub said: String,
+    pub complained: String,
+}
+
+/// The newest meter that needs no libraries, if it knows this subcommand.
+fn meter(subcommand: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let built =
+        ["dist/bin/tardy-meter", "target/x86_64-unknown-linux-musl/debug/tardy-meter"].map(|path| root.join(path));
+    let named = std::env::var_os("TARDY_METER").map(PathBuf::from);
+    let age = |path: &PathBuf| fs::metadata(path).and_then(|found| found.modified()).ok();
+    let newest = named.or_else(|| built.into_iter().filter(|path| path.is_file()).max_by_key(age))?;
+    let help = Command::new(&newest).arg("--help").output().ok()?;
+    String::from_utf8_lossy(&help.stdout).contains(&format!(" {subcommand} ")).then_some(newest)
+}
+
+/// A run that somebody stops with Ctrl-C, once.
+pub fn interrupt(child: &Child) {
+    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+}
+
+/// Waits until it holds.
+#[track_caller]
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Reads what is told until a line with these words.
+#[track_caller]
+pub fn until_told(child: &mut Child, words: &str) -> String {
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    lines.find(|line| line.contains(words)).unwrap_or_else(|| panic!("it never told {words:?}"))
+}
+
+/// How a command under way ends.
+pub fn ends(child: Child) -> Ended {
+    Ended::of(child.wait_with_output().unwrap())
+}
+
+impl Host {
+    /// A host without targets, whose meter knows this subcommand; `None` where there is none, after saying so.
+    pub fn new(subcommand: &str) -> Option<Self> {
+        let Some(meter) = meter(subcommand) else {
+            eprintln!("skipped: needs a static tardy-meter of this version (make build)");
+            return None;
+        };
+        Some(Self { folder: tempfile::tempdir().unwrap(), meter })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `tardy` with these words, not yet started.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        command.args(words).current_dir(self.folder.path()).env("TARDY_METER", &self.meter);
+        command.env("XDG_CONFIG_HOME", self.path("configuration")).env("XDG_STATE_HOME", self.path("state"));
+        command
+    }
+
+    /// `tardy-meter` with these words, not yet started.
+    pub fn meter(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.meter);
+        command.args(words);
+        command
+    }
+
+    /// `tardy` with these words, to its end.
+    pub fn tardy(&self, words: &[&str]) -> Ended {
+        Ended::of(self.command(words).output().unwrap())
+    }
+
+    /// The same on another host: with locks of its own.
+    pub fn tardy_elsewhere(&self, words: &[&str]) -> Ended {
+        let mut command = self.command(words);
+        command.env("XDG_STATE_HOME", self.path("elsewhere"));
+        Ended::of(command.output().unwrap())
+    }
+
+    /// Begins a run into `run` on this target that keeps every sample, and waits until the first ones are here.
+    #[track_caller]
+    pub fn measuring_on(&self, target: &str, duration: &str) -> Child {
+        let words = ["run", "--target", target, "-D", duration, "--every-sample", "--trace", "off", "--out", "run"];
+        let mut child = self.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while !self.path("run/samples/0.partial").is_file() {
+            if child.try_wait().unwrap().is_some() {
+                panic!("it ended before anybody saw it measure: {}", ends(child).complained);
+            }
+            assert!(begun.elapsed() < PATIENCE, "it never measured");
+            thread::sleep(Duration::from_millis(50));
+        }
+        child
+    }
+
+    /// The archive of the run: every wake-up that was counted is there as a sample, and nothing is missing.
+    #[track_caller]
+    pub fn assert_whole(&self) -> Run {
+        let run = Run::open(self.path("run")).unwrap();
+        assert!(run.gaps.is_empty() && run.losses.is_empty(), "{:?} {:?}", run.gaps, run.losses);
+        assert!(!run.threads.is_empty());
+        for (number, thread) in &run.threads {
+            let bytes = fs::metadata(self.path(&format!("run/samples/{number}.bin"))).unwrap().len();
+            assert!(thread.totals.cycles > 0);
+            assert_eq!(bytes, thread.totals.cycles * 16, "thread {number}: samples and what was counted");
+        }
+        assert!(!self.path("run/line.partial").exists());
+        run
+    }
+}
+
+impl Ended {
+    pub fn of(output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        Self { code: output.status.code().unwrap(), said: text(&output.stdout), complained: text(&output.stderr) }
+    }
+}
