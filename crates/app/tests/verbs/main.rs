@@ -11,6 +11,7 @@ mod explain_diff;
 mod export;
 mod fake_meter;
 mod functions;
+mod git_bisect;
 mod history;
 mod judge;
 mod labgrid;
