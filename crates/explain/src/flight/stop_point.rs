@@ -20,6 +20,8 @@ pub struct StopPoint {
     pub functions: Vec<String>,
     /// The instant that was asked for lies before this one, in time in which nothing was executed or recorded.
     pub later_than_asked: bool,
+    /// The record ends before the instant that was asked for: with the wake-up, for which it was made.
+    pub record_ends_before: bool,
 }
 
 impl Flight {
@@ -43,6 +45,7 @@ impl Flight {
             ns_after_due: after_due(step.position),
             functions: functions(&blocks, step),
             later_than_asked: behind <= at && after_due(step.position) > ns_after_due,
+            record_ends_before: after_due(blocks.end) < ns_after_due,
         })
     }
 }

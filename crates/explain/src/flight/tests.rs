@@ -159,6 +159,8 @@ fn an_instant_of_the_wake_up_is_found_among_the_blocks_with_its_callers() {
     assert!(interrupt.blocks > due.blocks && interrupt.address > KERNEL);
     let seen = at(spike.sample.latency_ns);
     assert!(seen.functions.is_empty() && seen.address == 0x50_1000, "{seen:?}");
+    let after = at(spike.sample.latency_ns + 1_000_000);
+    assert!(after.record_ends_before && !seen.record_ends_before && !due.record_ends_before, "{after:?}");
     let before = at(-1_000_000);
     assert!(before.later_than_asked && before.blocks == 1, "{before:?}");
     assert_eq!(Flight::open(b"").stop_point(&spike.sample, 0), None);

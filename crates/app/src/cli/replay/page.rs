@@ -22,6 +22,8 @@ pub struct Page {
     pub ns_after_due: i64,
     /// The instant that was asked for is within a time in which nothing ran or nothing is recorded, before this one.
     pub later_than_asked: bool,
+    /// The record, which ends when the wake-up is seen, ends before the instant that was asked for.
+    pub record_ends_before: bool,
     /// Of the instruction that comes next, in hexadecimal.
     pub address: String,
     /// What it is part of, and who called whom, the innermost first; empty in a program.
@@ -45,6 +47,7 @@ impl Page {
             latency_ns: spike.sample.latency_ns,
             ns_after_due: point.ns_after_due,
             later_than_asked: point.later_than_asked,
+            record_ends_before: point.record_ends_before,
             address: hexadecimal(&point.address),
             functions: point.functions.clone(),
             takes_interrupts: registers.takes_interrupts(),
@@ -67,6 +70,9 @@ impl Page {
         );
         if self.later_than_asked {
             text.push_str("At the instant that was asked for the processor slept, or nothing is recorded of it.\n");
+        }
+        if self.record_ends_before {
+            text.push_str("The instant that was asked for comes after the wake-up was seen, where its record ends.\n");
         }
         text
     }
@@ -120,6 +126,7 @@ pub mod tests {
             ns_after_due: -3,
             functions: vec!["__free_one_page".into(), "free_pcppages_bulk".into()],
             later_than_asked: false,
+            record_ends_before: false,
         };
         let general = vec![("rax", 1), ("rbx", 2), ("rcx", 3), ("rip", point.address)];
         Page::of(&spike, &point, &Registers { general, flags: 0x46 }, 740)
