@@ -14,11 +14,24 @@ pub const ABOUT: About = About {
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| piece.phase == PhaseName::ReturnToUser && case.kind(piece) == OwnerKind::Own)?;
+    let share = case.share(&pieces);
+    if case.in_virtual_time() {
+        return Some(Claim {
+            confidence: Confidence::Hint,
+            sentence: format!(
+                "the thread had the CPU and executed instructions for {share} before it saw the clock: the way back from the kernel, page faults of its own, other work"
+            ),
+            events: Vec::new(),
+            evidence: Vec::new(),
+            confirm: "`tardy record` tells the functions, except of a program that is watched".into(),
+            fix: "lock and touch memory beforehand; look at the clock first, work afterwards".into(),
+            pieces,
+        });
+    }
     Some(Claim {
         confidence: Confidence::Hint,
         sentence: format!(
-            "the thread had the CPU and took {} to see the clock: cold caches, a slow clock source, memory contention, firmware or a hypervisor",
-            case.share(&pieces)
+            "the thread had the CPU and took {share} to see the clock: cold caches, a slow clock source, memory contention, firmware or a hypervisor"
         ),
         events: Vec::new(),
         evidence: case
