@@ -34,6 +34,26 @@ pub fn differences(a: &RunSummary, b: &RunSummary) -> Vec<Difference> {
     found
 }
 
+/// In what two runs were asked for something else: without the seed, and without what changes nothing that is measured.
+pub(crate) fn of_settings(a: &RunSettings, b: &RunSettings) -> Vec<Difference> {
+    const NOT_MEASURED: [&str; 3] = [SEED, "limit in ns", "every sample kept"];
+    let pairs = settings(Some(a)).into_iter().zip(settings(Some(b)));
+    let differing = pairs.filter(|((what, a), (_, b))| a != b && !NOT_MEASURED.contains(what));
+    let mut found: Vec<Difference> =
+        differing.map(|((what, a), (_, b))| Difference { what: what.into(), a, b }).collect();
+    found.extend(only_in_one("load", &loads(a), &loads(b)));
+    found.extend(only_in_one("setting", &changes(a), &changes(b)));
+    found
+}
+
+fn loads(settings: &RunSettings) -> Vec<String> {
+    settings.loads.iter().map(load).collect()
+}
+
+fn changes(settings: &RunSettings) -> Vec<String> {
+    settings.settings.iter().map(|change| format!("{}={}", change.path, change.value)).collect()
+}
+
 fn properties(summary: &RunSummary) -> Vec<Property> {
     let unknown = Environment::default();
     let environment = summary.environment.as_ref().unwrap_or(&unknown);
@@ -88,13 +108,8 @@ fn settings(settings: Option<&RunSettings>) -> Vec<Property> {
 /// Lists of which whatever is in one run only is a difference.
 type Lines = fn(&RunSummary) -> Vec<String>;
 const LISTS: [(&str, Lines); 9] = [
-    ("load", |summary| {
-        summary.settings.as_ref().map_or(Vec::new(), |settings| settings.loads.iter().map(load).collect())
-    }),
-    ("setting", |summary| {
-        let settings = summary.settings.as_ref().map_or(&[][..], |settings| &settings.settings);
-        settings.iter().map(|change| format!("{}={}", change.path, change.value)).collect()
-    }),
+    ("load", |summary| summary.settings.as_ref().map_or(Vec::new(), loads)),
+    ("setting", |summary| summary.settings.as_ref().map_or(Vec::new(), changes)),
     ("kernel command line", |summary| {
         let line = summary.environment.as_ref().and_then(|environment| environment.command_line.as_deref());
         line.unwrap_or_default().split_whitespace().map(str::to_owned).collect()

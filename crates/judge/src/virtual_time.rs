@@ -3,6 +3,7 @@
 //!
 //! Nothing here is about hardware: a nanosecond is an executed instruction.
 
+mod asked;
 mod baseline;
 mod causes;
 mod comparison;

@@ -1,9 +1,11 @@
 //! Expected results of a system in virtual time, and what moved away from them.
 
 use super::SeedRun;
+use super::asked;
 use super::causes;
 use super::figures::SeedFigures;
 use crate::words::time;
+use archive::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -151,10 +153,12 @@ impl Baseline {
     }
 }
 
-/// What moved between a baseline and runs.
-pub fn drift(baseline: &Baseline, runs: &[SeedRun]) -> Drift {
+/// What moved between a baseline and runs. `asked` is what the baseline's options ask for.
+pub fn drift(baseline: &Baseline, asked: &RunSettings, runs: &[SeedRun]) -> Drift {
     let now = Baseline::of(runs, &baseline.target, &baseline.options, 0.0, 0);
-    let mut moved = Vec::new();
+    let otherwise = asked::otherwise(asked, runs).into_iter();
+    let mut moved: Vec<Moved> =
+        otherwise.map(|sentence| Moved { kind: DriftKind::Plan, fails: true, sentence }).collect();
     for (name, expected, seen) in [("idle", &baseline.idle, &now.idle), ("loaded", &baseline.loaded, &now.loaded)] {
         moved.extend(plan(name, expected, seen));
         moved.extend(figures(baseline, name, expected, seen));
@@ -286,19 +290,23 @@ mod tests {
         Baseline::of(&runs(&side(0)), "exact", &options, tolerance_percent, idle_tolerance_ns)
     }
 
+    fn asked() -> RunSettings {
+        Example::new("old", 1, &[]).summary.settings.unwrap()
+    }
+
     #[test]
     fn what_it_was_made_of_has_not_moved() {
         let baseline = baseline(0.0, 0);
         assert_eq!(baseline.check(), Ok(()));
         assert_eq!(baseline.loaded.iter().map(|seed| seed.seed).collect::<Vec<_>>(), [1, 2]);
-        let drift = drift(&baseline, &runs(&side(0)));
+        let drift = drift(&baseline, &asked(), &runs(&side(0)));
         assert_eq!((drift.identical, drift.fails, drift.moved), (true, false, vec![]));
     }
 
     #[test]
     fn what_moved_is_told_and_fails_beyond_its_tolerance() {
         let failing = |percent: f64, idle_ns: i64, longer_ns: i64| -> Vec<String> {
-            let drift = drift(&baseline(percent, idle_ns), &runs(&side(longer_ns)));
+            let drift = drift(&baseline(percent, idle_ns), &asked(), &runs(&side(longer_ns)));
             assert_eq!(drift.fails, drift.moved.iter().any(|moved| moved.fails));
             drift.moved.into_iter().filter(|moved| moved.fails).map(|moved| moved.sentence).collect()
         };
@@ -318,11 +326,13 @@ mod tests {
             .into_iter()
             .map(|run| if run.run().is_idle() { run } else { run.explained("timers", &["g"], 900) })
             .collect();
-        let told = drift(&baseline(0.0, 0), &runs(&now));
+        let told = drift(&baseline(0.0, 0), &asked(), &runs(&now));
         assert!(!told.fails);
         assert!(told.moved.iter().any(|moved| moved.sentence.contains("new cause: timers in `g`")), "{told:?}");
-        let fewer = drift(&baseline(0.0, 0), &runs(&side(0)[1..]));
+        let fewer = drift(&baseline(0.0, 0), &asked(), &runs(&side(0)[1..]));
         assert!(fewer.fails);
         assert!(fewer.moved[0].sentence.contains("has seeds [1, 2], the runs have [1]"), "{fewer:?}");
+        let longer = drift(&baseline(0.0, 0), &RunSettings { duration_ns: Some(1), ..asked() }, &runs(&side(0)));
+        assert!(longer.fails && longer.moved.iter().all(|moved| moved.kind == DriftKind::Plan), "{longer:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! What moved between a baseline and runs, as a page and as an exit code.
 
 use crate::cli::exit::Exit;
+use crate::cli::experiment::variant::Variant;
 use crate::summary_text::alarm_of_clock;
 use crate::text::page::{Page, write_stdout};
 use judge::virtual_time::{Baseline, Drift, SeedRun, drift};
@@ -14,7 +15,8 @@ pub fn show(
     archives: Option<&Path>,
     json: bool,
 ) -> anyhow::Result<Exit> {
-    let drift = drift(baseline, runs);
+    let asked = Variant::parse("", &baseline.options, None)?.settings;
+    let drift = drift(baseline, &asked, runs);
     if json {
         let document = serde_json::json!({ "baseline": file, "archives": archives, "drift": drift });
         write_stdout(format!("{document}\n").as_bytes())?;
