@@ -23,7 +23,7 @@ const EXAMPLES: &str = "\
 Examples:
   tardy compare before after
   tardy compare runs/old-seeds runs/new-seeds
-  tardy compare --a '--target old' --b '--target new' --seeds 16 -- --duration 2s --load dentry
+  tardy compare --a '--target old' --b '--target new' --seeds 16 --record 1 -- --duration 2s --load dentry
 
 In virtual time A and B may be directories with the runs of several seeds, which are paired by seed; or options of `tardy run`,
 and both are measured. Behind `--` stand those that both share.
@@ -51,6 +51,10 @@ pub struct CompareArguments {
     /// Directory of the archives of both sides [default: runs/<time>-compare]
     #[arg(short, long, value_name = "DIR", requires = "options_a")]
     out: Option<PathBuf>,
+    /// In virtual time: make each run under load again, if nothing of it is recorded yet, and record this many of its worst
+    /// wake-ups, so that causes and functions are compared as well
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    record: Option<u32>,
     /// Further runs are refused: several runs prove something only when they were measured in randomised rounds
     #[arg(hide = true)]
     more: Vec<PathBuf>,
@@ -80,7 +84,10 @@ pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<E
     let (a, b) = (archives_of(a)?, archives_of(b)?);
     let virtual_runs = |runs: &[Run]| runs.iter().filter(|run| is_virtual(run)).count();
     if virtual_runs(&a) == a.len() && virtual_runs(&b) == b.len() {
-        return seeds::of_archives(arguments, &a, &b);
+        return seeds::of_archives(arguments, [a, b], command);
+    }
+    if arguments.record.is_some() {
+        return Err(UsageError("--record makes runs in virtual time again, and not all of these are".into()).into());
     }
     if virtual_runs(&a) + virtual_runs(&b) > 0 {
         let text = "some of these runs count executed instructions (virtual time) and others time: nothing of the two can be \

@@ -13,8 +13,9 @@ const STREAM_WRITTEN_AT: u64 = (512 << 20) / 8 - 1;
 const SYMBOLS_WRITTEN_AT: u64 = (16 << 20) / 8 - 1;
 /// What a wake-up's record is made of, of whichever wake-up it is asked for.
 const RECORD: &str = "preempt-off";
+/// Where the number of the wake-up is in it.
 const MARKER: std::ops::Range<usize> = 16..24;
-/// The wake-up whose record the emulator has.
+/// A wake-up to record.
 pub const RECORDED: u64 = 7;
 
 /// Says in `emulators` that it was here, and what it was to do; stands still where `hang` matches that.
@@ -25,7 +26,7 @@ for word; do
   case $word in
     memory-backend-file,id=stream,*) stream=${word#*mem-path=}; stream=${stream%,size=*} ;;
     memory-backend-file,id=symbols,*) symbols=${word#*mem-path=}; symbols=${symbols%,size=*} ;;
-    *,out=*,at=*) prefix=${word#*,out=}; prefix=${prefix%%,*} ;;
+    *,out=*,at=*) prefix=${word#*,out=}; prefix=${prefix%%,*}; at=${word#*,at=}; at=${at%%,*} ;;
   esac
   case $before in
     -initrd) initramfs=$word ;;
@@ -43,7 +44,9 @@ said=$here/$kernel-${seed#*:}
 tell() { dd if="$1" of="$2" conv=notrunc status=none; dd if="$1.bytes" of="$2" bs=8 seek="$3" conv=notrunc status=none; }
 tell "$said" "$stream" STREAM_WRITTEN_AT
 case $asked in *'"symbols":true'*) tell "$here/functions" "$symbols" SYMBOLS_WRITTEN_AT ;; esac
-[ -z "$prefix" ] || cp "$here/record" "$prefix.RECORDED"
+[ -n "$prefix" ] || exit 0
+cp "$here/record" "$prefix.$at"
+printf "$(printf '\\%o\\%o' $((at % 256)) $((at / 256)))" | dd of="$prefix.$at" bs=1 seek=MARKER_AT conv=notrunc status=none
 "#;
 
 /// A bench with the targets `old` and `new` in virtual time, of two kernels of which the second is later.
@@ -51,7 +54,7 @@ pub fn laboratory() -> Bench {
     let bench = bench_of_seeds();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/flight-records").join(RECORD);
     let mut record = fs::read(corpus.join("record.bin")).unwrap();
-    record[MARKER].copy_from_slice(&RECORDED.to_le_bytes());
+    record[MARKER].fill(0);
     fs::write(bench.path("record"), record).unwrap();
     let functions = fs::read(corpus.join("symbols.txt")).unwrap();
     fs::write(bench.path("functions"), &functions).unwrap();
@@ -65,7 +68,7 @@ pub fn laboratory() -> Bench {
     let script = SCRIPT
         .replace("STREAM_WRITTEN_AT", &STREAM_WRITTEN_AT.to_string())
         .replace("SYMBOLS_WRITTEN_AT", &SYMBOLS_WRITTEN_AT.to_string())
-        .replace("RECORDED", &RECORDED.to_string());
+        .replace("MARKER_AT", &MARKER.start.to_string());
     program(&bench.path("qemu"), &script);
     // Of an image only its head is looked at: an ELF file of 64 bits for x86-64.
     let mut image = vec![0; 64];

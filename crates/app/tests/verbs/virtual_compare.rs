@@ -65,6 +65,7 @@ fn what_cannot_be_paired_is_refused() {
     for (line, expected) in [
         (&["compare", "a", "b"][..], "no seed in common"),
         (&["compare", "a", "c"], "executed instructions"),
+        (&["compare", "c", "c", "--record", "1"], "--record makes runs in virtual time again"),
         (&["compare", "--a", "", "--b", ""], "no target in virtual time"),
         (&["compare", "--a", ""], "--b"),
         (&["judge", "a", "b"], "only with --baseline"),

@@ -64,6 +64,25 @@ fn a_baseline_is_written_checked_and_broken_in_virtual_time() {
     both_say_it(&bench, &check, 0);
     both_say_it(&bench, &[&check[..], &["--target", "new"]].concat(), 1);
     both_say_it(&bench, &["judge", "--baseline", "expected.toml", "first"], 0);
+    let longer = [
+        "run",
+        "--target",
+        "old",
+        "--seeds",
+        "2",
+        "--duration",
+        "2s",
+        "--load",
+        "dentry",
+        "--out",
+        "longer",
+        "--quiet",
+    ];
+    assert_eq!(run(&bench, &longer).code, Some(0));
+    let judged = run(&bench, &["judge", "--baseline", "expected.toml", "longer", "first/idle-0001", "first/idle-0002"]);
+    let said = judged.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let other = "! loaded: duration in ns is 2000000000 in the runs, 1000000000 in the baseline (seeds [1, 2])";
+    assert!(judged.code == Some(1) && said.contains(other), "{:?}: {}{}", judged.code, judged.stdout, judged.stderr);
 }
 
 #[test]
@@ -79,6 +98,32 @@ fn what_is_recorded_says_virtual_time_whoever_records() {
     let asked: Vec<String> = emulators(&bench).into_iter().map(|(_, asked)| asked).collect();
     let symbols = asked.iter().filter(|asked| asked.contains("\"symbols\":true")).count();
     assert_eq!(symbols, 1, "the names of functions are asked for once: {asked:#?}");
+}
+
+#[test]
+fn causes_are_compared_when_the_worst_wake_ups_of_both_sides_are_recorded() {
+    let bench = laboratory();
+    let measure = ["compare", "--a", "--target old", "--b", "--target new", "--seeds", "2", "--out", "both", "--json"];
+    let bare = run(&bench, &[&measure[..], &LOAD].concat());
+    assert_eq!((bare.code, &bare.json()["loaded"]["causes"]), (Some(0), &serde_json::json!([])), "{}", bare.stderr);
+    let (boots, archives) = (emulators(&bench).len(), ["compare", "both/a", "both/b", "--json"]);
+    let recorded = run(&bench, &[&archives[..], &["--record", "1"]].concat());
+    assert_eq!(recorded.code, Some(0), "{}", recorded.stderr);
+    let document = recorded.json();
+    let cause = &document["loaded"]["causes"][0];
+    assert_eq!((cause["seeds_a"].as_u64(), cause["seeds_b"].as_u64()), (Some(2), Some(2)), "{document}");
+    let records = emulators(&bench).split_off(boots);
+    let made_again = records.iter().filter(|(_, asked)| asked.contains(",at=")).count();
+    assert_eq!(made_again, 4, "each seed under load, and no idle one: {records:#?}");
+    // What is recorded stays recorded.
+    let again = run(&bench, &[&archives[..], &["--record", "1"]].concat());
+    assert_eq!((again.json(), emulators(&bench).len()), (document, boots + records.len()));
+
+    let at_once =
+        ["compare", "--record", "1", "--a", "--target old", "--b", "--target new", "--seeds", "2", "--out", "new"];
+    let at_once = run(&bench, &[&at_once[..], &LOAD].concat());
+    assert_eq!(at_once.code, Some(0), "{}", at_once.stderr);
+    assert!(says_it(&at_once.stdout) && at_once.stdout.contains("2 of 2 seeds"), "{}", at_once.stdout);
 }
 
 #[test]

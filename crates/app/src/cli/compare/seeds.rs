@@ -5,9 +5,11 @@ use super::lay_out_differences;
 use crate::cli::archives::{RUNS, new_below};
 use crate::cli::exit::{Exit, UsageError};
 use crate::cli::experiment::variant::Variant;
+use crate::cli::record::choice::Wanted;
+use crate::cli::record::{Recording, record};
 use crate::cli::run::signals::Signals;
 use crate::cli::target::is_in_virtual_time;
-use crate::cli::virtual_runs::{OpenedRun, Seeds, open_all, seed_runs};
+use crate::cli::virtual_runs::{OpenedRun, Seeds, archives_of, seed_runs};
 use crate::cli::virtual_time::Laboratory;
 use crate::judging::COMPARE_VERSION;
 use crate::summary_text::alarm_of_clock;
@@ -43,10 +45,33 @@ struct ComparedSystems {
 }
 
 /// Compares what is in archives.
-pub fn of_archives(arguments: &CompareArguments, a: &[Run], b: &[Run]) -> anyhow::Result<Exit> {
-    let open = |runs: &[Run]| runs.iter().map(OpenedRun::of).collect::<anyhow::Result<Vec<_>>>();
+pub fn of_archives(arguments: &CompareArguments, [a, b]: [Vec<Run>; 2], command: &[String]) -> anyhow::Result<Exit> {
+    let signals = arguments.record.map(|_| Signals::watch()).transpose()?;
+    let open = |runs| opened(arguments, runs, command, signals.as_ref());
+    let (a, b) = (open(a)?, open(b)?);
+    if let Some(signals) = &signals {
+        signals.measuring_is_over();
+    }
     let names = [&arguments.a, &arguments.b].map(|name| name.as_deref().unwrap_or(Path::new("")).display().to_string());
-    conclude(arguments, names, &open(a)?, &open(b)?)
+    conclude(arguments, names, &a, &b)
+}
+
+/// Opens runs, of which those under load are recorded first where that is asked for and was not done yet.
+fn opened(
+    arguments: &CompareArguments,
+    runs: Vec<Run>,
+    command: &[String],
+    signals: Option<&Signals>,
+) -> anyhow::Result<Vec<OpenedRun>> {
+    let of_one = |run: Run| {
+        let opened = OpenedRun::of(&run)?;
+        let missing = run.recordings.is_empty() && !opened.seed_run().is_idle();
+        let Some((count, signals)) = arguments.record.zip(signals).filter(|_| missing) else { return Ok(opened) };
+        let wanted = Wanted::Worst { count, controls: 0 };
+        let recording = Recording { wanted, target: None, silent: arguments.json };
+        OpenedRun::of(&Run::open(record(&run, &recording, command, signals)?)?)
+    };
+    runs.into_iter().map(of_one).collect()
 }
 
 /// Measures both sides and compares them.
@@ -73,7 +98,7 @@ pub fn of_options(arguments: &CompareArguments, options: [&str; 2], command: &[S
         let runs = directory.join(side);
         seeds.measure(&laboratory, &runs)?;
         // Read again like any other archive: what was explained after the measurement is in it by now.
-        sides.push(open_all(&[runs])?);
+        sides.push(opened(arguments, archives_of(&runs)?, command, Some(&signals))?);
     }
     let names = ["a", "b"].map(|side| directory.join(side).display().to_string());
     conclude(arguments, names, &sides[0], &sides[1])
@@ -164,4 +189,5 @@ fn lay_out_comparison(comparison: &VirtualComparison, page: &mut Page) {
         table.row([figure.name.clone(), a, b, middle, least, most, count]);
     }
     table.lines().iter().for_each(|line| page.line(line));
+    page.wrapped("  ", "B - A is by how much each seed moved: the middle one, the least and the most.");
 }
