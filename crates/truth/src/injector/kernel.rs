@@ -14,15 +14,6 @@ pub fn now_ns() -> i64 {
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// What the calling thread has had of CPUs, in ns, without time that a hypervisor took.
-pub fn held_ns() -> i64 {
-    // SAFETY: a structure of integers, for which zeros are valid.
-    let mut held: libc::timespec = unsafe { zeroed() };
-    // SAFETY: the kernel writes one `timespec` to a pointer to one.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut held) };
-    held.tv_sec * 1_000_000_000 + held.tv_nsec
-}
-
 /// Sleeps until an instant of CLOCK_MONOTONIC.
 pub fn sleep_until(at_ns: i64) {
     let at = libc::timespec { tv_sec: at_ns / 1_000_000_000, tv_nsec: at_ns % 1_000_000_000 };
@@ -260,4 +251,58 @@ pub fn loopback_up(socket: &std::net::UdpSocket) -> io::Result<()> {
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // SAFETY: the kernel reads one `ifreq`.
     done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) })
+}
+
+/// As the kernel lays out `perf_event_attr` in its fifth version.
+#[repr(C)]
+#[derive(Default)]
+struct PerformanceEvent {
+    kind: u32,
+    bytes: u32,
+    config: u64,
+    period: u64,
+    sample_fields: u64,
+    read_fields: u64,
+    flags: u64,
+    wake_every: u32,
+    breakpoint: u32,
+    further: [u64; 4],
+    stack_bytes: u32,
+    clock: i32,
+    registers: u64,
+    watermark: u32,
+    stack_depth: u16,
+    reserved: u16,
+}
+
+const KIND_SOFTWARE: u32 = 1;
+/// An event that never happens: only what is told beside it matters.
+const CONFIG_DUMMY: u64 = 9;
+const FIELD_TIME: u64 = 1 << 2;
+/// Every record has the fields of a sample.
+const FLAG_FIELDS_IN_ALL: u64 = 1 << 18;
+const FLAG_USE_CLOCK: u64 = 1 << 25;
+const FLAG_SWITCHES: u64 = 1 << 26;
+
+/// Has the kernel note the calling thread's switches with their CLOCK_MONOTONIC, in memory that is shared with it from here on:
+/// a page about the records, then the records.
+pub fn own_switches(bytes: usize) -> io::Result<*mut u8> {
+    let event = PerformanceEvent {
+        kind: KIND_SOFTWARE,
+        bytes: size_of::<PerformanceEvent>() as u32,
+        config: CONFIG_DUMMY,
+        sample_fields: FIELD_TIME,
+        flags: FLAG_FIELDS_IN_ALL | FLAG_USE_CLOCK | FLAG_SWITCHES,
+        clock: libc::CLOCK_MONOTONIC,
+        ..PerformanceEvent::default()
+    };
+    let (this_thread, any_cpu, no_group) = (0, -1, -1);
+    // SAFETY: the kernel reads as many bytes as the structure says it has.
+    let descriptor =
+        unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const event, this_thread, any_cpu, no_group, 0) } as i32;
+    done(descriptor)?;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: asks for a new mapping wherever there is room. It and the descriptor stay until the process ends.
+    let first = unsafe { libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_SHARED, descriptor, 0) };
+    if first == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(first.cast()) }
 }

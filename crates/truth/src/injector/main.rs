@@ -15,6 +15,7 @@ mod rt_task;
 mod sections;
 mod starve;
 mod stop;
+mod switches;
 mod terms;
 
 use std::io;

@@ -1,7 +1,8 @@
 //! One packet on the loopback network for very many sockets: delivering it is one long piece of softirq work, inside the
 //! call that sends it.
 
-use crate::kernel::{allow_files, held_ns, loopback_up, name, now_ns, pin};
+use crate::kernel::{allow_files, loopback_up, name, now_ns, pin};
+use crate::switches::Switches;
 use crate::terms::Terms;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
@@ -19,12 +20,12 @@ pub fn inject(mut terms: Terms) -> io::Result<()> {
     let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     sender.set_multicast_loop_v4(true)?;
     let mut rubbish = [0; 16];
+    let switches = Switches::open()?;
     loop {
         terms.pause();
-        let (begin_ns, before_ns) = (now_ns(), held_ns());
+        let begin_ns = now_ns();
         sender.send_to(b"late", SocketAddrV4::new(GROUP, PORT))?;
-        let (end_ns, after_ns) = (now_ns(), held_ns());
-        terms.note_held(begin_ns, end_ns, after_ns - before_ns)?;
+        terms.note_stretches(&switches.held(begin_ns, now_ns()))?;
         for socket in &sockets {
             let _ = socket.recv(&mut rubbish);
         }

@@ -5,6 +5,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+/// Less of an injection than this delays nobody enough to be noticed.
+const STRETCH_NS_MIN: i64 = 50_000;
+
 /// Common options of all injectors.
 pub struct Terms {
     /// The CPU that is to be late.
@@ -52,6 +55,12 @@ impl Terms {
     /// Writes an injection down. Only afterwards: writing takes time of the CPU, too.
     pub fn note(&mut self, begin_ns: i64, end_ns: i64) -> io::Result<()> {
         self.log.write_all(format!("{begin_ns} {end_ns}\n").as_bytes())
+    }
+
+    /// The parts of an injection in which its thread had the CPU. Moments between two switches are none.
+    pub fn note_stretches(&mut self, stretches: &[(i64, i64)]) -> io::Result<()> {
+        let long = |(begin_ns, end_ns): &&(i64, i64)| end_ns - begin_ns >= STRETCH_NS_MIN;
+        stretches.iter().filter(long).try_for_each(|&(begin_ns, end_ns)| self.note(begin_ns, end_ns))
     }
 
     /// The same of an injector that others may have kept off the CPU meanwhile; `held_ns` is what it had of it.
