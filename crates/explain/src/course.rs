@@ -4,14 +4,9 @@
 //! While it waits for another thread its way leads over the CPU of that thread: who holds that one holds up both.
 
 use crate::event::{Event, What, flag};
+use crate::faults::Faults;
 use crate::scene::Scene;
-use archive::environment::VIRTUAL_TIME;
 
-/// Page faults closer to each other than this are one run of them. In a guest each of them may be one of the hypervisor, too,
-/// which has to find the memory; a program that imitates a processor takes longer still.
-const FAULTS_APART_NS: i64 = 20_000;
-const FAULTS_APART_GUEST_NS: i64 = 100_000;
-const FAULTS_APART_EMULATED_NS: i64 = 300_000;
 /// A thread that falls asleep so soon after a page fault sleeps in it.
 const FAULT_SLEEP_NS: i64 = 200_000;
 const STATE_BLOCKED: i64 = 0x02;
@@ -49,23 +44,14 @@ pub struct Leg {
     pub doing: Doing,
 }
 
-/// How close page faults are that belong together, by what the environment says of a hypervisor.
-pub fn faults_apart_ns(virtualisation: Option<&str>) -> i64 {
-    match virtualisation {
-        None | Some("" | "none") => FAULTS_APART_NS,
-        // QEMU without KVM calls itself so; with it the guest sees KVM.
-        Some("qemu" | VIRTUAL_TIME) => FAULTS_APART_EMULATED_NS,
-        Some(_) => FAULTS_APART_GUEST_NS,
-    }
-}
-
 /// The course of thread `tid` from one instant to another: ascending, without gap or overlap.
 pub fn course(scene: &Scene, tid: i32, start_ns: i64, end_ns: i64, cpu: u32, faults_apart_ns: i64) -> Vec<Leg> {
     let events = scene.events_by_time();
+    let faulting = Faults::find(&events, tid, faults_apart_ns).runs();
     let mut legs = Vec::new();
     for leg in life(&events, tid, start_ns, end_ns, cpu) {
         match leg.doing {
-            Doing::Running => split_at_faults(&events, tid, leg, faults_apart_ns, &mut legs),
+            Doing::Running => split_at_faults(&faulting, leg, &mut legs),
             Doing::Waiting { .. } => split_by_awaited(&events, tid, leg, &mut legs),
             _ => legs.push(leg),
         }
@@ -79,6 +65,8 @@ fn life(events: &[Event], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec
     let mut now: Option<(Doing, u32)> = None;
     let mut cursor_ns = start_ns;
     let mut last_fault_ns = i64::MIN;
+    // The CPU it was switched away from, until somebody else is seen there: the switch itself goes by the old name.
+    let mut left: Option<u32> = None;
     let waiting = Doing::Waiting { awaited: None };
     let mut push = |until_ns: i64, doing: Doing, cpu: u32, cursor_ns: &mut i64| {
         let until_ns = until_ns.clamp(*cursor_ns, end_ns);
@@ -88,6 +76,12 @@ fn life(events: &[Event], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec
         }
     };
     for event in events.iter().take_while(|event| event.ts_ns <= end_ns) {
+        if left == Some(event.cpu) && event.tid != tid {
+            left = None;
+        }
+        if event.tid == tid && matches!(event.what, What::PageFault { .. }) {
+            last_fault_ns = event.ts_ns;
+        }
         // What it was about before, as far as this event proves it, and what it is about from here on.
         let (before, after, place) = match event.what {
             What::Switch { prev, prev_state, .. } if prev == tid => {
@@ -97,6 +91,7 @@ fn life(events: &[Event], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec
                     _ if blocked && event.ts_ns - last_fault_ns <= FAULT_SLEEP_NS => Doing::Fetching,
                     _ => waiting,
                 };
+                left = Some(event.cpu);
                 (Doing::Running, next, event.cpu)
             }
             What::Switch { next, .. } if next == tid => (Doing::Ready, Doing::Running, event.cpu),
@@ -108,10 +103,12 @@ fn life(events: &[Event], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec
                     _ => (waiting, Doing::Ready, place),
                 }
             }
-            What::PageFault { .. } if event.tid == tid => {
-                last_fault_ns = event.ts_ns;
-                continue;
-            }
+            // It does something, so it has the CPU, and a switch to it was not recorded.
+            _ if event.tid == tid && left != Some(event.cpu) && is_its_doing(event) => match now {
+                Some((Doing::Running, _)) => continue,
+                Some((before, _)) => (before, Doing::Running, event.cpu),
+                None => (Doing::Running, Doing::Running, event.cpu),
+            },
             _ => continue,
         };
         let (doing, at) = now.unwrap_or((before, place));
@@ -123,20 +120,19 @@ fn life(events: &[Event], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec
     legs
 }
 
-/// Cuts runs of page faults out of a stretch in which the thread ran.
-fn split_at_faults(events: &[Event], tid: i32, leg: Leg, apart_ns: i64, legs: &mut Vec<Leg>) {
-    let inside = |event: &&Event| event.ts_ns >= leg.start_ns && event.ts_ns <= leg.end_ns;
-    let faults =
-        events.iter().filter(inside).filter(|event| event.tid == tid && matches!(event.what, What::PageFault { .. }));
-    let mut runs: Vec<(i64, i64)> = Vec::new();
-    for fault in faults {
-        match runs.last_mut() {
-            Some((_, last_ns)) if fault.ts_ns - *last_ns <= apart_ns => *last_ns = fault.ts_ns,
-            _ => runs.push((fault.ts_ns, fault.ts_ns)),
-        }
-    }
+/// Whether an event with the thread's number is one of its own: functions of a switch go by the number of the one before.
+fn is_its_doing(event: &Event) -> bool {
+    !event.is_function() && event.what != What::Stack
+}
+
+/// Cuts runs of page faults, ascending, out of a stretch in which the thread ran.
+fn split_at_faults(faulting: &[(i64, i64)], leg: Leg, legs: &mut Vec<Leg>) {
     let mut cursor_ns = leg.start_ns;
-    for (first_ns, last_ns) in runs.into_iter().filter(|(first_ns, last_ns)| first_ns < last_ns) {
+    for &(first_ns, last_ns) in faulting {
+        let (first_ns, last_ns) = (first_ns.max(cursor_ns), last_ns.min(leg.end_ns));
+        if first_ns >= last_ns {
+            continue;
+        }
         if first_ns > cursor_ns {
             legs.push(Leg { start_ns: cursor_ns, end_ns: first_ns, ..leg });
         }

@@ -45,6 +45,8 @@ enum Kind {
     Frequency,
     Nmi,
     PageFault { user: bool },
+    PageAllocated,
+    MemoryCounted,
     Function,
     GraphEntry,
     GraphExit,
@@ -54,6 +56,9 @@ enum Kind {
 
 /// Callers of a stack trace that are read.
 const STACK_MAX: usize = 128;
+
+/// `migratetype` of pages that processes and files get: `MIGRATE_MOVABLE` of the kernel's `enum migratetype`.
+const MIGRATE_MOVABLE: i32 = 1;
 
 /// How records of one event type are read.
 #[derive(Debug)]
@@ -199,6 +204,8 @@ impl Decoder {
             Kind::Frequency => What::Frequency { khz: long(0) as u32, cpu: long(1) as u32 },
             Kind::Nmi => What::Nmi { handler: address(0), delta_ns: long(1) },
             Kind::PageFault { user } => What::PageFault { user, address: address(0) },
+            Kind::PageAllocated => What::PageAllocated { movable: int(0) == MIGRATE_MOVABLE },
+            Kind::MemoryCounted => What::MemoryCounted { own: int(0) != 0 },
             Kind::Function => What::Function { function: address(0), caller: address(1) },
             Kind::GraphEntry => What::GraphEntry { function: address(0), depth: int(1) },
             Kind::GraphExit => What::GraphExit { function: address(0), depth: int(1) },
@@ -250,6 +257,8 @@ impl Recipe {
             ("nmi", "nmi_handler") => (Kind::Nmi, &["handler", "delta_ns"], &[]),
             ("exceptions", "page_fault_user") => (Kind::PageFault { user: true }, &["address"], &[]),
             ("exceptions", "page_fault_kernel") => (Kind::PageFault { user: false }, &["address"], &[]),
+            ("kmem", "mm_page_alloc") => (Kind::PageAllocated, &["migratetype"], &[]),
+            ("kmem", "rss_stat") => (Kind::MemoryCounted, &["curr"], &[]),
             ("ftrace", "function") => (Kind::Function, &["ip", "parent_ip"], &[]),
             ("ftrace", "funcgraph_entry") => (Kind::GraphEntry, &["func", "depth"], &[]),
             ("ftrace", "funcgraph_exit") => (Kind::GraphExit, &["func", "depth"], &[]),

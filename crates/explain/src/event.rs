@@ -180,6 +180,14 @@ pub enum What {
         user: bool,
         address: u64,
     },
+    /// A page was got from the kernel's free ones. `movable`: for a process or a file, not for the kernel itself.
+    PageAllocated {
+        movable: bool,
+    },
+    /// The count of a process' pages changed. `own`: of the process that runs.
+    MemoryCounted {
+        own: bool,
+    },
     /// A kernel function was entered, called from inside another.
     Function {
         function: u64,

@@ -88,6 +88,10 @@ fn what(event: &Event, names: &Names) -> String {
         What::Nmi { handler, delta_ns } => format!("nmi handler {} took {delta_ns} ns", function(handler)),
         What::PageFault { user: true, address } => format!("page fault of user code at {address:#x}"),
         What::PageFault { user: false, address } => format!("page fault of kernel code at {address:#x}"),
+        What::PageAllocated { movable: true } => "gets a page of memory".into(),
+        What::PageAllocated { movable: false } => "gets a page for the kernel".into(),
+        What::MemoryCounted { own: true } => "its memory is counted anew".into(),
+        What::MemoryCounted { own: false } => "memory of another process is counted anew".into(),
         What::Function { function: entered, caller } => {
             format!("{}() called by {}", function(entered), function(caller))
         }

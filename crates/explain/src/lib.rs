@@ -18,6 +18,7 @@ mod elsewhere;
 mod event;
 mod event_line;
 mod evidence;
+mod faults;
 pub mod flight;
 mod functions;
 mod holder;
@@ -162,7 +163,7 @@ impl Understood {
         let (spans, course) = match input.spike.watched {
             None => (span::cut(&anchors, scene.window, circumstances), Vec::new()),
             Some(kind) => {
-                let faults_apart_ns = course::faults_apart_ns(virtualisation);
+                let faults_apart_ns = faults::apart_ns(virtualisation);
                 watched::cut(kind, &anchors, scene, circumstances, own_tid, faults_apart_ns)
             }
         };

@@ -4,10 +4,12 @@ use super::about::{About, Proof};
 use crate::case::{Case, Claim};
 use crate::course::Doing;
 use crate::event::What;
+use crate::faults::{self, Faults};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "exceptions:page_fault_user or page_fault_kernel of the thread itself between due and seen",
+    recognised: "exceptions:page_fault_user or page_fault_kernel of the thread itself between due and seen; in the work of a watched \
+                 thread each lasts up to kmem:mm_page_alloc or rss_stat, where they were recorded",
     confirm: "fields 10 and 12 of /proc/PID/task/TID/stat count minor and major faults",
     fix: "mlockall(MCL_CURRENT | MCL_FUTURE), touch all memory before the loop, no fork, mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0)",
     reading: &["Unevictable LRU Infrastructure"],
@@ -34,7 +36,6 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     })
 }
 
-/// The kernel tells when a fault begins and not when it ends, so a run of them counts from the first to the last.
 fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let tid = case.household.own_tid;
     let pieces = case.claim(|piece| {
@@ -47,6 +48,8 @@ fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let story = case.scene.cpus.iter().flat_map(|story| story.events_between(first, last));
     let faults: Vec<_> =
         story.filter(|event| event.tid == tid && matches!(event.what, What::PageFault { .. })).copied().collect();
+    let virtualisation = case.input.environment.and_then(|environment| environment.virtualisation.as_deref());
+    let found = Faults::find(&case.scene.events_by_time(), tid, faults::apart_ns(virtualisation));
     let slept =
         pieces.iter().any(|&index| case.leg(&case.pieces[index]).is_some_and(|leg| leg.doing == Doing::Fetching));
     let count = match faults.len() {
@@ -66,7 +69,7 @@ fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             case.share(&pieces)
         ),
         events: faults.first().into_iter().chain(faults.last()).copied().collect(),
-        evidence: Vec::new(),
+        evidence: vec![found.estimate(first, last)],
         confirm: format!("fields 10 and 12 of /proc/PID/task/{tid}/stat count minor and major faults; perf trace -F all --no-syscalls -t {tid} names the addresses"),
         fix: "mlockall(MCL_CURRENT | MCL_FUTURE) at the start; get and touch all memory before the loop, and neither map, \
               unmap nor madvise in it; mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0) keep malloc from doing so"

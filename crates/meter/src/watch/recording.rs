@@ -9,6 +9,10 @@ use crate::trace::recorder::{Armed, failed};
 use archive::settings::SnapshotMode;
 use ftrace::tracefs::Instance;
 
+/// What the kernel notes while it serves a page fault: the page was got, and counted as the process' own. It notes nothing when
+/// a fault is over, so these tell how long one took at least. For few threads at most: everybody gets memory all the time.
+const IN_FAULTS: [&str; 2] = ["mm_page_alloc", "rss_stat"];
+
 /// Page faults of more threads than this are recorded of every thread: a filter is a sentence of limited length.
 const FILTERED_MAX: usize = 120;
 
@@ -23,6 +27,8 @@ struct Maxima {
 /// The instances of a recorder whose filters name the watched threads.
 pub struct Recording {
     instances: Vec<Instance>,
+    /// Those of [`IN_FAULTS`] that the kernel has, where it tells of faults at all.
+    in_faults: Vec<&'static str>,
     tids: Vec<i32>,
     maxima: Option<Maxima>,
 }
@@ -39,11 +45,19 @@ impl Recording {
         whom: Whom,
         journal: &mut Journal,
     ) -> Result<Self, String> {
-        let Some(armed) = recorder else { return Ok(Self { instances: Vec::new(), tids: Vec::new(), maxima: None }) };
+        let Some(armed) = recorder else {
+            return Ok(Self { instances: Vec::new(), in_faults: Vec::new(), tids: Vec::new(), maxima: None });
+        };
         let instances: Vec<Instance> = armed.recorder.recording().into_iter().cloned().collect();
         for instance in &instances {
             instance.set_event_filter("timer", "hrtimer_start", &functions.filter()).map_err(failed)?;
         }
+        let knows = |system: &str, event: &str| instances.iter().all(|instance| instance.has_event(system, event));
+        let in_faults: Vec<&str> = match knows("exceptions", "page_fault_user") {
+            true => IN_FAULTS.into_iter().filter(|event| knows("kmem", event)).collect(),
+            false => Vec::new(),
+        };
+        armed.events.extend(in_faults.iter().map(|event| format!("kmem:{event}")));
         let mut maxima = None;
         if armed.recorder.mode() == SnapshotMode::Onmax {
             armed.recorder.leaves_maxima_to_others();
@@ -53,7 +67,7 @@ impl Recording {
             let whom = Whom { timers: functions.filter(), ..whom };
             maxima = Some(Maxima { instance, event, whom, running: false });
         }
-        let mut recording = Self { instances, tids: Vec::new(), maxima };
+        let mut recording = Self { instances, in_faults, tids: Vec::new(), maxima };
         recording.filter(tids);
         Ok(recording)
     }
@@ -100,6 +114,15 @@ impl Recording {
                     // Faults of threads nobody asked for are only more to read.
                     let _ = instance.set_event_filter("exceptions", event, &filter);
                 }
+            }
+            for event in &self.in_faults {
+                // Without them faults are only told less exactly.
+                let _ = match tids.len() > FILTERED_MAX {
+                    true => instance.disable_event("kmem", event),
+                    false => instance
+                        .set_event_filter("kmem", event, &filter)
+                        .and_then(|()| instance.enable_event("kmem", event)),
+                };
             }
         }
         self.tids = tids;

@@ -108,6 +108,28 @@ static EVENTS: &[Definition] = &[
         &[("unsigned long address", 8, false), ("unsigned long ip", 8, false), ("unsigned long error_code", 8, false)],
     ),
     event(
+        "kmem",
+        "mm_page_alloc",
+        371,
+        &[
+            ("unsigned long pfn", 8, false),
+            ("unsigned int order", 4, false),
+            ("unsigned long gfp_flags", 8, false),
+            ("int migratetype", 4, true),
+        ],
+    ),
+    event(
+        "kmem",
+        "rss_stat",
+        372,
+        &[
+            ("unsigned int mm_id", 4, false),
+            ("unsigned int curr", 4, false),
+            ("int member", 4, true),
+            ("long size", 8, true),
+        ],
+    ),
+    event(
         "ipi",
         "ipi_send_cpu",
         375,
