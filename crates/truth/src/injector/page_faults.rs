@@ -1,8 +1,7 @@
 //! A real-time loop that, now and then, touches memory it has never had: what happens to a program that locks none and gets
 //! it in its loop.
 
-use crate::kernel::{Memory, name, now_ns, pin, prioritise, sleep_until};
-use crate::switches::Switches;
+use crate::kernel::{Memory, held_ns, name, now_ns, pin, prioritise, sleep_until};
 use crate::terms::Terms;
 use std::io;
 
@@ -15,7 +14,6 @@ pub fn inject(mut terms: Terms) -> io::Result<()> {
     name("truth-loop");
     pin(terms.cpu)?;
     prioritise(PRIORITY)?;
-    let switches = Switches::open()?;
     loop {
         // Mapping takes no memory yet.
         let memory = Memory::map(BYTES)?;
@@ -27,11 +25,10 @@ pub fn inject(mut terms: Terms) -> io::Result<()> {
                 break;
             }
         }
-        let begin_ns = now_ns();
+        let (begin_ns, before_ns) = (now_ns(), held_ns());
         memory.touch_while(|| now_ns() < begin_ns + terms.length_ns);
-        let end_ns = now_ns();
-        let held_ns = switches.held(begin_ns, end_ns).iter().map(|(from_ns, to_ns)| to_ns - from_ns).sum();
+        let (end_ns, after_ns) = (now_ns(), held_ns());
         sleep_until(end_ns + INTERVAL_NS);
-        terms.note_held(begin_ns, end_ns, held_ns)?;
+        terms.note_held(begin_ns, end_ns, after_ns - before_ns)?;
     }
 }
