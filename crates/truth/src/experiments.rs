@@ -105,8 +105,8 @@ const ORDINARY: Experiment = Experiment {
 };
 
 const SECTION: Experiment = Experiment { places: VIRTUAL_TIME, module: true, ..ORDINARY };
-/// Not in virtual time: a series of watches there brought no samples, for a reason that is not known.
-const WATCHED: Experiment = Experiment { length: Length::Exact, watched: Some("truth-loop"), ..ORDINARY };
+const WATCHED: Experiment =
+    Experiment { length: Length::Exact, places: HERE_AND_VIRTUAL_TIME, watched: Some("truth-loop"), ..ORDINARY };
 
 pub const EXPERIMENTS: &[Experiment] = &[
     Experiment {
