@@ -58,7 +58,8 @@ e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure 
 
 truth: build $(INJECTOR) ## make CPUs late in known ways, here and in virtual machines; prints how often the cause is named
 	packaging/install-dependencies --e2e
-	kernels/inject/build-for dist/truth 6.1 6.1-rt 6.12-rt
+	$(MAKE) --no-print-directory $(METERS)-arm64 $(INJECTOR)-arm64
+	kernels/inject/build-for dist/truth 6.1 6.1-rt 6.12-rt arm64-6.1-rt
 	TARDY_METER=$(CURDIR)/$(METER) cargo run --release --package truth --bin tardy-truth -- $(TRUTH)
 
 e2e-compare: build ## tell kernels apart in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time)
@@ -132,6 +133,11 @@ $(INJECTOR): $(RUST_SOURCES)
 	cargo build --release --package truth --bin tardy-injector --no-default-features --target $(MUSL)
 	@mkdir -p dist/bin
 	install -m 755 target/$(MUSL)/release/tardy-injector $@
+
+$(INJECTOR)-%: $(RUST_SOURCES)
+	cargo build --release --package truth --bin tardy-injector --no-default-features --target $(RUST_TARGET_$*)
+	@mkdir -p $(@D)
+	install -m 755 target/$(RUST_TARGET_$*)/release/tardy-injector $@
 
 $(METERS)-%: $(RUST_SOURCES)
 	cargo build --profile meter --package meter --target $(RUST_TARGET_$*)

@@ -9,6 +9,8 @@ pub enum Place {
     Virtual(&'static str),
     /// An emulated machine of one CPU whose clock counts the instructions it has executed.
     VirtualTime(&'static str),
+    /// The same with processors of the architecture arm64. The kernel module is built for none of these.
+    ArmVirtualTime(&'static str),
 }
 
 impl Place {
@@ -17,14 +19,35 @@ impl Place {
         match self {
             Self::Here => "here".into(),
             Self::Virtual(kernel) => series(kernel).into(),
-            Self::VirtualTime(kernel) => format!("{}-virtual-time", series(kernel)),
+            Self::VirtualTime(kernel) | Self::ArmVirtualTime(kernel) => {
+                format!("{}{}-virtual-time", self.architecture_prefix(), series(kernel))
+            }
         }
+    }
+
+    /// Name of the directory that `kernels/inject/build-for` left for it.
+    pub fn directory(self) -> String {
+        match self {
+            Self::Here => self.name(),
+            Self::Virtual(kernel) | Self::VirtualTime(kernel) | Self::ArmVirtualTime(kernel) => {
+                format!("{}{}", self.architecture_prefix(), series(kernel))
+            }
+        }
+    }
+
+    fn architecture_prefix(self) -> &'static str {
+        if matches!(self, Self::ArmVirtualTime(_)) { "arm64-" } else { "" }
+    }
+
+    /// Whether its clock stands still while nobody executes it.
+    pub fn in_virtual_time(self) -> bool {
+        matches!(self, Self::VirtualTime(_) | Self::ArmVirtualTime(_))
     }
 
     /// The CPU that is measured and made late.
     pub fn cpu(self) -> u32 {
         match self {
-            Self::VirtualTime(_) => 0,
+            Self::VirtualTime(_) | Self::ArmVirtualTime(_) => 0,
             Self::Here | Self::Virtual(_) => 1,
         }
     }
@@ -34,7 +57,7 @@ impl Place {
     pub fn longer(self) -> u64 {
         match self {
             Self::Virtual(_) => 8,
-            Self::Here | Self::VirtualTime(_) => 1,
+            Self::Here | Self::VirtualTime(_) | Self::ArmVirtualTime(_) => 1,
         }
     }
 }
@@ -85,10 +108,23 @@ const HERE: &[Place] = &[Place::Here];
 const EMULATED: &[Place] = &[Place::Virtual(RT), Place::Virtual(ORDINARY_KERNEL), Place::Virtual(NEWER_RT)];
 const VIRTUAL_TIME: &[Place] =
     &[Place::VirtualTime(RT), Place::VirtualTime(ORDINARY_KERNEL), Place::VirtualTime(NEWER_RT)];
+const VIRTUAL_TIME_AND_ARM: &[Place] = &[
+    Place::VirtualTime(RT),
+    Place::VirtualTime(ORDINARY_KERNEL),
+    Place::VirtualTime(NEWER_RT),
+    Place::ArmVirtualTime(RT),
+];
 const WITHOUT_RT: &[Place] = &[Place::VirtualTime(ORDINARY_KERNEL)];
 const HERE_AND_WITHOUT_RT: &[Place] = &[Place::Here, Place::VirtualTime(ORDINARY_KERNEL)];
 const HERE_AND_VIRTUAL_TIME: &[Place] =
     &[Place::Here, Place::VirtualTime(RT), Place::VirtualTime(ORDINARY_KERNEL), Place::VirtualTime(NEWER_RT)];
+const HERE_AND_VIRTUAL_TIME_AND_ARM: &[Place] = &[
+    Place::Here,
+    Place::VirtualTime(RT),
+    Place::VirtualTime(ORDINARY_KERNEL),
+    Place::VirtualTime(NEWER_RT),
+    Place::ArmVirtualTime(RT),
+];
 
 const ORDINARY: Experiment = Experiment {
     name: "",
@@ -105,22 +141,26 @@ const ORDINARY: Experiment = Experiment {
 };
 
 const SECTION: Experiment = Experiment { places: VIRTUAL_TIME, module: true, ..ORDINARY };
-const WATCHED: Experiment =
-    Experiment { length: Length::Exact, places: HERE_AND_VIRTUAL_TIME, watched: Some("truth-loop"), ..ORDINARY };
+const WATCHED: Experiment = Experiment {
+    length: Length::Exact,
+    places: HERE_AND_VIRTUAL_TIME_AND_ARM,
+    watched: Some("truth-loop"),
+    ..ORDINARY
+};
 
 pub const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         name: "rt-task",
         injector: "rt-task",
         culprits: &["other-rt-task"],
-        places: HERE_AND_VIRTUAL_TIME,
+        places: HERE_AND_VIRTUAL_TIME_AND_ARM,
         ..ORDINARY
     },
     Experiment {
         name: "stop",
         injector: "stop",
         culprits: &["thread-stopped"],
-        places: HERE_AND_VIRTUAL_TIME,
+        places: HERE_AND_VIRTUAL_TIME_AND_ARM,
         length_us: 5000,
         ..ORDINARY
     },
@@ -136,14 +176,21 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "starve-soon",
         injector: "starve --period-us 100000",
         culprits: &["fair-server", "rt-throttling"],
-        places: VIRTUAL_TIME,
+        places: VIRTUAL_TIME_AND_ARM,
         by_itself: &["rt-throttling"],
         length: Length::AtLeast,
         length_us: 160_000,
         pause_us: 40_000,
         ..ORDINARY
     },
-    Experiment { name: "page-faults", injector: "page-faults", culprits: &["page-fault"], ..WATCHED },
+    // Kernels for arm64 do not tell of page faults.
+    Experiment {
+        name: "page-faults",
+        injector: "page-faults",
+        culprits: &["page-fault"],
+        places: HERE_AND_VIRTUAL_TIME,
+        ..WATCHED
+    },
     Experiment { name: "inversion", injector: "inversion", culprits: &["priority-inversion"], ..WATCHED },
     Experiment { name: "inherited", injector: "inversion --kind inherit", culprits: &["waiting"], ..WATCHED },
     Experiment {

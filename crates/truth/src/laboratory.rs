@@ -1,12 +1,13 @@
 //! Carries out one experiment: a run with the injector as its load, on this machine or in a virtual one.
 
-use crate::experiments::{Experiment, Place, series};
+use crate::experiments::{Experiment, Place};
 use crate::stopper::Stopper;
 use anyhow::{Context, ensure};
 use archive::manifest::RunState;
 use archive::message::RunPhase;
 use archive::settings::{LoadRequest, RunSettings, TraceSettings};
 use archive::watched::WatchSettings;
+use runner::architecture::Architecture;
 use runner::event::Event;
 use runner::meter::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
@@ -84,7 +85,9 @@ impl Laboratory {
             Place::Here => {
                 (std::path::absolute(&self.injector)?.display().to_string(), words(&log.display().to_string()))
             }
-            Place::Virtual(_) | Place::VirtualTime(_) => (GUEST_SHELL.into(), words(GUEST_LOG)),
+            Place::Virtual(_) | Place::VirtualTime(_) | Place::ArmVirtualTime(_) => {
+                (GUEST_SHELL.into(), words(GUEST_LOG))
+            }
         };
         let settings = settings(experiment, place, duration_ns, &program, &words, self.seed);
         let request = RunRequest {
@@ -106,9 +109,8 @@ impl Laboratory {
         };
         let outcome = match place {
             Place::Here => runner::run::run(&mut LocalTarget, &request, &stop, &mut follow)?,
-            Place::Virtual(kernel) | Place::VirtualTime(kernel) => {
-                let in_virtual_time = matches!(place, Place::VirtualTime(_));
-                let mut guest = self.guest(kernel, in_virtual_time, log, &stop)?;
+            Place::Virtual(_) | Place::VirtualTime(_) | Place::ArmVirtualTime(_) => {
+                let mut guest = self.guest(place, log, &stop)?;
                 runner::run::run(&mut guest, &request, &stop, &mut follow)?
             }
         };
@@ -125,8 +127,9 @@ impl Laboratory {
         Ok(())
     }
 
-    fn guest(&self, kernel: &str, in_virtual_time: bool, log: PathBuf, stop: &StopRequests) -> anyhow::Result<Guest> {
-        let own = self.modules.join(series(kernel));
+    fn guest(&self, place: Place, log: PathBuf, stop: &StopRequests) -> anyhow::Result<Guest> {
+        let in_virtual_time = place.in_virtual_time();
+        let own = self.modules.join(place.directory());
         let mut machine = TargetFiles { here: own.join("targets"), own: None }.read(TARGET)?;
         if in_virtual_time {
             // With two CPUs one's instructions would be time of the other.
@@ -137,13 +140,25 @@ impl Laboratory {
         }
         let cache = kernel::cache().map_err(anyhow::Error::msg)?;
         let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
-        // The module even where nobody wants it: machines that start alike share one saved state.
-        let sent = vec![
-            (self.injector.clone(), PathBuf::from(GUEST_SHELL)),
-            (own.join("tardy_inject.ko"), PathBuf::from(GUEST_MODULE)),
-        ];
+        let mut sent = vec![(self.injector_for(machine.architecture), PathBuf::from(GUEST_SHELL))];
+        // Even where nobody wants it: machines that start alike share one saved state.
+        let module = own.join("tardy_inject.ko");
+        if module.exists() {
+            sent.push((module, PathBuf::from(GUEST_MODULE)));
+        }
         let machine = QemuTarget::new(TARGET, machine, &meter, &cache, stop.clone());
         Ok(Guest { machine, in_virtual_time, sent, log })
+    }
+}
+
+impl Laboratory {
+    /// Those of foreign architectures lie beside this machine's, with the architecture behind their name.
+    fn injector_for(&self, architecture: Architecture) -> PathBuf {
+        if Architecture::of_host() == Some(architecture) {
+            return self.injector.clone();
+        }
+        let name = self.injector.file_name().unwrap_or_default().to_string_lossy();
+        self.injector.with_file_name(format!("{name}-{architecture}"))
     }
 }
 
@@ -157,7 +172,7 @@ fn settings(
 ) -> RunSettings {
     let (interval_ns, limit_ns) = match place {
         Place::Virtual(_) => (2 * INTERVAL_NS, LIMIT_NS_EMULATED),
-        Place::Here | Place::VirtualTime(_) => (INTERVAL_NS, LIMIT_NS),
+        Place::Here | Place::VirtualTime(_) | Place::ArmVirtualTime(_) => (INTERVAL_NS, LIMIT_NS),
     };
     let trace = TraceSettings {
         snapshots_max: SNAPSHOTS_MAX,

@@ -24,7 +24,8 @@ struct Arguments {
     /// Only these experiments, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
-    /// Only at these places, separated by commas: here, 6.1, 6.1-rt, 6.12-rt, and the latter three with -virtual-time
+    /// Only at these places, separated by commas: here, 6.1, 6.1-rt, 6.12-rt, the latter three with -virtual-time, and
+    /// arm64-6.1-rt-virtual-time
     #[arg(long, value_name = "PLACES", value_delimiter = ',')]
     at: Vec<String>,
     /// Injections to make in each experiment
@@ -38,7 +39,7 @@ struct Arguments {
     /// List every spike that was not named right
     #[arg(long)]
     misses: bool,
-    /// The static injector
+    /// The static injector; those of other architectures lie beside it, such as tardy-injector-arm64
     #[arg(long, value_name = "FILE", default_value = "dist/bin/tardy-injector")]
     injector: PathBuf,
     /// Directory with the kernels and their modules, from kernels/inject/build-for
