@@ -19,6 +19,7 @@ mod judge;
 mod limits;
 mod list;
 mod load;
+mod machine;
 mod man;
 mod observe;
 mod plan;
@@ -29,6 +30,8 @@ mod report;
 mod restore;
 pub(crate) mod rounds;
 mod run;
+mod run_verb;
+mod signals;
 mod target;
 mod virtual_runs;
 mod virtual_time;
@@ -56,7 +59,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Check(Box<check::CheckArguments>),
-    Run(Box<run::RunVerb>),
+    Run(Box<run_verb::RunVerb>),
     Watch(Box<watch::WatchArguments>),
     Collect(run::collect::CollectArguments),
     Plan(plan::PlanArguments),
@@ -105,7 +108,7 @@ pub fn main() -> ExitCode {
     let command: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let ended = match arguments.verb {
         Verb::Check(arguments) => check::run(&arguments),
-        Verb::Run(arguments) => run::run(&arguments, command),
+        Verb::Run(arguments) => run_verb::run(&arguments, command),
         Verb::Watch(arguments) => watch::run(&arguments, command),
         Verb::Collect(arguments) => run::collect::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),

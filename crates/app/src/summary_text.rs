@@ -4,8 +4,9 @@ use crate::kernel_tracer_text::{lay_out_latencies, lay_out_series, uncovered};
 use crate::text::figures::{count, counted, duration, latency, microseconds_rough};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
+use crate::text::vocabulary::confidence_word;
 use crate::watched_text;
-use archive::explanation::{Confidence, Explanation, ExplanationStatus};
+use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
 use archive::spike::SpikeReason;
@@ -192,15 +193,6 @@ pub fn culprit(explanation: Option<&Explanation>) -> String {
         (ExplanationStatus::NotExplained, Some(finding)) => format!("not explained; best hint: {}", finding.sentence),
         (ExplanationStatus::NoTrace, _) => "no trace to explain it from".into(),
         (_, None) => "not explained".into(),
-    }
-}
-
-/// How sure a finding is, in words.
-pub fn confidence_word(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Hint => "a hint",
-        Confidence::Likely => "likely",
-        Confidence::Certain => "certain",
     }
 }
 

@@ -15,3 +15,4 @@ pub mod page;
 pub mod printable;
 pub mod table;
 pub mod terminal;
+pub mod vocabulary;

@@ -3,6 +3,7 @@
 use crate::text::figures::{count, counted, duration, latency, microseconds_rough};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
+use crate::text::vocabulary::confidence_word;
 use archive::explanation::{Confidence, Explanation, ExplanationStatus};
 use archive::settings::Policy;
 use archive::spike::SpikeReason;
@@ -218,10 +219,11 @@ pub fn spikes(summary: &RunSummary, page: &mut Page) {
 
 fn findings(explanation: Option<&Explanation>) -> Vec<String> {
     let Some(explanation) = explanation else { return vec!["not explained yet".into()] };
-    let lines =
-        explanation.findings.iter().take(FINDINGS_SHOWN).map(|finding| {
-            format!("{} ({})", finding.sentence, crate::summary_text::confidence_word(finding.confidence))
-        });
+    let lines = explanation
+        .findings
+        .iter()
+        .take(FINDINGS_SHOWN)
+        .map(|finding| format!("{} ({})", finding.sentence, confidence_word(finding.confidence)));
     match explanation.status {
         ExplanationStatus::NoTrace => vec!["no trace to explain it from".into()],
         ExplanationStatus::NotExplained => ["not explained".to_owned()].into_iter().chain(lines).collect(),

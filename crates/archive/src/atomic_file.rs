@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::writer::WriteError;
+use crate::write_error::WriteError;
 
 /// Replaces a file in one step: a reader, or a crash, sees the old one or the new one.
 ///

@@ -35,6 +35,7 @@ pub mod spike;
 pub mod summary;
 pub mod tracer;
 pub mod watched;
+pub mod write_error;
 pub mod writer;
 
 /// Version of the archive directory layout, see `docs/run-archive.md`.

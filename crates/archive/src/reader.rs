@@ -284,19 +284,19 @@ impl Run {
     /// Adds flight records of spikes, in place of those there were, and notes what vouches for them.
     ///
     /// # Errors
-    /// [`crate::writer::WriteError::Io`].
+    /// [`crate::write_error::WriteError::Io`].
     pub fn save_recorded(
         &self,
         recording: FlightRecording,
         records: &[(Spike, Vec<u8>)],
-    ) -> Result<(), crate::writer::WriteError> {
+    ) -> Result<(), crate::write_error::WriteError> {
         let spikes = records.iter().map(|(spike, _)| spike.clone()).collect();
         let recorded = Recorded { recorded_version: RECORDED_VERSION, recording, spikes };
         for (spike, bytes) in records {
             let path = self.directory.join(file_path(FileKind::FlightRecord { spike: spike.number }));
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder)
-                    .map_err(|source| crate::writer::WriteError::Io { path: folder.to_owned(), source })?;
+                    .map_err(|source| crate::write_error::WriteError::Io { path: folder.to_owned(), source })?;
             }
             write_atomically(&path, bytes)?;
         }
@@ -313,8 +313,8 @@ impl Run {
     /// Saves explanations beside the run; they can be made again at any time.
     ///
     /// # Errors
-    /// [`crate::writer::WriteError::Io`].
-    pub fn save_explanations(&self, explanations: &[Explanation]) -> Result<(), crate::writer::WriteError> {
+    /// [`crate::write_error::WriteError::Io`].
+    pub fn save_explanations(&self, explanations: &[Explanation]) -> Result<(), crate::write_error::WriteError> {
         let text = serde_json::to_vec(explanations).expect("an explanation has only string keys");
         write_atomically(&self.directory.join("explanations.json"), &text)
     }

@@ -8,28 +8,11 @@ use crate::atomic_file::write_atomically;
 use crate::frame::{Decoder, Encoder, Item};
 use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, Message};
+use crate::write_error::WriteError;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use thiserror::Error;
-
-/// Why an archive could not be written.
-#[derive(Debug, Error)]
-pub enum WriteError {
-    #[error("failed to create the archive: {0} exists already; choose another --out or remove it")]
-    Exists(PathBuf),
-    #[error("failed to write {path}: {source}{}", mend(.source))]
-    Io { path: PathBuf, source: io::Error },
-}
-
-fn mend(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space or choose another --out",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "; choose a writable --out",
-        _ => "",
-    }
-}
 
 /// Path of a file inside an archive.
 pub fn file_path(kind: FileKind) -> PathBuf {

@@ -9,7 +9,8 @@ use archive::sample::{Sample, Second, Totals};
 use archive::settings::{RunSettings, SnapshotMode};
 use archive::spike::{Snapshot, Spike, SpikeReason};
 use archive::summary::RunSummary;
-use archive::writer::{RunWriter, WriteError};
+use archive::write_error::WriteError;
+use archive::writer::RunWriter;
 use std::fs;
 
 fn manifest() -> Manifest {

@@ -11,7 +11,7 @@ use super::exit::{Exit, UsageError};
 use super::limits::LimitArguments;
 use super::quantity::positive_time_ns;
 use super::rounds::Measuring;
-use super::run::signals::Signals;
+use super::signals::Signals;
 use clap::Args;
 use judge::sign_flip::PAIRS_MAX;
 use runner::meter::MeterPlaces;

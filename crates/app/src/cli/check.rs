@@ -7,9 +7,8 @@ mod layout;
 pub use arguments::CheckArguments;
 
 use super::exit::{Exit, UsageError};
-use super::run::open_target;
-use super::run::signals::Signals;
-use super::target::is_in_virtual_time;
+use super::machine::{self, is_in_virtual_time};
+use super::signals::Signals;
 use crate::text::json;
 use crate::text::page::{Page, write_stdout};
 use applying::Change;
@@ -58,7 +57,7 @@ fn of_target(
         return Err(UsageError(format!("{} {why}", arguments.target)).into());
     }
     let meter = MeterPlaces::of_process().find()?;
-    let mut target = open_target(&arguments.target, &meter, &Signals::watch()?)?;
+    let mut target = machine::open(&arguments.target, &meter, &Signals::watch()?)?;
     target.prepare()?;
     let answer = ask(arguments, target.as_mut(), &meter, judge);
     // What was learnt is worth more than how the machine was left.

@@ -1,7 +1,7 @@
 //! The exit codes of every verb. They are a promise to scripts.
 
 use archive::reader::OpenError;
-use archive::writer::WriteError;
+use archive::write_error::WriteError;
 use runner::run::RunError;
 use std::process::ExitCode;
 use thiserror::Error;

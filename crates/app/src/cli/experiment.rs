@@ -6,10 +6,10 @@ pub(super) mod series;
 pub(super) mod variant;
 
 use super::exit::Exit;
-use super::observe::confidence;
+use super::limits::confidence;
 use super::quantity::positive_time_ns;
 use super::rounds::{Measuring, Question, Rounds, RoundsState, measure, new_directory, now, system_seed};
-use super::run::signals::Signals;
+use super::signals::Signals;
 use clap::Args;
 use judge::coin::SEED_MAX;
 use judge::experiment::{Outcome, metrics};

@@ -10,7 +10,6 @@ mod timeline;
 
 use super::archives;
 use super::exit::{Exit, UsageError};
-use super::record::advice;
 use crate::explaining::{causes_of, events_of, explain_run};
 use crate::kernel_tracer_text::lay_out_latencies;
 use crate::summary_text::{alarm_of_clock, quoted};
@@ -118,6 +117,17 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
 fn print_document(run: &Run, explanations: &[Explanation]) -> anyhow::Result<Exit> {
     json::print(&document::of(run, explanations, &causes_of(run, explanations)))?;
     Ok(Exit::Measured)
+}
+
+/// A sentence, for runs in virtual time whose worst wake-ups nobody recorded.
+fn advice(run: &Run) -> Option<String> {
+    let virtual_time = run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time);
+    (virtual_time && run.recordings.is_empty()).then(|| {
+        format!(
+            "Nothing was recorded. `tardy record {}` makes the run again, to the nanosecond, and shows what ran.",
+            run.directory.display()
+        )
+    })
 }
 
 /// The spikes of a run in virtual time that were recorded just now.

@@ -1,10 +1,9 @@
 //! The options that say what must hold, and the limits they name.
 
 use super::exit::UsageError;
-use super::observe::confidence;
-use super::plan::checked::limits_of;
 use super::quantity::time_ns;
 use crate::text::figures::latency;
+use archive::planned::PlannedLimit;
 use archive::reader::Run;
 use clap::{Args, ValueEnum};
 use judge::limit::{Limit, Rate, Requirement};
@@ -28,6 +27,25 @@ pub struct LimitArguments {
     /// Let such a machine pass a limit all the same [default: those that the run's plan accepts]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
     accept: Vec<AcceptName>,
+}
+
+/// A confidence as it is typed, in percent; returns it in 0 .. 1.
+///
+/// # Errors
+/// A sentence that says what to write.
+pub fn confidence(text: &str) -> Result<f64, String> {
+    let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().map_err(|_| "write it like 95 or 99.9")?;
+    if (50.0..=99.9999).contains(&percent) {
+        Ok((percent * 1e6).round() / 1e8)
+    } else {
+        Err("it is from 50 to 99.9999".into())
+    }
+}
+
+/// The limits of a plan, from an archive as well, whose texts may be anybody's: what is no limit is none.
+pub fn limits_of(limits: &[PlannedLimit]) -> Vec<Limit> {
+    let read = |limit: &PlannedLimit| Limit::parse(&limit.limit, &Rate::parse(&limit.allow).ok()?, time_ns).ok();
+    limits.iter().filter_map(read).collect()
 }
 
 /// A limit with what it allows.
@@ -161,5 +179,13 @@ mod tests {
         assert_eq!(typed(&[]).confidence_of(&run_of_a_plan(f64::NAN)), 0.95);
         assert_eq!((typed(&[]).confidence_of(&Run::default()), typed(&[]).confidence()), (0.95, 0.95));
         assert!(typed(&[]).accepted_of(&Run::default()).is_empty());
+    }
+
+    #[test]
+    fn confidences_are_percentages() {
+        assert_eq!((confidence("95"), confidence("99.9 %")), (Ok(0.95), Ok(0.999)));
+        for text in ["0.95", "100", "", "x", "nan", "49"] {
+            assert!(confidence(text).is_err(), "{text}");
+        }
     }
 }

@@ -5,9 +5,11 @@ mod question;
 mod series;
 
 use super::exit::{Exit, UsageError};
+use super::limits::confidence;
+use super::machine::{host, is_in_virtual_time};
 use super::rounds::{Measuring, Question, Rounds, RoundsState, measure, new_directory, now, system_seed};
-use super::run::{RunArguments, host, signals::Signals};
-use super::target;
+use super::run::RunArguments;
+use super::signals::Signals;
 use archive::settings::{RunSettings, SnapshotMode};
 use clap::{Args, ValueEnum};
 use judge::coin::SEED_MAX;
@@ -73,19 +75,6 @@ impl LevelName {
     }
 }
 
-/// A confidence as it is typed, in percent; returns it in 0 .. 1.
-///
-/// # Errors
-/// A sentence that says what to write.
-pub fn confidence(text: &str) -> Result<f64, String> {
-    let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().map_err(|_| "write it like 95 or 99.9")?;
-    if (50.0..=99.9999).contains(&percent) {
-        Ok((percent * 1e6).round() / 1e8)
-    } else {
-        Err("it is from 50 to 99.9999".into())
-    }
-}
-
 pub fn run(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<Exit> {
     let (directory, journal) = match &arguments.resume {
         Some(directory) => (directory.clone(), Journal::load(directory)?),
@@ -146,7 +135,7 @@ fn begin(arguments: &ObserveArguments, command: Vec<String>) -> anyhow::Result<(
 }
 
 fn settings(run: &RunArguments) -> Result<RunSettings, UsageError> {
-    let settings = run.settings(target::is_in_virtual_time(&run.target))?;
+    let settings = run.settings(is_in_virtual_time(&run.target))?;
     if settings.trace.mode == SnapshotMode::Off || settings.trace.tracer.is_some() || !settings.sources.is_empty() {
         let text = "observe chooses the tracers itself: leave out --trace off, --tracer, --source and --stack";
         return Err(UsageError(text.into()));
@@ -155,17 +144,4 @@ fn settings(run: &RunArguments) -> Result<RunSettings, UsageError> {
         return Err(UsageError("observe judges no limit: leave out --limit".into()));
     }
     Ok(settings)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn confidences_are_percentages() {
-        assert_eq!((confidence("95"), confidence("99.9 %")), (Ok(0.95), Ok(0.999)));
-        for text in ["0.95", "100", "", "x", "nan", "49"] {
-            assert!(confidence(text).is_err(), "{text}");
-        }
-    }
 }

@@ -9,7 +9,7 @@ mod traced;
 use super::archives;
 use super::exit::{Exit, UsageError};
 use super::explain::show_recorded;
-use super::run::signals::Signals;
+use super::signals::Signals;
 use crate::explaining::{Keeper, explain_run};
 use crate::text::printable::printable;
 use again::Again;
@@ -144,17 +144,6 @@ pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Si
     let run = Run::open(&run.directory)?;
     run.save_explanations(&explain_run(&run, &mut |_, _| ()))?;
     Ok(run.directory)
-}
-
-/// A sentence, for runs whose worst wake-ups nobody recorded.
-pub fn advice(run: &Run) -> Option<String> {
-    let virtual_time = run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time);
-    (virtual_time && run.recordings.is_empty()).then(|| {
-        format!(
-            "Nothing was recorded. `tardy record {}` makes the run again, to the nanosecond, and shows what ran.",
-            run.directory.display()
-        )
-    })
 }
 
 /// What cannot be made again.

@@ -10,7 +10,7 @@ use super::exit::Exit;
 use super::quantity::time_ns;
 use super::record::again::Again;
 use super::record::symbols;
-use super::run::signals::Signals;
+use super::signals::Signals;
 use super::virtual_time::Trajectory;
 use crate::explaining::{StopPoint, stop_point};
 use crate::text::json;

@@ -1,8 +1,8 @@
 //! `tardy restore`: puts back what a killed run left changed on a machine.
 
 use super::exit::{Exit, UsageError};
-use super::run::open_target_with;
-use super::run::signals::Signals;
+use super::machine::open_with;
+use super::signals::Signals;
 use crate::text::page::{Page, write_stdout};
 use clap::Args;
 use runner::meter::MeterPlaces;
@@ -30,7 +30,7 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
     let meter = MeterPlaces::of_process().find()?;
     let purpose = if arguments.discard { Purpose::Discard } else { Purpose::Mend };
     let access = AccessOptions { purpose, ..AccessOptions::default() };
-    let mut target = open_target_with(&arguments.target, &meter, &Signals::watch()?, access)?;
+    let mut target = open_with(&arguments.target, &meter, &Signals::watch()?, access)?;
     if target.forgets() {
         return Err(UsageError(format!("{} forgets all changes when it goes down", arguments.target)).into());
     }

@@ -1,13 +1,11 @@
-//! `tardy run`: measures, explains what was found, and prints the summary.
+//! One run: measures, explains what was found, and prints the summary.
 
 mod arguments;
 pub mod collect;
 mod ending;
 mod extent_arguments;
-mod of_plan;
 mod output_arguments;
 mod seeds;
-pub mod signals;
 mod trace_arguments;
 mod tracer_arguments;
 pub mod words;
@@ -15,40 +13,33 @@ pub mod words;
 pub use arguments::RunArguments;
 pub use ending::{conclude, exit_of};
 pub use extent_arguments::ExtentArguments;
-pub use of_plan::RunVerb;
 pub use output_arguments::{OutputArguments, Showing};
 pub use trace_arguments::{TraceArguments, TraceDefaults};
 
 use super::archives::make_new;
 use super::exit::{Exit, UsageError};
-use super::target;
+use super::machine::{self, host, is_board, is_in_virtual_time};
+use super::signals::Signals;
 use crate::progress::Progress;
 use archive::settings::RunSettings;
 use runner::meter::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
-use runner::target::Target;
 use runner::target::board::AccessOptions;
-use runner::target::local::{self, LocalTarget};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Runs the verb; `command` is the command line as typed.
-pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
-    if verb.is_of_plan() {
-        return of_plan::run(verb, command);
-    }
-    let arguments = &verb.run;
-    let settings = arguments.settings(target::is_in_virtual_time(&arguments.target))?;
+/// Runs once; a board is to be had like this, and `command` is the command line as typed.
+pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>) -> anyhow::Result<Exit> {
+    let settings = arguments.settings(is_in_virtual_time(&arguments.target))?;
     let meter = MeterPlaces::of_process().find()?;
-    let signals = signals::Signals::watch()?;
+    let signals = Signals::watch()?;
     if let Some(seeds) = arguments.seeds {
         return seeds::run(arguments, seeds, &settings, &command, &meter, &signals);
     }
-    if verb.access().deploy.is_some() && !target::is_board(&arguments.target) {
+    if access.deploy.is_some() && !is_board(&arguments.target) {
         return Err(UsageError(format!("--deploy is for boards, and {} is none", arguments.target)).into());
     }
-    let mut target = open_target_with(&arguments.target, &meter, &signals, verb.access())?;
+    let mut target = machine::open_with(&arguments.target, &meter, &signals, access)?;
     let request = new_request(&arguments.target, &arguments.output, command, meter, settings)?;
     let output = &arguments.output;
     let mut progress = Progress::new(output.quiet, output.json, request.settings.duration_ns);
@@ -72,31 +63,4 @@ pub fn new_request(
     let limits = TimeLimits::of(&settings, output.silence());
     let tool_version = env!("CARGO_PKG_VERSION").into();
     Ok(RunRequest { id, directory, command, tool_version, meter, settings, limits })
-}
-
-/// The machine that was named, ready for one run.
-pub fn open_target(name: &str, meter: &Path, signals: &signals::Signals) -> anyhow::Result<Box<dyn Target>> {
-    open_target_with(name, meter, signals, target::told())
-}
-
-/// The machine that was named, ready for one run; a board is to be had like this.
-pub fn open_target_with(
-    name: &str,
-    meter: &Path,
-    signals: &signals::Signals,
-    access: AccessOptions,
-) -> anyhow::Result<Box<dyn Target>> {
-    Ok(match name {
-        local::NAME => Box::new(LocalTarget),
-        name => target::open(name, meter, access, signals.requests().clone())?,
-    })
-}
-
-/// The machine under test, for the name of the archive.
-pub fn host(target: &str) -> String {
-    if target != local::NAME {
-        return target.to_owned();
-    }
-    let read = fs::read_to_string("/proc/sys/kernel/hostname");
-    read.map_or_else(|_| "unknown".into(), |name| name.trim().to_owned())
 }

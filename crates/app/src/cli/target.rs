@@ -3,11 +3,10 @@
 mod boards;
 mod determinism;
 
-pub use boards::{AccessArguments, told};
-
 use super::exit::{Exit, UsageError};
+use super::machine::{open_board, open_emulated, open_place, told, usage};
 use super::quantity::positive_time_ns;
-use super::run::signals::Signals;
+use super::signals::Signals;
 use crate::text::json;
 use crate::text::page::{Page, write_stdout};
 use crate::text::printable::printable;
@@ -17,11 +16,9 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use runner::architecture::Architecture;
 use runner::meter::MeterPlaces;
 use runner::stop::StopRequests;
-use runner::target::board::AccessOptions;
 use runner::target::file::{Description, TargetFileError, TargetFiles};
 use runner::target::qemu::file::{AcceleratorChoice, Backend, VirtualMachine};
-use runner::target::qemu::virtual_time::VirtualTimeTarget;
-use runner::target::qemu::{QemuTarget, kernel};
+use runner::target::qemu::kernel;
 use runner::target::{Command, Exit as CommandExit, Output, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -175,48 +172,6 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
     }
 }
 
-/// The target a file describes, ready to be used with this meter, or with that of its own architecture.
-pub fn open(name: &str, meter: &Path, access: AccessOptions, stop: StopRequests) -> anyhow::Result<Box<dyn Target>> {
-    match TargetFiles::of_process().describe(name).map_err(usage)? {
-        Description::Machine(machine) => open_machine(name, *machine, meter, stop),
-        Description::Board(board) => Ok(boards::open_board(name, *board, access, stop)),
-        Description::Labgrid(place) => Ok(boards::open_place(name, *place, access, stop)),
-    }
-}
-
-/// A machine under the name of a target, ready to be used with this meter, or with that of its own architecture.
-pub fn open_machine(
-    name: &str,
-    machine: VirtualMachine,
-    meter: &Path,
-    stop: StopRequests,
-) -> anyhow::Result<Box<dyn Target>> {
-    match machine.backend {
-        Backend::Qemu => Ok(Box::new(boot_target(name, machine, meter, stop)?)),
-        Backend::Virtual => {
-            let cache = kernel::cache().map_err(anyhow::Error::msg)?;
-            Ok(Box::new(VirtualTimeTarget::new(name, machine, meter, &cache)))
-        }
-    }
-}
-
-/// Whether a target's clock counts executed instructions. One that is not there has none.
-pub fn is_in_virtual_time(name: &str) -> bool {
-    TargetFiles::of_process().read(name).is_ok_and(|machine| machine.backend == Backend::Virtual)
-}
-
-/// Whether a target is a board. One that is not there is none.
-pub fn is_board(name: &str) -> bool {
-    TargetFiles::of_process().describe(name).is_ok_and(|found| !matches!(found, Description::Machine(_)))
-}
-
-fn boot_target(name: &str, machine: VirtualMachine, meter: &Path, stop: StopRequests) -> anyhow::Result<QemuTarget> {
-    let cache = kernel::cache().map_err(anyhow::Error::msg)?;
-    let foreign = Architecture::of_host() != Some(machine.architecture);
-    let meter = if foreign { MeterPlaces::of_process().find_for(machine.architecture)? } else { meter.to_owned() };
-    Ok(QemuTarget::new(name, machine, &meter, &cache, stop))
-}
-
 fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     match files.find(&add.name) {
         Err(TargetFileError::Missing { .. }) => {}
@@ -343,14 +298,14 @@ fn verify_target(verify: &VerifyArguments, files: &TargetFiles) -> anyhow::Resul
         Description::Machine(machine) => *machine,
         Description::Board(board) => {
             let address = board.identity_of_board();
-            let target = boards::open_board(&arguments.name, *board, told(), StopRequests::default());
+            let target = open_board(&arguments.name, *board, told(), StopRequests::default());
             return boards::verify(target, &address, arguments.json);
         }
         Description::Labgrid(place) => {
             let label = place.label();
             // A place must be released whatever happens, so that a Ctrl-C is heard.
             let signals = Signals::watch()?;
-            let target = boards::open_place(&arguments.name, *place, told(), signals.requests().clone());
+            let target = open_place(&arguments.name, *place, told(), signals.requests().clone());
             return boards::verify(target, &label, arguments.json);
         }
     };
@@ -364,7 +319,7 @@ fn verify_target(verify: &VerifyArguments, files: &TargetFiles) -> anyhow::Resul
             json: arguments.json,
         });
     }
-    let mut target = boot_target(&arguments.name, machine, &meter, StopRequests::default())?;
+    let mut target = open_emulated(&arguments.name, machine, &meter, StopRequests::default())?;
     target.prepare()?;
     let said = version_there(&mut target, &arguments.name, &meter)?;
     let notices: Vec<String> = target.notices().into_iter().map(|notice| notice.text).collect();
@@ -406,9 +361,4 @@ fn tell(json: bool, document: serde_json::Value, text: &str) -> anyhow::Result<E
         page.print()?;
     }
     Ok(Exit::Measured)
-}
-
-/// A target that is not there or not understood is mended on the command line or in its file.
-fn usage(error: TargetFileError) -> UsageError {
-    UsageError(error.to_string())
 }

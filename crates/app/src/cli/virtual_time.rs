@@ -1,6 +1,7 @@
 //! Runs in virtual time, one after the other, and what identifies them.
 
-use super::run::{open_target, signals::Signals};
+use super::machine;
+use super::signals::Signals;
 use crate::progress::Progress;
 use anyhow::{Context, anyhow};
 use archive::manifest::RunState;
@@ -35,7 +36,7 @@ impl Laboratory<'_> {
     /// # Errors
     /// When nothing was measured; the archive is left as it is.
     pub fn run(&self, settings: &RunSettings, directory: PathBuf) -> anyhow::Result<Run> {
-        let mut target = open_target(self.target, self.meter, self.signals)?;
+        let mut target = machine::open(self.target, self.meter, self.signals)?;
         self.run_on(target.as_mut(), settings, directory)
     }
 

@@ -6,8 +6,9 @@ mod started;
 pub use arguments::WatchArguments;
 
 use super::exit::Exit;
-use super::run::{conclude, new_request, open_target, signals::Signals};
-use super::target;
+use super::machine::{self, is_board};
+use super::run::{conclude, new_request};
+use super::signals::Signals;
 use crate::progress::Progress;
 use crate::text::printable::printable;
 use archive::watched::WatchSettings;
@@ -26,11 +27,11 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     let silent = output.json || output.quiet;
     let meter = MeterPlaces::of_process().find()?;
     let signals = Signals::watch()?;
-    let mut target = open_target(&arguments.target, &meter, &signals)?;
+    let mut target = machine::open(&arguments.target, &meter, &signals)?;
     let mut started = match arguments.command() {
         [] => None,
         // A board has its programs.
-        _ if target::is_board(&arguments.target) => None,
+        _ if is_board(&arguments.target) => None,
         [program, ..] if arguments.target != local::NAME => {
             // A virtual machine has no files but those it is sent, and mounts its own over some folders.
             let path = fs::canonicalize(program)?;

@@ -1,6 +1,6 @@
 //! What came through the line, byte for byte, until the run is complete: where to go on after a cut is its length.
 
-use archive::writer::WriteError;
+use archive::write_error::WriteError;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

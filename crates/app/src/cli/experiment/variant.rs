@@ -1,8 +1,8 @@
 //! One of the two ways to run that an experiment compares.
 
 use crate::cli::exit::UsageError;
+use crate::cli::machine::is_in_virtual_time;
 use crate::cli::run::RunArguments;
-use crate::cli::target;
 use archive::settings::RunSettings;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ impl Variant {
         if run.output.out.is_some() || run.output.json || run.output.quiet {
             return Err(UsageError("--out, --json and --quiet belong before `--`: they are the experiment's".into()));
         }
-        let settings = run.settings(target::is_in_virtual_time(&run.target))?;
+        let settings = run.settings(is_in_virtual_time(&run.target))?;
         Ok(Self { options: options.trim().into(), before, target: run.target.clone(), settings })
     }
 

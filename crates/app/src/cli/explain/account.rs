@@ -2,11 +2,12 @@
 
 use super::functions;
 use super::timeline::{self, Canvas};
-use crate::summary_text::{confidence_word, culprit};
+use crate::summary_text::culprit;
 use crate::text::figures::{count, latency, microseconds};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
-use archive::explanation::{Explanation, ExplanationStatus, Finding, OwnerKind};
+use crate::text::vocabulary::{confidence_word, owner_word};
+use archive::explanation::{Explanation, ExplanationStatus, Finding};
 use archive::recorded::FlightRecording;
 use archive::spike::{Spike, SpikeReason};
 
@@ -73,7 +74,7 @@ fn ledger(explanation: &Explanation, page: &mut Page) {
     for phase in &explanation.phases {
         for (at, owner) in phase.owners.iter().enumerate() {
             let title = if at == 0 { phase.name.title().into() } else { String::new() };
-            let name = shortened(&format!("{} {}", kind_word(owner.kind), owner.name));
+            let name = shortened(&format!("{} {}", owner_word(owner.kind), owner.name));
             let (share, bar) = share_of(owner.ns, explanation.latency_ns);
             table.row([title, name, microseconds(owner.ns), share, bar]);
         }
@@ -111,20 +112,4 @@ fn shortened(name: &str) -> String {
         return name.to_owned();
     }
     name.chars().take(NAME_COLUMNS - 1).chain(['…']).collect()
-}
-
-pub fn kind_word(kind: OwnerKind) -> &'static str {
-    match kind {
-        OwnerKind::Nmi => "NMI",
-        OwnerKind::Hardirq => "interrupt",
-        OwnerKind::Softirq => "softirq",
-        OwnerKind::Task => "task",
-        OwnerKind::RtTask => "RT task",
-        OwnerKind::Own => "own thread",
-        OwnerKind::Tool => "tardy",
-        OwnerKind::Idle => "idle",
-        OwnerKind::SilenceThisCpu => "silence here:",
-        OwnerKind::SilenceAllCpus => "silence everywhere:",
-        OwnerKind::Untraced => "untraced",
-    }
 }

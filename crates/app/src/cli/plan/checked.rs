@@ -1,10 +1,10 @@
 //! A plan whose every word makes sense: options are those of `tardy run`, limits are limits, steps can be started.
 
-use crate::cli::observe::confidence;
+use crate::cli::limits::{confidence, limits_of};
+use crate::cli::machine::is_in_virtual_time;
 use crate::cli::quantity::time_ns;
 use crate::cli::run::RunArguments;
 use crate::cli::run::words::{is_about_a_value, reason};
-use crate::cli::target;
 use archive::planned::{PlannedLimit, PlannedStep};
 use archive::settings::RunSettings;
 use judge::limit::{Limit, Rate};
@@ -174,7 +174,7 @@ impl Problems {
                 return None;
             }
         };
-        let mut settings = match arguments.settings(target::is_in_virtual_time(&step.target)) {
+        let mut settings = match arguments.settings(is_in_virtual_time(&step.target)) {
             Ok(settings) => settings,
             Err(error) => {
                 self.add(None, error.to_string());
@@ -212,12 +212,6 @@ impl Problems {
 fn planned_limit(limit: &runner::plan::PlanLimit, default: &str) -> PlannedLimit {
     let allow = limit.allow.as_ref().map_or(default, |allow| &allow.text);
     PlannedLimit { limit: limit.limit.text.clone(), allow: allow.into() }
-}
-
-/// The limits of a plan, from an archive as well, whose texts may be anybody's: what is no limit is none.
-pub fn limits_of(limits: &[PlannedLimit]) -> Vec<Limit> {
-    let read = |limit: &PlannedLimit| Limit::parse(&limit.limit, &Rate::parse(&limit.allow).ok()?, time_ns).ok();
-    limits.iter().filter_map(read).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The machine of a step: a target as it is, or a virtual one with the kernel that the plan chose.
 
 use crate::cli::exit::UsageError;
-use crate::cli::run::open_target_with;
-use crate::cli::run::signals::Signals;
-use crate::cli::target;
+use crate::cli::machine::{open_virtual, open_with};
+use crate::cli::signals::Signals;
 use crate::text::printable::printable;
 use anyhow::anyhow;
 use runner::plan::KernelChoice;
@@ -42,7 +41,7 @@ pub fn open(
     meter: &Path,
     signals: &Signals,
 ) -> anyhow::Result<Box<dyn Target>> {
-    let Some(choice) = &step.kernel else { return open_target_with(&step.target, meter, signals, access) };
+    let Some(choice) = &step.kernel else { return open_with(&step.target, meter, signals, access) };
     let own = TargetFiles::of_process().read(&step.target).map_err(|error| UsageError(error.to_string()))?;
     let mut machine = with_kernel(own, choice);
     let name = format!("{} {}", step.target, machine.kernel);
@@ -51,7 +50,7 @@ pub fn open(
     kernel::obtain(&mut machine, &cache, &mut |what| complain!("tardy: {}", printable(what)))
         .map_err(|why| anyhow!("failed to get the kernel {} for target {}: {why}", choice.name, step.target))?;
     packages.extend(machine.package.clone().map(|package| (name, package)));
-    target::open_machine(&step.target, machine, meter, signals.requests().clone())
+    open_virtual(&step.target, machine, meter, signals.requests().clone())
 }
 
 fn with_kernel(own: VirtualMachine, choice: &KernelChoice) -> VirtualMachine {

@@ -1,6 +1,6 @@
 //! A run that is made again, with the recorder, and compared with the first.
 
-use super::super::run::signals::Signals;
+use super::super::signals::Signals;
 use super::super::virtual_time::{Laboratory, Trajectory};
 use super::not_again;
 use anyhow::{Context, anyhow};

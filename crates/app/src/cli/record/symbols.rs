@@ -2,7 +2,7 @@
 //!
 //! A boot that tells them is another trajectory, so it is one of its own.
 
-use super::super::run::signals::Signals;
+use super::super::signals::Signals;
 use super::again::Again;
 use runner::target::Target;
 use runner::target::qemu::kernel;

@@ -2,7 +2,7 @@
 //! cost is told to the nanosecond.
 
 use super::super::exit::{Exit, in_words};
-use super::super::run::signals::Signals;
+use super::super::signals::Signals;
 use super::super::virtual_time::{Laboratory, Trajectory};
 use super::again::Again;
 use super::{Recording, choice};

@@ -1,6 +1,6 @@
 //! gdb beside a machine that stands: what it reads first, how it is started, and how others attach.
 
-use super::super::run::signals::Signals;
+use super::super::signals::Signals;
 use super::page::Page;
 use super::symbol_file::symbol_file;
 use anyhow::{Context, anyhow};

@@ -3,7 +3,7 @@
 use super::super::exit::UsageError;
 use super::super::record::choice::CONTROLS_DEFAULT;
 use super::super::record::{self, Recording};
-use super::super::run::signals::Signals;
+use super::super::signals::Signals;
 use archive::reader::Run;
 use archive::spike::Spike;
 

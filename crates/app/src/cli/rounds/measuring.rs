@@ -1,7 +1,7 @@
 //! One run of a series into an archive, with the means that all its runs have in common.
 
-use crate::cli::run::open_target;
-use crate::cli::run::signals::Signals;
+use crate::cli::machine;
+use crate::cli::signals::Signals;
 use crate::progress::Progress;
 use crate::text::printable::printable;
 use archive::planned::PlannedStep;
@@ -44,7 +44,7 @@ impl Measuring {
     /// # Errors
     /// When there is not even an archive.
     pub fn run(&self, target: &str, settings: RunSettings, directory: &Path) -> anyhow::Result<Run> {
-        let mut target = open_target(target, &self.meter, &self.signals)?;
+        let mut target = machine::open(target, &self.meter, &self.signals)?;
         self.run_on(target.as_mut(), None, settings, self.silence, directory)
     }
 

@@ -1,11 +1,11 @@
 //! `tardy collect`: fetches the rest of a run that went on without the line.
 
-use super::signals::Signals;
-use super::{Showing, conclude, open_target_with};
+use super::{Showing, conclude};
 use crate::cli::archives;
 use crate::cli::exit::{Exit, UsageError};
+use crate::cli::machine::{AccessArguments, open_with};
 use crate::cli::quantity::positive_time_ns;
-use crate::cli::target::AccessArguments;
+use crate::cli::signals::Signals;
 use crate::progress::Progress;
 use anyhow::anyhow;
 use clap::Args;
@@ -55,7 +55,7 @@ pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     let meter = MeterPlaces::of_process().find()?;
     let signals = Signals::watch()?;
     let access = arguments.access.options(Purpose::Collect { run: manifest.id.clone() });
-    let mut target = open_target_with(&manifest.target, &meter, &signals, access)?;
+    let mut target = open_with(&manifest.target, &meter, &signals, access)?;
     let mut progress = Progress::new(arguments.quiet, arguments.json, settings.duration_ns);
     let request = RunRequest {
         id: manifest.id.clone(),

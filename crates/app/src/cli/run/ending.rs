@@ -1,8 +1,8 @@
 //! What every verb that makes one run does with it at last: explain, store the explanations beside it, sum up.
 
 use super::output_arguments::Showing;
-use super::signals::Signals;
 use crate::cli::exit::Exit;
+use crate::cli::signals::Signals;
 use crate::explaining::explain_run;
 use crate::progress::Progress;
 use crate::summary_text::{problems, summary_page};

@@ -1,10 +1,11 @@
 //! `tardy run --seeds N`: several trajectories of one system in virtual time, and the worst of all.
 
 use super::arguments::RunArguments;
-use super::signals::Signals;
-use super::{exit_of, host, target};
+use super::exit_of;
 use crate::cli::archives::make_new;
 use crate::cli::exit::{Exit, UsageError};
+use crate::cli::machine::{host, is_in_virtual_time};
+use crate::cli::signals::Signals;
 use crate::cli::virtual_time::{Laboratory, Trajectory};
 use crate::summary_text::{alarm_of_clock, virtual_speed_words};
 use crate::text::figures::{count, latency, microseconds};
@@ -39,7 +40,7 @@ pub fn run(
     meter: &Path,
     signals: &Signals,
 ) -> anyhow::Result<Exit> {
-    if !target::is_in_virtual_time(&arguments.target) {
+    if !is_in_virtual_time(&arguments.target) {
         let why = "--seeds explores a machine in virtual time; `tardy target add NAME --virtual-time` makes one";
         return Err(UsageError(why.into()).into());
     }

@@ -2,19 +2,14 @@
 
 use super::{Exit, tell, version_there};
 use crate::cli::exit::UsageError;
-use crate::cli::quantity::positive_time_ns;
 use crate::text::printable::printable;
 use clap::{ArgGroup, Args, ValueEnum};
-use runner::meter::{METER_NAME, MeterPlaces};
-use runner::stop::StopRequests;
+use runner::meter::METER_NAME;
 use runner::target::Target;
 use runner::target::board::file::Board;
-use runner::target::board::{AccessOptions, BoardTarget, Purpose};
 use runner::target::file::Description;
-use runner::target::labgrid::LabgridTarget;
 use runner::target::labgrid::file::{LabgridPlace, Power};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What `tardy target add` asks about a board.
 #[derive(Debug, Args)]
@@ -141,35 +136,6 @@ impl BoardArguments {
         board.check().map_err(UsageError)?;
         Ok(Description::Board(Box::new(board)))
     }
-}
-
-/// How a board is to be had.
-#[derive(Debug, Args)]
-pub struct AccessArguments {
-    /// When somebody else uses the board: wait until it is free, but not longer than this
-    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "24h", value_parser = positive_time_ns, help_heading = "Board")]
-    wait: Option<u64>,
-}
-
-impl AccessArguments {
-    pub fn options(&self, purpose: Purpose) -> AccessOptions {
-        AccessOptions { purpose, wait: Duration::from_nanos(self.wait.unwrap_or(0)), ..told() }
-    }
-}
-
-/// What is waited for is told on standard error.
-pub fn told() -> AccessOptions {
-    AccessOptions { tell: |text| complain!("tardy: {}", printable(text)), ..AccessOptions::default() }
-}
-
-/// A board, not reached yet.
-pub fn open_board(name: &str, board: Board, access: AccessOptions, stop: StopRequests) -> Box<dyn Target> {
-    Box::new(BoardTarget::new(name, board, MeterPlaces::of_process(), access, stop))
-}
-
-/// A board of a lab, not acquired yet.
-pub fn open_place(name: &str, place: LabgridPlace, access: AccessOptions, stop: StopRequests) -> Box<dyn Target> {
-    Box::new(LabgridTarget::new(name, place, MeterPlaces::of_process(), access, stop))
 }
 
 /// Reaches the board at `address`, runs the meter there, and leaves nothing.

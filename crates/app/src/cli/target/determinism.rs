@@ -1,7 +1,7 @@
 //! `tardy target verify` of a machine in virtual time: the same run again and again, while the host is quiet and busy.
 
 use crate::cli::exit::Exit;
-use crate::cli::run::signals::Signals;
+use crate::cli::signals::Signals;
 use crate::cli::virtual_time::{Laboratory, Trajectory};
 use crate::text::figures::count;
 use crate::text::page::{Page, write_stdout};

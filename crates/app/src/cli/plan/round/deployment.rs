@@ -2,9 +2,8 @@
 
 use super::Round;
 use crate::cli::exit::{UsageError, in_words};
+use crate::cli::machine::{is_board, open_with};
 use crate::cli::plan::checked::CheckedPlan;
-use crate::cli::run::open_target_with;
-use crate::cli::target::is_board;
 use archive::atomic_file::write_atomically;
 use runner::target::board::AccessOptions;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +56,7 @@ impl Round<'_> {
 
     fn deploy_on(&self, board: &str, image: &str) -> anyhow::Result<()> {
         let access = AccessOptions { deploy: Some(image.to_owned()), ..self.access.clone() };
-        let mut target = open_target_with(board, &self.measuring.meter, &self.measuring.signals, access)?;
+        let mut target = open_with(board, &self.measuring.meter, &self.measuring.signals, access)?;
         let prepared = target.prepare();
         write_atomically(&self.directory.join(format!("deploy-{board}.log")), &target.console())?;
         prepared?;

@@ -1,15 +1,15 @@
-//! `tardy run PLAN`: the steps of a plan instead of one run.
+//! `tardy run`: one run, or the steps of a plan.
 
-use super::RunArguments;
+use super::definition;
+use super::exit::{Exit, UsageError};
+use super::machine::AccessArguments;
+use super::plan::checked::Overrides;
+use super::plan::load;
+use super::plan::round::{Repetition, Round, new_directory, repeat};
+use super::quantity::positive_time_ns;
+use super::rounds::Measuring;
+use super::run::{self, RunArguments};
 use super::signals::Signals;
-use crate::cli::definition;
-use crate::cli::exit::{Exit, UsageError};
-use crate::cli::plan::checked::Overrides;
-use crate::cli::plan::load;
-use crate::cli::plan::round::{Repetition, Round, new_directory, repeat};
-use crate::cli::quantity::positive_time_ns;
-use crate::cli::rounds::Measuring;
-use crate::cli::target::AccessArguments;
 use clap::Args;
 use clap::parser::ValueSource;
 use runner::meter::MeterPlaces;
@@ -57,22 +57,30 @@ pub struct RunVerb {
     #[arg(long, value_name = "IMAGE", num_args = 0..=1, default_missing_value = "", conflicts_with = "resume", help_heading = "Board")]
     deploy: Option<String>,
     #[command(flatten)]
-    pub run: RunArguments,
+    run: RunArguments,
 }
 
 impl RunVerb {
     /// How a board is to be had.
-    pub fn access(&self) -> AccessOptions {
+    fn access(&self) -> AccessOptions {
         AccessOptions { deploy: self.deploy.clone(), ..self.access.options(Purpose::Run) }
     }
 
-    pub fn is_of_plan(&self) -> bool {
+    fn is_of_plan(&self) -> bool {
         self.plan.is_some() || self.resume.is_some()
     }
 }
 
-/// Runs a plan, once, again and again, or on; `command` is the command line as typed.
+/// Runs the verb; `command` is the command line as typed.
 pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
+    if verb.is_of_plan() {
+        return run_plan(verb, command);
+    }
+    run::run(&verb.run, verb.access(), command)
+}
+
+/// Runs a plan, once, again and again, or on.
+fn run_plan(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     let typed = typed(&command);
     if let Some(option) = typed.iter().find(|typed| !BESIDE_A_PLAN.contains(&typed.id.as_str())) {
         let beside = "beside it go --duration, --target, --deploy, --wait, --out, --every, --json and --quiet";
