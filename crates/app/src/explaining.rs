@@ -128,6 +128,7 @@ impl<'a> Context<'a> {
     }
 
     fn input<'b>(&'b self, spike: &'b Spike, trace: &'b [u8], controls: &'b [Explanation]) -> SpikeInput<'b> {
+        let outside = self.run.absences.get(&spike.number);
         SpikeInput {
             spike,
             trace,
@@ -136,7 +137,8 @@ impl<'a> Context<'a> {
             measuring_tids: &self.measuring_tids,
             tool_tids: self.tool_tids,
             environment: self.environment.as_ref(),
-            absences: self.run.absences.get(&spike.number).map_or(&[], |seen| &seen.absences),
+            absences: outside.map_or(&[], |seen| &seen.absences),
+            in_turns: outside.is_some_and(|seen| seen.in_turns),
             controls,
         }
     }

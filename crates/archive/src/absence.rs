@@ -35,4 +35,7 @@ pub struct SpikeAbsences {
     /// Shorter ones beyond [`ABSENCES_MAX`].
     #[serde(default)]
     pub left_out: u64,
+    /// One thread of the emulator executes all CPUs in turn: while one of them records, no other is executed.
+    #[serde(default)]
+    pub in_turns: bool,
 }

@@ -56,6 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "tool_tids": run.effective.as_ref().map(|effective| effective.tool_tids.clone()).unwrap_or_default(),
         "environment": environment,
         "absences": run.absences.get(&number).map_or(&[][..], |seen| &seen.absences),
+        "in_turns": run.absences.get(&number).is_some_and(|seen| seen.in_turns),
     });
     std::fs::write(directory.join("spike.json"), serde_json::to_string_pretty(&case)? + "\n")?;
     Ok(())

@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tool_tids: &[],
         environment: None,
         absences: &[],
+        in_turns: false,
         controls: &[],
     };
     let seen_ns = spike.sample.seen_ns();

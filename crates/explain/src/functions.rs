@@ -26,6 +26,8 @@ const OWNER_PERCENT_MIN: i64 = 5;
 const CHAIN_MAX: usize = 16;
 /// Callers that a sentence names.
 const CHAIN_SAID: usize = 4;
+/// A CPU that records functions records one at least this often, unless it is not executed or computes on and on.
+const PAUSE_NS_MAX: i64 = 100_000;
 
 /// Where a stretch of time was spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,17 +201,32 @@ fn longest_lock(case: &Case) -> Option<locks::Held> {
     locks::longest(case.scene.cpu(case.cpu())?, case.scene)
 }
 
-/// Whether functions show that interrupts were masked for most of the pieces.
+/// Whether functions show that interrupts were masked for most of the pieces. A long pause between two records is no proof,
+/// except in virtual time: a hypervisor or firmware may have had the CPU in the middle of a short masked section.
 pub fn proves_masked(case: &Case, indices: &[usize]) -> bool {
-    let masked = longest_masked(case, Masking::Interrupts);
-    masked
-        .is_some_and(|masked| shared_ns(case, indices, masked).saturating_mul(10) >= case.ns(indices).saturating_mul(8))
+    let Some(masked) = longest_masked(case, Masking::Interrupts) else { return false };
+    let paused_ns: i64 = match case.in_virtual_time() {
+        true => 0,
+        false => pauses(case, masked).map(|(from_ns, to_ns)| shared_ns(case, indices, from_ns, to_ns)).sum(),
+    };
+    let shown_ns = shared_ns(case, indices, masked.start_ns, masked.end_ns) - paused_ns;
+    shown_ns.saturating_mul(10) >= case.ns(indices).saturating_mul(8)
+}
+
+/// Stretches of the late CPU without any record, inside of a masked one.
+fn pauses<'a>(case: &'a Case, masked: &Masked) -> impl Iterator<Item = (i64, i64)> + 'a {
+    let events = case.scene.cpu(case.cpu()).map_or(&[][..], |story| &story.events);
+    let first = events.partition_point(|event| event.ts_ns < masked.start_ns);
+    let last = events.partition_point(|event| event.ts_ns <= masked.end_ns);
+    let inside = events.get(first..last).unwrap_or_default();
+    let pairs = inside.windows(2).map(|pair| (pair[0].ts_ns, pair[1].ts_ns));
+    pairs.filter(|(from_ns, to_ns)| to_ns - from_ns > PAUSE_NS_MAX)
 }
 
 /// The part of the pieces that lies in a stretch of the late CPU.
-fn shared_ns(case: &Case, indices: &[usize], masked: &Masked) -> i64 {
+fn shared_ns(case: &Case, indices: &[usize], start_ns: i64, end_ns: i64) -> i64 {
     let pieces = indices.iter().filter_map(|&index| case.pieces.get(index)).filter(|piece| piece.cpu == case.cpu());
-    pieces.map(|piece| (piece.end_ns.min(masked.end_ns) - piece.start_ns.max(masked.start_ns)).max(0)).sum()
+    pieces.map(|piece| (piece.end_ns.min(end_ns) - piece.start_ns.max(start_ns)).max(0)).sum()
 }
 
 fn stretch(case: &Case, masked: &Masked) -> MaskedStretch {
@@ -249,7 +266,7 @@ pub fn words(case: &Case, indices: &[usize], innocent: bool) -> (String, Vec<Str
     }
     for (masking, what) in [(Masking::Interrupts, "interrupts were"), (Masking::Preemption, "preemption was")] {
         let Some(masked) = longest_masked(case, masking) else { continue };
-        if shared_ns(case, indices, masked).saturating_mul(2) >= case.ns(indices) {
+        if shared_ns(case, indices, masked.start_ns, masked.end_ns).saturating_mul(2) >= case.ns(indices) {
             let (ns, most) = (duration(masked.ns()), duration(masked.ns_max));
             let (first, last) = (&masked.first, &masked.last);
             evidence.push(format!("{what} off in every record of {ns} ({most} at most), from `{first}` to `{last}`"));

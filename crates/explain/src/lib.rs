@@ -39,6 +39,7 @@ mod snapshot;
 mod span;
 mod stretch;
 mod timeline;
+mod turns;
 mod verdict;
 mod watched;
 mod window;
@@ -73,6 +74,8 @@ pub struct SpikeInput<'a> {
     pub environment: Option<&'a Environment>,
     /// When the host of a virtual machine did not execute its CPUs, as the host saw it.
     pub absences: &'a [Absence],
+    /// Whether one thread executes all CPUs of the machine in turn.
+    pub in_turns: bool,
     /// Explanations of ordinary wake-ups of the same run.
     pub controls: &'a [Explanation],
 }
@@ -169,10 +172,17 @@ impl Understood {
         };
         let pieces = ledger::pieces(&spans, scene);
         // In virtual time the guest's clock stands still while nobody executes it.
-        let (absences, absences_refused) = match in_virtual_time {
+        let (mut absences, absences_refused) = match in_virtual_time {
             true => (Vec::new(), 0),
             false => outside::place(input.absences, scene),
         };
+        if input.in_turns && !in_virtual_time {
+            let mut cpus: Vec<u32> = pieces.iter().map(|piece| piece.cpu).collect();
+            cpus.sort_unstable();
+            cpus.dedup();
+            absences.extend(cpus.into_iter().flat_map(|cpu| turns::of_others(cpu, scene)));
+            absences.sort_by_key(|one| (one.start_ns, one.end_ns));
+        }
         let pieces = match in_virtual_time {
             true => pieces,
             false => silence::attribute(outside::attribute(pieces, &absences), scene),

@@ -12,15 +12,24 @@ use archive::explanation::Confidence;
 /// What an absence may be shortened by, to fit between two events: the host's looks are apart.
 const SHORTER_PERCENT_MAX: i64 = 20;
 
+/// Why a CPU was not executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The emulator was stopped; as the host told it.
+    Stopped(Absence),
+    /// Others had the host's CPU; as the host told it.
+    Waited(Absence),
+    /// The emulator has one thread for all CPUs, and another one had its turn, with so many events.
+    Turn { of: u32, events: usize },
+}
+
 /// An absence in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
     pub cpu: u32,
     pub start_ns: i64,
     pub end_ns: i64,
-    pub stopped: bool,
-    /// As the host told it.
-    pub told: Absence,
+    pub why: Why,
     pub confidence: Confidence,
 }
 
@@ -72,7 +81,8 @@ fn place_one(absence: &Absence, story: &CpuStory) -> Option<Placed> {
         true => stretched(absence, story, (start_ns, end_ns)),
         false => (start_ns, end_ns),
     };
-    Some(Placed { cpu: absence.cpu, start_ns, end_ns, stopped: absence.stopped, told: *absence, confidence })
+    let why = if absence.stopped { Why::Stopped(*absence) } else { Why::Waited(*absence) };
+    Some(Placed { cpu: absence.cpu, start_ns, end_ns, why, confidence })
 }
 
 /// How long a thread waited is counted exactly; when it was stopped is known from looks. So a stop reaches to the events

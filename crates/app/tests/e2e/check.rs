@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-const LIMIT: Duration = Duration::from_secs(240);
+/// Every function of the kernel is traced while settings are applied, by emulated processors on what may be a busy host.
+const LIMIT: Duration = Duration::from_secs(600);
 /// Kernels with other settings, and other texts for the same ones.
 const KERNELS: &[&str] = &["debian:6.1-rt", "debian:6.12-rt"];
 

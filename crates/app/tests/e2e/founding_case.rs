@@ -2,7 +2,7 @@
 //! function tracer, and a snapshot at each new maximum.
 
 use crate::inspected::Inspected;
-use crate::lab::Lab;
+use crate::lab::{Lab, is_function_name};
 use crate::traced::{Traced, events};
 use archive::reader::Run;
 use archive::settings::{LoadRequest, RunSettings, SettingChange, SnapshotMode, TraceSettings};
@@ -228,9 +228,7 @@ fn assert_ledger(name: &str, spike: &Spike, account: &Value) {
     assert_eq!(sum, spike.sample.latency_ns, "{name}");
 }
 
-/// The function that ran longest; of user space a kernel's tracer knows no more than that.
+/// The function that ran longest.
 fn function_of(account: &Value) -> Option<&str> {
-    let function = account["functions"]["held"][0]["chain"][0].as_str()?;
-    let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
-    (function == "user space" || !function.is_empty() && function.chars().all(letter)).then_some(function)
+    account["functions"]["held"][0]["chain"][0].as_str().filter(|name| is_function_name(name))
 }

@@ -95,6 +95,10 @@ impl Target for Inspected {
         self.machine.fetch_file(from, to)
     }
 
+    fn slowdown(&self) -> u32 {
+        self.machine.slowdown()
+    }
+
     fn console(&self) -> Vec<u8> {
         self.machine.console()
     }

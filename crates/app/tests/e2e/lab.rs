@@ -171,6 +171,12 @@ pub fn assert_ledgers_add_up(run: &Run) -> Vec<Explanation> {
     explanations
 }
 
+/// Whether an account names a function with this; of user space a kernel's tracer knows no more than that.
+pub fn is_function_name(name: &str) -> bool {
+    let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
+    name == "user space" || !name.is_empty() && name.chars().all(letter)
+}
+
 pub fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

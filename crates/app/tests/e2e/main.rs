@@ -2,11 +2,15 @@
 
 mod check;
 mod custom_kernel;
+mod exported;
 mod founding_case;
 mod inspected;
 mod lab;
 mod loads;
 mod machine_faults;
+#[allow(dead_code, reason = "other tests look closer at what it reads")]
+#[path = "../verbs/perfetto_reader.rs"]
+mod perfetto_reader;
 mod plans;
 mod recorded;
 mod replayed;

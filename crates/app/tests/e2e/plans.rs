@@ -1,6 +1,8 @@
 //! The plans that come with tardy and need a machine of their own, on real kernels.
 
-use crate::lab::{KERNEL, Lab, assert_ledgers_add_up};
+use crate::exported::Step;
+use crate::lab::{KERNEL, Lab, assert_ledgers_add_up, is_function_name};
+use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
 use archive::reader::Run;
 use std::path::Path;
@@ -36,12 +38,34 @@ fn the_founding_talk_is_run_from_its_plan_and_its_snapshots_are_explained() {
     assert_eq!(run.effective.as_ref().unwrap().tracer.as_deref(), Some("function"));
     assert_eq!(run.environment.as_ref().unwrap().preempt_rt, Some(true));
     assert!(!run.spikes.is_empty() && run.spikes.iter().all(|spike| spike.sample.latency_ns >= 1_000_000));
-    assert_ledgers_add_up(run);
+    let explanations = assert_ledgers_add_up(run);
+    assert_the_worst_is_explained(&explanations);
     let accepted = ["judge", "round/01-vm-dentry-8", "--accept", "emulated,virtual", "--json"];
     let judged = lab.tardy(&accepted).output().unwrap();
     let judged: serde_json::Value = serde_json::from_slice(&judged.stdout).unwrap();
     assert_eq!(judged["judgements"][0]["limit"]["text"], "latency < 1ms", "the archive knows its limit: {judged}");
     assert_ne!(judged["judgements"][0]["verdict"], "no_verdict", "{judged}");
+    let archive = "round/01-vm-dentry-8";
+    Step { lab: &lab, round: "round", archive, run, explanations: &explanations }.assert_exports_are_read();
+}
+
+/// The function that ran longest.
+fn function_of(explanation: &Explanation) -> Option<&str> {
+    let function = explanation.functions.as_ref()?.held.first()?.chain.first()?;
+    Some(function.as_str()).filter(|name| is_function_name(name))
+}
+
+/// Of the spikes that are explained the worst has a function, unless nobody had its CPU, and some spike has one.
+fn assert_the_worst_is_explained(explanations: &[Explanation]) {
+    let explained = explanations.iter().filter(|one| one.status == ExplanationStatus::Explained);
+    let worst = explained.max_by_key(|one| one.latency_ns);
+    let worst = worst.unwrap_or_else(|| panic!("no spike is explained: {explanations:?}"));
+    let finding = worst.findings.first().expect("what is explained has a cause");
+    let function = function_of(worst);
+    eprintln!("spike {}, {} us: {}, {function:?}", worst.spike, worst.latency_ns / 1000, finding.sentence);
+    let nobody = ["silence", "steal", "own-tool"].contains(&finding.culprit.as_str());
+    assert!(function.is_some() || nobody, "spike {}: {finding:?}", worst.spike);
+    assert!(explanations.iter().any(|one| function_of(one).is_some()), "no function is named");
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! In a guest: the host says itself that it did not execute this CPU. Where nobody on the host looked: the timer interrupt came late while a task computed in user space, or while the CPU was idle, where nobody can
-//! mask interrupts.
+//! In a guest: the host says itself that it did not execute this CPU, or that it executes one at a time, and the trace shows
+//! another one's turn. Where nobody on the host looked: the timer interrupt came late while a task computed in user space, or
+//! while the CPU was idle, where nobody can mask interrupts.
 //!
 //! Where the interrupt came in is told by what follows: a kernel that can be preempted gives the CPU to the thread on the way
 //! out of the interrupt, and its switch says whether that was the way back into the kernel (`runnable+`) or to user space.
@@ -11,17 +12,18 @@ use crate::case::{Case, Claim, duration, held};
 use crate::event::{Event, IDLE_EXIT, What};
 use crate::event_line::relative;
 use crate::holder::Holder;
-use crate::outside::Placed;
+use crate::outside::{Placed, Why};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late",
+    recognised: "the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late",
     confirm: "on the host: perf kvm stat, or kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
     fix: "on the host: virtual CPUs pinned one to one on isolated CPUs, SCHED_FIFO for their threads, no overcommitment",
     reading: &["The KVM halt polling system"],
     proof: Proof::Real,
 };
 
+const CONFIRM: &str = "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU";
 const FIX: &str =
     "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment";
 const ABSENCES_SHOWN: usize = 3;
@@ -48,35 +50,58 @@ fn seen_from_outside<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         pieces.iter().any(inside)
     };
     let mut absences: Vec<&Placed> = case.absences.iter().filter(is_in).collect();
-    absences.sort_by_key(|absence| std::cmp::Reverse(absence.told.end_ns - absence.told.start_ns));
+    absences.sort_by_key(|absence| std::cmp::Reverse(absence.end_ns - absence.start_ns));
     let longest = absences.first()?;
     let share = case.share(&pieces);
     let cpu = longest.cpu;
-    let (sentence, fix) = if longest.stopped {
-        (
+    let (sentence, confirm, fix) = match longest.why {
+        Why::Stopped(_) => (
             format!("the host had stopped the emulator, so CPU {cpu} was not executed ({share})"),
+            CONFIRM,
             "on the host: nothing that stops the emulator while it is measured (SIGSTOP, a debugger, a frozen control group, \
              suspend)",
-        )
-    } else {
-        (format!("the host did not execute CPU {cpu} of this machine, others had the host's CPUs ({share})"), FIX)
+        ),
+        Why::Waited(_) => {
+            let sentence =
+                format!("the host did not execute CPU {cpu} of this machine, others had the host's CPUs ({share})");
+            (sentence, CONFIRM, FIX)
+        }
+        Why::Turn { of, .. } => (
+            format!(
+                "CPU {cpu} was not executed ({share}): the emulator has one thread for all CPUs, and it was the turn of CPU \
+                 {of}"
+            ),
+            "measure again on a machine with one CPU",
+            "an emulator with a thread for each CPU (`accel = \"tcg\"`), or a machine with one CPU",
+        ),
     };
     let due_ns = case.scene.window.due_ns;
-    let lines = absences.iter().take(ABSENCES_SHOWN).map(|absence| {
-        let what = if absence.stopped { "was stopped" } else { "waited for a CPU of the host" };
-        format!(
-            "seen from the host: CPU {} {what} for {}, from {} to {}, each to within {}",
-            absence.cpu,
-            duration(absence.told.end_ns - absence.told.start_ns),
-            relative(absence.told.start_ns, due_ns),
-            relative(absence.told.end_ns, due_ns),
-            duration(absence.told.slack_ns)
-        )
-    });
+    let lines = absences.iter().take(ABSENCES_SHOWN).map(|absence| line(absence, due_ns));
     let evidence: Vec<String> = lines.chain(case.steal_line()).collect();
     let confidence = longest.confidence;
-    let fix = fix.into();
-    Some(Claim { confidence, sentence, evidence, fix, ..claim(pieces, Vec::new()) })
+    let (confirm, fix) = (confirm.into(), fix.into());
+    Some(Claim { confidence, sentence, evidence, confirm, fix, ..claim(pieces, Vec::new()) })
+}
+
+fn line(absence: &Placed, due_ns: i64) -> String {
+    let cpu = absence.cpu;
+    let (what, told) = match absence.why {
+        Why::Stopped(told) => ("was stopped", told),
+        Why::Waited(told) => ("waited for a CPU of the host", told),
+        Why::Turn { of, events } => {
+            let (from, to) = (relative(absence.start_ns, due_ns), relative(absence.end_ns, due_ns));
+            return format!(
+                "CPU {of} recorded {events} events from {from} to {to}, CPU {cpu} none: one is executed at a time"
+            );
+        }
+    };
+    format!(
+        "seen from the host: CPU {cpu} {what} for {}, from {} to {}, each to within {}",
+        duration(told.end_ns - told.start_ns),
+        relative(told.start_ns, due_ns),
+        relative(told.end_ns, due_ns),
+        duration(told.slack_ns)
+    )
 }
 
 fn on_a_task<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
@@ -141,7 +166,7 @@ fn claim<'c>(pieces: Vec<usize>, events: Vec<Event<'c>>) -> Claim<'c> {
         confidence: Confidence::Likely,
         sentence: String::new(),
         evidence: Vec::new(),
-        confirm: "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU".into(),
+        confirm: CONFIRM.into(),
         fix: FIX.into(),
     }
 }

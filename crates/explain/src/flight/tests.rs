@@ -118,6 +118,7 @@ fn explained(trace: &[u8], spike: &Spike) -> archive::explanation::Explanation {
         tool_tids: &[],
         environment: None,
         absences: &[],
+        in_turns: false,
         controls: &[],
     })
 }

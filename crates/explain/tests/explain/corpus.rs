@@ -27,6 +27,8 @@ struct CaseFile {
     #[serde(default)]
     absences: Vec<Absence>,
     #[serde(default)]
+    in_turns: bool,
+    #[serde(default)]
     controls: Vec<Explanation>,
 }
 
@@ -87,6 +89,7 @@ fn run(directory: &Path) -> Result<Explained, String> {
         tool_tids: &case.tool_tids,
         environment: case.environment.as_ref(),
         absences: &case.absences,
+        in_turns: case.in_turns,
         controls: &case.controls,
     };
     let explanation = explain_spike(&input);

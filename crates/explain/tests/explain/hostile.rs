@@ -36,6 +36,7 @@ fn explain(spike: &Spike, trace: &[u8]) -> (Explanation, Vec<String>) {
         tool_tids: &[102],
         environment: None,
         absences: &[],
+        in_turns: false,
         controls: &[],
     };
     (explain_spike(&input), evidence_window(&input))

@@ -212,9 +212,7 @@ impl QemuTarget {
 
     /// Whether the guest's clock runs as fast as the host's, so that what the host did can be told in the guest's time.
     fn keeps_the_hosts_time(&self) -> bool {
-        let counts_instructions =
-            self.machine.qemu_arguments.iter().any(|word| word.trim_start_matches('-') == "icount");
-        self.machine.accel != AcceleratorChoice::TcgSingle && !counts_instructions
+        !self.machine.qemu_arguments.iter().any(|word| word.trim_start_matches('-') == "icount")
     }
 
     fn boot_and_settle(&mut self, accelerator: Accelerator) -> Result<Machine, String> {
@@ -368,7 +366,7 @@ impl Target for QemuTarget {
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
         match self.begin(command) {
             Ok(machine) => {
-                let watch = self.keeps_the_hosts_time().then(|| lock(&machine).watch_processors());
+                let watch = self.keeps_the_hosts_time().then(|| lock(&machine).watch_processors(self.machine.cpus));
                 Ok(Box::new(GuestRun::new(machine, watch)))
             }
             Err(_) if self.stop.count() > 0 => Err(TargetError::Stopped { target: self.plain_name.clone() }),

@@ -188,13 +188,13 @@ impl Machine {
         self.say(HostWord::Run(command.clone()))
     }
 
-    /// Watches when the host executes its processors, for as long as what comes back lives.
+    /// Watches when the host executes its processors, so many, for as long as what comes back lives.
     ///
     /// # Errors
     /// A sentence.
-    pub fn watch_processors(&self) -> Result<AbsenceWatch, String> {
+    pub fn watch_processors(&self, cpus: u32) -> Result<AbsenceWatch, String> {
         let words = shared(&self.words)?;
-        AbsenceWatch::start(self.process.id(), words, Arc::clone(&self.heard))
+        AbsenceWatch::start(self.process.id(), cpus, words, Arc::clone(&self.heard))
     }
 
     /// Whether it can run another command after one that ended well.

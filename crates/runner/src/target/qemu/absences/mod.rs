@@ -48,29 +48,35 @@ pub struct AbsenceWatch {
 /// What was seen so far.
 #[derive(Debug, Default)]
 struct Seen {
-    away: VecDeque<Away>,
+    /// By CPU of the guest.
+    away: VecDeque<(u32, Away)>,
     /// Before this instant of the host's nobody looked, or it is forgotten.
     since_ns: i64,
     clocks: Clocks,
     /// For each CPU, in ns: how long it was stopped, and how long it waited.
     sums: Vec<(u32, i64, i64)>,
+    /// One thread executes several CPUs.
+    in_turns: bool,
 }
 
 impl AbsenceWatch {
-    /// Watches the processors of an emulator. Its guest is asked for its clock once it has told it by itself.
+    /// Watches the processors of an emulator whose guest has so many. The guest is asked for its clock once it has told it by
+    /// itself.
     ///
     /// # Errors
     /// A sentence, when there is nothing to watch.
-    pub fn start(process: u32, words: UnixStream, heard: Arc<Mutex<Heard>>) -> Result<Self, String> {
+    pub fn start(process: u32, cpus: u32, words: UnixStream, heard: Arc<Mutex<Heard>>) -> Result<Self, String> {
         let mut processors: Vec<(Processor, Track)> =
-            Processor::all_of(process).into_iter().map(|processor| (processor, Track::default())).collect();
+            Processor::all_of(process, cpus).into_iter().map(|processor| (processor, Track::default())).collect();
         if processors.is_empty() {
             return Err("the emulator has no threads that are named after virtual CPUs".into());
         }
         if processors.iter_mut().any(|(processor, _)| processor.read().is_none()) {
             return Err("the host's kernel does not count how its threads are scheduled (/proc/PID/schedstat)".into());
         }
-        let (seen, over) = (Arc::new(Mutex::new(Seen::default())), Arc::new(AtomicBool::new(false)));
+        let in_turns = processors.iter().any(|(processor, _)| processor.cpus.len() > 1);
+        let seen = Arc::new(Mutex::new(Seen { in_turns, ..Seen::default() }));
+        let over = Arc::new(AtomicBool::new(false));
         let look = Looking {
             processors,
             asking: Asking { words, heard, asked: None },
@@ -117,11 +123,11 @@ impl Drop for AbsenceWatch {
 }
 
 impl Seen {
-    fn keep(&mut self, away: Away) {
-        let sum = match self.sums.iter_mut().position(|(cpu, ..)| *cpu == away.cpu) {
+    fn keep(&mut self, cpu: u32, away: Away) {
+        let sum = match self.sums.iter_mut().position(|(known, ..)| *known == cpu) {
             Some(index) => &mut self.sums[index],
             None => {
-                self.sums.push((away.cpu, 0, 0));
+                self.sums.push((cpu, 0, 0));
                 let last = self.sums.len() - 1;
                 &mut self.sums[last]
             }
@@ -132,11 +138,11 @@ impl Seen {
             sum.2 += away.ns();
         }
         if self.away.len() == AWAYS_MAX
-            && let Some(oldest) = self.away.pop_front()
+            && let Some((_, oldest)) = self.away.pop_front()
         {
             self.since_ns = self.since_ns.max(oldest.end_ns);
         }
-        self.away.push_back(away);
+        self.away.push_back((cpu, away));
     }
 
     fn outside(&self, from_ns: i64, to_ns: i64, last: bool) -> Outside {
@@ -148,8 +154,8 @@ impl Seen {
         if host_ns(from_ns) < self.since_ns {
             return Outside::Unknown;
         }
-        let absence = |away: &Away| Absence {
-            cpu: away.cpu,
+        let absence = |&(cpu, away): &(u32, Away)| Absence {
+            cpu,
             start_ns: away.start_ns - difference.ns,
             end_ns: away.end_ns - difference.ns,
             slack_ns: away.slack_ns + difference.slack_ns,
@@ -165,7 +171,8 @@ impl Seen {
         found.truncate(ABSENCES_MAX);
         found.sort_by_key(|absence| (absence.start_ns, absence.cpu));
         let Difference { ns: host_minus_guest_ns, slack_ns } = difference;
-        Outside::Seen(SpikeAbsences { spike: 0, absences: found, host_minus_guest_ns, slack_ns, left_out })
+        let in_turns = self.in_turns;
+        Outside::Seen(SpikeAbsences { spike: 0, absences: found, host_minus_guest_ns, slack_ns, left_out, in_turns })
     }
 }
 
@@ -188,9 +195,9 @@ impl Looking {
                 let from_ns = monotonic_ns();
                 let Some(reading) = processor.read() else { continue };
                 let look = Look { from_ns, to_ns: monotonic_ns() };
-                if let Some(away) = track.take(processor.cpu, look, reading) {
-                    lock(&self.seen).keep(away);
-                }
+                let Some(away) = track.take(look, reading) else { continue };
+                let mut seen = lock(&self.seen);
+                processor.cpus.clone().for_each(|cpu| seen.keep(cpu, away));
             }
             if let Some(exchange) = self.asking.go_on() {
                 lock(&self.seen).clocks.take(exchange);

@@ -1,17 +1,18 @@
 //! The threads of an emulator that execute its guest's processors, and what the host's kernel counts of them.
 
 use std::fs::{self, File};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Room for a line of the kernel's; what is read of it lies at its beginning.
 const LINE_BYTES: usize = 256;
 
-/// A thread that executes one CPU of the guest.
+/// A thread that executes one CPU of the guest, or all of them in turn.
 #[derive(Debug)]
 pub struct Processor {
-    /// Number of the CPU in the guest.
-    pub cpu: u32,
+    /// Numbers of the CPUs in the guest.
+    pub cpus: Range<u32>,
     counters: File,
     state: File,
     /// The counters of the last reading, which tell whether the state can have changed.
@@ -38,19 +39,19 @@ pub struct Reading {
 }
 
 impl Processor {
-    /// All of a process. Empty when it is gone, or does not name its threads as QEMU does.
-    pub fn all_of(process: u32) -> Vec<Self> {
+    /// All of a process whose guest has so many CPUs. Empty when it is gone, or does not name its threads as QEMU does.
+    pub fn all_of(process: u32, cpus: u32) -> Vec<Self> {
         let threads = fs::read_dir(format!("/proc/{process}/task"));
         let mut found: Vec<Self> =
-            threads.into_iter().flatten().flatten().filter_map(|thread| Self::open(&thread.path())).collect();
-        found.sort_by_key(|processor| processor.cpu);
+            threads.into_iter().flatten().flatten().filter_map(|thread| Self::open(&thread.path(), cpus)).collect();
+        found.sort_by_key(|processor| processor.cpus.start);
         found
     }
 
-    fn open(thread: &Path) -> Option<Self> {
-        let cpu = cpu_of(&fs::read_to_string(thread.join("comm")).ok()?)?;
+    fn open(thread: &Path, cpus: u32) -> Option<Self> {
+        let cpus = cpus_of(&fs::read_to_string(thread.join("comm")).ok()?, cpus)?;
         let (counters, state) = (File::open(thread.join("schedstat")).ok()?, File::open(thread.join("stat")).ok()?);
-        Some(Self { cpu, counters, state, last: None })
+        Some(Self { cpus, counters, state, last: None })
     }
 
     /// Looks at it; `None` when it is gone or its kernel does not count.
@@ -68,10 +69,14 @@ fn line<'a>(file: &File, buffer: &'a mut [u8; LINE_BYTES]) -> Option<&'a [u8]> {
     buffer.get(..count)
 }
 
-/// `CPU 3/KVM` executes CPU 3.
-fn cpu_of(name: &str) -> Option<u32> {
-    let (cpu, accelerator) = name.trim_end().strip_prefix("CPU ")?.split_once('/')?;
-    (!accelerator.is_empty()).then(|| cpu.parse().ok())?
+/// `CPU 3/KVM` executes CPU 3, `ALL CPUs/TCG` all of them.
+fn cpus_of(name: &str, cpus: u32) -> Option<Range<u32>> {
+    let (executed, _) = name.trim_end().split_once('/').filter(|(_, accelerator)| !accelerator.is_empty())?;
+    if executed == "ALL CPUs" {
+        return Some(0..cpus);
+    }
+    let cpu: u32 = executed.strip_prefix("CPU ")?.parse().ok()?;
+    Some(cpu..cpu.checked_add(1)?)
 }
 
 fn counters_in(line: &[u8]) -> Option<Counters> {
@@ -100,14 +105,19 @@ mod tests {
         assert_eq!(is_stopped(b"17 (CPU 0/TCG) T 1 17"), Some(true));
         assert_eq!(is_stopped(b"17 (T) t ) S 1 17"), Some(false));
         assert_eq!(is_stopped(b"17 (x"), None);
-        assert_eq!(["CPU 3/KVM\n", "CPU 11/TCG"].map(cpu_of), [Some(3), Some(11)]);
-        assert_eq!(["ALL CPUs/TCG", "CPU x/KVM", "CPU 1", "CPU 1/", "qemu"].map(cpu_of), [None; 5]);
+        let cpus_of = |name| cpus_of(name, 2);
+        let named = ["CPU 3/KVM\n", "CPU 11/TCG", "ALL CPUs/TCG\n"];
+        assert_eq!(named.map(cpus_of), [Some(3..4), Some(11..12), Some(0..2)]);
+        assert_eq!(
+            ["CPU x/KVM", "CPU 1", "CPU 1/", "ALL CPUs/", "CPU 4294967295/TCG", "qemu"].map(cpus_of),
+            [const { None }; 6]
+        );
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_a_line_of_some_kind(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = (counters_in(&bytes), is_stopped(&bytes), cpu_of(&String::from_utf8_lossy(&bytes)));
+            let _ = (counters_in(&bytes), is_stopped(&bytes), cpus_of(&String::from_utf8_lossy(&bytes), 4));
         }
     }
 
@@ -115,7 +125,7 @@ mod tests {
     fn a_thread_of_this_process_is_found_and_read() {
         let (end, over) = std::sync::mpsc::channel::<()>();
         let named = std::thread::Builder::new().name("CPU 5/TEST".into()).spawn(move || over.recv().is_ok()).unwrap();
-        let found = || Processor::all_of(std::process::id()).into_iter().find(|processor| processor.cpu == 5);
+        let found = || Processor::all_of(std::process::id(), 8).into_iter().find(|processor| processor.cpus == (5..6));
         // A thread names itself after it was made.
         let mut processor = std::iter::repeat_with(found).flatten().next().unwrap();
         assert_eq!(processor.read().map(|reading| reading.stopped), Some(false));

@@ -8,7 +8,7 @@ use std::process::Command;
 
 const MS: i64 = 1_000_000;
 
-fn seen(aways: impl IntoIterator<Item = Away>) -> Seen {
+fn seen(aways: impl IntoIterator<Item = (u32, Away)>) -> Seen {
     let mut seen = Seen::default();
     // The guest's clock is 5 s behind; it was asked from its first second to its tenth.
     for guest_ms in (1000..=10_000).step_by(250) {
@@ -16,7 +16,7 @@ fn seen(aways: impl IntoIterator<Item = Away>) -> Seen {
         let exchange = Exchange { asked_ns: at_ns - 100_000, heard_ns: at_ns + 100_000, guest_ns: guest_ms * MS };
         seen.clocks.take(exchange);
     }
-    aways.into_iter().for_each(|away| seen.keep(away));
+    aways.into_iter().for_each(|(cpu, away)| seen.keep(cpu, away));
     seen
 }
 
@@ -30,8 +30,8 @@ fn told(absences: &[Absence]) -> Outside {
     })
 }
 
-fn away(cpu: u32, start_ms: i64, end_ms: i64, stopped: bool) -> Away {
-    Away { cpu, start_ns: start_ms * MS, end_ns: end_ms * MS, slack_ns: 50_000, stopped }
+fn away(cpu: u32, start_ms: i64, end_ms: i64, stopped: bool) -> (u32, Away) {
+    (cpu, Away { start_ns: start_ms * MS, end_ns: end_ms * MS, slack_ns: 50_000, stopped })
 }
 
 #[test]
@@ -66,7 +66,8 @@ fn of_very_many_the_longest_stay_and_the_others_are_counted() {
 #[test]
 fn what_was_forgotten_is_not_taken_for_nothing() {
     let mut seen = seen([]);
-    (0..=AWAYS_MAX).for_each(|_| seen.keep(away(0, 7000, 7001, false)));
+    let (cpu, away) = away(0, 7000, 7001, false);
+    (0..=AWAYS_MAX).for_each(|_| seen.keep(cpu, away));
     assert_eq!(seen.outside(1990 * MS, 2010 * MS, false), Outside::Unknown);
     assert_eq!(seen.outside(2002 * MS, 2010 * MS, false), told(&[]));
 }
@@ -102,7 +103,7 @@ fn a_stopped_processor_is_seen() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    while Processor::all_of(child.id()).is_empty() {
+    while Processor::all_of(child.id(), 2).is_empty() {
         assert!(child.try_wait().unwrap().is_none(), "it is gone");
         thread::sleep(Duration::from_millis(5));
     }
@@ -124,7 +125,7 @@ fn a_stopped_processor_is_seen() {
             mouth.write_all(guest_clock(asked_ns).as_bytes()).unwrap();
         }
     });
-    let watch = AbsenceWatch::start(child.id(), host.try_clone().unwrap(), heard).unwrap();
+    let watch = AbsenceWatch::start(child.id(), 2, host.try_clone().unwrap(), heard).unwrap();
     let signal = |name: &str| Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
     let thread = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().flatten().map(|entry| entry.path());
     let is_processor = |thread: &PathBuf| std::fs::read_to_string(thread.join("comm")).unwrap().starts_with(STAND_IN);
@@ -161,10 +162,28 @@ fn a_stopped_processor_is_seen() {
 }
 
 #[test]
+fn a_thread_that_executes_all_processors_is_away_for_each() {
+    let (end, over) = std::sync::mpsc::channel::<()>();
+    let named = thread::Builder::new().name("ALL CPUs/TEST".into()).spawn(move || over.recv().is_ok()).unwrap();
+    let (host, _guest) = UnixStream::pair().unwrap();
+    let start = || AbsenceWatch::start(std::process::id(), 3, host.try_clone().unwrap(), Arc::default()).ok();
+    // A thread names itself after it was made.
+    let watch = std::iter::repeat_with(start).flatten().find(|watch| lock(&watch.seen).in_turns).unwrap();
+    drop((watch, end));
+    named.join().unwrap();
+    let mut seen = Seen { in_turns: true, ..seen([]) };
+    let (_, gone) = away(0, 7000, 7020, false);
+    (0..3).for_each(|cpu| seen.keep(cpu, gone));
+    let Outside::Seen(found) = seen.outside(2000 * MS, 2030 * MS, false) else { panic!() };
+    let cpus: Vec<u32> = found.absences.iter().map(|absence| absence.cpu).collect();
+    assert_eq!((cpus, found.in_turns), (vec![0, 1, 2], true));
+}
+
+#[test]
 fn an_emulator_without_named_threads_cannot_be_watched() {
     let (host, _guest) = UnixStream::pair().unwrap();
     let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-    let why = AbsenceWatch::start(child.id(), host, Arc::default()).unwrap_err();
+    let why = AbsenceWatch::start(child.id(), 2, host, Arc::default()).unwrap_err();
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(why.contains("named after virtual CPUs"), "{why}");

@@ -15,7 +15,6 @@ pub struct Look {
 /// A stretch in which a thread was not executed although it could have been, or was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Away {
-    pub cpu: u32,
     /// The host's clock, in ns.
     pub start_ns: i64,
     pub end_ns: i64,
@@ -26,11 +25,11 @@ pub struct Away {
 
 impl Away {
     /// From somewhere in one stretch to somewhere in another.
-    fn between(cpu: u32, start: (i64, i64), end: (i64, i64), stopped: bool) -> Self {
+    fn between(start: (i64, i64), end: (i64, i64), stopped: bool) -> Self {
         let middle = |(from_ns, to_ns): (i64, i64)| from_ns + (to_ns - from_ns) / 2;
         let half_ns = |(from_ns, to_ns): (i64, i64)| (to_ns - from_ns).max(0) / 2;
         let slack_ns = half_ns(start).max(half_ns(end));
-        Self { cpu, start_ns: middle(start), end_ns: middle(end), slack_ns, stopped }
+        Self { start_ns: middle(start), end_ns: middle(end), slack_ns, stopped }
     }
 
     pub fn ns(&self) -> i64 {
@@ -59,10 +58,10 @@ struct Stop {
 
 impl Track {
     /// Takes a look into account; what is over by then comes back.
-    pub fn take(&mut self, cpu: u32, look: Look, reading: Reading) -> Option<Away> {
+    pub fn take(&mut self, look: Look, reading: Reading) -> Option<Away> {
         let (last_look, last) = self.last.replace((look, reading)).unwrap_or((look, reading));
         let turns = reading.counters.turns;
-        let away = waited(cpu, (last_look, last), (look, reading));
+        let away = waited((last_look, last), (look, reading));
         if reading.counters != last.counters {
             // What it waited for its turn is told already where that is worth it.
             let waited_ns = if away.is_some() { 0 } else { waited_ns(last, reading) };
@@ -79,8 +78,8 @@ impl Track {
             Some(stop) if stop.turns == turns => None,
             Some(stop) => {
                 self.stop = None;
-                let away =
-                    Away::between(cpu, stop.begin_ns, (stop.last_seen_ns.max(last_look.from_ns), look.to_ns), true);
+                let end_ns = (stop.last_seen_ns.max(last_look.from_ns), look.to_ns);
+                let away = Away::between(stop.begin_ns, end_ns, true);
                 (away.ns() >= AWAY_NS_MIN).then_some(away)
             }
             None => away,
@@ -94,7 +93,7 @@ fn waited_ns(last: Reading, reading: Reading) -> i64 {
 }
 
 /// A wait that ended between two looks.
-fn waited(cpu: u32, (last_look, last): (Look, Reading), (look, reading): (Look, Reading)) -> Option<Away> {
+fn waited((last_look, last): (Look, Reading), (look, reading): (Look, Reading)) -> Option<Away> {
     let waited_ns = waited_ns(last, reading);
     let turns = reading.counters.turns.saturating_sub(last.counters.turns);
     // Of several waits only one that had begun by the last look can be told from the others.
@@ -103,7 +102,7 @@ fn waited(cpu: u32, (last_look, last): (Look, Reading), (look, reading): (Look, 
         return None;
     }
     let end = (last_look.from_ns, look.to_ns);
-    Some(Away::between(cpu, (end.0 - waited_ns, end.1 - waited_ns), end, false))
+    Some(Away::between((end.0 - waited_ns, end.1 - waited_ns), end, false))
 }
 
 #[cfg(test)]
@@ -119,7 +118,7 @@ mod tests {
         let looks = readings.iter().enumerate().filter_map(|(index, &(waited_us, turns, stopped))| {
             let at_ns = index as i64 * MS;
             let counters = Counters { executed_ns: 0, waited_ns: waited_us * 1000, turns };
-            track.take(1, Look { from_ns: at_ns, to_ns: at_ns + 10_000 }, Reading { counters, stopped })
+            track.take(Look { from_ns: at_ns, to_ns: at_ns + 10_000 }, Reading { counters, stopped })
         });
         looks.collect()
     }
