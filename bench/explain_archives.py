@@ -25,11 +25,15 @@ MIXED = [
     "storage--journal-worker",
     "timers--injected-6.1-rt-2",
 ]
+PAIRS = 5
 FUNCTIONS = ["functions--6.1-rt", "functions--graph-6.12-rt", "functions--stack-6.1-rt"]
 
 
-def measured(what, command):
-    """Runs a command in a process of its own that tells what its child needed: the greatest of all would be another's."""
+def measured(what, command, goal=""):
+    """Runs a command in a process of its own that tells what its child needed: the greatest of all would be another's.
+
+    Answers its CPU seconds, or None when it failed.
+    """
     reader = (
         "import resource, subprocess, sys\n"
         "code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode\n"
@@ -42,14 +46,24 @@ def measured(what, command):
     code, user, system, rss_kb = out.split()
     if code != "0":
         print(f"{what:46}  failed with exit code {code}")
-        return
+        return None
     user, system, rss_mb = float(user), float(system), int(rss_kb) / 1024
-    print(f"{what:46}  {user + system:6.2f} s CPU ({user:.2f} user, {system:.2f} system)  {rss_mb:6.0f} MB  {wall:6.2f} s wall")
+    print(f"{what:46}  {user + system:6.2f} s CPU ({user:.2f} user, {system:.2f} system)  {rss_mb:6.0f} MB  {wall:6.2f} s wall{goal}")
+    return user + system
 
 
 def make(generator, path, spikes, size, cases):
     directories = [os.path.join(ROOT, "corpus/explain", case) for case in cases]
     subprocess.run([generator, path, str(spikes), str(size), *directories], check=True)
+
+
+def beside_trace_cmd(ours, theirs):
+    """Both in turn: a single run of either takes so little that the next one differs."""
+    print(f"one snapshot of 1 MB, {PAIRS} paired runs:")
+    pairs = [(measured("  tardy explain", ours), measured("  trace-cmd report", theirs)) for _ in range(PAIRS)]
+    sums = [sum(seconds or 0 for seconds in side) for side in zip(*pairs)]
+    if all(seconds for pair in pairs for seconds in pair):
+        print(f"  ratio of all CPU seconds: {sums[0] / sums[1]:.2f}")
 
 
 def main():
@@ -63,21 +77,21 @@ def main():
     try:
         many, functions, large, one = (os.path.join(work, name) for name in ("many", "functions", "large", "one"))
         make(options.generator, many, options.spikes, 1_000_000, MIXED)
-        measured(f"explain {options.spikes} snapshots of 1 MB", [options.tardy, "explain", many])
+        goal = "  (goal <= 10 s, 300 MB)" if options.spikes == 1000 else ""
+        measured(f"explain {options.spikes} snapshots of 1 MB", [options.tardy, "explain", many], goal)
         measured("  the same as JSON", [options.tardy, "explain", many, "--json"])
         measured("  the same as a report", [options.tardy, "report", many])
         shutil.rmtree(many)
         make(options.generator, functions, options.spikes, 1_000_000, FUNCTIONS)
-        measured(f"explain {options.spikes} snapshots of 1 MB with functions", [options.tardy, "explain", functions])
+        measured(f"explain {options.spikes} snapshots of 1 MB with functions", [options.tardy, "explain", functions], goal)
         shutil.rmtree(functions)
         make(options.generator, large, 1, 1_000_000_000, MIXED[:1])
-        measured("explain one spike in a trace.dat of 1 GB", [options.tardy, "explain", large])
+        measured("explain one spike in a trace.dat of 1 GB", [options.tardy, "explain", large], "  (goal <= 5 s)")
         shutil.rmtree(large)
         make(options.generator, one, 1, 1_000_000, MIXED[:1])
         snapshot = os.path.join(one, "spikes/0001/trace.dat")
-        measured("explain one snapshot of 1 MB", [options.tardy, "explain", one])
         if shutil.which("trace-cmd"):
-            measured("trace-cmd report of the same snapshot", ["trace-cmd", "report", snapshot])
+            beside_trace_cmd([options.tardy, "explain", one], ["trace-cmd", "report", snapshot])
         else:
             print("trace-cmd is not installed")
         if shutil.which("rtla"):

@@ -26,11 +26,12 @@ const PLANTED_AT_BOOT: &str = "nohz=off highres=off clocksource=hpet isolcpus=7 
     sysctl.vm.compaction_proactiveness=50 sysctl.vm.compact_unevictable_allowed=1 sysctl.vm.zone_reclaim_mode=1 \
     sysctl.vm.stat_interval=1";
 
-/// And afterwards.
+/// And afterwards. A tracer of functions beside the stacks of all functions is more than emulated processors may bear: on a
+/// busy host their ticks follow each other without end.
 const PLANTED_LATER: &[(&str, &str)] = &[
     ("/sys/kernel/mm/ksm/run", "1"),
     ("/sys/devices/virtual/workqueue/cpumask", "3"),
-    ("/sys/kernel/tracing/current_tracer", "wakeup"),
+    ("/sys/kernel/tracing/current_tracer", "blk"),
     ("/proc/sys/kernel/stack_tracer_enabled", "1"),
 ];
 
