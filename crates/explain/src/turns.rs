@@ -38,9 +38,27 @@ fn turns(other: &CpuStory, own: &CpuStory, scene: &Scene) -> Vec<Placed> {
         let (start_ns, end_ns) = (events.first()?.ts_ns, events.last()?.ts_ns);
         let why = Why::Turn { of: other.cpu, events: events.len() };
         let long_enough = end_ns.saturating_sub(start_ns) >= TURN_NS_MIN;
-        long_enough.then_some(Placed { cpu: own.cpu, start_ns, end_ns, why, confidence: Confidence::Certain })
+        (long_enough && is_recorded(own, start_ns, end_ns)).then_some(Placed {
+            cpu: own.cpu,
+            start_ns,
+            end_ns,
+            why,
+            confidence: Confidence::Certain,
+        })
     };
     events.chunk_by(is_one_turn).filter_map(turn).collect()
+}
+
+/// Whether a CPU would have recorded something between two instants: where its record is overwritten or lost, that there is
+/// nothing of it means nothing.
+fn is_recorded(own: &CpuStory, start_ns: i64, end_ns: i64) -> bool {
+    let next = own.events.partition_point(|event| event.ts_ns <= start_ns);
+    let at = |index: usize| own.events.get(index).map(|event| event.ts_ns);
+    let before_ns = next.checked_sub(1).and_then(at);
+    let after_ns = at(next).unwrap_or(end_ns);
+    let covered = before_ns.is_some() || own.intervals.first().is_some_and(|first| first.start_ns <= start_ns);
+    let from_ns = before_ns.unwrap_or(start_ns);
+    covered && !own.holes.iter().any(|hole| (from_ns..=after_ns).contains(&hole.ts_ns))
 }
 
 #[cfg(test)]
@@ -97,7 +115,7 @@ mod tests {
     #[test]
     fn a_record_of_its_own_ends_the_turn_of_another() {
         let turn = |events| Why::Turn { of: 1, events };
-        assert_eq!(of_cpu_0(&[&[150], &[100, 140, 160, 200]]), [(100, 140, turn(2)), (160, 200, turn(2))]);
+        assert_eq!(of_cpu_0(&[&[50, 150], &[100, 140, 160, 200]]), [(100, 140, turn(2)), (160, 200, turn(2))]);
     }
 
     #[test]
@@ -108,8 +126,17 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_said_where_the_record_of_the_cpu_is_missing() {
+        assert_eq!(of_cpu_0(&[&[500], &[100, 150, 200]]), []);
+        let mut scene = scene(&[&[0, 500], &[100, 150, 200]]);
+        assert_eq!(of_others(0, &scene).len(), 1);
+        scene.cpus[0].holes.push(crate::scene::Hole { ts_ns: 400 * US, lost: None });
+        assert_eq!(of_others(0, &scene).len(), 0);
+    }
+
+    #[test]
     fn turns_before_due_and_after_seen_are_no_matter() {
-        assert_eq!(of_cpu_0(&[&[], &[-200, -150, 10_050, 10_100]]), []);
+        assert_eq!(of_cpu_0(&[&[-300], &[-200, -150, 10_050, 10_100]]), []);
         assert_eq!(of_others(7, &scene(&[&[], &[1, 50]])).len(), 0);
     }
 
