@@ -131,7 +131,7 @@ impl Step<'_> {
             let lava = self.text(format);
             let decided =
                 |word: &&str| lava.contains(&format!("RESULT={word}")) || lava.contains(&format!(" {word}\n"));
-            assert!(lava.contains(case) && !["pass", "fail"].iter().any(|word| decided(word)), "{lava}");
+            assert!(lava.contains(case) && !["pass", "fail"].iter().any(decided), "{lava}");
         }
         let prometheus = self.text("prometheus");
         for line in prometheus.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
