@@ -18,8 +18,8 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// Periods that each thread missed while the process was stopped for 50 ms; `None` when more was missed around it.
-fn missed_in_a_stop(json: &std::path::Path) -> Vec<u64> {
+/// Periods that each thread missed in a run with a stop of 50 ms, and its largest latency in µs.
+fn missed_in_a_stop(json: &std::path::Path) -> Vec<(u64, u64)> {
     let child = start(&format!("-Sp80 -d 0 -m -q -D 2 --json={}", json.display()));
     std::thread::sleep(Duration::from_millis(700));
     signal(&child, Signal::STOP);
@@ -35,9 +35,11 @@ fn missed_in_a_stop(json: &std::path::Path) -> Vec<u64> {
         // Nothing is lost: what was not measured was missed.
         assert!((1_998..=2_001).contains(&(missed + cycles)), "{missed} missed, {cycles} measured");
         assert!(ran.stderr.contains(&format!("thread {name}: {missed} periods missed")), "{}", ran.stderr);
-        assert!(result["thread"][name]["max"].as_u64().unwrap() >= 49_000, "{result}");
     }
-    threads.values().map(|thread| thread["missed_periods"].as_u64().unwrap()).collect()
+    let seen = |(name, thread): (&String, &Value)| {
+        (thread["missed_periods"].as_u64().unwrap(), result["thread"][name]["max"].as_u64().unwrap())
+    };
+    threads.iter().map(seen).collect()
 }
 
 #[test]
@@ -46,17 +48,17 @@ fn a_stop_of_50_ms_is_50_missed_periods_of_every_thread() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    // The machine may miss periods of its own, and a busy one stops longer than it is asked to; it never misses fewer.
+    // A busy machine misses periods of its own, and stops a process later than it is asked to, or longer.
     let mut seen = Vec::new();
     for _ in 0..8 {
         let missed = missed_in_a_stop(&directory.path().join("result.json"));
-        assert!(missed.iter().all(|missed| *missed >= 49), "{missed:?}");
-        if missed.iter().all(|missed| (49..=50).contains(missed)) {
+        if missed.iter().all(|(missed, _)| (49..=50).contains(missed)) {
+            assert!(missed.iter().all(|(_, max_us)| *max_us >= 49_000), "{missed:?}");
             return;
         }
         seen.push(missed);
     }
-    let least = seen.iter().flatten().min();
+    let least = seen.iter().flatten().map(|(missed, _)| missed).min();
     println!("the machine was never quiet enough to see a stop alone: {seen:?}, least {least:?}");
 }
 
