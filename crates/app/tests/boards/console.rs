@@ -1,9 +1,13 @@
 //! A board that is nothing but a console: a login and a shell on a terminal of this machine, behind a line on which a
 //! kernel seems to speak, and which loses bytes.
 
+use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -28,23 +32,64 @@ done
 const MESSAGE: &[u8] = b"[   12.345678] usb 1-1: new high-speed USB device number 7 using xhci_hcd\r\n";
 const POLL: Duration = Duration::from_millis(5);
 
-/// The console, and the socket of its line.
+/// The console, and where its line is.
 pub struct Console {
-    pub socket: PathBuf,
+    line: PathBuf,
     board: Child,
-    connected: Arc<Mutex<Option<UnixStream>>>,
+    connected: Arc<Mutex<Option<File>>>,
     /// Bytes between two kernel messages; the board's words lose a byte about every tenth time.
     noise_every: Arc<AtomicUsize>,
+    /// Of a line that is a device: this end of it, held open as by whoever brings it here from elsewhere.
+    _device: Option<File>,
+}
+
+/// The two ends of a new terminal, and the path of the second.
+fn terminal() -> (File, File, String) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let path = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let end = File::options().read(true).write(true).custom_flags(OFlags::NOCTTY.bits() as i32).open(&path).unwrap();
+    (master.into(), end, path)
 }
 
 impl Console {
     /// A console whose line is a socket in this directory.
     pub fn start(folder: &Path, noise_every: usize) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let terminal = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        let open = || File::options().read(true).write(true).open(&terminal).unwrap();
+        let line = folder.join("console.socket");
+        let listener = UnixListener::bind(&line).unwrap();
+        let (console, to_board) = Self::behind(line, noise_every, None, None);
+        let accepted = Arc::clone(&console.connected);
+        thread::spawn(move || {
+            while let Ok((stream, _)) = listener.accept() {
+                *accepted.lock().unwrap() = Some(File::from(OwnedFd::from(stream.try_clone().unwrap())));
+                let mut to_board = to_board.try_clone().unwrap();
+                thread::spawn(move || std::io::copy(&mut &stream, &mut to_board));
+            }
+        });
+        console
+    }
+
+    /// A console whose line is a device in this directory, which passes on so many of the board's bytes in a second.
+    pub fn start_slow_device(folder: &Path, noise_every: usize, bytes_per_second: u64) -> Self {
+        let (far, near, path) = terminal();
+        // Nobody has set it up yet, and an echo would be typed there.
+        let mut raw = tcgetattr(&near).unwrap();
+        raw.make_raw();
+        tcsetattr(&near, OptionalActions::Now, &raw).unwrap();
+        let line = folder.join("console.device");
+        symlink(path, &line).unwrap();
+        let (console, mut to_board) = Self::behind(line, noise_every, Some(bytes_per_second), Some(near));
+        *console.connected.lock().unwrap() = Some(far.try_clone().unwrap());
+        let mut from_host = far;
+        thread::spawn(move || std::io::copy(&mut from_host, &mut to_board));
+        console
+    }
+
+    /// A board that speaks to whoever is connected, and where it hears.
+    fn behind(line: PathBuf, noise_every: usize, bytes_per_second: Option<u64>, device: Option<File>) -> (Self, File) {
+        let (master, end, _) = terminal();
+        let open = || end.try_clone().unwrap();
         let board = Command::new("setsid")
             .args(["--ctty", "sh", "-c", LOGIN])
             .env("TERM", "vt100")
@@ -54,29 +99,18 @@ impl Console {
             .stderr(open())
             .spawn()
             .unwrap();
-        let socket = folder.join("console.socket");
-        let listener = UnixListener::bind(&socket).unwrap();
-        let connected = Arc::<Mutex<Option<UnixStream>>>::default();
+        let connected = Arc::<Mutex<Option<File>>>::default();
         let noise_every = Arc::new(AtomicUsize::new(noise_every));
-        let master = File::from(master);
         let to_board = master.try_clone().unwrap();
-        let accepted = Arc::clone(&connected);
-        thread::spawn(move || {
-            while let Ok((stream, _)) = listener.accept() {
-                *accepted.lock().unwrap() = Some(stream.try_clone().unwrap());
-                let mut to_board = to_board.try_clone().unwrap();
-                thread::spawn(move || std::io::copy(&mut &stream, &mut to_board));
-            }
-        });
         let (every, host) = (Arc::clone(&noise_every), Arc::clone(&connected));
-        thread::spawn(move || speak(master, &every, &host));
-        Self { socket, board, connected, noise_every }
+        thread::spawn(move || speak(master, &every, bytes_per_second, &host));
+        (Self { line, board, connected, noise_every, _device: device }, to_board)
     }
 
     /// Hangs up, as a cable that is pulled: what is said meanwhile is lost.
     pub fn cut(&self) {
         let stream = self.connected.lock().unwrap().take().expect("there is a line to cut");
-        stream.shutdown(std::net::Shutdown::Both).unwrap();
+        UnixStream::from(OwnedFd::from(stream)).shutdown(std::net::Shutdown::Both).unwrap();
     }
 
     /// From here on, nothing disturbs.
@@ -86,7 +120,7 @@ impl Console {
 }
 
 /// Passes on what the board says, disturbed.
-fn speak(mut board: File, every: &AtomicUsize, host: &Mutex<Option<UnixStream>>) {
+fn speak(mut board: File, every: &AtomicUsize, bytes_per_second: Option<u64>, host: &Mutex<Option<File>>) {
     let mut bytes = [0; 512];
     let mut said = 0usize;
     loop {
@@ -107,6 +141,9 @@ fn speak(mut board: File, every: &AtomicUsize, host: &Mutex<Option<UnixStream>>)
             if every == usize::MAX || !said.is_multiple_of(every * 10 + 1) {
                 words.push(*byte);
             }
+        }
+        if let Some(bytes_per_second) = bytes_per_second {
+            thread::sleep(Duration::from_secs(1) * words.len() as u32 / bytes_per_second as u32);
         }
         // Nobody is at the other end: what is said is lost.
         let mut line = host.lock().unwrap().as_ref().and_then(|stream| stream.try_clone().ok());
@@ -129,6 +166,6 @@ impl Drop for Console {
         // Its session goes with it: the terminal hangs up.
         let _ = self.board.kill();
         let _ = self.board.wait();
-        let _ = fs::remove_file(&self.socket);
+        let _ = fs::remove_file(&self.line);
     }
 }

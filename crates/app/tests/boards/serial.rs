@@ -6,6 +6,7 @@ use archive::manifest::RunState;
 use archive::reader::Run;
 use std::fs;
 use std::ops::Deref;
+use std::process::Command;
 
 /// A host, and a board `bare` behind a console.
 struct Desk {
@@ -35,10 +36,24 @@ impl Desk {
         Some(desk)
     }
 
+    /// The same with a device that is as slow as one at 115200 baud, where the kernel speaks and bytes are lost.
+    fn at_a_slow_device() -> Option<Self> {
+        let desk = Self::new(1500)?;
+        let console = Console::start_slow_device(&desk.path(""), 1500, 11_520);
+        let desk = Self { console, ..desk };
+        let line = desk.path("console.device").display().to_string();
+        desk.add_line("bare", &line, "echo secret");
+        Some(desk)
+    }
+
     fn add(&self, name: &str, password_command: &str) {
+        self.add_line(name, "unix:console.socket", password_command);
+    }
+
+    fn add_line(&self, name: &str, line: &str, password_command: &str) {
         let place = self.path("board").display().to_string();
-        let words = ["--serial", "unix:console.socket", "--password-command", password_command, "--directory", &place];
-        let ended = self.tardy(&[&["target", "add", name], &words[..]].concat());
+        let words = ["--serial", line, "--password-command", password_command, "--directory", &place];
+        let ended = self.tardy(&[&["target", "add", name, "--force"], &words[..]].concat());
         assert_eq!(ended.code, 0, "{}", ended.complained);
     }
 
@@ -98,4 +113,24 @@ fn a_wrong_password_is_told_and_a_board_is_checked_through_its_console() {
         serde_json::from_str(&checked.said).unwrap_or_else(|_| panic!("{}", checked.complained));
     assert!(found["ready"].is_boolean(), "{found}");
     assert_eq!(fs::read_dir(desk.path("board")).unwrap().count(), 0, "nothing is left there");
+}
+
+#[test]
+fn a_slow_device_that_somebody_brings_here_is_had_alone_and_loses_nothing() {
+    let Some(desk) = Desk::at_a_slow_device() else { return };
+    let device = desk.path("console.device");
+    let reader = fs::File::open(&device).unwrap();
+    let mut reader = Command::new("sleep").arg("1000").stdin(reader).spawn().unwrap();
+    let refused = desk.tardy(&["target", "verify", "bare"]);
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+    assert!(refused.code == 3 && refused.complained.contains("(sleep)"), "{}", refused.complained);
+    let before = Command::new("stty").arg("-g").stdin(fs::File::open(&device).unwrap()).output().unwrap().stdout;
+    let ended =
+        desk.tardy(&["run", "--target", "bare", "-D", "1s", "--every-sample", "--trace", "off", "--out", "run"]);
+    assert_eq!(ended.code, 0, "{}", ended.complained);
+    let run = desk.assert_whole_and_clean();
+    assert!(run.problems.iter().any(|problem| problem.text.contains("were sent again")), "{:?}", run.problems);
+    let after = Command::new("stty").arg("-g").stdin(fs::File::open(&device).unwrap()).output().unwrap().stdout;
+    assert_eq!(after, before, "the device is as it was");
 }

@@ -139,10 +139,11 @@ fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), String> {
     let mut dialogue = Dialogue::new(Hearing::new(port, Rc::clone(&reach.overheard)));
     let script = plain(&reach.errand().console_script());
     for _ in 0..TRIES {
-        dialogue.begin_anew();
         dialogue.hearing.port.write(typed(&script, shell, board.sudo).as_bytes())?;
         // When the kernel speaks into this, it is only waited for a little longer.
         dialogue.await_words("tardy listens", LISTEN_LIMIT)?;
+        // Whatever came before that is an echo, or of a keeper that is gone.
+        dialogue.begin_anew();
         dialogue.hearing.port.write(format!("{script}{END_OF_INPUT}").as_bytes())?;
         let (mut greeting, mut tools) = (Greeting::default(), Tools::default());
         let greeted = dialogue.listen(GREET_LIMIT, &reach.stop, |words| {
@@ -171,13 +172,14 @@ fn typed(script: &str, shell: Shell, sudo: bool) -> String {
     let other = hex(&Sha256::digest(script.as_bytes()));
     let root = if sudo { "sudo -n " } else { "" };
     let leave = if shell.by_us { "; exit" } else { "" };
-    // What is echoed of it must not look like what it says.
+    // What is echoed of it, perhaps twice, by the terminal and by a shell that edits lines, must not look like what it
+    // says.
     format!(
         " t=$(stty -g 2>/dev/null); stty -echo 2>/dev/null; echo \"tardy lis\"\"tens\"; s=$(cat); \
          case \"${{#s}} $(printf %s \"$s\"|{{ cksum||sha256sum; }} 2>/dev/null)\" in \
          \"{length} \"|\"{length} {sum} {length}\"|\"{length} {other}  -\") \
          {root}sh -c \"$s\"; stty \"$t\" 2>/dev/null{leave};; \
-         *) stty \"$t\" 2>/dev/null; for i in 1 2; do echo \"tardy#1 gar\"\"bled\"; done;; esac\r"
+         *) stty \"$t\" 2>/dev/null; for i in 1 2; do echo \"tardy#\"\"1 garbled\"; done;; esac\r"
     )
 }
 

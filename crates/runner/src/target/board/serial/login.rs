@@ -105,10 +105,21 @@ impl Login<'_> {
                 }
                 Came::Nothing if settles && !self.heard.is_empty() && last.elapsed() > self.patience.quiet => break,
                 Came::Nothing => {}
-                Came::Gone(why) => return Err(why),
+                // A server that has given the line to somebody else says so before it hangs up.
+                Came::Gone(why) => {
+                    return Err(self.last_words().map_or(why.clone(), |words| format!("{why}: {words}")));
+                }
             }
         }
         Ok(())
+    }
+
+    /// The last lines that the board said, whoever spoke.
+    fn last_words(&self) -> Option<String> {
+        let text = without_kernel(&String::from_utf8_lossy(&self.all));
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last: Vec<String> = lines[lines.len().saturating_sub(2)..].iter().map(|line| visible(line)).collect();
+        (!last.is_empty()).then(|| last.join(" | "))
     }
 
     /// A letter to a boot loader would keep it from booting.
@@ -212,13 +223,10 @@ impl Login<'_> {
                  115200, 921600 or 1500000"
             );
         }
-        let text = without_kernel(&String::from_utf8_lossy(&self.all));
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let last: Vec<String> = lines[lines.len().saturating_sub(2)..].iter().map(|line| visible(line)).collect();
         format!(
             "neither a login nor a shell answers on {address}; its last words: {}. A login that asks otherwise is \
              described with --login-prompt",
-            last.join(" | ")
+            self.last_words().unwrap_or_default()
         )
     }
 }
@@ -381,6 +389,16 @@ mod tests {
     fn a_shell_that_is_there_needs_no_login() {
         let shell = |line: &str| if line.contains("echo") { format!("{line}\r\n{PROOF}\r\n# ") } else { "# ".into() };
         assert_eq!(met(&Board::serial("/dev/ttyX"), shell), Ok(Shell { by_us: false }));
+    }
+
+    #[test]
+    fn who_hangs_up_is_told_with_what_was_said_before() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"Port already in use\r\n").unwrap();
+        drop(theirs);
+        let board = Board::serial("tcp:lab:4001");
+        let refused = shell(&Port::of_socket(ours.into()).unwrap(), &board, &StopRequests::default()).unwrap_err();
+        assert_eq!(refused, "the other side has closed it: Port already in use");
     }
 
     #[test]

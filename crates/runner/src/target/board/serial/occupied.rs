@@ -67,16 +67,30 @@ impl Drop for DeviceLock {
     }
 }
 
-/// Another process that has the device open, as far as one may see that.
+/// Another process that has the device open, as far as one may see that. The one at the other end of a pseudoterminal
+/// (socat, a relay to a lab) may hold this end open as well, so that it does not hang up between two readers.
 pub fn user_of(device: &Path) -> Option<String> {
     let processes = fs::read_dir("/proc").ok()?.flatten();
     let own = std::process::id().to_string();
     let user = processes.filter(|process| process.file_name() != own.as_str()).find(|process| {
         let files = fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
-        files.into_iter().any(|file| fs::read_link(file.path()).is_ok_and(|found| found == device))
+        let has = files.into_iter().any(|file| fs::read_link(file.path()).is_ok_and(|found| found == device));
+        has && !has_other_end(&process.path(), device)
     })?;
     let name = fs::read_to_string(user.path().join("comm")).unwrap_or_default();
     Some(format!("process {} ({})", user.file_name().to_string_lossy(), name.trim()))
+}
+
+/// Whether the process of this directory below /proc has the master of this pseudoterminal.
+fn has_other_end(process: &Path, device: &Path) -> bool {
+    let number = device.strip_prefix("/dev/pts").ok().and_then(|number| number.to_str()?.parse::<u32>().ok());
+    let Some(number) = number else { return false };
+    let masters = fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten();
+    masters.into_iter().any(|file| {
+        let told = fs::read_to_string(file.path()).unwrap_or_default();
+        let index = told.lines().find_map(|line| line.strip_prefix("tty-index:"));
+        index.is_some_and(|index| index.trim().parse() == Ok(number))
+    })
 }
 
 #[cfg(test)]
@@ -110,5 +124,24 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(found.as_ref().is_some_and(|who| who.starts_with("process ")), "{found:?}");
+    }
+
+    #[test]
+    fn who_has_the_other_end_of_a_pseudoterminal_is_not_in_the_way() {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let path = std::path::PathBuf::from(ptsname(&master, Vec::new()).unwrap().into_string().unwrap());
+        let end = || fs::File::options().read(true).write(true).open(&path).unwrap();
+        let user_beside = |other: std::process::Stdio| {
+            let mut child = std::process::Command::new("sleep").arg("1000").stdin(end()).stdout(other).spawn().unwrap();
+            let found = user_of(&path);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            found
+        };
+        assert_eq!(user_beside(master.try_clone().unwrap().into()), None);
+        assert!(user_beside(std::process::Stdio::null()).is_some());
     }
 }

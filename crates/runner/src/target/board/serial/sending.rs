@@ -67,6 +67,20 @@ pub fn send(
     tools: &Tools,
     manner: &Manner,
 ) -> Result<(), String> {
+    let sent = send_blocks(dialogue, (name, bytes), tools, manner);
+    if sent.is_err() {
+        // A keeper that still waits for blocks hears nothing else.
+        let _ = dialogue.say("stop");
+    }
+    sent
+}
+
+fn send_blocks(
+    dialogue: &mut Dialogue,
+    (name, bytes): (&str, &[u8]),
+    tools: &Tools,
+    manner: &Manner,
+) -> Result<(), String> {
     let Manner { baud, stop, tell } = manner;
     let (packed, packing) = if tools.unpacks { (gzip(bytes), "gzip") } else { (bytes.to_vec(), "none") };
     let blocks = blocks(&packed, tools);
@@ -80,7 +94,6 @@ pub fn send(
     let (mut have, mut attempt, mut in_vain) = (0, 0, 0);
     while let Some(block) = blocks.get(have as usize) {
         if stop.count() > 0 {
-            dialogue.say("stop")?;
             return Err("stopped on request".into());
         }
         attempt += 1;

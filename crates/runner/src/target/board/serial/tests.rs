@@ -213,3 +213,27 @@ fn what_is_typed_checks_what_follows_it() {
     assert!(typed.contains("sudo -n sh") && typed.contains("; exit;;") && !typed.contains("tardy listens"));
     assert_eq!(plain("who='Jürgen'\n\n"), "who='J?rgen'");
 }
+
+#[test]
+fn what_is_typed_is_nobodys_word_however_often_it_is_echoed() {
+    let (mut dialogue, ..) = line(1_000_000);
+    let echo = typed("echo here", Shell { by_us: true }, false);
+    for _ in 0..3 {
+        dialogue.overhear(&format!("root@board:~# {}", echo.trim_end()));
+    }
+    assert_eq!(dialogue.heard(), None);
+}
+
+#[test]
+fn a_program_that_does_not_arrive_leaves_a_keeper_that_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
+    // Blocks whose checksum this board cannot find right.
+    let misunderstood = Tools { sums: "none".into(), ..tools };
+    let manner = Manner { baud: 921_600, stop: &StopRequests::default(), tell: &|_| {} };
+    let why = sending::send(&mut dialogue, ("meter-x", &program()), &misunderstood, &manner).unwrap_err();
+    assert!(why.contains("block 1 did not arrive"), "{why}");
+    dialogue.say("end").unwrap();
+    dismiss(&dialogue);
+    assert!(child.wait().unwrap().success() && !Path::new(&greeting.place).exists());
+}
