@@ -21,7 +21,7 @@ use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
 use crate::writer::file_path;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -56,6 +56,8 @@ pub struct ThreadRun {
 pub struct Run {
     pub directory: PathBuf,
     pub manifest: Option<Manifest>,
+    /// Somebody on this machine is writing it.
+    pub goes_on: bool,
     /// The step of a plan that it is.
     pub planned: Option<PlannedStep>,
     pub meter_version: Option<String>,
@@ -150,6 +152,8 @@ impl Run {
             Ok(file) => file,
             Err(error) => return self.gaps.push(format!("stream.tardy: {error}")),
         };
+        // Its writer holds a lock for as long as it lives; ours goes with the file.
+        self.goes_on = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         let mut decoder = Decoder::default();
         let mut buffer = vec![0; 256 << 10];
         loop {
@@ -233,10 +237,8 @@ impl Run {
 
     fn note_missing_parts(&mut self) {
         if self.ending.is_none() {
-            self.gaps.push(
-                "stream.tardy: the run has no end; it was cut off, and the last totals are up to ten minutes old"
-                    .into(),
-            );
+            let end = if self.goes_on { "the run goes on" } else { "the run has no end; it was cut off" };
+            self.gaps.push(format!("stream.tardy: {end}, and the last totals are up to ten minutes old"));
         }
         if self.threads.values().all(|thread| thread.totals.cycles == 0) {
             self.gaps.push("stream.tardy: no thread left any totals".into());

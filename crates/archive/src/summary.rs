@@ -118,6 +118,11 @@ pub struct RunSummary {
     /// Path of the archive this was made from.
     pub archive: String,
     pub state: RunState,
+    /// It is [`RunState::Running`], and somebody on this machine is writing the archive; without, it was cut off. The page
+    /// does not ask.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub goes_on: bool,
     /// Whether the numbers may be used for what was asked.
     pub valid: bool,
     /// Why not, a sentence each.
@@ -212,6 +217,7 @@ impl RunSummary {
             id: manifest.map_or_else(|| directory_name(run), |manifest| manifest.id.clone()),
             archive: run.directory.display().to_string(),
             state,
+            goes_on: run.goes_on && state == RunState::Running,
             valid: invalid_because.is_empty(),
             invalid_because,
             target: manifest.map_or_else(String::new, |manifest| manifest.target.clone()),

@@ -10,9 +10,11 @@ use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, Message};
 use crate::write_error::WriteError;
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// Path of a file inside an archive.
 pub fn file_path(kind: FileKind) -> PathBuf {
@@ -33,6 +35,8 @@ struct OpenFile {
 
 /// Room kept so that totals and the last manifest still fit when the disk runs full.
 const RESERVE_BYTES: usize = 512 << 10;
+const CLAIMS_MAX: u32 = 100;
+const CLAIM_AGAIN_AFTER: Duration = Duration::from_millis(1);
 
 /// The archive being written.
 pub struct RunWriter {
@@ -76,6 +80,7 @@ impl RunWriter {
             .append(true)
             .open(&path)
             .map_err(|source| WriteError::Io { path, source })?;
+        claim(&stream);
         Ok(Self {
             directory,
             reserve: Some(reserve),
@@ -94,9 +99,7 @@ impl RunWriter {
     /// [`WriteError::Io`], also for a manifest that cannot be understood.
     pub fn begin_again(directory: impl Into<PathBuf>) -> Result<Self, WriteError> {
         let directory = directory.into();
-        let path = directory.join("manifest.json");
-        let read = fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice::<Manifest>(&bytes)?));
-        let manifest = read.map_err(|source| WriteError::Io { path, source })?;
+        let manifest = read_manifest(&directory)?;
         let manifest = Manifest { state: RunState::Running, problem: None, ended_unix_ns: None, ..manifest };
         let path = directory.join("stream.tardy");
         let mut encoder = Encoder::default();
@@ -117,6 +120,7 @@ impl RunWriter {
         }
         write_manifest(&directory, &manifest)?;
         let stream = OpenOptions::new().append(true).open(&path).map_err(|source| WriteError::Io { path, source })?;
+        claim(&stream);
         let (open, dropped) = (HashMap::new(), BTreeSet::new());
         Ok(Self { directory, reserve: None, manifest, stream, encoder, open, dropped })
     }
@@ -237,6 +241,32 @@ impl RunWriter {
         write_manifest(&self.directory, &self.manifest)?;
         Ok(self.directory)
     }
+}
+
+/// Ends an archive whose writer is gone, and of which nothing more can come.
+///
+/// # Errors
+/// [`WriteError::Io`], also for a manifest that cannot be understood.
+pub fn give_up(directory: &Path, problem: &str, ended_unix_ns: i64) -> Result<(), WriteError> {
+    let manifest = read_manifest(directory)?;
+    let (state, problem) = (RunState::Failed, Some(problem.to_owned()));
+    write_manifest(directory, &Manifest { state, problem, ended_unix_ns: Some(ended_unix_ns), ..manifest })
+}
+
+/// Lets readers see that the stream is being written, until this process ends, however it does. Where a file system has
+/// no locks they cannot see it.
+fn claim(stream: &File) {
+    for _ in 0..CLAIMS_MAX {
+        // A reader that looks has it for an instant.
+        let Err(TryLockError::WouldBlock) = stream.try_lock() else { return };
+        thread::sleep(CLAIM_AGAIN_AFTER);
+    }
+}
+
+fn read_manifest(directory: &Path) -> Result<Manifest, WriteError> {
+    let path = directory.join("manifest.json");
+    let read = fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice::<Manifest>(&bytes)?));
+    read.map_err(|source| WriteError::Io { path, source })
 }
 
 fn write_manifest(directory: &Path, manifest: &Manifest) -> Result<(), WriteError> {

@@ -10,7 +10,7 @@ use archive::settings::{RunSettings, SnapshotMode};
 use archive::spike::{Snapshot, Spike, SpikeReason};
 use archive::summary::RunSummary;
 use archive::write_error::WriteError;
-use archive::writer::RunWriter;
+use archive::writer::{RunWriter, give_up};
 use std::fs;
 
 fn manifest() -> Manifest {
@@ -177,4 +177,24 @@ fn a_file_whose_bytes_went_missing_is_counted() {
     let run = Run::open(writer.finish(RunState::Complete, None, 2).unwrap()).unwrap();
     let lost: Vec<(u64, &str)> = run.losses.iter().map(|loss| (loss.count, loss.what.as_str())).collect();
     assert_eq!(lost, [(3, "file bytes"), (1, "file bytes")]);
+}
+
+#[test]
+fn whether_somebody_writes_an_archive_is_seen_and_one_without_a_rest_can_be_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("run");
+    let writer = RunWriter::create(&directory, manifest()).unwrap();
+    let opened = || Run::open(&directory).unwrap();
+    assert!(opened().goes_on && RunSummary::of(&opened(), &[]).goes_on);
+    assert!(opened().gaps[0].contains("the run goes on"), "{:?}", opened().gaps);
+    drop(writer);
+    assert!(!opened().goes_on && !RunSummary::of(&opened(), &[]).goes_on);
+    assert!(opened().gaps[0].contains("was cut off"), "{:?}", opened().gaps);
+    let again = RunWriter::begin_again(&directory).unwrap();
+    assert!(opened().goes_on);
+    drop(again);
+    give_up(&directory, "nothing is left of it", 7).unwrap();
+    let summary = RunSummary::of(&opened(), &[]);
+    assert_eq!((summary.state, summary.valid), (RunState::Failed, false));
+    assert!(summary.invalid_because.contains(&"nothing is left of it".to_owned()), "{:?}", summary.invalid_because);
 }

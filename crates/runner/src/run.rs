@@ -19,7 +19,7 @@ use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::planned::PlannedStep;
 use archive::settings::RunSettings;
 use archive::write_error::WriteError;
-use archive::writer::RunWriter;
+use archive::writer::{RunWriter, give_up};
 use ending::Facts;
 use received::Received;
 use session::Session;
@@ -125,7 +125,8 @@ pub fn run_step(
 /// Fetches the rest of a run that went on without the line, into its archive.
 ///
 /// # Errors
-/// Before the archive is touched when there is nothing to fetch; as [`run`] afterwards.
+/// Before the archive is touched when the target cannot be had; one whose target has nothing of it any more has failed, and
+/// its archive says so. As [`run`] afterwards.
 pub fn collect(
     target: &mut dyn Target,
     request: &RunRequest,
@@ -133,7 +134,17 @@ pub fn collect(
     watch: &mut dyn FnMut(Event),
 ) -> Result<RunOutcome, RunError> {
     let (mut received, before) = Received::again(&request.directory)?;
-    target.prepare()?;
+    if let Err(error) = target.prepare() {
+        if let TargetError::Gone { target, .. } = &error {
+            let why = format!(
+                "the line was gone before the run ended, and {target} keeps nothing of the rest: it was thrown away, or \
+                 went with a reboot"
+            );
+            give_up(&request.directory, &why, unix_ns())?;
+            received.remove();
+        }
+        return Err(error.into());
+    }
     let command = target.take_up(&request.id, received.bytes())?;
     let mut writer = RunWriter::begin_again(&request.directory)?;
     let text =

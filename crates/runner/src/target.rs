@@ -34,6 +34,9 @@ pub enum TargetError {
     Stopped { target: String },
     #[error("failed to fetch a run from target {target}: {why}")]
     TakeUp { target: String, why: String },
+    /// The target has nothing of the run, and never will again.
+    #[error("failed to fetch a run from target {target}: {why}")]
+    Gone { target: String, why: String },
     #[error("failed to copy {from} to {to} (target {target}): {source}")]
     Copy { target: String, from: PathBuf, to: PathBuf, source: io::Error },
     #[error("failed to give back target {target}: {why}")]
@@ -99,7 +102,7 @@ pub trait Target {
     /// Makes the target ready for files and commands.
     ///
     /// # Errors
-    /// [`TargetError::Prepare`].
+    /// [`TargetError::Prepare`], or [`TargetError::Gone`] where a run is to be taken up.
     fn prepare(&mut self) -> Result<(), TargetError>;
 
     /// Copies a file of the host to the target.

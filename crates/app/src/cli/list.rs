@@ -10,6 +10,7 @@ use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use clap::Args;
+use runner::run::RECEIVED_FILE;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -29,6 +30,10 @@ struct Listed {
     id: String,
     archive: String,
     state: RunState,
+    /// Somebody on this machine writes it; otherwise one whose state is `running` was cut off.
+    goes_on: bool,
+    /// `tardy collect` looks for the rest of it.
+    collectable: bool,
     valid: bool,
     emulated: bool,
     virtual_time: bool,
@@ -79,6 +84,8 @@ fn listed(run: Run) -> Listed {
         id: summary.id,
         archive: summary.archive,
         state: summary.state,
+        goes_on: summary.goes_on,
+        collectable: !summary.goes_on && run.directory.join(RECEIVED_FILE).is_file(),
         valid: summary.valid,
         emulated: summary.emulated,
         virtual_time: summary.virtual_time,
@@ -97,7 +104,8 @@ fn when(unix_ns: i64) -> String {
 
 fn state_words(run: &Listed) -> String {
     let words = match (run.state, run.valid) {
-        (RunState::Running, _) => "running or cut off",
+        (RunState::Running, _) if run.goes_on => "running",
+        (RunState::Running, _) => "cut off",
         (RunState::Failed, _) => "failed",
         (_, false) => "invalid",
         (RunState::Complete, true) => "complete",
@@ -108,6 +116,7 @@ fn state_words(run: &Listed) -> String {
         (false, true) => format!("{words}, emulated"),
         (false, false) => words.to_owned(),
     };
+    let words = if run.collectable { format!("{words}, to be collected") } else { words };
     match &run.imported {
         Some(tool) if run.valid => format!("imported from {tool}"),
         Some(tool) => format!("{words}, imported from {tool}"),

@@ -33,12 +33,20 @@ fn a_run_that_a_reboot_took_cannot_be_collected_and_one_on_a_disk_can() {
         let mut tardy = bench.measuring("100s");
         tardy.kill().unwrap();
         tardy.wait().unwrap();
+        let listed = bench.tardy(&["list", "."]).said;
+        assert!(listed.contains("cut off, to be collected"), "{listed}");
         bench.server.reboot(forgets);
         let collected = bench.tardy(&["collect", "run"]);
         assert_eq!(collected.code, 3, "{}", collected.complained);
         let why = if forgets { "went with a reboot" } else { "the machine went down" };
         assert!(collected.complained.contains(why), "{}{}", collected.said, collected.complained);
         assert_eq!(bench.server.listing(), before);
+        // The archive does not wait for ever for what will not come.
+        let manifest = archive::reader::Run::open(bench.path("run")).unwrap().manifest.unwrap();
+        assert_eq!(manifest.state, RunState::Failed);
+        assert!(manifest.problem.unwrap().contains(if forgets { "keeps nothing of the rest" } else { why }));
+        let again = bench.tardy(&["collect", "run"]);
+        assert!(again.code == 2 && again.complained.contains("all that can be had is there"), "{}", again.complained);
         let next =
             bench.tardy(&["run", "--target", "board", "-D", "300ms", "--trace", "off", "--quiet", "--out", "next"]);
         assert_eq!(next.code, 0, "the board is free again: {}", next.complained);

@@ -50,6 +50,23 @@ fn a_run_that_is_not_valid_is_an_error_and_no_failure() {
 }
 
 #[test]
+fn a_run_without_an_end_is_an_error_and_listed_as_what_it_is() {
+    let bench = archived();
+    let manifest = fs::read_to_string(bench.path("here/manifest.json")).unwrap();
+    fs::write(bench.path("here/manifest.json"), manifest.replace("\"complete\"", "\"running\"")).unwrap();
+    let told = |words: &str, listed: &str| {
+        let junit = exported(&bench, &["junit"]);
+        assert!(junit.contains("<error") && junit.contains(words), "{junit}");
+        let list = bench.run(&["list", "."]).stdout;
+        assert!(list.contains(listed), "{list}");
+    };
+    told("the run was cut off before its end", " cut off");
+    let writer = fs::File::open(bench.path("here/stream.tardy")).unwrap();
+    writer.lock().unwrap();
+    told("the run goes on", " running");
+}
+
+#[test]
 fn criteria_of_fuego_decide_its_document() {
     let bench = archived();
     let criteria = |text: &str| fs::write(bench.path("criteria.json"), text).unwrap();

@@ -11,6 +11,7 @@ use crate::results::prometheus::{self, Measured};
 use crate::results::tap::{self, Dialect};
 use crate::results::{RunResults, fuego, gather, junit, lava, markdown, squad, tell_apart};
 use anyhow::Context;
+use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use judge::criteria::Criteria;
@@ -48,7 +49,7 @@ pub fn of(sources: &[Source], format: Format, arguments: &ExportArguments) -> an
     for source in sources {
         let first = results.len();
         match source {
-            Source::Run(run) => results.push(judged(run, RunSummary::of(run, &[]), arguments)?),
+            Source::Run(run) => results.push(judged(run, ended(RunSummary::of(run, &[])), arguments)?),
             Source::Round { steps, .. } => {
                 for step in steps {
                     results.push(judged(&step.run, step.summary.clone(), arguments)?);
@@ -84,6 +85,16 @@ pub fn of(sources: &[Source], format: Format, arguments: &ExportArguments) -> an
         _ => return Err(UsageError("this format is not one of results".into()).into()),
     };
     Ok((name.into(), text.into_bytes()))
+}
+
+/// A run without an end is of no use to a test system, however sound its beginning is.
+fn ended(mut summary: RunSummary) -> RunSummary {
+    if summary.state == RunState::Running {
+        let why = if summary.goes_on { "the run goes on" } else { "the run was cut off before its end" };
+        summary.invalid_because.push(why.into());
+        summary.valid = false;
+    }
+    summary
 }
 
 /// A run, judged and explained. `summary` says whether it may be used.

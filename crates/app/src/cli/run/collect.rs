@@ -8,6 +8,7 @@ use crate::cli::quantity::positive_time_ns;
 use crate::cli::signals::Signals;
 use crate::progress::Progress;
 use anyhow::anyhow;
+use archive::manifest::RunState;
 use clap::Args;
 use runner::meter::MeterPlaces;
 use runner::run::{RECEIVED_FILE, RunRequest, TimeLimits};
@@ -48,7 +49,12 @@ pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     let run = archives::open(&arguments.run)?;
     let manifest = run.manifest.as_ref().ok_or_else(|| anyhow!("failed to fetch: the archive has no manifest"))?;
     if !run.directory.join(RECEIVED_FILE).is_file() {
-        let why = format!("{} has no rest to fetch: its run ended with the line up", run.directory.display());
+        let why = match manifest.state {
+            RunState::Running if run.goes_on => "it goes on, and somebody is writing it",
+            RunState::Running => "nothing of it was kept on its target when it was cut off",
+            _ => "all that can be had is there",
+        };
+        let why = format!("{} has no rest to fetch: {why}", run.directory.display());
         return Err(UsageError(why).into());
     }
     let settings = manifest.settings.clone().ok_or_else(|| anyhow!("failed to fetch: the archive has no settings"))?;

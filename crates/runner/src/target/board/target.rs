@@ -122,7 +122,11 @@ impl BoardTarget {
                     pause(ASK_EVERY, stop);
                 }
                 Err(Hindrance::Held(who)) => return Err(format!("{who}; --wait waits for it")),
-                Err(Hindrance::Left(why) | Hindrance::Gone(why) | Hindrance::Other(why)) => return Err(why),
+                Err(Hindrance::Gone(why)) => {
+                    self.emptied.set(true);
+                    return Err(why);
+                }
+                Err(Hindrance::Left(why) | Hindrance::Other(why)) => return Err(why),
             }
         }
     }
@@ -270,7 +274,10 @@ impl Target for BoardTarget {
     }
 
     fn prepare(&mut self) -> Result<(), TargetError> {
-        self.prepared().map_err(|why| TargetError::Prepare { target: self.reach.name.clone(), why })
+        self.prepared().map_err(|why| {
+            let target = self.reach.name.clone();
+            if self.emptied.get() { TargetError::Gone { target, why } } else { TargetError::Prepare { target, why } }
+        })
     }
 
     fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
