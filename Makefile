@@ -18,6 +18,9 @@ RUST_TARGET_arm64 := aarch64-unknown-linux-musl
 RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
+FUZZ_SECONDS ?= 60
+# Real files to begin with. A target that does not know a kind of file learns that soon.
+FUZZ_SEEDS := $(CURDIR)/plans $(CURDIR)/kernels $(CURDIR)/corpus/flight-records
 
 .PHONY: help demo build meters test e2e e2e-labgrid e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz clean
 
@@ -104,9 +107,13 @@ test-ui: $(UI)
 	cd ui && npm test --silent
 	cd ui && npm run --silent test:browser
 
-fuzz: ## give every fuzz target a minute (needs cargo-fuzz and a nightly toolchain)
-	for target in $$(cd crates/ftrace && cargo +nightly fuzz list); do \
-	  (cd crates/ftrace && cargo +nightly fuzz run "$$target" -- -max_total_time=60); done
+fuzz: ## give every fuzz target a minute (needs cargo-fuzz and a nightly toolchain); FUZZ_SECONDS=600 gives ten
+	for crate in $(dir $(wildcard crates/*/fuzz/Cargo.toml)); do (cd $$crate/.. && \
+	  for target in $$(cargo +nightly fuzz list); do \
+	    mkdir -p fuzz/corpus/$$target && \
+	    cargo +nightly fuzz run --target-dir $(CURDIR)/target/fuzz $$target fuzz/corpus/$$target $(FUZZ_SEEDS) -- \
+	      -max_total_time=$(FUZZ_SECONDS) -max_len=20000 || exit; \
+	  done); done
 
 clean: ## remove everything that was built
 	rm -rf target dist ui/dist ui/node_modules

@@ -17,6 +17,8 @@ mod ssh;
 mod target;
 
 pub use keeper::Purpose;
+#[cfg(fuzzing)]
+pub use serial::fuzzing;
 pub(super) use shell::quoted;
 pub use target::BoardTarget;
 

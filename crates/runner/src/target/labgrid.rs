@@ -8,6 +8,9 @@ mod keeper;
 mod literal;
 mod place;
 
+#[cfg(fuzzing)]
+pub use place::PlaceState;
+
 use super::board::lock::{self, BoardLock};
 use super::board::{AccessOptions, BoardTarget};
 use super::local::LocalTarget;
@@ -17,6 +20,7 @@ use crate::stop::StopRequests;
 use archive::message::{Problem, Severity};
 use file::{LabgridPlace, Power};
 use keeper::{Acquired, Keeper};
+#[cfg(not(fuzzing))]
 use place::PlaceState;
 use std::path::Path;
 use std::thread;

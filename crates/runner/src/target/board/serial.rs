@@ -7,6 +7,8 @@
 mod commands;
 mod dialogue;
 mod exchange;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod hearing;
 mod login;
 mod occupied;

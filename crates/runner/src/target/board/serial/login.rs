@@ -231,6 +231,13 @@ impl Login<'_> {
     }
 }
 
+/// Looks at what a board said in every way that decides.
+#[cfg(fuzzing)]
+pub fn seen(said: &[u8], text: &str) {
+    let _ =
+        (sight(text, LOGIN_PROMPT), proven(text), is_booting(text), is_refused(text), is_garbage(said), visible(text));
+}
+
 /// What stands at the end of what a board said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
