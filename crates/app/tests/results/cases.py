@@ -47,6 +47,12 @@ def of(tardy, work, named):
     round = _round(tardy, work)
     yield Exported(tardy, "a plan, one step of no use, one never run", work / "plan", [round], [])
     yield Exported(tardy, "the same plan and a run beside it", work / "beside", [round, run], LIMITS)
+
+
+def of_founding_talk(tardy, work, named):
+    """The same of the plan that tardy was made for."""
+    if named:
+        return
     if not shutil.which("qemu-system-x86_64"):
         print("plans/founding-talk.toml on a virtual machine: SKIPPED, there is no QEMU (packaging/install-dependencies --e2e)")
         return

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -30,17 +31,29 @@ def ask(name, question):
     return False
 
 
-def main():
-    tools, *runs = sys.argv[1:]
-    tools, left_out = pathlib.Path(tools), os.environ.get("SKIP", "").lower().split()
+def ask_about(made, left_out, tools):
+    """Asks about each case as it is made; says how many were refused. One that cannot be made is, too."""
     refused = 0
-    with tempfile.TemporaryDirectory() as work:
-        for case in cases.of(os.environ["TARDY"], pathlib.Path(work), runs):
+    try:
+        for case in made:
             print(f"{case.name}: {len(case.runs)} run(s), {case.count('fail')} failed, {case.count('pass')} passed, "
                   f"{case.count('undecided', 'measured')} undecided or without a limit, {case.count('error')} unusable")
             for name, oracle in ORACLES.items():
                 if name.lower() not in left_out:
                     refused += ask(name, lambda: oracle.check(case, tools))
+    except (AssertionError, OSError, subprocess.CalledProcessError) as failure:
+        print(f"there are no more runs to ask about: {failure}", flush=True)
+        refused += 1
+    return refused
+
+
+def main():
+    tools, *runs = sys.argv[1:]
+    tools, left_out = pathlib.Path(tools), os.environ.get("SKIP", "").lower().split()
+    refused = 0
+    with tempfile.TemporaryDirectory() as work:
+        for made in (cases.of, cases.of_founding_talk):
+            refused += ask_about(made(os.environ["TARDY"], pathlib.Path(work), runs), left_out, tools)
     print("docs/test-systems.md:")
     for name, check in recipes.CHECKS.items():
         refused += ask(name, lambda: check(tools))
