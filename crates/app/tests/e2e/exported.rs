@@ -103,12 +103,13 @@ impl Step<'_> {
         };
         assert_eq!(column("histogram-csv", "count").iter().sum::<u64>(), cycles);
         assert_eq!(column("seconds-csv", "cycles").iter().sum::<u64>(), cycles);
-        let worst = self.run.spikes.iter().map(|spike| spike.sample.latency_ns).max().unwrap();
-        assert_eq!(column("worst-csv", "latency_ns").into_iter().max(), u64::try_from(worst).ok());
+        // The worst may have come while the recorder was busy, and be no spike.
+        let spike = self.run.spikes.iter().map(|spike| spike.sample.latency_ns).max().unwrap();
+        assert!(column("worst-csv", "latency_ns").into_iter().max() >= u64::try_from(spike).ok());
         assert!(!column("counters-csv", "from_ns").is_empty());
         let refused = self.lab.tardy(&["export", self.archive, "--format", "parquet"]).output().unwrap();
         let why = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(refused.status.code() == Some(2) && why.contains("--every-sample"), "{why}");
+        assert!(refused.status.code() == Some(3) && why.contains("--every-sample"), "{why}");
     }
 
     fn junit(&self) {
