@@ -142,10 +142,8 @@ pub fn caveat(refused: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Event, What};
     use crate::holder::Holder;
-    use crate::names::Names;
-    use crate::window::Window;
+    use crate::scene::silent;
     use archive::explanation::PhaseName;
     use proptest::prelude::*;
 
@@ -153,30 +151,7 @@ mod tests {
 
     /// CPU 1 with events at these µs; due at 0, seen at 30 ms.
     fn scene(events_us: &[i64]) -> Scene<'static> {
-        let event = |&at_us: &i64| Event {
-            ts_ns: at_us * US,
-            cpu: 1,
-            tid: 0,
-            flags: 0,
-            depth: 0,
-            what: What::Stack,
-            id: 0,
-            payload: &[],
-        };
-        let story = CpuStory { cpu: 1, events: events_us.iter().map(event).collect(), ..CpuStory::default() };
-        Scene {
-            window: Window {
-                due_ns: 0,
-                seen_ns: 30_000 * US,
-                start_ns: -5000 * US,
-                end_ns: 31_000 * US,
-                lookback_ns: 0,
-            },
-            cpus: vec![story],
-            names: Names::default(),
-            caveats: Vec::new(),
-            outside: false,
-        }
+        silent::scene(&[(1, events_us)], 30_000)
     }
 
     fn absence(start_us: i64, end_us: i64, stopped: bool) -> Absence {

@@ -1,5 +1,8 @@
 //! The window of a trace, understood: what each CPU did, and what limits that knowledge.
 
+#[cfg(test)]
+pub mod silent;
+
 use crate::event::{Event, What};
 use crate::names::Names;
 use crate::timeline::{Interval, Replay};

@@ -64,42 +64,15 @@ fn is_recorded(own: &CpuStory, start_ns: i64, end_ns: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::What;
-    use crate::names::Names;
-    use crate::window::Window;
+    use crate::scene::silent;
     use proptest::prelude::*;
 
     const US: i64 = 1000;
 
     /// Events of the CPUs at these µs; due at 0, seen at 10 ms.
     fn scene(cpus: &[&[i64]]) -> Scene<'static> {
-        let story = |(cpu, events_us): (usize, &&[i64])| {
-            let cpu = u32::try_from(cpu).unwrap();
-            let event = |&at_us: &i64| Event {
-                ts_ns: at_us.saturating_mul(US),
-                cpu,
-                tid: 0,
-                flags: 0,
-                depth: 0,
-                what: What::Stack,
-                id: 0,
-                payload: &[],
-            };
-            CpuStory { cpu, events: events_us.iter().map(event).collect(), ..CpuStory::default() }
-        };
-        Scene {
-            window: Window {
-                due_ns: 0,
-                seen_ns: 10_000 * US,
-                start_ns: -5000 * US,
-                end_ns: 11_000 * US,
-                lookback_ns: 0,
-            },
-            cpus: cpus.iter().enumerate().map(story).collect(),
-            names: Names::default(),
-            caveats: Vec::new(),
-            outside: false,
-        }
+        let numbered: Vec<(u32, &[i64])> = (0..).zip(cpus.iter().copied()).collect();
+        silent::scene(&numbered, 10_000)
     }
 
     fn of_cpu_0(cpus: &[&[i64]]) -> Vec<(i64, i64, Why)> {
