@@ -4,7 +4,7 @@
 use crate::lab::{Lab, text};
 use crate::perfetto_reader;
 use crate::traced;
-use archive::explanation::Explanation;
+use archive::explanation::{Explanation, ExplanationStatus};
 use archive::reader::Run;
 use roxmltree::Document;
 use serde_json::Value;
@@ -52,7 +52,9 @@ impl Step<'_> {
     fn perfetto(&self) {
         let trace = perfetto_reader::read(&fs::read(self.export("perfetto", self.archive, &[])).unwrap());
         assert!(!trace.events.is_empty() && !trace.function_names.is_empty());
-        for explanation in self.explanations.iter().filter(|explanation| !explanation.phases.is_empty()) {
+        // What nothing was recorded of is no stretch of a trace.
+        let recorded = |one: &&Explanation| one.status != ExplanationStatus::NoTrace && !one.phases.is_empty();
+        for explanation in self.explanations.iter().filter(recorded) {
             let group = format!("spike {}: CPU ", explanation.spike);
             let phases = trace.slices.iter().filter(|it| it.track == "phases" && it.parent.starts_with(&group));
             let sum: u64 = phases.map(|phase| phase.end_ns - phase.start_ns).sum();
@@ -66,9 +68,9 @@ impl Step<'_> {
     }
 
     fn trace(&self) {
-        let with_trace = self.run.spikes.iter().filter(|spike| spike.snapshot.is_some());
-        let worst = with_trace.max_by_key(|spike| spike.sample.latency_ns).unwrap();
-        let number = worst.number.to_string();
+        // A snapshot may have been taken when newer events had taken the place of those of its spike.
+        let explained = self.explanations.iter().filter(|one| one.status == ExplanationStatus::Explained);
+        let number = explained.max_by_key(|one| one.latency_ns).unwrap().spike.to_string();
         let exported = self.export("trace-dat", self.archive, &["--spike", &number]);
         let events = traced::events(&exported);
         assert!(events.iter().any(|event| event.text.starts_with("function:")), "spike {number}");
