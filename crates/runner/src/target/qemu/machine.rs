@@ -17,7 +17,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const READ_BYTES: usize = 64 << 10;
@@ -30,6 +30,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
 /// How long a machine that went down may take to bring its last words.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long they may take to be read.
+const LAST_WORDS_LIMIT: Duration = Duration::from_secs(5);
 
 /// Socket through which a state goes.
 const STATE_SOCKET: &str = "state";
@@ -54,6 +56,8 @@ pub struct Boot {
 pub struct Machine {
     process: Process,
     console: Arc<Mutex<Console>>,
+    /// Ends when the machine has said its last word.
+    console_reader: JoinHandle<()>,
     data: UnixStream,
     words: UnixStream,
     pub output: Receiver<Vec<u8>>,
@@ -116,7 +120,7 @@ impl Machine {
         };
         let console_line = watch.accept(&console_line)?;
         let kept = Arc::clone(console);
-        thread::spawn(move || follow_console(console_line, &kept));
+        let console_reader = thread::spawn(move || follow_console(console_line, &kept));
         let (data, words) = (watch.accept(&data)?, watch.accept(&words)?);
         let monitor = monitor.map(|monitor| watch.accept(&monitor)).transpose()?;
         let mut monitor = monitor.map(Monitor::new).transpose()?;
@@ -147,6 +151,7 @@ impl Machine {
         let mut machine = Self {
             process: watch.process,
             console: Arc::clone(console),
+            console_reader,
             data,
             words,
             output,
@@ -301,8 +306,13 @@ impl Machine {
         self.process.kill();
     }
 
-    /// Why the machine went down before its command had ended, best reason last.
+    /// Why the machine went down before its command had ended, best reason last. On a busy host the line of the command may
+    /// be seen to close before what the kernel said was read.
     pub fn last_words(&mut self) -> Vec<String> {
+        let asked = Instant::now();
+        while !self.console_reader.is_finished() && asked.elapsed() < LAST_WORDS_LIMIT {
+            thread::sleep(LOOK_EVERY);
+        }
         let mut lines = self.process.complaints();
         if let Some(why) = &self.heard().failed {
             lines.push(why.clone());
