@@ -4,6 +4,7 @@ mod archives;
 mod baseline;
 mod bisect;
 mod check;
+mod collect;
 mod compare;
 mod completions;
 mod cyclictest;
@@ -33,6 +34,7 @@ mod run;
 mod run_verb;
 mod signals;
 mod target;
+mod variant;
 mod virtual_runs;
 mod virtual_time;
 mod watch;
@@ -61,7 +63,7 @@ enum Verb {
     Check(Box<check::CheckArguments>),
     Run(Box<run_verb::RunVerb>),
     Watch(Box<watch::WatchArguments>),
-    Collect(run::collect::CollectArguments),
+    Collect(collect::CollectArguments),
     Plan(plan::PlanArguments),
     Explain(explain::ExplainArguments),
     Record(record::RecordArguments),
@@ -110,7 +112,7 @@ pub fn main() -> ExitCode {
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Run(arguments) => run_verb::run(&arguments, command),
         Verb::Watch(arguments) => watch::run(&arguments, command),
-        Verb::Collect(arguments) => run::collect::run(&arguments),
+        Verb::Collect(arguments) => collect::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Record(arguments) => record::run(&arguments, &command),

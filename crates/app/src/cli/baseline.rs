@@ -5,10 +5,10 @@ mod file;
 
 use super::archives::{RUNS, new_below};
 use super::exit::{Exit, UsageError};
-use super::experiment::variant::Variant;
 use super::machine::is_in_virtual_time;
 use super::quantity::time_ns;
 use super::signals::Signals;
+use super::variant::Variant;
 use super::virtual_runs::{OpenedRun, Seeds, all_seed_runs, open_all};
 use super::virtual_time::Laboratory;
 use crate::text::page::Page;

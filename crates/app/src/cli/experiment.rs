@@ -3,13 +3,13 @@
 mod page;
 pub(super) mod question;
 pub(super) mod series;
-pub(super) mod variant;
 
 use super::exit::Exit;
 use super::limits::confidence;
 use super::quantity::positive_time_ns;
 use super::rounds::{Measuring, Question, Rounds, RoundsState, measure, new_directory, now, system_seed};
 use super::signals::Signals;
+use super::variant::Variant;
 use clap::Args;
 use judge::coin::SEED_MAX;
 use judge::experiment::{Outcome, metrics};
@@ -19,7 +19,6 @@ use runner::meter::MeterPlaces;
 use series::Experiment;
 use std::path::PathBuf;
 use std::time::Duration;
-use variant::Variant;
 
 const EXAMPLES: &str = "\
 Examples:

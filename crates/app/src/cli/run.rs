@@ -1,7 +1,6 @@
 //! One run: measures, explains what was found, and prints the summary.
 
 mod arguments;
-pub mod collect;
 mod ending;
 mod extent_arguments;
 mod output_arguments;

@@ -1,7 +1,7 @@
 //! What moved between a baseline and runs, as a page and as an exit code.
 
 use crate::cli::exit::Exit;
-use crate::cli::experiment::variant::Variant;
+use crate::cli::variant::Variant;
 use crate::summary_text::alarm_of_clock;
 use crate::text::page::{Page, write_stdout};
 use judge::virtual_time::{Baseline, Drift, SeedRun, drift};

@@ -2,8 +2,8 @@
 
 use super::BisectArguments;
 use crate::cli::exit::UsageError;
-use crate::cli::experiment::variant::Variant;
 use crate::cli::machine::is_in_virtual_time;
+use crate::cli::variant::Variant;
 use std::process::{Command, Stdio};
 
 /// The variable in which the command finds the candidate.

@@ -1,8 +1,8 @@
 //! The result of an experiment as a page for people.
 
 use super::question::Journal;
-use super::variant::Variant;
 use crate::cli::rounds::RoundsState;
+use crate::cli::variant::Variant;
 use crate::summary_text::{alarm_of_clock, quoted};
 use crate::text::figures::{count, counted, latency};
 use crate::text::page::Page;

@@ -1,7 +1,7 @@
 //! What a series of `tardy experiment` asks.
 
-use super::variant::Variant;
 use crate::cli::rounds::{self, Question};
+use crate::cli::variant::Variant;
 use judge::experiment::{ExperimentResult, Metric};
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The runs of an experiment: each variant with its settings, explained, and what the complete rounds say.
 
 use super::question::Journal;
-use super::variant::Variant;
 use crate::cli::rounds::{Attempt, Measuring, Rounds, RoundsState, RunResult, Series};
+use crate::cli::variant::Variant;
 use crate::explaining::explain_run;
 use archive::reader::Run;
 use archive::summary::RunSummary;

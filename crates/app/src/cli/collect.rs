@@ -1,11 +1,11 @@
 //! `tardy collect`: fetches the rest of a run that went on without the line.
 
-use super::{Showing, conclude};
-use crate::cli::archives;
-use crate::cli::exit::{Exit, UsageError};
-use crate::cli::machine::{AccessArguments, open_with};
-use crate::cli::quantity::positive_time_ns;
-use crate::cli::signals::Signals;
+use super::archives;
+use super::exit::{Exit, UsageError};
+use super::machine::{AccessArguments, open_with};
+use super::quantity::positive_time_ns;
+use super::run::{Showing, conclude};
+use super::signals::Signals;
 use crate::progress::Progress;
 use anyhow::anyhow;
 use archive::manifest::RunState;

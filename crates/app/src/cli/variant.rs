@@ -1,8 +1,8 @@
 //! One of the two ways to run that an experiment compares.
 
-use crate::cli::exit::UsageError;
-use crate::cli::machine::is_in_virtual_time;
-use crate::cli::run::RunArguments;
+use super::exit::UsageError;
+use super::machine::is_in_virtual_time;
+use super::run::RunArguments;
 use archive::settings::RunSettings;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
