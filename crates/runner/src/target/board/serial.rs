@@ -22,7 +22,6 @@ use super::reach::{Hindrance, Reach};
 use super::{MeterCopy, hex};
 use crate::stop::StopRequests;
 use crate::target::RunningCommand;
-use archive::console::Question;
 use commands::{Program, Stream};
 use dialogue::Dialogue;
 use exchange::Exchange;
@@ -42,10 +41,13 @@ const GREET_LIMIT: Duration = Duration::from_secs(30);
 const LISTEN_LIMIT: Duration = Duration::from_secs(3);
 /// A meter of some megabytes is read from a slow disk.
 const SERVE_LIMIT: Duration = Duration::from_secs(20);
-const BYE_LIMIT: Duration = Duration::from_secs(5);
+/// A busy board needs some seconds for each line that was damaged.
+const BYE_LIMIT: Duration = Duration::from_secs(20);
 const TIDY_LIMIT: Duration = Duration::from_secs(20);
 const TRIES: usize = 3;
 const END_OF_INPUT: &str = "\n\x04";
+/// The keeper's word when a meter has left after the host's good-bye.
+const SERVED: &str = "served";
 const INTERRUPT: &[u8] = b"\x03\n";
 
 fn baud(board: &Board) -> u32 {
@@ -103,8 +105,10 @@ impl Talk {
             self.exchange.dialogue.hearing.port.write(INTERRUPT)?;
             return Err("it was interrupted".into());
         }
-        self.exchange.answer(&Question::Bye, b"", BYE_LIMIT)?;
-        let served = |words: &str| (words == "served").then_some(());
+        if self.exchange.good_bye(SERVED, BYE_LIMIT)? {
+            return Ok(());
+        }
+        let served = |words: &str| (words == SERVED).then_some(());
         // Whoever asked to stop still wants the board tidied up.
         self.exchange.dialogue.listen(BYE_LIMIT, &StopRequests::default(), served)
     }
@@ -230,13 +234,20 @@ impl Line for SerialLine {
 
     fn end(self: Box<Self>) {
         let mut talk = self.talk.borrow_mut();
-        // A keeper that is gone has tidied up, or cannot be told.
-        if let Ok(keeper) = talk.keeper() {
-            let _ = keeper.say("end");
-        }
         let tidied = |words: &str| (words == "tidied").then_some(());
-        // Whoever asked to stop still wants the board tidied up.
-        let _ = talk.exchange.dialogue.listen(TIDY_LIMIT, &StopRequests::default(), tidied);
+        let mut listens = talk.keeper().is_ok();
+        loop {
+            if listens {
+                let _ = talk.exchange.dialogue.say("end");
+            }
+            // Whoever asked to stop still wants the board tidied up.
+            let heard = talk.exchange.dialogue.listen(TIDY_LIMIT, &StopRequests::default(), tidied);
+            // A keeper whose meter was interrupted follows it, or was too busy to be heard and still listens.
+            if heard.is_ok() || listens {
+                break;
+            }
+            listens = true;
+        }
         dismiss(&talk.exchange.dialogue);
         talk.listener = Listener::Nobody { why: "the line was given back".into() };
     }

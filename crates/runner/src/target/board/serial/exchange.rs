@@ -183,6 +183,22 @@ impl Exchange {
         self.dialogue.hearing.port.write(line.text().as_bytes())
     }
 
+    /// Says good-bye to the meter. Answers whether the keeper has already said this word, which it says when the meter has
+    /// left: that comes in place of an answer that was damaged, since nobody is there to repeat it.
+    ///
+    /// # Errors
+    /// The line is dead, or neither came within this time.
+    pub fn good_bye(&mut self, left: &str, limit: Duration) -> Result<bool, String> {
+        match self.answer(&Question::Bye, b"", limit) {
+            Ok(_) => Ok(false),
+            Err(why) if why == left => {
+                self.asked = None;
+                Ok(true)
+            }
+            Err(why) => Err(why),
+        }
+    }
+
     /// Asks, and waits for the answer.
     ///
     /// # Errors

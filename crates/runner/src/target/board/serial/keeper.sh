@@ -98,8 +98,8 @@ other() {
     forget) (cd "$mine" && rm -f meter-*) ;;
     receive) receive "$2" ;;
     serve) serve "$2" ;;
-    # Of a file that is here already, or whose beginning did not arrive.
-    whole | stop | [0-9]*) ;;
+    # Of a file that is here already, or whose beginning did not arrive; and what a meter was asked that has left.
+    whole | stop | [0-9]* | '~'*) ;;
     *) return 1 ;;
   esac
 }

@@ -3,7 +3,7 @@
 use super::super::keeper::{Errand, Purpose};
 use super::*;
 use archive::console::letter::{Gathered, Line as Words, Side, lines};
-use archive::console::{Answer, CONSOLE_VERSION, pack, unpack};
+use archive::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
@@ -125,6 +125,35 @@ fn a_meter_that_does_not_run_there_is_told_of() {
     dismiss(&talk.exchange.dialogue);
     child.wait().unwrap();
     assert!(!Path::new(&greeting.place).exists());
+}
+
+#[test]
+fn a_meter_whose_last_words_did_not_arrive_has_left_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
+    let manner = Manner { baud: BAUD, stop: &StopRequests::default(), tell: &|_| {} };
+    let ready = Words::Ready { version: CONSOLE_VERSION }.text();
+    let meter = format!("#!/bin/sh\necho '{}'\nread -r goodbye\n", ready.trim_end());
+    sending::send(&mut dialogue, ("meter-x", meter.as_bytes()), &tools, &manner).unwrap();
+    let exchange = Exchange::new(dialogue, BAUD);
+    let mut talk = Talk { exchange, listener: Listener::Keeper, meter: "meter-x".into() };
+    for _ in 0..2 {
+        talk.exchange().unwrap();
+        // It was asked once more, when nobody but the keeper was there to hear it.
+        let keeper = talk.keeper().unwrap();
+        keeper.say(Words::Missing { letter: 1, numbers: Vec::new() }.text().trim_end()).unwrap();
+    }
+    let stop = StopRequests::default();
+    let line = SerialLine {
+        talk: Rc::new(RefCell::new(talk)),
+        greeting: greeting.clone(),
+        tools,
+        baud: BAUD,
+        stop,
+        tell: |_| {},
+    };
+    Box::new(line).end();
+    assert!(child.wait().unwrap().success() && !Path::new(&greeting.place).exists());
 }
 
 /// A board that answers each question with what it was asked, as often as it is asked.
