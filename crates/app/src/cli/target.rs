@@ -24,6 +24,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// A board must have told the version of its meter by then.
+const VERSION_LIMIT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(100);
+
 const EXAMPLES: &str = "\
 Examples:
   tardy target add board --ssh root@192.168.1.7
@@ -341,10 +345,14 @@ fn verify_target(verify: &VerifyArguments, files: &TargetFiles) -> anyhow::Resul
 fn version_there(target: &mut dyn Target, name: &str, meter: &Path) -> anyhow::Result<String> {
     let mut running = target.start(&Command { program: meter.to_owned(), arguments: vec!["--version".into()] })?;
     let mut said = Vec::new();
-    while let Output::Bytes(bytes) = running.read(Duration::from_secs(10)) {
-        said.extend(bytes);
+    while running.elapsed() < VERSION_LIMIT {
+        match running.read(POLL) {
+            Output::Bytes(bytes) => said.extend(bytes),
+            Output::Quiet => {}
+            Output::Closed => break,
+        }
     }
-    if running.wait(Duration::from_secs(10)) != Some(CommandExit::Code(0)) {
+    if running.wait(POLL) != Some(CommandExit::Code(0)) {
         let words = running.diagnostics().join(" | ");
         return Err(anyhow!("failed to run the meter on target {name}: {words}"));
     }
