@@ -11,6 +11,7 @@ use crate::ledger::{Answer, Piece};
 use crate::names::Names;
 use crate::outside::Placed;
 use crate::scene::Scene;
+use crate::timeline::idle::Inferred;
 use archive::environment::VIRTUAL_TIME;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 use archive::watched::WatchedKind;
@@ -115,6 +116,27 @@ impl<'c> Case<'c> {
         let outranked = self.kind(piece) == OwnerKind::RtTask && holder.tid().is_some_and(|tid| self.outranks(tid));
         let on_the_way = piece.phase == PhaseName::LateArm && self.input.spike.watched.is_none();
         on_the_way && !self.previous_overran() && (holder.is_interrupting() || outranked)
+    }
+
+    /// Stretches that somebody has by inference only and that the pieces have a part in; none where that part is too small to
+    /// matter to them.
+    pub fn inferred(&self, pieces: &[usize]) -> Vec<Inferred> {
+        let mut found: Vec<Inferred> = Vec::new();
+        let mut inferred_ns = 0;
+        for &index in pieces {
+            let piece = &self.pieces[index];
+            let inferred = self.scene.cpu(piece.cpu).map_or(&[][..], |story| &story.inferred);
+            for one in inferred.iter().filter(|one| piece.answer.holder().tid() == Some(one.tid)) {
+                let shared_ns = one.end_ns.min(piece.end_ns) - one.start_ns.max(piece.start_ns);
+                if shared_ns > 0 {
+                    inferred_ns += shared_ns;
+                    found.push(*one);
+                }
+            }
+        }
+        found.sort_by_key(|one| one.start_ns);
+        found.dedup();
+        if inferred_ns * 100 >= self.ns(pieces) * SHARE_MIN_PERCENT { found } else { Vec::new() }
     }
 
     /// `84.1 µs, 71 % of the latency`.

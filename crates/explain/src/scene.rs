@@ -5,6 +5,7 @@ pub mod silent;
 
 use crate::event::{Event, What};
 use crate::names::Names;
+use crate::timeline::idle::Inferred;
 use crate::timeline::{Interval, Replay};
 use crate::window::Window;
 use std::collections::HashSet;
@@ -100,6 +101,8 @@ pub struct CpuStory<'a> {
     pub holes: Vec<Hole>,
     /// Thread switches that must have happened and were not recorded.
     pub switches_missing: u64,
+    /// Intervals somebody has by inference, because the switch to him was not recorded. Ascending.
+    pub inferred: Vec<Inferred>,
     pub before: Before<'a>,
     /// Timer starts that may have armed the wake-up, wherever they lie.
     pub arms: Vec<Event<'a>>,
@@ -123,7 +126,7 @@ impl<'a> CpuStory<'a> {
         own_tid: i32,
     ) -> Self {
         let mut story = CpuStory { cpu, ..CpuStory::default() };
-        let mut replay = Replay::new(window, covered.from_ns);
+        let mut replay = Replay::new(window, covered.from_ns, own_tid);
         let mut last_ns = i64::MIN;
         for moment in moments {
             match moment {
@@ -144,6 +147,7 @@ impl<'a> CpuStory<'a> {
             }
         }
         story.switches_missing = replay.switches_missing();
+        story.inferred = replay.inferred().to_vec();
         story.intervals = replay.finish(covered.to_ns);
         story
     }

@@ -146,7 +146,15 @@ impl<'a> TraceSnapshot<'a> {
         }
         for story in scene.cpus.iter().filter(|story| story.switches_missing > 0) {
             let count = story.switches_missing;
-            scene.caveats.push(format!("the trace misses {count} thread switches of CPU {} in the window", story.cpu));
+            let inferred = match story.inferred.len() {
+                0 => String::new(),
+                inferred => {
+                    format!("; who had the CPU after {inferred} of them is inferred from what stands around it")
+                }
+            };
+            scene
+                .caveats
+                .push(format!("the trace misses {count} thread switches of CPU {} in the window{inferred}", story.cpu));
         }
         let own = scene.cpu(spike.sample.cpu);
         match own.and_then(|story| story.intervals.first()) {

@@ -3,10 +3,15 @@
 //! Contexts nest: NMI over interrupt over softirq over thread or idle. Softirqs and work items belong to a thread, not to
 //! the CPU, because on PREEMPT_RT the thread that runs them can be preempted. The replay may begin anywhere: the first
 //! event tells what came before it, as far as it can.
+//!
+//! A switch that was not recorded leaves a hole, with one exception, see [`idle`].
+
+pub mod idle;
 
 use crate::event::{Event, IDLE_EXIT, Vector, What, flag};
 use crate::holder::Holder;
 use crate::window::Window;
+use idle::{GivingWay, Inferred};
 use std::collections::HashMap;
 
 /// More nested interrupts than hardware can stack; beyond it the trace is nonsense.
@@ -53,11 +58,14 @@ pub struct Replay {
     current: Pending,
     others: HashMap<i32, Pending>,
     switches_missing: u64,
+    idle_giving_way: GivingWay,
+    inferred: Vec<Inferred>,
 }
 
 impl Replay {
     /// `covered_from_ns`: the recorder would have shown events from there on; `None` when only the first event proves it.
-    pub fn new(window: Window, covered_from_ns: Option<i64>) -> Self {
+    /// `own_tid` is the measuring thread.
+    pub fn new(window: Window, covered_from_ns: Option<i64>, own_tid: i32) -> Self {
         Self {
             window,
             intervals: Vec::new(),
@@ -70,6 +78,8 @@ impl Replay {
             current: Pending::default(),
             others: HashMap::new(),
             switches_missing: 0,
+            idle_giving_way: GivingWay::new(own_tid),
+            inferred: Vec::new(),
         }
     }
 
@@ -84,6 +94,8 @@ impl Replay {
         self.heal(event);
         self.advance(ts_ns, event.what);
         self.apply(event);
+        let nested = !self.irqs.is_empty() || self.current.softirq.is_some();
+        self.idle_giving_way.note(event, self.tid == 0, nested);
     }
 
     /// Records are missing between the last event and the next.
@@ -94,11 +106,17 @@ impl Replay {
         self.irqs.clear();
         self.others.clear();
         self.current = Pending::default();
+        self.idle_giving_way.forget();
     }
 
     /// Thread switches in the window that the trace does not show.
     pub fn switches_missing(&self) -> u64 {
         self.switches_missing
+    }
+
+    /// Stretches that somebody has by inference; the switch before each is one of those that are missing.
+    pub fn inferred(&self) -> &[Inferred] {
+        &self.inferred
     }
 
     /// `covered_to_ns`: the recorder would have shown events up to there.
@@ -187,8 +205,18 @@ impl Replay {
             return;
         } else {
             // A switch was not recorded: from the last event to this one nobody knows who ran.
-            if (self.window.start_ns..=self.window.end_ns).contains(&event.ts_ns) {
-                self.switches_missing += 1;
+            let in_window = (self.window.start_ns..=self.window.end_ns).contains(&event.ts_ns);
+            self.switches_missing += u64::from(in_window);
+            if self.idle_giving_way.is_to(event, tid) {
+                if in_window {
+                    self.inferred.push(Inferred { tid, start_ns: self.cursor_ns, end_ns: event.ts_ns });
+                }
+                self.switch_to(tid);
+                self.giving_way = None;
+                return;
+            }
+            if self.tid != 0 {
+                self.idle_giving_way.others_are_missing();
             }
             let resumes_ns = event.ts_ns.max(self.cursor_ns);
             self.gap();

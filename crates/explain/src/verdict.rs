@@ -4,6 +4,7 @@ use crate::case::{Case, Claim};
 use crate::culprits::{CATALOGUE, Proof};
 use crate::functions;
 use crate::ordinary::{Ordinary, goes_by_name};
+use crate::timeline::idle::Inferred;
 use archive::explanation::{Confidence, ExplanationStatus, Finding, OwnerKind, PhaseName};
 use std::collections::HashSet;
 
@@ -89,6 +90,8 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Ord
     events.dedup();
     let mut evidence: Vec<String> = events.iter().map(|event| case.line(event)).collect();
     evidence.extend(claim.evidence);
+    let inferred = case.inferred(&claim.pieces);
+    evidence.extend(inferred.iter().map(|stretch| inferred_words(case, stretch)));
     let (where_spent, functions) = functions::words(case, &claim.pieces, matches!(id, "steal" | "silence"));
     evidence.extend(functions);
     if !ordinary.is_unknown() {
@@ -107,12 +110,26 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Ord
     Finding {
         culprit: id.into(),
         sentence: voice(claim.sentence + &where_spent),
-        confidence: claim.confidence,
+        // No event brackets what is inferred.
+        confidence: if inferred.is_empty() { claim.confidence } else { claim.confidence.min(Confidence::Likely) },
         ns: case.ns(&claim.pieces),
         evidence,
         confirm: voice(claim.confirm),
         fix: voice(claim.fix),
     }
+}
+
+/// Why a thread is said to have had the CPU although no switch to it was recorded.
+fn inferred_words(case: &Case, stretch: &Inferred) -> String {
+    let due_ns = case.scene.window.due_ns;
+    let at = |ts_ns: i64| format!("{:+.1} µs", (ts_ns - due_ns) as f64 / 1e3);
+    format!(
+        "inferred: no switch to {} was recorded; at {} idle had been asked to give way (N) and was in no interrupt, nobody \
+         else but the measuring thread had become runnable here, and the next record of the CPU, at {}, is of this thread",
+        case.names().task(stretch.tid),
+        at(stretch.start_ns),
+        at(stretch.end_ns)
+    )
 }
 
 /// What the owners of the claimed pieces take in ordinary wake-ups.

@@ -4,6 +4,7 @@ use super::*;
 use crate::event::Event;
 
 const WINDOW: Window = Window { due_ns: 100, seen_ns: 900, start_ns: 0, end_ns: 1000, lookback_ns: 0 };
+const OWN: i32 = 99;
 
 fn event(ts_ns: i64, tid: i32, flags: u8, what: What) -> Event<'static> {
     Event { ts_ns, cpu: 0, tid, flags, depth: 0, what, id: 0, payload: &[] }
@@ -15,7 +16,7 @@ fn switch(ts_ns: i64, prev: i32, next: i32) -> Event<'static> {
 
 /// (start, end, holder) of a replay that is covered from 0 to 1000.
 fn replay(events: &[Event]) -> Vec<(i64, i64, Holder)> {
-    let mut replay = Replay::new(WINDOW, Some(0));
+    let mut replay = Replay::new(WINDOW, Some(0), OWN);
     events.iter().for_each(|event| replay.feed(event));
     let intervals = replay.finish(1000);
     assert!(intervals.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns));
@@ -81,7 +82,7 @@ fn a_softirq_stays_with_the_thread_that_is_preempted_in_it() {
 
 #[test]
 fn missing_records_leave_a_hole_and_no_guess() {
-    let mut replay = Replay::new(WINDOW, Some(0));
+    let mut replay = Replay::new(WINDOW, Some(0), OWN);
     replay.feed(&event(100, 7, flag::HARDIRQ, What::IrqEntry { irq: 9 }));
     replay.gap();
     replay.feed(&event(600, 8, 0, What::Other));
@@ -121,7 +122,7 @@ fn idle_knows_its_state_until_it_is_left() {
 
 #[test]
 fn nothing_is_claimed_before_the_first_event_without_coverage() {
-    let mut replay = Replay::new(WINDOW, None);
+    let mut replay = Replay::new(WINDOW, None, OWN);
     replay.feed(&switch(400, 7, 8));
     let first = replay.finish(i64::MIN);
     assert!(first.is_empty());
@@ -129,7 +130,7 @@ fn nothing_is_claimed_before_the_first_event_without_coverage() {
 
 #[test]
 fn a_switch_that_was_not_recorded_leaves_a_hole() {
-    let mut replay = Replay::new(WINDOW, Some(0));
+    let mut replay = Replay::new(WINDOW, Some(0), OWN);
     replay.feed(&event(100, 7, 0, What::Other));
     replay.feed(&event(400, 8, 0, What::Other));
     assert_eq!(replay.switches_missing(), 1);
