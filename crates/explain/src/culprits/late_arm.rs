@@ -1,11 +1,13 @@
 //! The thread came back to its timer after the next wake-up was due already.
 
 use super::about::{About, Proof};
+use super::passed_over::PassedOver;
 use crate::case::{Case, Claim, duration};
+use crate::ledger::Piece;
 use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted on the way to it",
+    recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted or pushed aside on the way to it",
     confirm: "look at the wake-up before: its own lateness is the cause",
     fix: "mend the cycle before, or use a longer interval",
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
@@ -16,7 +18,11 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let due_ns = case.scene.window.due_ns;
     let previous = case.input.spike.previous_seen_ns;
     let overran = case.previous_overran();
-    let pieces = case.claim(|piece| piece.phase == PhaseName::LateArm && !case.is_held_up_by_another(piece))?;
+    let passed_over: Vec<Piece> = PassedOver::find(case)
+        .map_or_else(Vec::new, |found| found.pieces.iter().map(|&index| case.pieces[index]).collect());
+    let pieces = case.claim(|piece| {
+        piece.phase == PhaseName::LateArm && !case.is_held_up_by_another(piece) && !passed_over.contains(piece)
+    })?;
     let mut evidence = Vec::new();
     if let Some(seen_ns) = previous {
         let side = if seen_ns > due_ns { "after" } else { "before" };

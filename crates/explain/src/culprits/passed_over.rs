@@ -5,7 +5,7 @@
 //! ordinary tasks a share. The fair server never gives the CPU to nobody.
 
 use crate::case::{Case, held};
-use crate::event::{Event, IDLE_EXIT, What};
+use crate::event::{Event, IDLE_EXIT, What, flag};
 use crate::holder::Holder;
 use crate::ledger::Piece;
 use archive::explanation::{OwnerKind, PhaseName};
@@ -31,6 +31,11 @@ impl<'c> PassedOver<'c> {
         if case.household.own_prio.is_none_or(|prio| prio >= 100) {
             return None;
         }
+        Self::until_given_the_cpu(case).or_else(|| Self::on_the_way_to_its_timer(case))
+    }
+
+    /// While it could have been given the CPU, as it was awake.
+    fn until_given_the_cpu(case: &Case<'c>) -> Option<Self> {
         let work_of_a_cycle = case.input.spike.watched == Some(WatchedKind::Cycle);
         let could_run_ns = match case.anchors.woken {
             _ if work_of_a_cycle => case.scene.window.due_ns,
@@ -38,18 +43,55 @@ impl<'c> PassedOver<'c> {
         };
         let decision = decision(case, could_run_ns, work_of_a_cycle)?;
         // It was asked to decide until the last event that says so.
-        let undecided = |event: &&Event| event.ts_ns < decision.ts_ns && event.needs_resched();
-        let story = case.scene.cpu(case.cpu())?;
-        let asked = story.events_between(could_run_ns, decision.ts_ns).iter().rfind(undecided).copied();
+        let asked = last_asked(case, could_run_ns, decision.ts_ns);
         let from_ns = asked.map_or(decision.ts_ns, |event| event.ts_ns);
         let pieces = case.claim(|piece| {
             (case.kept_off(piece) || piece.phase == PhaseName::ReturnToUser)
                 && piece.start_ns >= from_ns
-                && (case.kind(piece) == OwnerKind::Task || held(piece).is_some_and(Holder::is_idle))
+                && is_of_the_less_urgent(case, piece)
         })?;
+        Some(Self::of(case, decision, asked, pieces))
+    }
+
+    /// In the middle of its work, between a wake-up that was seen in time and the arming of the next: it was pushed aside.
+    fn on_the_way_to_its_timer(case: &Case<'c>) -> Option<Self> {
+        let armed = case.anchors.armed?;
+        let previous_ns = case.input.spike.previous_seen_ns?;
+        if case.input.spike.watched.is_some() || case.previous_overran() {
+            return None;
+        }
+        let own = case.household.own_tid;
+        let story = case.scene.cpu(armed.cpu)?;
+        let course: Vec<Event> = story.before.own_left.into_iter().chain(story.events.iter().copied()).collect();
+        let way = |event: &&Event| (previous_ns..=armed.ts_ns).contains(&event.ts_ns);
+        let switches = || course.iter().filter(way).filter(|event| matches!(event.what, What::Switch { .. }));
+        let gives_way = |event: &&Event| {
+            matches!(event.what, What::Switch { prev, prev_state, next_prio, .. }
+                if prev == own && prev_state & 0xff == 0 && next_prio >= 100)
+        };
+        let comes_back = |event: &&Event| matches!(event.what, What::Switch { next, .. } if next == own);
+        let aside: Vec<(i64, i64)> = switches()
+            .filter(gives_way)
+            .map(|left| {
+                let back = switches().filter(comes_back).find(|back| back.ts_ns > left.ts_ns);
+                (left.ts_ns, back.map_or(armed.ts_ns, |back| back.ts_ns))
+            })
+            .collect();
+        let decision = *switches().find(gives_way)?;
+        let asked = last_asked(case, previous_ns, decision.ts_ns);
+        let pieces = case.claim(|piece| {
+            piece.phase == PhaseName::LateArm
+                && piece.cpu == armed.cpu
+                && aside.iter().any(|&(from_ns, to_ns)| from_ns <= piece.start_ns && piece.end_ns <= to_ns)
+                && is_of_the_less_urgent(case, piece)
+        })?;
+        Some(Self::of(case, decision, asked, pieces))
+    }
+
+    fn of(case: &Case<'c>, decision: Event<'c>, asked: Option<Event<'c>>, pieces: Vec<usize>) -> Self {
         let idle = pieces.iter().filter(|&&index| held(&case.pieces[index]).is_some_and(Holder::is_idle));
         let idle_ns = idle.map(|&index| case.pieces[index].ns()).sum();
-        Some(Self { decision, asked, pieces, idle_ns })
+        Self { decision, asked, pieces, idle_ns }
     }
 
     /// Whether it can only have been throttling, or only the fair server; `None` when it can have been both.
@@ -110,6 +152,16 @@ impl<'c> PassedOver<'c> {
     }
 }
 
+fn is_of_the_less_urgent(case: &Case, piece: &Piece) -> bool {
+    case.kind(piece) == OwnerKind::Task || held(piece).is_some_and(Holder::is_idle)
+}
+
+/// The last event before a decision in which the CPU was asked to decide.
+fn last_asked<'c>(case: &Case<'c>, from_ns: i64, decided_ns: i64) -> Option<Event<'c>> {
+    let undecided = |event: &&Event| event.ts_ns < decided_ns && event.needs_resched();
+    case.scene.cpu(case.cpu())?.events_between(from_ns, decided_ns).iter().rfind(undecided).copied()
+}
+
 /// The first event that shows somebody less urgent chosen while the thread could run: a switch to it, going idle, or a
 /// task that is no longer asked to give way and goes on.
 fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool) -> Option<Event<'c>> {
@@ -127,8 +179,11 @@ fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool) -> Op
                 next != own && next_prio >= 100 && (waits(event.ts_ns) || (prev == own && prev_state & 0xff == 0))
             }
             What::Idle { state } => state != IDLE_EXIT && waits(event.ts_ns),
+            // Idle that is interrupted on its way to the scheduler has decided nothing.
             _ => {
+                let interrupted = event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) != 0;
                 waits(event.ts_ns)
+                    && !(interrupted && event.tid == 0)
                     && event.tid != own
                     && !case.names().is_rt(event.tid)
                     && asked_later(event)
