@@ -9,18 +9,22 @@ pub struct Injection {
     pub end_ns: i64,
     /// Time of it in which the injector had the CPU, where it looked: others may have had the rest.
     pub held_ns: Option<i64>,
+    /// Time of it of which the injector cannot say whether it was its own: steps that took far longer than usual, because of
+    /// an interrupt, of the host, or by themselves.
+    pub unsure_ns: i64,
 }
 
 impl Injection {
-    /// Reads `BEGIN END` or `BEGIN END HELD`, all in ns.
+    /// Reads `BEGIN END`, `BEGIN END HELD` or `BEGIN END HELD UNSURE`, all in ns.
     pub fn parse(line: &str) -> Option<Self> {
         let numbers: Vec<i64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
-        let (begin_ns, end_ns, held_ns) = match numbers[..] {
-            [begin_ns, end_ns] => (begin_ns, end_ns, None),
-            [begin_ns, end_ns, held_ns] => (begin_ns, end_ns, Some(held_ns)),
+        let (begin_ns, end_ns, held_ns, unsure_ns) = match numbers[..] {
+            [begin_ns, end_ns] => (begin_ns, end_ns, None, 0),
+            [begin_ns, end_ns, held_ns] => (begin_ns, end_ns, Some(held_ns), 0),
+            [begin_ns, end_ns, held_ns, unsure_ns] => (begin_ns, end_ns, Some(held_ns), unsure_ns.max(0)),
             _ => return None,
         };
-        (begin_ns < end_ns).then_some(Self { begin_ns, end_ns, held_ns })
+        (begin_ns < end_ns).then_some(Self { begin_ns, end_ns, held_ns, unsure_ns })
     }
 
     pub fn ns(&self) -> i64 {
@@ -49,6 +53,11 @@ pub fn parse_log(log: &str) -> Vec<Injection> {
     log.lines().filter_map(Injection::parse).collect()
 }
 
+/// Time of the injections that a stretch touches of which nobody can say whose it was, in ns.
+pub fn unsure_ns(injections: &[Injection], from_ns: i64, to_ns: i64) -> i64 {
+    injections.iter().filter(|injection| injection.shared_ns(from_ns, to_ns) > 0).map(|one| one.unsure_ns).sum()
+}
+
 /// Time of a stretch that lies in any injection, in ns; injections do not overlap.
 pub fn injected_ns(injections: &[Injection], from_ns: i64, to_ns: i64) -> i64 {
     injections.iter().map(|injection| injection.shared_ns(from_ns, to_ns)).sum()
@@ -60,10 +69,11 @@ mod tests {
 
     #[test]
     fn a_log_is_read_as_far_as_it_was_written() {
-        let log = "10 20\n30 50 15\n60\n70 x\n90 80\n1 2 3 4\n";
+        let log = "10 20\n30 50 15\n60\n70 x\n90 80\n60 70 9 4\n1 2 3 4 5\n";
         let expected = [
-            Injection { begin_ns: 10, end_ns: 20, held_ns: None },
-            Injection { begin_ns: 30, end_ns: 50, held_ns: Some(15) },
+            Injection { begin_ns: 10, end_ns: 20, held_ns: None, unsure_ns: 0 },
+            Injection { begin_ns: 30, end_ns: 50, held_ns: Some(15), unsure_ns: 0 },
+            Injection { begin_ns: 60, end_ns: 70, held_ns: Some(9), unsure_ns: 4 },
         ];
         assert_eq!(parse_log(log), expected);
     }
@@ -82,5 +92,12 @@ mod tests {
         assert_eq!(injected_ns(&injections, 0, 100), 30);
         assert_eq!(injected_ns(&injections, 15, 35), 10);
         assert_eq!(injected_ns(&injections, 20, 30), 0);
+    }
+
+    #[test]
+    fn what_is_unsure_counts_wherever_in_an_injection_it_was() {
+        let injections = parse_log("10 20 10 3\n30 50 20 5\n");
+        assert_eq!(unsure_ns(&injections, 0, 31), 8);
+        assert_eq!(unsure_ns(&injections, 20, 30), 0);
     }
 }

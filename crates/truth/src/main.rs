@@ -130,7 +130,7 @@ fn in_stops(gaps: &[Injection], stops: &[Injection], run: &Run) -> anyhow::Resul
         let of = |&&(at_ns, difference_ns): &&(i64, i64)| (at_ns + difference_ns).abs_diff(stop.begin_ns);
         let (_, difference_ns) = clocks.iter().min_by_key(of)?;
         let (begin_ns, end_ns) = (stop.begin_ns - difference_ns, stop.end_ns - difference_ns);
-        Some(Injection { begin_ns, end_ns, held_ns: None })
+        Some(Injection { begin_ns, end_ns, held_ns: None, unsure_ns: 0 })
     });
     Ok(gaps_of_stops(gaps, &by_guest.collect::<Vec<_>>()))
 }

@@ -70,6 +70,7 @@ pub fn gaps_of_stops(gaps: &[Injection], stops: &[Injection]) -> Vec<Injection> 
         begin_ns: gap.begin_ns.max(stop.begin_ns),
         end_ns: gap.end_ns.min(stop.end_ns),
         held_ns: None,
+        unsure_ns: 0,
     };
     let parts = gaps.iter().filter_map(|gap| {
         let stop = stops.iter().max_by_key(|stop| gap.shared_ns(stop.begin_ns, stop.end_ns))?;

@@ -1,7 +1,7 @@
 //! What was said of each spike, against what is known of it.
 
 use crate::experiments::{Experiment, Length, Place};
-use crate::injection::{Injection, injected_ns};
+use crate::injection::{Injection, injected_ns, unsure_ns};
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
 use archive::spike::Spike;
 use serde::Deserialize;
@@ -90,7 +90,8 @@ pub struct Verdict {
 }
 
 /// Judges one explanation. Control samples are none of its business. What a wake-up takes anyway, the
-/// median, is spent in interrupts on top of the injection and in switches after it.
+/// median, is spent in interrupts on top of the injection and in switches after it. What the injector is unsure of may be
+/// left out as well.
 pub fn judge(
     experiment: &Experiment,
     place: Place,
@@ -132,9 +133,10 @@ pub fn judge(
         }
     });
     let right = named.is_some_and(|finding| is_right(&finding.culprit));
+    let least_ns = injected_ns - said.median_ns - unsure_ns(injections, sample.due_ns, sample.seen_ns());
     let bounds_ns = match experiment.length {
-        Length::Told | Length::Exact => injected_ns - said.median_ns..=injected_ns,
-        Length::AtLeast => injected_ns - said.median_ns..=latency_ns,
+        Length::Told | Length::Exact => least_ns..=injected_ns,
+        Length::AtLeast => least_ns..=latency_ns,
     };
     let error_ns = (known == Known::Injected && right).then(|| distance(right_ns, bounds_ns));
     let error_is_small = error_ns.is_some_and(|error_ns| error_ns.abs() <= tolerance_ns(injected_ns));
@@ -229,6 +231,16 @@ mod tests {
         let verdict =
             judged("rt-task", Place::Here, "900000 1950000\n", &[("other-rt-task", Confidence::Likely, 400_000)]);
         assert!(verdict.right && !verdict.error_is_small && verdict.is_miss());
+    }
+
+    #[test]
+    fn what_the_injector_is_unsure_of_may_be_left_out_and_may_be_named() {
+        let length = |log: &str, ns| judged("rt-task", Place::Here, log, &[("other-rt-task", Confidence::Likely, ns)]);
+        let (sure, unsure) = ("900000 1950000 1050000\n", "900000 1950000 1050000 200000\n");
+        assert!(!length(sure, 750_000).error_is_small);
+        assert_eq!(length(unsure, 750_000).error_ns, Some(0));
+        assert_eq!(length(unsure, 950_000).error_ns, Some(0));
+        assert!(!length(unsure, 500_000).error_is_small);
     }
 
     #[test]

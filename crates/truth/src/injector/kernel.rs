@@ -178,7 +178,7 @@ impl Memory {
     }
 
     /// Writes to one page after the other, as long as there are any and `more` says so.
-    pub fn touch_while(&self, more: impl Fn() -> bool) {
+    pub fn touch_while(&self, mut more: impl FnMut() -> bool) {
         let mut offset = 0;
         while offset < self.bytes && more() {
             // SAFETY: inside of the mapping, which is writable and ours alone.

@@ -14,6 +14,7 @@ mod poll;
 mod rt_task;
 mod sections;
 mod starve;
+mod steps;
 mod stop;
 mod switches;
 mod terms;

@@ -63,9 +63,10 @@ impl Terms {
         stretches.iter().filter(long).try_for_each(|&(begin_ns, end_ns)| self.note(begin_ns, end_ns))
     }
 
-    /// The same of an injector that others may have kept off the CPU meanwhile; `held_ns` is what it had of it.
-    pub fn note_held(&mut self, begin_ns: i64, end_ns: i64, held_ns: i64) -> io::Result<()> {
-        self.log.write_all(format!("{begin_ns} {end_ns} {held_ns}\n").as_bytes())
+    /// The same of an injector that others may have kept off the CPU meanwhile, `held_ns` is what it had of it, and that does one
+    /// step after the other; `unsure_ns` is by how much some took longer than usual.
+    pub fn note_steps(&mut self, begin_ns: i64, end_ns: i64, held_ns: i64, unsure_ns: i64) -> io::Result<()> {
+        self.log.write_all(format!("{begin_ns} {end_ns} {held_ns} {unsure_ns}\n").as_bytes())
     }
 
     /// Writes lines down as they are.
