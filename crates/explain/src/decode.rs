@@ -51,6 +51,7 @@ enum Kind {
     GraphEntry,
     GraphExit,
     Stack,
+    Message,
     Marker,
 }
 
@@ -210,6 +211,7 @@ impl Decoder {
             Kind::GraphEntry => What::GraphEntry { function: address(0), depth: int(1) },
             Kind::GraphExit => What::GraphExit { function: address(0), depth: int(1) },
             Kind::Stack => What::Stack,
+            Kind::Message => What::Message,
             Kind::Marker => What::Marker,
         }
     }
@@ -259,6 +261,7 @@ impl Recipe {
             ("exceptions", "page_fault_kernel") => (Kind::PageFault { user: false }, &["address"], &[]),
             ("kmem", "mm_page_alloc") => (Kind::PageAllocated, &["migratetype"], &[]),
             ("kmem", "rss_stat") => (Kind::MemoryCounted, &["curr"], &[]),
+            ("printk", "console") => (Kind::Message, &[], &[]),
             ("ftrace", "function") => (Kind::Function, &["ip", "parent_ip"], &[]),
             ("ftrace", "funcgraph_entry") => (Kind::GraphEntry, &["func", "depth"], &[]),
             ("ftrace", "funcgraph_exit") => (Kind::GraphExit, &["func", "depth"], &[]),

@@ -204,6 +204,8 @@ pub enum What {
     },
     /// The callers of this instant, see [`crate::scene::CpuStory::stacks`].
     Stack,
+    /// The kernel has a message. Consoles of kernels that print at once write it next, in the same thread.
+    Message,
     /// Text written to `trace_marker`.
     Marker,
     /// Any other event: it proves that the CPU was alive, and who ran.

@@ -98,6 +98,7 @@ fn what(event: &Event, names: &Names) -> String {
         What::GraphEntry { function: entered, depth } => format!("{}() begins, depth {depth}", function(entered)),
         What::GraphExit { function: left, depth } => format!("{}() ends, depth {depth}", function(left)),
         What::Stack => format!("called by: {}", names.text(event.cpu, event.ts_ns).unwrap_or("")),
+        What::Message => format!("message: {}", names.text(event.cpu, event.ts_ns).unwrap_or("").trim()),
         What::Marker => format!("marker: {}", names.text(event.cpu, event.ts_ns).unwrap_or("").trim()),
         What::Other => names.text(event.cpu, event.ts_ns).unwrap_or("another event").to_owned(),
     }

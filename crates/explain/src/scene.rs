@@ -48,15 +48,18 @@ pub struct Before<'a> {
     pub interrupt: Option<Event<'a>>,
     pub idle: Option<Event<'a>>,
     pub work: Option<Event<'a>>,
+    /// The very last event, where it is a message of the kernel: consoles may be written from then on.
+    pub message: Option<Event<'a>>,
 }
 
 impl<'a> Before<'a> {
     pub fn events(&self) -> impl Iterator<Item = Event<'a>> {
-        [self.switch, self.own_left, self.interrupt, self.idle, self.work].into_iter().flatten()
+        [self.switch, self.own_left, self.interrupt, self.idle, self.work, self.message].into_iter().flatten()
     }
 
     #[inline]
     fn keep(&mut self, event: Event<'a>, own_tid: i32) {
+        self.message = (event.what == What::Message).then_some(event);
         match event.what {
             What::Switch { prev, .. } => {
                 self.switch = Some(event);

@@ -90,8 +90,9 @@ impl<'a> TraceSnapshot<'a> {
     /// Events that are only shown, as the kernel words them.
     fn print_other_events(&self, scene: &mut Scene<'_>) {
         let mut printer = EventPrinter::new(&self.file.metadata);
-        let wordless = |event: &&Event| matches!(event.what, What::Other | What::Marker);
-        for event in scene.cpus.iter().flat_map(|story| &story.events).filter(wordless).take(PRINTED_MAX) {
+        let wordless = |event: &&Event| matches!(event.what, What::Other | What::Message | What::Marker);
+        let events = scene.cpus.iter().flat_map(|story| story.before.message.iter().chain(&story.events));
+        for event in events.filter(wordless).take(PRINTED_MAX) {
             let record = Record {
                 cpu: event.cpu,
                 ts_ns: event.ts_ns as u64,

@@ -1,11 +1,20 @@
 //! The kernel writes to a console.
+//!
+//! Since 6.12 PREEMPT_RT kernels have a thread for it. All others write in the middle of whatever had something to say,
+//! with preemption disabled and interrupts masked, one message after the other: no function of it is in a trace, only that
+//! there was a message.
 
 use super::about::{About, Proof};
+use super::irqs_off::is_late_in_task;
 use super::named::{NOTHING, Named};
-use crate::case::{Case, Claim};
+use crate::case::{Case, Claim, held};
+use crate::event::{Event, What};
+use crate::holder::Holder;
+use crate::ledger::Piece;
+use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it",
+    recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it; or a task had a message (printk:console), recorded nothing after it, and the timer interrupt came late in the section that began there",
     confirm: "dmesg has a line of that instant; its bytes times 10 divided by the baud rate is about the time it took",
     fix: "quiet or loglevel=3 on the kernel command line; a faster console or none (console=); mend what logs",
     reading: &["Message logging with printk", "The kernel's command-line parameters"],
@@ -16,5 +25,43 @@ const NAMED: Named =
     Named { threads: &["pr/*"], functions: &["*console_write*", "wake_up_klogd_work_func"], ..NOTHING };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel was writing to a console")
+    NAMED.look(case, &ABOUT, "the kernel was writing to a console").or_else(|| at_once(case))
+}
+
+/// A task that had a message and wrote it, up to the interrupt that it had masked meanwhile.
+fn at_once<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim(|piece| message_before(case, piece).is_some())?;
+    let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
+    let message = message_before(case, &case.pieces[*longest])?;
+    Some(Claim {
+        confidence: Confidence::Likely,
+        sentence: format!(
+            "the kernel was writing to a console: {} had a message and held back the timer interrupt from there on ({})",
+            case.culprits(&pieces),
+            case.share(&pieces)
+        ),
+        events: vec![message],
+        evidence: vec![
+            "preemption was still disabled where the interrupt came in, as it is while a message is written".into(),
+        ],
+        confirm: ABOUT.confirm.into(),
+        fix: ABOUT.fix.into(),
+        pieces,
+    })
+}
+
+/// The message that was written in a piece: the last thing of its task before the interrupt that comes late at its end.
+fn message_before<'c>(case: &Case<'c>, piece: &Piece) -> Option<Event<'c>> {
+    let tid = held(piece).filter(|_| is_late_in_task(piece)).and_then(Holder::tid)?;
+    let story = case.scene.cpu(piece.cpu)?;
+    let next = story.events.partition_point(|event| event.ts_ns < piece.end_ns);
+    let entry = story.events.get(next)?;
+    let last = match next.checked_sub(1) {
+        Some(last) => story.events.get(last)?,
+        None => story.before.message.as_ref()?,
+    };
+    let still_at_it = entry.is_interrupt_entry() && entry.tid == tid && entry.preempt_off();
+    let writes = last.what == What::Message && last.tid == tid;
+    let written_ns = piece.end_ns - last.ts_ns.max(piece.start_ns);
+    (still_at_it && writes && written_ns * 2 >= piece.ns()).then_some(*last)
 }

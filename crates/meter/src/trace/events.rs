@@ -65,6 +65,7 @@ pub const BASE_EVENTS: &[BaseEvent] = &[
     all("power", "cpu_idle"),
     all("power", "cpu_frequency"),
     all("nmi", "nmi_handler"),
+    all("printk", "console"),
     BaseEvent { system: "exceptions", name: "page_fault_user", filter: OWN_ARMING },
     BaseEvent { system: "exceptions", name: "page_fault_kernel", filter: OWN_ARMING },
 ];

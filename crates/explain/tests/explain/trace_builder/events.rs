@@ -135,6 +135,7 @@ static EVENTS: &[Definition] = &[
         375,
         &[("unsigned int cpu", 4, false), ("void * callsite", 8, false), ("void * callback", 8, false)],
     ),
+    event("printk", "console", 376, &[("__data_loc char[] msg", 4, false)]),
     event("csd", "csd_function_entry", 380, &[("void * func", 8, false), ("void * csd", 8, false)]),
     event("csd", "csd_function_exit", 381, &[("void * func", 8, false), ("void * csd", 8, false)]),
     event("ftrace", "function", 1, &[("unsigned long ip", 8, false), ("unsigned long parent_ip", 8, false)]),
