@@ -121,8 +121,10 @@ pub fn judge(
     let above_hint = said.findings.iter().filter(|finding| finding.confidence > Confidence::Hint);
     let named = first.filter(|finding| finding.confidence > Confidence::Hint);
     let right_ns: i64 = above_hint.clone().filter(|finding| is_right(&finding.culprit)).map(|finding| finding.ns).sum();
+    // What a wake-up takes anyway lies on top of the injection as well.
+    let least_ns = injected_ns - said.median_ns - unsure_ns(injections, sample.due_ns, sample.seen_ns());
     // A culprit beside the injected one may have what the injection did not take, and no more.
-    let rest_ns = latency_ns - injected_ns + tolerance_ns(injected_ns);
+    let rest_ns = latency_ns - least_ns + tolerance_ns(injected_ns);
     let wrong = above_hint.clone().find(|finding| match known {
         Known::Injected => !is_right(&finding.culprit) && (Some(*finding) == named || finding.ns > rest_ns),
         Known::Mixed => false,
@@ -133,7 +135,6 @@ pub fn judge(
         }
     });
     let right = named.is_some_and(|finding| is_right(&finding.culprit));
-    let least_ns = injected_ns - said.median_ns - unsure_ns(injections, sample.due_ns, sample.seen_ns());
     let bounds_ns = match experiment.length {
         Length::Told | Length::Exact => least_ns..=injected_ns,
         Length::AtLeast => least_ns..=latency_ns,
@@ -256,6 +257,8 @@ mod tests {
     fn what_an_injection_did_not_take_another_culprit_may_have() {
         let findings = [("other-rt-task", Confidence::Certain, 600_000), ("silence", Confidence::Likely, 390_000)];
         assert!(judged("rt-task", Place::Here, "900000 1600000\n", &findings).wrong.is_none());
+        let findings = [("other-rt-task", Confidence::Certain, 590_000), ("silence", Confidence::Likely, 409_000)];
+        assert!(judged("rt-task", Place::Here, "900000 1600000\n", &findings).wrong.is_none(), "the median is 10 µs");
         let findings = [("other-rt-task", Confidence::Certain, 600_000), ("silence", Confidence::Likely, 500_000)];
         assert!(judged("rt-task", Place::Here, "900000 1600000\n", &findings).wrong.is_some());
     }
