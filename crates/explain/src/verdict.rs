@@ -124,8 +124,8 @@ fn inferred_words(case: &Case, stretch: &Inferred) -> String {
     let due_ns = case.scene.window.due_ns;
     let at = |ts_ns: i64| format!("{:+.1} µs", (ts_ns - due_ns) as f64 / 1e3);
     format!(
-        "inferred: no switch to {} was recorded; at {} idle had been asked to give way (N) and was in no interrupt, nobody \
-         else but the measuring thread had become runnable here, and the next record of the CPU, at {}, is of this thread",
+        "inferred: no switch to {} was recorded; at {} idle had been asked to give way (N) and was in no interrupt, no \
+         other thread as urgent had become runnable here, the measuring thread apart, and the next record of the CPU, at {}, is of this thread",
         case.names().task(stretch.tid),
         at(stretch.start_ns),
         at(stretch.end_ns)

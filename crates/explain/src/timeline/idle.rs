@@ -1,15 +1,18 @@
 //! Who got the CPU when idle gave way and the switch was not recorded.
 //!
 //! Some kernels do not record the switch away from their idle task. Often the rest of the record leaves one answer: idle
-//! was asked to give way and was in no interrupt any more, so the scheduler was all that it had left to do; one thread had
-//! become runnable on this CPU, and the next record of the CPU is of that thread. Nobody else could have had it: nobody else
-//! could run, and a wake-up meanwhile would be in the record. How soon idle gave way is not told; the stretch counts for the
-//! thread from where idle was last seen.
+//! was asked to give way and was in no interrupt any more, so the scheduler was all that it had left to do; of the threads that had
+//! become runnable on this CPU one was more urgent than all others, or the only one; and the next record of the CPU is of that
+//! thread. It is the one that the scheduler chooses, and a wake-up of another meanwhile would be in the record. How soon idle
+//! gave way is not told; the stretch counts for the thread from where idle was last seen.
 //!
 //! For the measuring thread nothing is inferred: how long it took to get the CPU is the question. It may have become
 //! runnable as well, though: had it been given the CPU first, its own switch to the other would be there.
 
 use crate::event::{Event, What, flag};
+
+/// The most urgent priority of ordinary threads.
+const ORDINARY: i32 = 100;
 
 const INTERRUPTED: u8 = flag::HARDIRQ | flag::SOFTIRQ | flag::NMI;
 
@@ -21,14 +24,22 @@ pub struct Inferred {
     pub end_ns: i64,
 }
 
+/// A thread that the scheduler would choose.
+#[derive(Debug, Clone, Copy)]
+struct Woken {
+    tid: i32,
+    /// The kernel's priority: lower is more urgent; ordinary threads have no order among themselves.
+    prio: i32,
+    /// Another one is as urgent.
+    rivalled: bool,
+}
+
 /// What is known of a CPU's idle task that may be about to give way.
 #[derive(Debug)]
 pub struct GivingWay {
     own_tid: i32,
-    /// The thread that became runnable on the CPU since idle has it, the measuring thread left out.
-    woken: Option<i32>,
-    /// There is more than one such thread.
-    several: bool,
+    /// The most urgent of the threads that became runnable on the CPU since idle has it, the measuring thread left out.
+    woken: Option<Woken>,
     /// Its last record says that it was asked to, outside of any interrupt.
     asked: bool,
     /// A switch that does not begin in idle is missing, too: more than one could be anywhere.
@@ -37,7 +48,7 @@ pub struct GivingWay {
 
 impl GivingWay {
     pub fn new(own_tid: i32) -> Self {
-        Self { own_tid, woken: None, several: false, asked: false, others_missing: false }
+        Self { own_tid, woken: None, asked: false, others_missing: false }
     }
 
     /// Takes an event of the CPU after it was replayed. `idle`: idle has the CPU now; `nested`: something runs on top of it.
@@ -51,12 +62,16 @@ impl GivingWay {
         let leaves = matches!(event.what, What::VectorExit { .. } | What::IrqExit { .. } | What::SoftirqExit { .. });
         let is_switch = matches!(event.what, What::Switch { .. });
         self.asked = !is_switch && !nested && (leaves || !interrupted) && event.needs_resched();
-        if let What::Wakeup { tid, target_cpu, .. } = event.what
+        if let What::Wakeup { tid, prio, target_cpu } = event.what
             && i64::from(target_cpu) == i64::from(event.cpu)
             && tid != self.own_tid
         {
-            self.several |= self.woken.is_some_and(|woken| woken != tid);
-            self.woken = Some(tid);
+            let woken = Woken { tid, prio: prio.min(ORDINARY), rivalled: false };
+            match &mut self.woken {
+                Some(known) if known.tid == tid || known.prio < woken.prio => {}
+                Some(known) if known.prio == woken.prio => known.rivalled = true,
+                best => *best = Some(woken),
+            }
         }
     }
 
@@ -64,7 +79,6 @@ impl GivingWay {
     #[inline]
     pub fn forget(&mut self) {
         self.woken = None;
-        self.several = false;
         self.asked = false;
     }
 
@@ -81,8 +95,7 @@ impl GivingWay {
             && !self.others_missing
             && (enters || !interrupted)
             && !event.is_function()
-            && self.woken == Some(tid)
-            && !self.several
+            && self.woken.is_some_and(|woken| woken.tid == tid && !woken.rivalled)
     }
 }
 
@@ -104,7 +117,11 @@ mod tests {
     }
 
     fn wakeup(ts_ns: i64, tid: i32, target_cpu: i32) -> Event<'static> {
-        event(ts_ns, 0, ASKED | flag::HARDIRQ, What::Wakeup { tid, prio: 9, target_cpu })
+        wakeup_of(ts_ns, tid, 9, target_cpu)
+    }
+
+    fn wakeup_of(ts_ns: i64, tid: i32, prio: i32, target_cpu: i32) -> Event<'static> {
+        event(ts_ns, 0, ASKED | flag::HARDIRQ, What::Wakeup { tid, prio, target_cpu })
     }
 
     fn switch(ts_ns: i64, prev: i32, next: i32) -> Event<'static> {
@@ -154,13 +171,20 @@ mod tests {
     }
 
     #[test]
-    fn of_two_threads_that_were_woken_either_may_have_been_first() {
-        let mut events = idle_wakes_7();
-        events.insert(3, wakeup(160, 8, 0));
-        events.push(switch(800, 7, OWN));
-        assert_eq!(at_500(&events), (None, 0));
-        events[3] = wakeup(160, OWN, 0);
-        assert_eq!(at_500(&events), SEVEN);
+    fn of_two_threads_that_were_woken_the_more_urgent_is_first() {
+        let with = |first: Event<'static>, second: Event<'static>| {
+            let mut events = idle_wakes_7();
+            events[2] = first;
+            events.insert(3, second);
+            events.push(switch(800, 7, OWN));
+            at_500(&events)
+        };
+        assert_eq!(with(wakeup_of(150, 7, 9, 0), wakeup_of(160, 8, 10, 0)), SEVEN);
+        assert_eq!(with(wakeup_of(150, 8, 120, 0), wakeup_of(160, 7, 9, 0)), SEVEN);
+        assert_eq!(with(wakeup_of(150, 7, 9, 0), wakeup_of(160, OWN, 5, 0)), SEVEN, "it would be seen to leave");
+        assert_eq!(with(wakeup_of(150, 7, 9, 0), wakeup_of(160, 8, 9, 0)), (None, 0));
+        assert_eq!(with(wakeup_of(150, 7, 9, 0), wakeup_of(160, 8, 5, 0)), (None, 0));
+        assert_eq!(with(wakeup_of(150, 7, 110, 0), wakeup_of(160, 8, 139, 0)), (None, 0), "ordinary ones take turns");
     }
 
     #[test]
