@@ -1,7 +1,8 @@
 //! The kernel writes to a console.
 //!
-//! PREEMPT_RT kernels have threads for it. All others write in the middle of whatever had something to say, with preemption disabled and interrupts masked, one message after the other: no function of it is in a trace, only that
-//! there was a message.
+//! PREEMPT_RT kernels have threads for it. All others write in the middle of whatever had something to say, with
+//! preemption disabled and interrupts masked, one message after the other: no function of it is in a trace, only that there
+//! was a message.
 
 use super::about::{About, Proof};
 use super::irqs_off::is_late_in_task;
