@@ -3,10 +3,13 @@
 //! A page is: `u64` timestamp in ns of the trace clock; `commit`, a `long` whose low 27 bits are the number of data
 //! bytes, whose bit 31 says that events were lost before this page, and bit 30 that their number follows the data;
 //! then the events. The kernel writes `commit` sign-extended, so only its low 32 bits mean anything.
+//! [`writer`] makes such pages.
 //! (Layout: `include/linux/ring_buffer.h`, `kernel/trace/ring_buffer.c`.)
 
 use crate::byte_order::ByteOrder;
 use crate::header::PageLayout;
+
+pub mod writer;
 
 const COMMIT_LENGTH: u32 = (1 << 27) - 1;
 const COMMIT_MISSED: u32 = 1 << 31;
