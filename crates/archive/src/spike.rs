@@ -48,6 +48,9 @@ pub struct Snapshot {
     pub trace_bytes: u64,
     /// Nanoseconds all CPUs spent in steal, from /proc/stat, since the previous snapshot (10 ms resolution).
     pub steal_ns: Option<u64>,
+    /// Newest event of what the kernel had put aside by itself, at a maximum that it found: mode `onmax` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub put_aside_ns: Option<i64>,
 }
 
 /// A sample worth keeping evidence for.

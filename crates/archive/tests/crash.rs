@@ -61,6 +61,7 @@ fn messages() -> Vec<Message> {
             window_covered: true,
             trace_bytes: 4,
             steal_ns: None,
+            put_aside_ns: None,
         }),
         snapshot_missing: None,
         watched: None,

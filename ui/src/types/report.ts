@@ -760,7 +760,11 @@ window_covered: boolean, trace_bytes: number,
 /**
  * Nanoseconds all CPUs spent in steal, from /proc/stat, since the previous snapshot (10 ms resolution).
  */
-steal_ns: number | null, };
+steal_ns: number | null, 
+/**
+ * Newest event of what the kernel had put aside by itself, at a maximum that it found: mode `onmax` only.
+ */
+put_aside_ns?: number | null, };
 
 /**
  * How the trace around a spike is kept.

@@ -219,6 +219,7 @@ fn spikes(shape: &Shape, threads: &mut BTreeMap<u32, ThreadRun>) -> Vec<Spike> {
             window_covered: number != 3,
             trace_bytes: 1_482_752,
             steal_ns: Some(0),
+            put_aside_ns: None,
         };
         let missing = number % 11 == 7;
         spikes.push(Spike {

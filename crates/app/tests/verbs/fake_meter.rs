@@ -178,6 +178,7 @@ pub fn spike(number: u32, latency_ns: i64, reason: SpikeReason) -> Message {
             window_covered: true,
             trace_bytes: 5,
             steal_ns: None,
+            put_aside_ns: None,
         }),
         snapshot_missing: None,
         watched: None,

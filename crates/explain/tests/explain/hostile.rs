@@ -184,6 +184,7 @@ fn snapshot() -> impl Strategy<Value = Option<Snapshot>> {
         window_covered: true,
         trace_bytes: 0,
         steal_ns: None,
+        put_aside_ns: None,
     });
     proptest::option::of(snapshot)
 }

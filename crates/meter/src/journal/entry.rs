@@ -1,6 +1,6 @@
 //! One change to the machine, and how it is undone.
 
-use crate::trace::{kernel_swap, maxima, mount};
+use crate::trace::{maxima, mount};
 use ftrace::tracefs::{Tracefs, USUAL_ROOTS};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -182,7 +182,7 @@ fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, String> {
         return Ok(false);
     }
     if let Ok(instance) = tracefs.open_instance(name) {
-        kernel_swap::release(&instance);
+        maxima::release(&instance);
     }
     // A reader that is just going away keeps it busy for a moment.
     let mut last = String::new();

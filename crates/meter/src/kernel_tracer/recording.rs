@@ -2,7 +2,7 @@
 
 use super::catalogue::{self, Role};
 use super::refusal::{self, Refusal};
-use crate::trace::kernel_swap::hrtimer_wakeup_address;
+use crate::trace::maxima::hrtimer_wakeup_address;
 use archive::tracer::TracerSettings;
 use ftrace::tracefs::{Instance, TracefsError};
 

@@ -3,7 +3,7 @@
 //! It freezes at the lowest real-time priority, so that a loaded machine cannot overwrite the spike first, and copies as an
 //! ordinary task. It never waits for the host.
 
-use super::past::{Past, full_bytes};
+use super::past::{Past, full_bytes, touched};
 use super::recorder::{CpuCopy, Frozen, Recorder};
 use super::retention::Retention;
 use crate::kernel::{clock, scheduling};
@@ -28,7 +28,7 @@ const STACK_BYTES: usize = 256 << 10;
 /// Copied traces that wait for the host may take this much memory; then further ones wait in the kernel's buffers.
 const WAITING_BYTES_MAX: u64 = 64 << 20;
 const IDLE_WAIT: Duration = Duration::from_millis(100);
-/// Copies that are made for a spike before it is given up: of what was put aside, and of what is live.
+/// Copies that are made for a spike before it is kept as it is.
 const TRIES_MAX: u8 = 3;
 const ANNOUNCED_WITHIN_NS: i64 = 1_000_000_000;
 const FOLLOWED_WAIT: Duration = Duration::from_millis(10);
@@ -357,7 +357,7 @@ impl Capture {
         broken: Option<&String>,
         stolen_ns: Option<u64>,
     ) {
-        let Pending { signal, unmarked, .. } = &pending;
+        let signal = &pending.signal;
         let sample = &signal.sample;
         let control = signal.reason == SpikeReason::Control;
         if !control && !self.retention.worth(sample.latency_ns) {
@@ -366,24 +366,17 @@ impl Capture {
         }
         let mode = self.job.recorder.mode();
         let (due_ns, seen_ns) = (sample.due_ns, sample.seen_ns());
-        let window_covered = past.covers(sample.cpu, due_ns, seen_ns);
-        // The kernel swaps at a maximum before the thread itself sees the time.
-        let until_ns = if mode == SnapshotMode::Onmax { seen_ns.min(past.until_ns) } else { seen_ns };
-        let usable = until_ns >= due_ns && past.covers(sample.cpu, due_ns, until_ns);
+        let covers = past.covers(sample.cpu, due_ns, seen_ns);
         // Two markers close together swap twice; what the second took away comes back with a swap of our own.
-        // A maximum of the kernel's may have been of another wake-up; then the live buffer still has this one.
-        let again = match mode {
-            SnapshotMode::Trigger => pending.tried < TRIES_MAX && !(by_us && past.has_overwritten(sample.cpu)),
-            SnapshotMode::Onmax => !unmarked || pending.tried < TRIES_MAX,
-            _ => false,
-        };
-        if !usable && again {
+        let again =
+            mode == SnapshotMode::Trigger && pending.tried < TRIES_MAX && !(by_us && past.has_overwritten(sample.cpu));
+        if !covers && again {
             self.pending.push(Pending { unmarked: true, tried: pending.tried + 1, ..pending });
             return;
         }
-        if !usable && mode == SnapshotMode::Onmax {
-            let why = "the kernel keeps new maxima of the whole run only, this was none, and newer events have taken its place"
-                .to_owned();
+        if mode == SnapshotMode::Onmax && !past.has_any(sample.cpu, due_ns, seen_ns) {
+            let why =
+                "what happened then was no longer in the buffers when they were copied (raise --buffer-kb)".to_owned();
             let spike = self.spike(&pending, None, Some(why));
             let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new() });
             return;
@@ -401,9 +394,11 @@ impl Capture {
             swap_ns: frozen.swap_ns,
             blind_ns: frozen.blind_ns,
             coverage: past.coverage.clone(),
-            window_covered,
+            // Of a copy that broke off nothing shows what it lacks.
+            window_covered: covers && broken.is_none(),
             trace_bytes,
             steal_ns: stolen_ns,
+            put_aside_ns: self.copies.iter().filter_map(|copy| copy.put_aside_ns).max(),
         };
         let missing = broken.map(|why| format!("the trace was copied in part only: {why}"));
         let number = self.next_number;
@@ -454,13 +449,6 @@ impl Capture {
 /// Bytes of all pages.
 pub fn bytes_of(parts: &[CpuPart]) -> u64 {
     parts.iter().map(|part| part.pages.len() as u64).sum()
-}
-
-/// Memory whose pages exist already.
-fn touched(bytes: usize) -> Vec<u8> {
-    let mut memory = vec![1; bytes];
-    memory.clear();
-    memory
 }
 
 /// Time stolen from all CPUs since boot, from /proc/stat, in ns of 10 ms resolution.

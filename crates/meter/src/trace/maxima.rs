@@ -1,9 +1,13 @@
 //! Lets the kernel itself find the latest wake-up of threads that are not ours, and put the past aside at that instant.
 //!
-//! Three hist triggers in one instance: `hrtimer_start` keeps the instant a thread asked for, `sched_switch` computes how
-//! late it is given the CPU and makes that an event of its own, and a maximum over this event swaps the buffers. The
-//! event in between is needed because a thread that is preempted between setting its timer and going to sleep seems to
-//! be early, which as an unsigned number would be the maximum for ever.
+//! Three hist triggers: `hrtimer_start` keeps the instant a thread asked for, `sched_switch` computes how late it is given
+//! the CPU and makes that an event of its own, and a maximum over this event swaps the buffers. The event in between is
+//! needed because a thread that is preempted between setting its timer and going to sleep seems to be early, which as an
+//! unsigned number would be the maximum for ever.
+//!
+//! The first two are in the instance of the follower. Its list of threads grows with them, so nothing need be set again for a
+//! new one; and a trigger that reads the clock sets it, for which the kernel clears both buffers of its instance. The
+//! third is in the instance whose buffers it swaps: an event that was made up happens in all of them.
 //!
 //! What the kernel asks for: every clock is `mono`, or the first hist of an instance sets its clock to another one. One
 //! snapshot an instance; a second is busy. A maximum is forgotten only with its trigger. Triggers are taken off in the
@@ -19,8 +23,6 @@ use std::path::Path;
 pub const EVENT_PREFIX: &str = "tardy_late_";
 /// Later than this (100 s) is no wake-up but a number that went below zero.
 const LATENESS_NS_MAX: u64 = 100_000_000_000;
-/// A filter is a sentence of limited length.
-const THREADS_MAX: usize = 60;
 
 /// Name of the made-up event of this process.
 pub fn event_name() -> String {
@@ -52,16 +54,15 @@ pub fn forget(tracefs: &Tracefs, name: &str) -> Result<bool, String> {
     let pid = name.trim_start_matches(EVENT_PREFIX);
     for instance in tracefs.instances().iter().filter(|instance| instance.starts_with(&format!("tardy-{pid}-"))) {
         if let Ok(instance) = tracefs.open_instance(instance) {
-            super::kernel_swap::release(&instance);
+            release(&instance);
         }
     }
     write(&path, &format!("!{name}")).map(|()| true)
 }
 
-/// Whom a maximum is about.
+/// What is a maximum.
 #[derive(Debug, Clone, Default)]
-pub struct Whom {
-    pub tids: Vec<i32>,
+pub struct Lateness {
     /// Filter on timers that end a sleep.
     pub timers: String,
     /// Deadlines before do not take part, in ns.
@@ -70,38 +71,93 @@ pub struct Whom {
     pub threshold_ns: i64,
 }
 
-/// Sets the triggers. Those of an earlier call must have been taken off.
+/// Has the threads that `follower` records compared with their deadlines, and `recorder` swap its buffers at a maximum.
 ///
 /// # Errors
-/// A sentence; EBUSY means that a snapshot of this instance is triggered already, or a latency tracer holds it.
-pub fn watch(instance: &Instance, event: &str, whom: &Whom) -> Result<(), String> {
-    if whom.tids.is_empty() || whom.tids.len() > THREADS_MAX {
-        return Err(format!("the kernel can be asked about 1 to {THREADS_MAX} threads, these are {}", whom.tids.len()));
-    }
-    let among = |field: &str| {
-        let each: Vec<String> = whom.tids.iter().map(|tid| format!("{field}=={tid}")).collect();
-        format!("({})", each.join("||"))
-    };
-    let deadline = format!(
-        "hist:keys=common_pid:due=softexpires:clock=mono if ({}) && softexpires >= {} && {}",
-        whom.timers,
-        whom.from_ns,
-        among("common_pid")
+/// A sentence; EBUSY means that a snapshot of the recorder is triggered already, or a latency tracer holds it.
+pub fn watch(follower: &Instance, recorder: &Instance, event: &str, lateness: &Lateness) -> Result<(), String> {
+    let due = format!(
+        "hist:keys=common_pid:due=softexpires:clock=mono if ({}) && softexpires >= {}",
+        lateness.timers, lateness.from_ns
     );
-    let lateness = format!(
-        "hist:keys=next_pid:late=common_timestamp-$due:onmatch(timer.hrtimer_start).trace({event},next_pid,$late):clock=mono if {}",
-        among("next_pid")
+    let late = format!(
+        "hist:keys=next_pid:late=common_timestamp-$due:onmatch(timer.hrtimer_start).trace({event},next_pid,$late):clock=mono if next_pid != 0"
     );
     let maximum = format!(
         "hist:keys=pid:l=late:onmax($l).snapshot():clock=mono if late > {} && late < {LATENESS_NS_MAX}",
-        whom.threshold_ns.max(0)
+        lateness.threshold_ns.max(0)
     );
-    for (system, name, trigger) in
-        [("timer", "hrtimer_start", &deadline), ("sched", "sched_switch", &lateness), ("synthetic", event, &maximum)]
-    {
-        instance.add_trigger(system, name, trigger).map_err(failed)?;
+    follower.add_trigger("timer", "hrtimer_start", &due).map_err(failed)?;
+    follower.add_trigger("sched", "sched_switch", &late).map_err(failed)?;
+    recorder.add_trigger("synthetic", event, &maximum).map_err(failed)
+}
+
+/// The same for our own measuring threads, which can be told by their names: how late each gets the CPU, by the instant it
+/// armed its timer for. A maximum is never forgotten, so deadlines before the first counted one must not take part.
+///
+/// # Errors
+/// A sentence.
+pub fn watch_own(instance: &Instance, count_from_ns: i64) -> Result<(), String> {
+    // A thread's context also restarts the scheduler tick, whose deadline is not the thread's.
+    let deadline = |function: &str| {
+        format!(
+            "hist:keys=common_pid:due=expires:clock=mono if {function} && comm ~ \"tardy-cpu*\" && expires >= {count_from_ns}"
+        )
+    };
+    if instance.add_trigger("timer", "hrtimer_start", &deadline("function.function==hrtimer_wakeup")).is_err() {
+        let by_address = deadline(&format!("function==0x{}", hrtimer_wakeup_address()?));
+        instance.add_trigger("timer", "hrtimer_start", &by_address).map_err(failed)?;
     }
-    Ok(())
+    let maximum = "hist:keys=next_pid:late=common_timestamp-$due:onmax($late).snapshot():clock=mono \
+         if next_comm ~ \"tardy-cpu*\" && next_prio < 100";
+    instance.add_trigger("sched", "sched_switch", maximum).map_err(failed)
+}
+
+/// Address of the timer function of a sleeping thread, for kernels whose filters know no function names.
+///
+/// # Errors
+/// A sentence.
+pub fn hrtimer_wakeup_address() -> Result<String, String> {
+    let symbols =
+        std::fs::read_to_string("/proc/kallsyms").map_err(|error| format!("failed to read /proc/kallsyms: {error}"))?;
+    let address = symbols.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let address = words.next()?;
+        (words.nth(1)? == "hrtimer_wakeup").then(|| address.to_owned())
+    });
+    match address {
+        Some(address) if address.bytes().any(|digit| digit != b'0') => Ok(address),
+        _ => {
+            Err("failed to find hrtimer_wakeup in /proc/kallsyms; as root: echo 1 > /proc/sys/kernel/kptr_restrict"
+                .into())
+        }
+    }
+}
+
+/// Takes the triggers off that would keep an instance busy; harmless where there are none.
+pub fn release(instance: &Instance) {
+    let _ = instance.set_tracing_on(false);
+    take_triggers_off(instance);
+}
+
+/// The same while recording goes on.
+pub fn take_triggers_off(instance: &Instance) {
+    // What reads a variable of another trigger goes before it.
+    let made_up = std::fs::read_dir(instance.path().join("events/synthetic")).into_iter().flatten().flatten();
+    let made_up: Vec<String> = made_up
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with(EVENT_PREFIX))
+        .collect();
+    let known = [("sched", "sched_switch"), ("timer", "hrtimer_start")];
+    for (system, event) in made_up.iter().map(|name| ("synthetic", name.as_str())).chain(known) {
+        let path = instance.path().join("events").join(system).join(event).join("trigger");
+        let listed = std::fs::read_to_string(path).unwrap_or_default();
+        for line in listed.lines().filter(|line| !line.starts_with('#')) {
+            // The kernel lists a trigger in full and its state behind it, and wants it in full to remove it.
+            let trigger = line.rsplit_once(" [").map_or(line, |(trigger, _state)| trigger);
+            let _ = instance.remove_trigger(system, event, trigger);
+        }
+    }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

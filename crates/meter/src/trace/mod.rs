@@ -1,9 +1,11 @@
 //! The recorder: a trace of the kernel that always runs, and snapshots of it around spikes while the measurement goes on.
 //!
 //! [`recorder`] knows the ways in which a kernel can hand over a stretch of its past; [`capture`] is the thread that
-//! waits for spikes and copies; [`past`] says what a copy proves; [`assemble`] makes a file of what was copied; [`retention`] decides which snapshots stay.
+//! waits for spikes and copies; [`stitch`] makes one past of two buffers; [`past`] says what a copy proves; [`assemble`]
+//! makes a file of what was copied; [`retention`] decides which snapshots stay.
 
 pub mod assemble;
+pub mod both_buffers;
 pub mod capture;
 pub mod capturing;
 pub mod events;
@@ -14,4 +16,6 @@ pub mod mount;
 pub mod past;
 pub mod recorder;
 pub mod retention;
+pub mod stitch;
+mod swap_bell;
 mod wakeup;

@@ -40,10 +40,6 @@ impl Past {
         let newest_ns = coverage.iter().filter_map(|of| of.newest_ns).max();
         let (live, until_ns) = match mode {
             SnapshotMode::Trigger => live_between_markers(&coverage, &markers, newest_ns, frozen),
-            SnapshotMode::Onmax => {
-                let until_ns = newest_ns.unwrap_or(frozen.frozen_ns);
-                (vec![(frozen.recording_since_ns, until_ns)], until_ns)
-            }
             _ => (vec![(frozen.recording_since_ns, frozen.frozen_ns)], frozen.frozen_ns),
         };
         Self { coverage, lost, markers, live, until_ns }
@@ -52,15 +48,26 @@ impl Past {
     /// Whether every event of the CPU between the two instants is there. Silence counts where the buffer demonstrably
     /// recorded and nothing was overwritten.
     pub fn covers(&self, cpu: u32, from_ns: i64, to_ns: i64) -> bool {
-        let Some(coverage) = self.coverage.iter().find(|coverage| coverage.cpu == cpu) else { return false };
-        let kept_from_ns = match coverage.overwritten {
-            0 => i64::MIN,
-            _ => coverage.oldest_ns.unwrap_or(i64::MAX),
-        };
+        let kept_from_ns = self.kept_from_ns(cpu);
         let lost = |&(of, after_ns, before_ns): &(u32, i64, i64)| of == cpu && after_ns < to_ns && before_ns > from_ns;
         from_ns >= kept_from_ns
             && self.live.iter().any(|(since_ns, until_ns)| *since_ns <= from_ns && to_ns <= *until_ns)
             && !self.lost.iter().any(lost)
+    }
+
+    /// Whether any of that stretch is there, silence included.
+    pub fn has_any(&self, cpu: u32, from_ns: i64, to_ns: i64) -> bool {
+        let kept_from_ns = self.kept_from_ns(cpu);
+        self.live.iter().any(|(since_ns, until_ns)| kept_from_ns.max(*since_ns) < to_ns && from_ns < *until_ns)
+    }
+
+    /// Events of the CPU before this instant were overwritten.
+    fn kept_from_ns(&self, cpu: u32) -> i64 {
+        match self.coverage.iter().find(|coverage| coverage.cpu == cpu) {
+            Some(Coverage { overwritten: 0, .. }) => i64::MIN,
+            Some(coverage) => coverage.oldest_ns.unwrap_or(i64::MAX),
+            None => i64::MAX,
+        }
     }
 
     /// Whether events of the CPU were overwritten: then no other buffer has them either.
@@ -79,6 +86,13 @@ impl Past {
 pub fn full_bytes(buffer_kb: u32, layout: &PageLayout) -> usize {
     let data = layout.page_size.saturating_sub(layout.data_offset).max(1);
     ((buffer_kb as usize * 1024).div_ceil(data).max(2) + 16) * layout.page_size
+}
+
+/// Memory whose pages exist already.
+pub fn touched(bytes: usize) -> Vec<u8> {
+    let mut memory = vec![1; bytes];
+    memory.clear();
+    memory
 }
 
 /// Events overwritten before the first page, and events lost between pages, as the kernel has flagged the pages.
@@ -135,6 +149,11 @@ fn coverage(copy: &CpuCopy, layout: &PageLayout) -> Coverage {
 /// Instant of the last event of a copied buffer.
 pub fn newest_ns(pages: &[u8], layout: &PageLayout) -> Option<i64> {
     pages.chunks_exact(layout.page_size).rev().find_map(|page| record_times(page, layout).max())
+}
+
+/// Instant of the first event of a page.
+pub fn first_ns(page: &[u8], layout: &PageLayout) -> Option<i64> {
+    record_times(page, layout).next()
 }
 
 fn record_times<'a>(page: &'a [u8], layout: &PageLayout) -> impl Iterator<Item = i64> + 'a {

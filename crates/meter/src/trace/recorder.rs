@@ -1,5 +1,6 @@
 //! What a way of taking snapshots must be able to do, and the choice among them.
 
+use super::both_buffers::BothBuffersRecorder;
 use super::events::BASE_EVENTS;
 use super::flip::FlipRecorder;
 use super::kernel_swap::KernelSwapRecorder;
@@ -38,6 +39,8 @@ pub struct CpuCopy {
     /// Events overwritten and events dropped since this buffer was last copied or cleared.
     pub overwritten: u64,
     pub dropped: u64,
+    /// Newest event of what the kernel had put aside by itself.
+    pub put_aside_ns: Option<i64>,
 }
 
 /// One way of taking snapshots while the recording goes on.
@@ -81,7 +84,7 @@ pub trait Recorder: Send {
     fn forget(&mut self) {}
     /// The instance whose event formats describe the pages.
     fn instance(&self) -> &Instance;
-    /// The kernel is to find maxima of threads that are not ours; [`super::maxima::Whom`] says of which, and when.
+    /// The kernel is to find maxima of threads that are not ours; [`super::maxima::watch`] says of which, and when.
     fn leaves_maxima_to_others(&mut self) {}
     /// Every instance that records the events of spikes.
     fn recording(&self) -> Vec<&Instance> {
@@ -148,9 +151,13 @@ pub fn arm(
             let recording = vec![first.clone(), second.clone()];
             (Box::new(FlipRecorder::new(first, second, bell)?), recording)
         }
+        SnapshotMode::Onmax => {
+            let instance = make("a")?;
+            (Box::new(BothBuffersRecorder::new(instance.clone(), buffer_kb)), vec![instance])
+        }
         _ => {
             let instance = make("a")?;
-            (Box::new(KernelSwapRecorder::new(instance.clone(), mode)), vec![instance])
+            (Box::new(KernelSwapRecorder::new(instance.clone())), vec![instance])
         }
     };
     let (mut events, mut absent) = (Vec::new(), Vec::new());

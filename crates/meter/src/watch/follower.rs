@@ -147,6 +147,11 @@ impl Follower {
         Ok(Additions { instance: self.instance.clone() })
     }
 
+    /// Where the watched threads alone are recorded.
+    pub fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
     /// Starts reading in a thread of its own. It answers its thread id once it is at work.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ use crate::run::watch::Stopped;
 use crate::run::{Failure, Lines};
 use crate::trace::capture::Announcements;
 use crate::trace::capturing::Capturing;
-use crate::trace::maxima::Whom;
+use crate::trace::maxima::Lateness;
 use crate::trace::mount;
 use crate::trace::recorder::{Armed, failed};
 use archive::message::{Ending, Message, RunPhase, Severity};
@@ -132,17 +132,18 @@ fn watch<W: Write>(
     let followed = Arc::new(Mutex::new(Followed::new(wakeups, terms, end_ns)));
     let tids: Vec<i32> = threads.iter().map(|found| found.tid).collect();
     let cpus = housekeeping(&plan, &tids);
-    let whom = Whom { from_ns: count_from_ns, threshold_ns: settings.trace.threshold_ns, ..Whom::default() };
-    let mut recording = recording::Recording::of(recorder.as_mut(), &follower.functions, &tids, whom, journal)
+    let lateness =
+        Lateness { from_ns: count_from_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };
+    let recording = recording::Recording::of(recorder.as_mut(), &follower.functions, &tids, lateness, journal)
         .map_err(|why| blind(&why))?;
     let (capturing, bell) = start_capturing(settings, recorder, &cpus, count_from_ns, end_ns)?;
-    if let Err(why) = recording.begin() {
-        let text = format!("the kernel does not find maxima by itself, so spikes are copied some ms later: {why}");
-        lines.link.problem(Severity::Notice, text, "--trace trigger says so beforehand");
-    }
 
     let mute_cpus = follower.mute_cpus.clone();
     let additions = follower.begin(&tids).map_err(|why| blind(&why))?;
+    if let Err(why) = recording.begin(follower.instance()) {
+        let text = format!("the kernel does not find maxima by itself, so spikes are copied some ms later: {why}");
+        lines.link.problem(Severity::Notice, text, "--trace trigger says so beforehand");
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let (following, follower_tid) = follower
         .spawn(followed.clone(), bell, cpus.clone(), stop.clone())

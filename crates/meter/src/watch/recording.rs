@@ -3,8 +3,7 @@
 
 use super::wakeups::TimerFunctions;
 use crate::journal::{Entry, Journal};
-use crate::trace::kernel_swap::take_triggers_off;
-use crate::trace::maxima::{self, Whom};
+use crate::trace::maxima::{self, Lateness};
 use crate::trace::recorder::{Armed, failed};
 use archive::settings::SnapshotMode;
 use ftrace::tracefs::Instance;
@@ -16,12 +15,11 @@ const IN_FAULTS: [&str; 2] = ["mm_page_alloc", "rss_stat"];
 /// Page faults of more threads than this are recorded of every thread: a filter is a sentence of limited length.
 const FILTERED_MAX: usize = 120;
 
-/// The kernel's own search for maxima in one instance.
+/// The kernel's own search for maxima.
 struct Maxima {
     instance: Instance,
     event: String,
-    whom: Whom,
-    running: bool,
+    lateness: Lateness,
 }
 
 /// The instances of a recorder whose filters name the watched threads.
@@ -42,7 +40,7 @@ impl Recording {
         recorder: Option<&mut Armed>,
         functions: &TimerFunctions,
         tids: &[i32],
-        whom: Whom,
+        lateness: Lateness,
         journal: &mut Journal,
     ) -> Result<Self, String> {
         let Some(armed) = recorder else {
@@ -64,47 +62,32 @@ impl Recording {
             let (instance, event) = (armed.recorder.instance().clone(), maxima::event_name());
             journal.note(Entry::MadeUpEvent { name: event.clone() }).map_err(|error| error.to_string())?;
             maxima::define(instance.root(), &event)?;
-            let whom = Whom { timers: functions.filter(), ..whom };
-            maxima = Some(Maxima { instance, event, whom, running: false });
+            let lateness = Lateness { timers: functions.filter(), ..lateness };
+            maxima = Some(Maxima { instance, event, lateness });
         }
         let mut recording = Self { instances, in_faults, tids: Vec::new(), maxima };
-        recording.filter(tids);
+        recording.only(tids);
         Ok(recording)
     }
 
-    /// Begins the search for maxima, once the recorder records.
+    /// Begins the search for maxima among the threads that are followed, once both instances record.
     ///
     /// # Errors
-    /// A sentence; spikes are then copied from the live buffer.
-    pub fn begin(&mut self) -> Result<(), String> {
-        if let Some(maxima) = &mut self.maxima {
-            maxima.running = true;
-        }
-        self.search()
+    /// A sentence; what is overwritten until a spike is heard of is then lost.
+    pub fn begin(&self, follower: &Instance) -> Result<(), String> {
+        let Some(Maxima { instance, event, lateness }) = &self.maxima else { return Ok(()) };
+        maxima::watch(follower, instance, event, lateness).inspect_err(|_| {
+            maxima::take_triggers_off(instance);
+            maxima::take_triggers_off(follower);
+        })
     }
 
     /// Takes notice of the threads that are there now.
     pub fn only(&mut self, tids: &[i32]) {
-        if self.filter(tids) {
-            // Threads beyond what a trigger can name are found by the follower alone.
-            let _ = self.search();
-        }
-    }
-
-    /// A maximum is forgotten with its trigger, so the first wake-up afterwards is one again.
-    fn search(&mut self) -> Result<(), String> {
-        let Some(Maxima { instance, event, whom, running: true }) = &mut self.maxima else { return Ok(()) };
-        take_triggers_off(instance);
-        whom.tids.clone_from(&self.tids);
-        maxima::watch(instance, event, whom).inspect_err(|_| take_triggers_off(instance))
-    }
-
-    /// Answers whether anybody came or went.
-    fn filter(&mut self, tids: &[i32]) -> bool {
         let mut tids = tids.to_vec();
         tids.sort_unstable();
         if tids == self.tids || tids.is_empty() {
-            return false;
+            return;
         }
         let named: Vec<String> = tids.iter().map(|tid| format!("common_pid == {tid}")).collect();
         let filter = if tids.len() > FILTERED_MAX { "0".to_owned() } else { named.join(" || ") };
@@ -126,6 +109,5 @@ impl Recording {
             }
         }
         self.tids = tids;
-        true
     }
 }

@@ -263,6 +263,7 @@ fn recorded(snapshot: &Snapshot, due_ns: i64, number: u32) -> Markup {
             ("Snapshot", Some(html! { (words::snapshot_mode(snapshot.mode)) ", " (number::grouped(snapshot.trace_bytes)) " bytes" })),
             ("Frozen", Some(html! { (number::micros_unit(snapshot.frozen_ns.saturating_sub(due_ns))) " relative to due" })),
             ("Swap took", Some(html! { (number::micros_unit(i64::try_from(snapshot.swap_ns).unwrap_or(i64::MAX))) })),
+            ("Kernel put aside until", snapshot.put_aside_ns.map(|ns| html! { (number::micros_unit(ns.saturating_sub(due_ns))) " relative to due" })),
             ("Recorder blind for", Some(html! { (number::micros_unit(i64::try_from(snapshot.blind_ns).unwrap_or(i64::MAX))) })),
             ("Due to seen covered", Some(html! { @if snapshot.window_covered { "yes" } @else { "no" } })),
             ("Steal time since the last snapshot", snapshot.steal_ns.map(|ns| html! { (number::micros_unit(i64::try_from(ns).unwrap_or(i64::MAX))) })),

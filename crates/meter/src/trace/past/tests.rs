@@ -96,6 +96,18 @@ fn an_empty_copy_covers_nothing_of_a_swap_but_silence_of_a_flip() {
 }
 
 #[test]
+fn both_buffers_of_a_kernel_cover_all_since_the_last_loss() {
+    let copies = [copy(0, &[page(&[(500, 0), (900, 0)], MISSED)]), copy(1, &[])];
+    let past = past(SnapshotMode::Onmax, &copies, 200, 1000);
+    assert!(past.covers(0, 500, 1000) && past.covers(1, 200, 1000), "up to the freeze, and silence as well");
+    assert!(!past.covers(0, 499, 900), "overwritten");
+    assert!(!past.covers(1, 199, 300), "not recording yet, or copied and forgotten");
+    assert!(!past.covers(1, 900, 1001), "not over yet");
+    assert!(past.has_any(0, 300, 501) && !past.has_any(0, 300, 500));
+    assert!(past.has_any(1, 100, 201) && !past.has_any(1, 100, 200) && !past.has_any(2, 300, 900));
+}
+
+#[test]
 fn the_line_of_a_thread_is_found_after_what_it_saw() {
     let copies = [copy(0, &[page(&[(100, 7), (600, 8), (900, 7)], 0)])];
     let past = past(SnapshotMode::Trigger, &copies, 50, 1000);

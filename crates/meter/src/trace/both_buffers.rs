@@ -1,0 +1,275 @@
+//! Snapshots by the kernel, which puts the past aside at each new maximum: mode `onmax`.
+//!
+//! The kernel compares each wake-up with its deadline and swaps its buffers in that very instant, so that what led to the
+//! maximum is not overwritten. A next one swaps them back, however soon it comes, and the kernel neither asks whether the
+//! first was read nor clears anything. So both buffers are read at each spike, and what they hold put together. Then it
+//! does not matter which of them has the past, and a spike that was no maximum is found as well. The newest part is kept
+//! for a spike that was under way meanwhile: what was read is gone from the kernel.
+
+use super::maxima;
+use super::past::{first_ns, full_bytes, lost_events, newest_ns, touched};
+use super::recorder::{CpuCopy, Frozen, Recorder, failed};
+use super::stitch::{in_order, tail_from_ns};
+use super::swap_bell::SwapBell;
+use crate::kernel::clock::monotonic_ns;
+use archive::settings::SnapshotMode;
+use ftrace::tracefs::{Instance, RawPages};
+use std::fs::File;
+use std::time::Duration;
+
+/// Passes over both buffers for one copy. A swap hides a buffer from a pass, but not three in a row come within one.
+const PASSES_MAX: u32 = 8;
+/// What is kept of a copy, as a part of a full buffer.
+const KEPT_PART: usize = 4;
+
+/// The two buffers of one CPU.
+struct Buffers {
+    cpu: u32,
+    live: RawPages,
+    spare: RawPages,
+    /// The newest part of the last copy.
+    kept: Vec<u8>,
+}
+
+/// One instance with a spare buffer.
+pub struct BothBuffersRecorder {
+    instance: Instance,
+    buffer_kb: u32,
+    bell: SwapBell,
+    buffers: Vec<Buffers>,
+    /// Memory to put pages in order in.
+    ordered: Vec<u8>,
+    /// Somebody else sets the triggers.
+    foreign: bool,
+    frozen_ns: i64,
+    /// Since when the buffers and what is kept have everything that was not overwritten.
+    since_ns: i64,
+}
+
+impl BothBuffersRecorder {
+    /// Takes an instance that was just made and allocates its spare buffer when recording starts.
+    pub fn new(instance: Instance, buffer_kb: u32) -> Self {
+        Self {
+            instance,
+            buffer_kb,
+            bell: SwapBell::default(),
+            buffers: Vec::new(),
+            ordered: Vec::new(),
+            foreign: false,
+            frozen_ns: i64::MAX,
+            since_ns: i64::MAX,
+        }
+    }
+
+    /// What a spike needs that was under way during this copy. All CPUs from the same instant on: silence of one is known from
+    /// the events of another.
+    fn keep(&mut self, copies: &[CpuCopy], room: usize) {
+        let tails = copies.iter().filter_map(|copy| tail_from_ns(&copy.pages, &copy.layout?, room / KEPT_PART));
+        let from_ns = tails.max();
+        for (buffers, copy) in self.buffers.iter_mut().zip(copies) {
+            match from_ns {
+                Some(from_ns) => in_order(&copy.pages, &buffers.live.layout(), from_ns, &mut buffers.kept),
+                None => buffers.kept.clone_from(&copy.pages),
+            }
+        }
+        self.since_ns = self.since_ns.max(from_ns.unwrap_or(i64::MIN));
+    }
+}
+
+impl Buffers {
+    /// Appends all events before an instant, and what else there is, to the pages of a copy.
+    fn read(&mut self, before_ns: i64, room: usize, copy: &mut CpuCopy) -> Result<(), String> {
+        let layout = self.live.layout();
+        let pages = &mut copy.pages;
+        for pass in 0..PASSES_MAX {
+            let begin = pages.len();
+            self.spare.drain_into(pages, room).map_err(failed)?;
+            if pass == 0 {
+                copy.put_aside_ns = newest_ns(&pages[begin..], &layout);
+            }
+            self.live.drain_into(pages, room).map_err(failed)?;
+            let mut new = pages[begin..].chunks_exact(layout.page_size).filter_map(|page| first_ns(page, &layout));
+            if pass > 0 && new.all(|ns| ns >= before_ns) {
+                return Ok(());
+            }
+        }
+        Err(format!("the kernel swapped its buffers again and again while those of CPU {} were read", self.cpu))
+    }
+}
+
+impl Recorder for BothBuffersRecorder {
+    fn mode(&self) -> SnapshotMode {
+        SnapshotMode::Onmax
+    }
+
+    fn marker(&self) -> Result<File, String> {
+        self.instance.open_marker().map_err(failed)
+    }
+
+    fn start(&mut self) -> Result<(), String> {
+        self.bell = SwapBell::of(&self.instance);
+        self.instance.take_snapshot().map_err(failed)?;
+        self.instance.clear_snapshot().map_err(failed)?;
+        for cpu in self.instance.cpus() {
+            let live = self.instance.open_raw(cpu).map_err(failed)?;
+            let spare = self.instance.open_snapshot_raw(cpu).map_err(failed)?;
+            let room = full_bytes(self.buffer_kb, &live.layout());
+            self.ordered.reserve(room);
+            self.buffers.push(Buffers { cpu, live, spare, kept: touched(room / KEPT_PART) });
+        }
+        self.ordered = touched(self.ordered.capacity());
+        self.instance.set_tracing_on(true).map_err(failed)?;
+        self.since_ns = monotonic_ns();
+        Ok(())
+    }
+
+    fn begin(&mut self, count_from_ns: i64) -> Result<(), String> {
+        if self.foreign {
+            return Ok(());
+        }
+        let armed = maxima::watch_own(&self.instance, count_from_ns);
+        // A trigger that reads the clock sets it, and the kernel clears both buffers for that.
+        self.since_ns = monotonic_ns();
+        armed
+    }
+
+    fn wait(&mut self, timeout: Duration) {
+        self.bell.wait(timeout);
+    }
+
+    fn freeze(&mut self, _note: &str, _unmarked: bool) -> Result<Frozen, String> {
+        self.frozen_ns = monotonic_ns();
+        Ok(Frozen { frozen_ns: self.frozen_ns, swap_ns: 0, blind_ns: 0, recording_since_ns: self.since_ns })
+    }
+
+    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String> {
+        let mut outcome = Ok(());
+        let mut room = 0;
+        for (buffers, copy) in self.buffers.iter_mut().zip(into.iter_mut()) {
+            let layout = buffers.live.layout();
+            room = full_bytes(self.buffer_kb, &layout);
+            (copy.cpu, copy.layout) = (buffers.cpu, Some(layout));
+            copy.pages.clear();
+            copy.pages.extend_from_slice(&buffers.kept);
+            outcome = outcome.and(buffers.read(self.frozen_ns, room, copy));
+            in_order(&copy.pages, &layout, self.since_ns, &mut self.ordered);
+            std::mem::swap(&mut copy.pages, &mut self.ordered);
+            (copy.overwritten, copy.dropped) = lost_events(&copy.pages, &layout);
+        }
+        self.keep(into, room);
+        if outcome.is_err() {
+            self.since_ns = monotonic_ns();
+        }
+        outcome
+    }
+
+    fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    fn leaves_maxima_to_others(&mut self) {
+        self.foreign = true;
+    }
+}
+
+impl Drop for BothBuffersRecorder {
+    fn drop(&mut self) {
+        maxima::release(&self.instance);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftrace::byte_order::ByteOrder;
+    use ftrace::header::PageLayout;
+    use ftrace::page::writer::PageWriter;
+    use ftrace::page::{PageItem, PageItems, RawRecord};
+    use ftrace::tracefs::Tracefs;
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+    use std::path::Path;
+
+    const LAYOUT: PageLayout = PageLayout::bits64(ByteOrder::NATIVE);
+    const LIVE: &str = "trace_pipe_raw";
+    const SPARE: &str = "snapshot_raw";
+
+    /// A directory like an instance of one CPU; what is appended to a buffer's file is read once.
+    fn like_an_instance() -> (tempfile::TempDir, BothBuffersRecorder) {
+        let root = tempfile::tempdir().unwrap();
+        let instance = root.path().join("instances/tardy-1-a");
+        fs::create_dir_all(instance.join("per_cpu/cpu0")).unwrap();
+        fs::create_dir(root.path().join("events")).unwrap();
+        fs::write(root.path().join("events/header_page"), "").unwrap();
+        fs::write(instance.join("trace_clock"), "[mono]\n").unwrap();
+        for file in ["snapshot", "tracing_on", "per_cpu/cpu0/trace_pipe_raw", "per_cpu/cpu0/snapshot_raw"] {
+            fs::write(instance.join(file), "").unwrap();
+        }
+        let mut recorder = BothBuffersRecorder::new(Tracefs::at(root.path()).open_instance("tardy-1-a").unwrap(), 64);
+        recorder.start().unwrap();
+        recorder.since_ns = 0;
+        (root, recorder)
+    }
+
+    fn record(root: &Path, buffer: &str, events: &[i64], lost: bool) {
+        let mut writer = PageWriter::new(LAYOUT);
+        if lost {
+            writer.lose(None);
+        }
+        events.iter().for_each(|ns| writer.push(RawRecord { ts_ns: *ns as u64, payload: &[9; 20] }));
+        let path = root.join("instances/tardy-1-a/per_cpu/cpu0").join(buffer);
+        OpenOptions::new().append(true).open(path).unwrap().write_all(&writer.finish()).unwrap();
+    }
+
+    fn events(copy: &CpuCopy) -> Vec<i64> {
+        let items = copy.pages.chunks(LAYOUT.page_size).flat_map(|page| PageItems::new(page, &LAYOUT));
+        let record = |item| if let PageItem::Record(record) = item { Some(record.ts_ns as i64) } else { None };
+        items.filter_map(record).collect()
+    }
+
+    #[test]
+    fn a_past_that_a_second_maximum_swapped_away_is_found() {
+        let (root, mut recorder) = like_an_instance();
+        record(root.path(), LIVE, &[10, 20, 70], false);
+        record(root.path(), SPARE, &[30, 60], false);
+        let mut copies = [CpuCopy::default()];
+        assert_eq!(recorder.freeze("", false).unwrap().recording_since_ns, 0);
+        recorder.copy(&mut copies).unwrap();
+        assert_eq!((events(&copies[0]), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70], Some(60)));
+        // A spike that was under way since before the first copy.
+        record(root.path(), LIVE, &[80, 90], false);
+        recorder.freeze("", false).unwrap();
+        recorder.copy(&mut copies).unwrap();
+        assert_eq!((events(&copies[0]), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70, 80, 90], None));
+    }
+
+    #[test]
+    fn what_is_no_longer_kept_is_no_longer_claimed() {
+        let (root, mut recorder) = like_an_instance();
+        let many: Vec<i64> = (1..=2000).map(|at| at * 1000).collect();
+        record(root.path(), SPARE, &many, false);
+        let mut copies = [CpuCopy::default()];
+        recorder.freeze("", false).unwrap();
+        recorder.copy(&mut copies).unwrap();
+        assert_eq!(events(&copies[0]), many);
+        record(root.path(), LIVE, &[3_000_000], false);
+        let since_ns = recorder.freeze("", false).unwrap().recording_since_ns;
+        recorder.copy(&mut copies).unwrap();
+        let known = events(&copies[0]);
+        assert!(since_ns > 1000 && known.len() > 10, "since {since_ns}: {} events", known.len());
+        assert_eq!((known[0], copies[0].overwritten), (since_ns, 0));
+        assert!(known.ends_with(&[1_999_000, 2_000_000, 3_000_000]));
+    }
+
+    #[test]
+    fn what_was_overwritten_meanwhile_ends_what_is_known() {
+        let (root, mut recorder) = like_an_instance();
+        record(root.path(), SPARE, &[10, 40], false);
+        let mut copies = [CpuCopy::default()];
+        recorder.copy(&mut copies).unwrap();
+        record(root.path(), LIVE, &[60, 70], true);
+        record(root.path(), SPARE, &[50, 80], false);
+        recorder.copy(&mut copies).unwrap();
+        assert_eq!((events(&copies[0]), copies[0].overwritten > 0), (vec![60, 70, 80], true));
+    }
+}
