@@ -188,6 +188,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "page-faults",
         injector: "page-faults",
         culprits: &["page-fault"],
+        // Its memory is not locked.
+        by_itself: &["page-fault"],
         places: HERE_AND_VIRTUAL_TIME,
         ..WATCHED
     },

@@ -3,6 +3,7 @@
 use anyhow::{Context, ensure};
 use archive::reader::Run;
 use archive::spike::SpikeReason;
+use archive::watched::WatchedKind;
 use clap::Parser;
 use serde::Deserialize;
 use std::fs;
@@ -102,7 +103,9 @@ fn row(arguments: &Arguments, experiment: &Experiment, place: Place, directory: 
         };
         // The injector may have other threads, which wait for each other.
         let is_other = |name: &str| run.watched.get(&spike.thread).is_none_or(|series| series.name != name);
-        if experiment.watched.is_some_and(is_other) {
+        // It is let go as an ordinary thread, which whoever is more urgent may delay.
+        let before_its_work = spike.watched == Some(WatchedKind::Woken) && spike.sample.cycle == 0;
+        if experiment.watched.is_some_and(is_other) || before_its_work {
             continue;
         }
         let seen = run.absences.get(&spike.number).filter(|_| !experiment.stopped);
