@@ -11,7 +11,7 @@ pub const ABOUT: About = About {
     confirm: "taskset -p TID shows the CPUs it may use",
     fix: "pin the thread to one CPU",
     reading: &["CPUSETS"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

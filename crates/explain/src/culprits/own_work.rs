@@ -9,7 +9,7 @@ pub const ABOUT: About = About {
     confirm: "perf record -t TID shows where it spends its time",
     fix: "do less in a cycle, or give it a longer one",
     reading: &["Scheduler"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
