@@ -109,20 +109,27 @@ impl Decoder {
         }
     }
 
-    /// Remembers the names an event carries.
-    pub fn learn(&self, event: &Event, names: &mut Names, metadata: &Metadata) {
+    /// Remembers the names an event carries, and the priorities that threads had up to `seen_ns`: how urgent one is later does
+    /// not matter, unless nothing else tells it.
+    pub fn learn(&self, event: &Event, names: &mut Names, metadata: &Metadata, seen_ns: i64) {
         let Some(recipe) = self.recipe(event.id) else { return };
         let text = |index: usize| recipe.texts[index].as_ref().and_then(|field| field.c_str(event.payload));
+        let prio = |tid: i32, prio: i32, names: &Names| match names.prio(tid) {
+            Some(_) if event.ts_ns > seen_ns => None,
+            _ => Some(prio),
+        };
         match event.what {
             What::Switch { prev, prev_prio, next, next_prio, .. } => {
-                names.learn_task(prev, text(0), Some(prev_prio));
-                names.learn_task(next, text(1), Some(next_prio));
+                // It may have become less urgent on its way out: what it had of the CPU it had as what it was before.
+                let most_urgent = names.prio(prev).map_or(prev_prio, |known| known.min(prev_prio));
+                names.learn_task(prev, text(0), prio(prev, most_urgent, names));
+                names.learn_task(next, text(1), prio(next, next_prio, names));
             }
-            What::Waking { tid, prio, .. } | What::Wakeup { tid, prio, .. } => {
-                names.learn_task(tid, text(0), Some(prio));
+            What::Waking { tid, prio: theirs, .. } | What::Wakeup { tid, prio: theirs, .. } => {
+                names.learn_task(tid, text(0), prio(tid, theirs, names));
             }
             What::Migrate { tid, .. } => names.learn_task(tid, text(0), None),
-            What::PiSetPrio { tid, new_prio, .. } => names.learn_task(tid, text(0), Some(new_prio)),
+            What::PiSetPrio { tid, new_prio, .. } => names.learn_task(tid, text(0), prio(tid, new_prio, names)),
             What::IrqEntry { irq } => {
                 if let Some(name) = text(0) {
                     names.learn_irq(irq, name);

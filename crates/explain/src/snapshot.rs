@@ -58,7 +58,7 @@ impl<'a> TraceSnapshot<'a> {
             });
             let mut story = CpuStory::read(pages.cpu, moments, window, covered, spike.tid);
             for event in story.before.events().chain(story.events.iter().copied()) {
-                self.decoder.learn(&event, &mut names, metadata);
+                self.decoder.learn(&event, &mut names, metadata, window.seen_ns);
             }
             if story.has_functions {
                 self.read_stacks(&mut story, &mut names);
