@@ -113,7 +113,8 @@ impl<'c> Case<'c> {
     /// one is to blame, not the late timer.
     pub fn is_held_up_by_another(&self, piece: &Piece) -> bool {
         let Some(holder) = held(piece) else { return false };
-        let outranked = self.kind(piece) == OwnerKind::RtTask && holder.tid().is_some_and(|tid| self.outranks(tid));
+        let outranked =
+            self.kind(piece) == OwnerKind::RtTask && holder.tid().is_some_and(|tid| self.outranks(tid, piece));
         let on_the_way = piece.phase == PhaseName::LateArm && self.input.spike.watched.is_none();
         on_the_way && !self.previous_overran() && (holder.is_interrupting() || outranked)
     }
@@ -253,12 +254,18 @@ impl<'c> Case<'c> {
         self.household.own_prio.is_some_and(|prio| prio >= 100)
     }
 
-    /// Whether a thread may run instead of the measuring thread by its priority alone.
-    pub fn outranks(&self, tid: i32) -> bool {
-        match (self.names().prio(tid), self.household.own_prio) {
+    /// Whether a thread that has the CPU in a piece may run instead of the measuring thread by its priority alone.
+    pub fn outranks(&self, tid: i32, piece: &Piece) -> bool {
+        match (self.prio_in(tid, piece), self.household.own_prio) {
             (Some(theirs), Some(ours)) => theirs <= ours,
             _ => self.names().is_rt(tid),
         }
+    }
+
+    /// Kernel priority of a thread that has the CPU in a piece: whoever has a lock is lent another one for a while.
+    pub fn prio_in(&self, tid: i32, piece: &Piece) -> Option<i32> {
+        let then = self.scene.cpu(piece.cpu).and_then(|story| story.prio_at(tid, piece.start_ns));
+        then.or_else(|| self.names().prio(tid))
     }
 
     /// The entry of the interrupt that brought the wake-up.

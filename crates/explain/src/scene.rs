@@ -206,6 +206,22 @@ impl<'a> CpuStory<'a> {
         let last = self.events.partition_point(|event| event.ts_ns <= end_ns);
         self.events.get(first..last).unwrap_or(&[])
     }
+
+    /// Kernel priority of a thread that runs here at this instant, which may be one that it is lent.
+    pub fn prio_at(&self, tid: i32, at_ns: i64) -> Option<i32> {
+        let (before, after) = self.events.split_at(self.events.partition_point(|event| event.ts_ns <= at_ns));
+        let then = |event: &Event<'_>| match event.what {
+            What::Switch { next, next_prio, .. } if next == tid => Some(next_prio),
+            What::PiSetPrio { tid: of, new_prio, .. } if of == tid => Some(new_prio),
+            _ => None,
+        };
+        let until_then = |event: &Event<'_>| match event.what {
+            What::Switch { prev, prev_prio, .. } if prev == tid => Some(prev_prio),
+            What::PiSetPrio { tid: of, old_prio, .. } if of == tid => Some(old_prio),
+            _ => None,
+        };
+        before.iter().rev().find_map(then).or_else(|| after.iter().find_map(until_then))
+    }
 }
 
 /// All CPUs in the window.

@@ -21,18 +21,15 @@ pub fn interferes(case: &Case, piece: &Piece) -> Option<i32> {
         || case.is_held_up_by_another(piece)
         || matches!(piece.phase, PhaseName::ReturnToUser | PhaseName::WakePath);
     let tid = held(piece).and_then(Holder::tid)?;
-    (could_run && case.kind(piece) == OwnerKind::RtTask && case.outranks(tid)).then_some(tid)
+    (could_run && case.kind(piece) == OwnerKind::RtTask && case.outranks(tid, piece)).then_some(tid)
 }
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| interferes(case, piece).is_some())?;
-    let tid = pieces
-        .iter()
-        .max_by_key(|&&index| case.pieces[index].ns())
-        .and_then(|&index| case.pieces[index].answer.holder().tid())
-        .unwrap_or_default();
+    let longest = pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.ns())?;
+    let tid = longest.answer.holder().tid().unwrap_or_default();
     let ours = priority_words(case.household.own_prio);
-    let theirs = priority_words(case.names().prio(tid));
+    let theirs = priority_words(case.prio_in(tid, longest));
     let who = case.culprits(&pieces);
     Some(Claim {
         confidence: Confidence::Certain,
