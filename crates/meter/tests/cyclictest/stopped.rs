@@ -53,7 +53,8 @@ fn a_stop_of_50_ms_is_50_missed_periods_of_every_thread() {
     for _ in 0..8 {
         let missed = missed_in_a_stop(&directory.path().join("result.json"));
         if missed.iter().all(|(missed, _)| (49..=50).contains(missed)) {
-            assert!(missed.iter().all(|(_, max_us)| *max_us >= 49_000), "{missed:?}");
+            // The first of them is missed as soon as the wake-up before it is seen late by a part of a period.
+            assert!(missed.iter().all(|(missed, max_us)| *max_us >= (missed - 1) * 1000), "{missed:?}");
             return;
         }
         seen.push(missed);
