@@ -9,7 +9,7 @@ pub const ABOUT: About = About {
     confirm: "compact_* and thp_* in /proc/vmstat rise at the same time; the events compaction:mm_compaction_begin and huge_memory:mm_collapse_huge_page bracket it",
     fix: "echo never > /sys/kernel/mm/transparent_hugepage/enabled and .../defrag; vm.compaction_proactiveness=0; vm.compact_unevictable_allowed=0 keeps locked pages where they are",
     reading: &["Transparent Hugepage Support", "Documentation for /proc/sys/vm/"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 const NAMED: Named = Named { threads: &["khugepaged", "kcompactd*"], ..NOTHING };

@@ -9,7 +9,7 @@ pub const ABOUT: About = About {
     confirm: "/sys/kernel/mm/ksm/run is 1 and full_scans beside it rises",
     fix: "echo 2 > /sys/kernel/mm/ksm/run stops it and takes merged pages apart",
     reading: &["Kernel Samepage Merging"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 const NAMED: Named = Named { threads: &["ksmd"], ..NOTHING };
