@@ -11,7 +11,7 @@ pub const ABOUT: About = About {
     confirm: "`ps -eLo tid,rtprio,comm | grep irq/` lists the threads of interrupts; /proc/irq/N/smp_affinity_list says where they may run",
     fix: "give threads of interrupts priorities of their own (chrt -p -f 40 TID): ours above those we do not need, below the one we wait for; or move the interrupt to another CPU",
     reading: &["SMP IRQ affinity", "Real-time preemption"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
