@@ -88,7 +88,7 @@ fn life(events: &[Event], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec
                 let blocked = prev_state & STATE_BLOCKED != 0;
                 let next = match prev_state & 0xff {
                     0 => Doing::Ready,
-                    _ if blocked && event.ts_ns - last_fault_ns <= FAULT_SLEEP_NS => Doing::Fetching,
+                    _ if blocked && event.ts_ns.saturating_sub(last_fault_ns) <= FAULT_SLEEP_NS => Doing::Fetching,
                     _ => waiting,
                 };
                 left = Some(event.cpu);
