@@ -174,18 +174,18 @@ mod tests {
     fn like_tracefs(events: &str) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("synthetic_events"), events).unwrap();
-        let instance = root.path().join("instances/tardy-4711-a");
-        for (event, trigger) in [
-            ("synthetic/tardy_late_4711", "hist:keys=pid:onmax($l).snapshot() [active]\n"),
-            ("sched/sched_switch", "hist:keys=next_pid:trace(tardy_late_4711,next_pid,$late) [active]\n"),
-            ("timer/hrtimer_start", "# Available triggers:\n# hist\n"),
+        for (instance, event, trigger) in [
+            ("a", "synthetic/tardy_late_4711", "hist:keys=pid:onmax($l).snapshot() [active]\n"),
+            ("follow", "sched/sched_switch", "hist:keys=next_pid:trace(tardy_late_4711,next_pid,$late) [active]\n"),
+            ("follow", "timer/hrtimer_start", "# Available triggers:\n# hist\n"),
         ] {
+            let instance = root.path().join(format!("instances/tardy-4711-{instance}"));
             let directory = instance.join("events").join(event);
             fs::create_dir_all(&directory).unwrap();
             fs::write(directory.join("trigger"), trigger).unwrap();
+            fs::write(instance.join("tracing_on"), "1").unwrap();
+            fs::write(instance.join("trace_clock"), "local [mono]\n").unwrap();
         }
-        fs::write(instance.join("tracing_on"), "1").unwrap();
-        fs::write(instance.join("trace_clock"), "local [mono]\n").unwrap();
         root
     }
 
@@ -196,11 +196,17 @@ mod tests {
         assert_eq!(forget(&tracefs, "tardy_late_4711"), Ok(true));
         let text = |path: &str| fs::read_to_string(root.path().join(path)).unwrap();
         assert!(text("synthetic_events").ends_with("\n!tardy_late_4711\n"));
-        let trigger = |event: &str| text(&format!("instances/tardy-4711-a/events/{event}/trigger"));
-        assert!(trigger("synthetic/tardy_late_4711").contains("!hist:keys=pid:onmax($l).snapshot()"));
-        assert!(trigger("sched/sched_switch").contains("!hist:keys=next_pid:trace(tardy_late_4711,next_pid,$late)"));
-        assert!(!trigger("timer/hrtimer_start").contains('!'));
-        assert_eq!(text("instances/tardy-4711-a/tracing_on"), "0");
+        let trigger = |event: &str| text(&format!("instances/tardy-4711-{event}/trigger"));
+        assert!(trigger("a/events/synthetic/tardy_late_4711").contains("!hist:keys=pid:onmax($l).snapshot()"));
+        assert!(
+            trigger("follow/events/sched/sched_switch")
+                .contains("!hist:keys=next_pid:trace(tardy_late_4711,next_pid,$late)")
+        );
+        assert!(!trigger("follow/events/timer/hrtimer_start").contains('!'));
+        assert_eq!(
+            (text("instances/tardy-4711-a/tracing_on"), text("instances/tardy-4711-follow/tracing_on")),
+            ("0".into(), "0".into())
+        );
     }
 
     #[test]
