@@ -212,6 +212,7 @@ impl<'a> CpuStory<'a> {
         let (before, after) = self.events.split_at(self.events.partition_point(|event| event.ts_ns <= at_ns));
         let then = |event: &Event<'_>| match event.what {
             What::Switch { next, next_prio, .. } if next == tid => Some(next_prio),
+            What::Wakeup { tid: of, prio, .. } if of == tid => Some(prio),
             What::PiSetPrio { tid: of, new_prio, .. } if of == tid => Some(new_prio),
             _ => None,
         };
@@ -220,7 +221,8 @@ impl<'a> CpuStory<'a> {
             What::PiSetPrio { tid: of, old_prio, .. } if of == tid => Some(old_prio),
             _ => None,
         };
-        before.iter().rev().find_map(then).or_else(|| after.iter().find_map(until_then))
+        let earlier = || self.before.switch.as_ref().and_then(then);
+        before.iter().rev().find_map(then).or_else(earlier).or_else(|| after.iter().find_map(until_then))
     }
 }
 
