@@ -25,6 +25,11 @@ pub fn table(summary: &RunSummary) -> Markup {
     let total = |of: fn(&archive::summary::CpuSummary) -> u64| summary.cpus.iter().map(of).fold(0, u64::saturating_add);
     let missed =
         summary.cpus.iter().map(|cpu| cpu.missed).try_fold(0u64, |sum, missed| Some(sum.saturating_add(missed?)));
+    let adds_up = summary.cpus.len() > 1 && !is_watch(summary);
+    let most = summary.cpus.iter().map(|cpu| cpu.cycles).max().unwrap_or(0);
+    let told = quantiles_told(if adds_up { total(|cpu| cpu.cycles) } else { most });
+    let some_are_few =
+        told.last().is_some_and(|(_, quantile)| summary.cpus.iter().any(|cpu| are_few(cpu.cycles, *quantile)));
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="cpus-caption" {
             table.figures {
@@ -37,7 +42,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                         @if limited { th scope="col" { "over limit" } }
                         th scope="col" { "min" }
                         th scope="col" { "mean" }
-                        @for (name, _) in QUANTILES { th scope="col" { (name) } }
+                        @for (name, _) in told { th scope="col" { (name) } }
                         th scope="col" { "max" }
                     }
                 }
@@ -48,17 +53,17 @@ pub fn table(summary: &RunSummary) -> Markup {
                                 @if cpu.watched.is_some() { (said(words::series(cpu))) } @else { (cpu.cpu) }
                             }
                             (counts(cpu.cycles, cpu.missed, limited.then_some(cpu.over_limit)))
-                            (figures(&cpu.latency_ns, cpu.cycles))
+                            (figures(&cpu.latency_ns, cpu.cycles, told))
                         }
                     }
                 }
                 // Lateness and lengths of cycles do not add up to anything.
-                @if summary.cpus.len() > 1 && !is_watch(summary) {
+                @if adds_up {
                     tfoot {
                         tr {
                             th scope="row" { "all" }
                             (counts(total(|c| c.cycles), missed, limited.then(|| total(|c| c.over_limit))))
-                            (figures(&summary.all_cpus, total(|c| c.cycles)))
+                            (figures(&summary.all_cpus, total(|c| c.cycles), told))
                         }
                     }
                 }
@@ -66,8 +71,11 @@ pub fn table(summary: &RunSummary) -> Markup {
         }
         p.note {
             "Missed: periods without a wake-up, because the thread was late by more than an interval. p99.9: all but one in \
-             a thousand wake-ups were no later than this, rounded up by at most 0.1" (number::THIN) "%. A quantile in "
-            span.few { "grey italics" } " asks for more wake-ups than there were; it is the maximum."
+             a thousand wake-ups were no later than this, rounded up by at most 0.1" (number::THIN) "%."
+            @if some_are_few {
+                " A quantile in " span.few { "grey italics" }
+                " asks for more wake-ups than there were; it is the maximum."
+            }
             @if let Some(imported) = &summary.imported {
                 " A dash: the source does not tell."
                 @if imported.resolution_ns > 1 {
@@ -87,15 +95,26 @@ fn counts(cycles: u64, missed: Option<u64>, over: Option<u64>) -> Markup {
     }
 }
 
-fn figures(figures: &LatencyFigures, cycles: u64) -> Markup {
+/// The quantiles that so many wake-ups tell something of: all others are the maximum, and would push it off a narrow page.
+fn quantiles_told(cycles: u64) -> &'static [(&'static str, f64)] {
+    let told = QUANTILES.iter().position(|(_, quantile)| are_few(cycles, *quantile)).unwrap_or(QUANTILES.len());
+    &QUANTILES[..told]
+}
+
+/// Whether a quantile asks for more wake-ups than these.
+fn are_few(cycles: u64, quantile: f64) -> bool {
+    (cycles as f64) * (1.0 - quantile) < 1.0 - 1e-9
+}
+
+fn figures(figures: &LatencyFigures, cycles: u64, told: &[(&str, f64)]) -> Markup {
     let quantiles =
         [figures.p50, figures.p90, figures.p99, figures.p99_9, figures.p99_99, figures.p99_999, figures.p99_9999];
     html! {
         (cell(figures.min, ""))
         // A mean is a sum over a count: beyond the nanosecond it carries nothing.
         (cell(figures.mean.map(|mean| mean.round() as i64), ""))
-        @for ((_, quantile), value) in QUANTILES.iter().zip(quantiles) {
-            (cell(value, if (cycles as f64) * (1.0 - quantile) < 1.0 - 1e-9 { "few" } else { "" }))
+        @for ((_, quantile), value) in told.iter().zip(quantiles) {
+            (cell(value, if are_few(cycles, *quantile) { "few" } else { "" }))
         }
         (cell(figures.max, "worst"))
     }
@@ -103,4 +122,19 @@ fn figures(figures: &LatencyFigures, cycles: u64) -> Markup {
 
 fn cell(value: Option<i64>, class: &str) -> Markup {
     html! { td class=[(!class.is_empty()).then_some(class)] { (value.map_or("–".into(), number::micros)) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_told_as_soon_as_one_wake_up_may_lie_beyond_it() {
+        let names = |cycles| quantiles_told(cycles).iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        assert_eq!(names(0), [""; 0]);
+        assert_eq!(names(999), ["p50", "p90", "p99"]);
+        assert_eq!(names(1000).last(), Some(&"p99.9"));
+        assert_eq!(names(99_999).last(), Some(&"p99.99"));
+        assert_eq!(names(1_000_000).len(), QUANTILES.len());
+    }
 }
