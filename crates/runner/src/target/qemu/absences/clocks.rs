@@ -13,6 +13,8 @@ const SETTLED_NS: i64 = 3_000_000_000;
 /// 70 years.
 const GUEST_NS_MAX: i64 = 1 << 61;
 const EXCHANGES_MAX: usize = 20_000;
+/// Of those within reach, four a second; a guest whose clock stands still would bring all of them there.
+const NEAR_MAX: usize = 500;
 /// A guest measures its clock while it boots, as well as it can.
 const SLOPE_NS_PER_S_MAX: f64 = 10_000_000.0;
 /// So much faster or slower than the line a clock may go for a while; 300 µs a second were seen on a busy host.
@@ -70,7 +72,7 @@ impl Clocks {
     /// between asking and answering.
     pub fn difference(&self, guest_ns: i64) -> Option<Difference> {
         let is_near = |exchange: &&Exchange| exchange.guest_ns.abs_diff(guest_ns) <= REACH_NS as u64;
-        let near: Vec<&Exchange> = self.exchanges.iter().filter(is_near).collect();
+        let near: Vec<&Exchange> = self.exchanges.iter().filter(is_near).take(NEAR_MAX).collect();
         let closest = near.iter().min_by_key(|exchange| exchange.guest_ns.abs_diff(guest_ns))?;
         let (slope, either_way) = slope(&near);
         let bounds = |exchange: &&Exchange| {
