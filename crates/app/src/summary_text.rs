@@ -213,7 +213,7 @@ fn losses(summary: &RunSummary) -> Vec<String> {
     summary.losses.iter().map(loss).chain(records).chain(uncovered(summary)).collect()
 }
 
-/// Everything that did not go as asked, worst first, each with its mend.
+/// Everything that did not go as asked, worst first, each with its fix.
 pub fn problems(summary: &RunSummary) -> Vec<String> {
     let mut problems: Vec<_> = summary.problems.iter().collect();
     problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
@@ -223,8 +223,8 @@ pub fn problems(summary: &RunSummary) -> Vec<String> {
             Severity::Degraded => "degraded",
             Severity::Invalid => "invalid",
         };
-        let mend = if problem.mend.is_empty() { String::new() } else { format!("; {}", problem.mend) };
-        format!("{weight}: {}{mend}", problem.text)
+        let fix = if problem.fix.is_empty() { String::new() } else { format!("; {}", problem.fix) };
+        format!("{weight}: {}{fix}", problem.text)
     };
     problems.into_iter().map(line).collect()
 }

@@ -25,6 +25,7 @@ pub mod load;
 pub mod manifest;
 pub mod message;
 pub mod planned;
+pub mod problem;
 pub mod reader;
 pub mod recorded;
 pub mod relay;

@@ -7,6 +7,7 @@ use crate::counters::CounterSecond;
 use crate::environment::Environment;
 use crate::histogram::Histogram;
 use crate::planned::PlannedStep;
+pub use crate::problem::{Problem, Severity};
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
 use crate::spike::Spike;
@@ -37,28 +38,6 @@ pub struct ThreadProgress {
     pub latency_ns_last: i64,
     pub latency_ns_max: i64,
     pub missed_periods: u64,
-}
-
-/// Something that did not go as asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Problem {
-    pub severity: Severity,
-    pub text: String,
-    /// What to do about it; empty when there is nothing.
-    pub mend: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub enum Severity {
-    /// Worth knowing.
-    Notice,
-    /// The numbers stand, but not for what was asked.
-    Degraded,
-    /// The numbers must not be used.
-    Invalid,
 }
 
 /// What was lost on the way, counted.

@@ -9,11 +9,11 @@ use thiserror::Error;
 pub enum WriteError {
     #[error("failed to create the archive: {0} exists already; choose another --out or remove it")]
     Exists(PathBuf),
-    #[error("failed to write {path}: {source}{}", mend(.source))]
+    #[error("failed to write {path}: {source}{}", fix(.source))]
     Io { path: PathBuf, source: io::Error },
 }
 
-fn mend(error: &io::Error) -> &'static str {
+fn fix(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space or choose another --out",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "; choose a writable --out",

@@ -177,7 +177,7 @@ fn a_machine_in_doubt_can_fail_but_not_pass() {
 fn what_cannot_be_judged_says_why() {
     let mut invalid = run(HOUR, 1, |_, _| (1, 0, 0));
     let text = "the load died".to_owned();
-    invalid.problems.push(Problem { severity: Severity::Invalid, text, mend: String::new() });
+    invalid.problems.push(Problem { code: Default::default(), severity: Severity::Invalid, text, fix: String::new() });
     assert_eq!(judged(&invalid, "latency < 100us", "1/h").sentence, "NO VERDICT: the run is not valid: the load died.");
     let mut blind = run(HOUR, 1, |_, _| (1, 0, 0));
     blind.threads.get_mut(&0).unwrap().seconds.clear();

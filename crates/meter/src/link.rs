@@ -32,8 +32,13 @@ impl<W: Write> Link<W> {
         self.write(&frame);
     }
 
-    pub fn problem(&mut self, severity: Severity, text: impl Into<String>, mend: impl Into<String>) {
-        self.send(&Message::Problem(Problem { severity, text: text.into(), mend: mend.into() }));
+    pub fn problem(&mut self, severity: Severity, text: impl Into<String>, fix: impl Into<String>) {
+        self.send(&Message::Problem(Problem {
+            code: Default::default(),
+            severity,
+            text: text.into(),
+            fix: fix.into(),
+        }));
     }
 
     /// Reports a loss; a count of zero is no loss.

@@ -63,8 +63,8 @@ pub fn settings_of(requests: &[LoadRequest]) -> Vec<SettingChange> {
 pub enum LoadError {
     #[error("start a load called `{name}`: there is none; the built-in loads are {}", builtin::names_joined())]
     Unknown { name: String },
-    #[error("start the load `{name}`: this machine has no program `{program}`; {mend}")]
-    NoProgram { name: String, program: &'static str, mend: &'static str },
+    #[error("start the load `{name}`: this machine has no program `{program}`; {fix}")]
+    NoProgram { name: String, program: &'static str, fix: &'static str },
     #[error("start the load `{name}`: {why}")]
     CannotRun { name: String, why: String },
     #[error("start a load command: the command line is empty; write what the shell should run")]

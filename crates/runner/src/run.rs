@@ -149,7 +149,11 @@ pub fn collect(
     let mut writer = RunWriter::begin_again(&request.directory)?;
     let text =
         format!("the line was lost during the run; what came after {} bytes was fetched later", received.bytes());
-    tell(Problem { severity: Severity::Notice, text, mend: String::new() }, &mut writer, watch)?;
+    tell(
+        Problem { code: Default::default(), severity: Severity::Notice, text, fix: String::new() },
+        &mut writer,
+        watch,
+    )?;
     watch(Event::Begun { directory: request.directory.clone(), virtual_time: false });
     let limits = limits_on(target, request);
     let session = Session::new(command, &mut writer, &limits, stop, watch);
@@ -198,9 +202,14 @@ fn tell(problem: Problem, writer: &mut RunWriter, watch: &mut dyn FnMut(Event)) 
 fn problem_of(caveat: Caveat, limit_ns: Option<i64>) -> Problem {
     if caveat.emulated && !caveat.virtual_time && limit_ns.is_some() {
         let text = format!("{}; so the limit is not judged", caveat.text);
-        return Problem { severity: Severity::Invalid, text, mend: format!("{}, or leave out --limit", caveat.mend) };
+        return Problem {
+            code: Default::default(),
+            severity: Severity::Invalid,
+            text,
+            fix: format!("{}, or leave out --limit", caveat.fix),
+        };
     }
-    Problem { severity: Severity::Degraded, text: caveat.text, mend: caveat.mend }
+    Problem { code: Default::default(), severity: Severity::Degraded, text: caveat.text, fix: caveat.fix }
 }
 
 fn measure(
@@ -240,9 +249,10 @@ fn put_back(target: &mut dyn Target, request: &RunRequest, watch: &mut dyn FnMut
         Err(error) => error.to_string(),
     };
     watch(Event::Problem(Problem {
+        code: Default::default(),
         severity: Severity::Degraded,
         text: problem,
-        mend: "run `tardy restore` as root".into(),
+        fix: "run `tardy restore` as root".into(),
     }));
 }
 

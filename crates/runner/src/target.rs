@@ -87,7 +87,7 @@ impl fmt::Display for Exit {
 pub struct Caveat {
     pub text: String,
     /// What to do about it.
-    pub mend: String,
+    pub fix: String,
     /// Whether a program imitates the machine, so that no real-time limit can be judged there.
     pub emulated: bool,
     /// Whether its clock counts executed instructions. Limits are judged then, as ones on instructions.

@@ -7,6 +7,11 @@
 export type ChainSource = "entries" | "graph" | "stack";
 
 /**
+ * What kind of problem it is: `area.what-happened`, such as `meter.clock-stepped`. Codes are never reused.
+ */
+export type Code = string;
+
+/**
  * How sure a finding is.
  */
 export type Confidence = "hint" | "likely" | "certain";
@@ -535,11 +540,15 @@ export type Policy = "fifo" | "rr" | "deadline" | "other";
 /**
  * Something that did not go as asked.
  */
-export type Problem = { severity: Severity, text: string, 
+export type Problem = { 
 /**
- * What to do about it; empty when there is nothing.
+ * `unclassified` in archives written before problems had codes.
  */
-mend: string, };
+code: Code, severity: Severity, text: string, 
+/**
+ * What to do about it; empty when there is nothing. Older archives call it `mend`.
+ */
+fix: string, };
 
 /**
  * Everything a report draws.

@@ -92,14 +92,14 @@ pub fn make_new(asked: Option<&Path>, started_unix_s: u64, hostname: &str) -> an
 /// When it cannot be made.
 pub fn new_below(runs: &Path, started_unix_s: u64, hostname: &str) -> anyhow::Result<(PathBuf, String)> {
     let id = run_id(started_unix_s, hostname);
-    let mend = || format!("failed to make a directory below {}; choose a place with --out", runs.display());
-    fs::create_dir_all(runs).with_context(mend)?;
+    let fix = || format!("failed to make a directory below {}; choose a place with --out", runs.display());
+    fs::create_dir_all(runs).with_context(fix)?;
     let mut unique = id.clone();
     for number in 2.. {
         match fs::create_dir(runs.join(&unique)) {
             Ok(()) => break,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => unique = format!("{id}-{number}"),
-            Err(error) => return Err(error).with_context(mend),
+            Err(error) => return Err(error).with_context(fix),
         }
     }
     Ok((runs.join(&unique), unique))

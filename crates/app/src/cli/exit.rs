@@ -26,7 +26,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The code that an error ends with: what the person can mend on the command line is usage.
+    /// The code that an error ends with: what the person can fix on the command line is usage.
     pub fn of_error(error: &anyhow::Error) -> Self {
         let wrong_path = matches!(error.downcast_ref(), Some(OpenError::Missing(_) | OpenError::Foreign(_)));
         let taken = matches!(error.downcast_ref(), Some(RunError::Write(WriteError::Exists(_))));

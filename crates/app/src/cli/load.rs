@@ -128,7 +128,7 @@ fn one_program(load: &ProgramLoad, page: &mut Page) {
         page.wrapped(&format!("  {shown:<10}"), option.what);
     }
     page.wrapped("  example   ", &format!("--load {}", load.example));
-    page.wrapped("  missing?  ", load.mend);
+    page.wrapped("  missing?  ", load.fix);
 }
 
 fn builtin_document(load: &BuiltinLoad) -> Value {
@@ -146,7 +146,7 @@ fn program_document(load: &ProgramLoad) -> Value {
         .collect();
     json!({
         "name": load.name, "what": load.what, "unit": load.unit, "subject": load.subject.map(|subject| subject.what),
-        "options": options, "example": load.example, "mend": load.mend,
+        "options": options, "example": load.example, "fix": load.fix,
     })
 }
 

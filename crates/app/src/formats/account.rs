@@ -86,7 +86,12 @@ impl Account<'_> {
     }
 
     fn problem(&self, severity: Severity, text: &str) -> Problem {
-        Problem { severity, text: format!("thread {}: {text}", self.number), mend: String::new() }
+        Problem {
+            code: Default::default(),
+            severity,
+            text: format!("thread {}: {text}", self.number),
+            fix: String::new(),
+        }
     }
 
     fn cycles(&self, held: u64, problems: &mut Vec<Problem>) -> u64 {

@@ -129,8 +129,8 @@ impl Source {
         self.stated.push(what.into());
     }
 
-    pub fn problem(&mut self, severity: Severity, text: impl Into<String>, mend: &str) {
-        self.problems.push(Problem { severity, text: text.into(), mend: mend.into() });
+    pub fn problem(&mut self, severity: Severity, text: impl Into<String>, fix: &str) {
+        self.problems.push(Problem { code: Default::default(), severity, text: text.into(), fix: fix.into() });
     }
 
     /// Takes the unit from the person where the file has none, and says so.

@@ -83,15 +83,17 @@ pub fn run(shape: &Shape) -> (Run, Vec<Explanation>) {
     let said = |text: &str| shape.hostile.unwrap_or(text).to_owned();
     let problems = if shape.valid {
         vec![Problem {
+            code: Default::default(),
             severity: Severity::Degraded,
             text: said("the frequency governor of CPU 0 is schedutil"),
-            mend: said("echo performance > /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            fix: said("echo performance > /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         }]
     } else {
         vec![Problem {
+            code: Default::default(),
             severity: Severity::Invalid,
             text: said("the measuring thread of CPU 1 died: killed by signal 9"),
-            mend: said("look into the kernel log for the out-of-memory killer"),
+            fix: said("look into the kernel log for the out-of-memory killer"),
         }]
     };
     let run = Run {

@@ -195,8 +195,8 @@ pub fn load(name: &str) -> Message {
     }])
 }
 
-pub fn problem(severity: Severity, text: &str, mend: &str) -> Message {
-    Message::Problem(Problem { severity, text: text.into(), mend: mend.into() })
+pub fn problem(severity: Severity, text: &str, fix: &str) -> Message {
+    Message::Problem(Problem { code: Default::default(), severity, text: text.into(), fix: fix.into() })
 }
 
 pub fn end(ending: Ending) -> Message {

@@ -99,14 +99,14 @@ fn a_meter_that_hangs_is_given_up() {
 
 #[test]
 fn a_meter_that_lacks_privileges_says_what_is_missing_and_the_mend() {
-    let mend = "sudo setcap cap_sys_nice+ep dist/bin/tardy-meter";
+    let fix = "sudo setcap cap_sys_nice+ep dist/bin/tardy-meter";
     let bench = Bench::new()
-        .says(&[hello(), problem(Severity::Invalid, "SCHED_FIFO 80 is not permitted", mend), end(Ending::Failed)])
+        .says(&[hello(), problem(Severity::Invalid, "SCHED_FIFO 80 is not permitted", fix), end(Ending::Failed)])
         .does("exit 3");
     let ended = bench.run(&["run"]);
     assert_eq!(ended.code, Some(3));
     let unwrapped = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(unwrapped.contains(mend) && unwrapped.contains("SCHED_FIFO 80 is not permitted"), "{}", ended.stdout);
+    assert!(unwrapped.contains(fix) && unwrapped.contains("SCHED_FIFO 80 is not permitted"), "{}", ended.stdout);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub struct ProgramLoad {
     pub options: &'static [ProgramOption],
     pub example: &'static str,
     /// What to do on a target that has not got it.
-    pub mend: &'static str,
+    pub fix: &'static str,
 }
 
 /// The first word behind a program's name.
@@ -55,7 +55,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
             CPUS,
         ],
         example: "stress-ng:matrix,ops=1000,cpus=0-1",
-        mend: "install it there (Debian: apt-get install stress-ng), or use a built-in load: `tardy load list`",
+        fix: "install it there (Debian: apt-get install stress-ng), or use a built-in load: `tardy load list`",
     },
     ProgramLoad {
         name: "fio",
@@ -74,7 +74,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
             CPUS,
         ],
         example: "fio:randwrite,bs=16k,direct",
-        mend: "install it there (Debian: apt-get install fio), or use the built-in loads copy and bulk",
+        fix: "install it there (Debian: apt-get install fio), or use the built-in loads copy and bulk",
     },
     ProgramLoad {
         name: "iperf3",
@@ -91,7 +91,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
             CPUS,
         ],
         example: "iperf3:192.168.7.1,udp,rate=100M",
-        mend: "install it there (Debian: apt-get install iperf3), or use the built-in loads udp and ping",
+        fix: "install it there (Debian: apt-get install iperf3), or use the built-in loads udp and ping",
     },
     ProgramLoad {
         name: "hackbench",
@@ -107,7 +107,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
             CPUS,
         ],
         example: "hackbench:groups=4,pipe",
-        mend: "install it there (Debian: apt-get install rt-tests), or use the built-in load messaging",
+        fix: "install it there (Debian: apt-get install rt-tests), or use the built-in load messaging",
     },
     ProgramLoad {
         name: "rt-app",
@@ -116,7 +116,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
         subject: Some(Subject { what: "the path of its JSON file on the target", needed: true }),
         options: &[CPUS],
         example: "rt-app:/opt/tasks.json",
-        mend: "install it there (Debian: apt-get install rt-app), or use --load-cmd",
+        fix: "install it there (Debian: apt-get install rt-app), or use --load-cmd",
     },
     ProgramLoad {
         name: "kernel-build",
@@ -129,7 +129,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
             CPUS,
         ],
         example: "kernel-build:/usr/src/linux,jobs=4,config=tinyconfig",
-        mend: "install make and a compiler there",
+        fix: "install make and a compiler there",
     },
 ];
 

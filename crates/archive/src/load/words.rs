@@ -9,7 +9,7 @@ impl LoadRequest {
     /// Reads what stands behind `--load`.
     ///
     /// # Errors
-    /// What is wrong with it, as a sentence that names the mend.
+    /// What is wrong with it, as a sentence that names the fix.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let name = name.trim();

@@ -9,7 +9,7 @@ use archive::explanation::{Confidence, PhaseName};
 pub const ABOUT: About = About {
     recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted or pushed aside on the way to it",
     confirm: "look at the wake-up before: its own lateness is the cause",
-    fix: "mend the cycle before, or use a longer interval",
+    fix: "fix the cycle before, or use a longer interval",
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
     proof: Proof::Real,
 };
@@ -52,7 +52,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         fix: match case.input.spike.watched {
             None => {
                 let interval = duration(case.input.interval_ns as i64);
-                format!("mend the cycle before, or use an interval longer than {interval}")
+                format!("fix the cycle before, or use an interval longer than {interval}")
             }
             Some(_) => "do less in a cycle, or give it a longer one".into(),
         },

@@ -16,7 +16,7 @@ use archive::explanation::Confidence;
 pub const ABOUT: About = About {
     recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it; or a task had a message (printk:console), recorded nothing after it, and the timer interrupt came late in the section that began there",
     confirm: "dmesg has a line of that instant; its bytes times 10 divided by the baud rate is about the time it took",
-    fix: "quiet or loglevel=3 on the kernel command line; a faster console or none (console=); mend what logs",
+    fix: "quiet or loglevel=3 on the kernel command line; a faster console or none (console=); fix what logs",
     reading: &["Message logging with printk", "The kernel's command-line parameters"],
     proof: Proof::Real,
 };

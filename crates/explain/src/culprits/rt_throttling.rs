@@ -8,7 +8,7 @@ use archive::explanation::Confidence;
 pub const ABOUT: About = About {
     recognised: "ordinary tasks or nobody at all have the CPU while the real-time thread could run, on a kernel without a fair server; with one, only when the CPU was left idle",
     confirm: "dmesg says `sched: RT throttling activated`, once a boot; kernel.sched_rt_runtime_us of each kernel.sched_rt_period_us are allowed",
-    fix: "find the real-time task that uses 95 % of a CPU and mend it; then, with care, sysctl kernel.sched_rt_runtime_us=-1; in a control group of version 1, cpu.rt_runtime_us",
+    fix: "find the real-time task that uses 95 % of a CPU and fix it; then, with care, sysctl kernel.sched_rt_runtime_us=-1; in a control group of version 1, cpu.rt_runtime_us",
     reading: &["Real-Time group scheduling"],
     proof: Proof::Real,
 };

@@ -22,7 +22,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             _ => None,
         }
     });
-    let mend = match vec {
+    let fix = match vec {
         Some(2 | 3) => {
             "move the network card's interrupt and RPS/XPS masks to another CPU, lower net.core.netdev_budget_usecs, use threaded NAPI"
         }
@@ -32,8 +32,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         _ => "move what raises it to another CPU",
     };
     let fix = match case.preempt_rt() {
-        Some(true) => format!("{mend}; do not give ksoftirqd a priority above the measuring thread's"),
-        _ => format!("{mend}; on a PREEMPT_RT kernel softirqs can be preempted"),
+        Some(true) => format!("{fix}; do not give ksoftirqd a priority above the measuring thread's"),
+        _ => format!("{fix}; on a PREEMPT_RT kernel softirqs can be preempted"),
     };
     Some(Claim {
         confidence: Confidence::Certain,

@@ -24,8 +24,8 @@ pub enum TracefsError {
         path.display()
     )]
     ReadOnly { action: &'static str, path: PathBuf },
-    #[error("{action} {}: in use (EBUSY); {mend}", path.display())]
-    Busy { action: &'static str, path: PathBuf, mend: &'static str },
+    #[error("{action} {}: in use (EBUSY); {fix}", path.display())]
+    Busy { action: &'static str, path: PathBuf, fix: &'static str },
     #[error("{action} {}: this kernel has no such file; it needs {needs}", path.display())]
     Missing { action: &'static str, path: PathBuf, needs: &'static str },
     #[error("create {}: an instance of this name exists; choose another name, or remove it with `rmdir` if it is yours", path.display())]
@@ -47,7 +47,7 @@ impl TracefsError {
         match source.kind() {
             io::ErrorKind::PermissionDenied => TracefsError::Permission { action, path },
             io::ErrorKind::ReadOnlyFilesystem => TracefsError::ReadOnly { action, path },
-            io::ErrorKind::ResourceBusy => TracefsError::Busy { action, mend: busy_mend(&path), path },
+            io::ErrorKind::ResourceBusy => TracefsError::Busy { action, fix: busy_mend(&path), path },
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 TracefsError::Missing { action, needs: needs(&path), path }
             }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn every_message_names_the_file_and_the_mend() {
-        for (path, number, mend) in [
+        for (path, number, fix) in [
             ("/t/trace_clock", libc::EACCES, "run as root"),
             ("/t/trace_clock", libc::EPERM, "run as root"),
             ("/t/trace_clock", libc::EROFS, "mount -o remount,rw"),
@@ -113,7 +113,7 @@ mod tests {
             ("/t/trace", libc::EIO, "dmesg"),
         ] {
             let message = message(path, number);
-            assert!(message.starts_with("write to ") && message.contains(path) && message.contains(mend), "{message}");
+            assert!(message.starts_with("write to ") && message.contains(path) && message.contains(fix), "{message}");
         }
     }
 }

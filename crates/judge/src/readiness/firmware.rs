@@ -42,11 +42,11 @@ fn management_interrupts(machine: &Machine) -> Look {
         return Err(Unknown("no counter was read".into()));
     };
     let now = counters.iter().map(|counter| counter.after.saturating_sub(counter.before)).max().unwrap_or(0);
-    let mend = "switch off in the firmware's setup what needs them: USB legacy support, power and thermal management";
+    let fix = "switch off in the firmware's setup what needs them: USB legacy support, power and thermal management";
     if now > 0 {
         let what =
             format!("{now} came in {} ms while nothing but this check ran", machine.facts.smi_pause_ns / 1_000_000);
-        return Ok(vec![Sign::new(what).key("now").by_hand(mend)]);
+        return Ok(vec![Sign::new(what).key("now").by_hand(fix)]);
     }
     let uptime_s = machine.text("/proc/uptime")?.split('.').next().and_then(|text| text.parse::<u64>().ok());
     let uptime_s = uptime_s.ok_or_else(|| Unknown("/proc/uptime is no number".into()))?;
@@ -54,7 +54,7 @@ fn management_interrupts(machine: &Machine) -> Look {
     let habit = most.after > 100 && most.after.saturating_mul(60) > uptime_s;
     sign_if(habit, || {
         let what = format!("CPU {} counted {} since the machine was switched on", most.cpu, most.after);
-        Sign::new(what).key("since boot").severity(Severity::Notice).by_hand(mend)
+        Sign::new(what).key("since boot").severity(Severity::Notice).by_hand(fix)
     })
 }
 

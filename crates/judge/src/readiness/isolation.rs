@@ -142,7 +142,7 @@ fn not_in_effect(machine: &Machine) -> Look {
                 format!("{} {}", effective.named(), if effective.len() == 1 { "is" } else { "are" })
             };
             let absent = missing.without(&machine.online);
-            let mend = if !absent.is_empty() {
+            let fix = if !absent.is_empty() {
                 format!(
                     "{} not online here; CPUs are counted from 0",
                     if absent.len() == 1 {
@@ -157,7 +157,7 @@ fn not_in_effect(machine: &Machine) -> Look {
                 "the kernel's log says why: dmesg | grep -iE 'isol|nohz|housekeeping'".into()
             };
             let what = format!("{name}= asks for {}, and {found}", asked.named());
-            signs.push(Sign::new(what).key(format!("{name} {missing}")).by_hand(mend));
+            signs.push(Sign::new(what).key(format!("{name} {missing}")).by_hand(fix));
         }
     }
     Ok(signs)

@@ -65,7 +65,7 @@ fn throttling(machine: &Machine) -> Look {
     };
     let what = format!("real-time tasks may use {runtime_us} µs of each {period_us} µs ({percent} %)");
     Ok(vec![Sign::new(what).key(format!("{percent}")).severity(severity).write(RUNTIME, "-1").by_hand(
-        "-1 takes the net away: a real-time task that never sleeps then keeps its CPU for ever; mend such a task first",
+        "-1 takes the net away: a real-time task that never sleeps then keeps its CPU for ever; fix such a task first",
     )])
 }
 

@@ -17,7 +17,7 @@ impl OutputFile {
     /// Makes the file beside its place, so that a place that cannot be written is known before anything is measured.
     ///
     /// # Errors
-    /// A sentence that names the place and the mend.
+    /// A sentence that names the place and the fix.
     pub fn prepare(place: &str) -> Result<Self, String> {
         let place = PathBuf::from(place);
         let fail = |error: io::Error| {

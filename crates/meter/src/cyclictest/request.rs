@@ -443,9 +443,9 @@ mod tests {
             ("--compat 3", "2.10"),
             ("--json=", "name of a file"),
         ];
-        for (line, mend) in refusals {
+        for (line, fix) in refusals {
             let refusal = request(line).expect_err(line);
-            assert!(refusal.contains(mend), "{line}: {refusal}");
+            assert!(refusal.contains(fix), "{line}: {refusal}");
         }
         assert_eq!(request("-l 0 -D 1").unwrap().duration_s, Some(1));
     }

@@ -15,7 +15,7 @@ pub struct SmiCounter {
 
 impl SmiCounter {
     /// # Errors
-    /// A part of a sentence that names the mend.
+    /// A part of a sentence that names the fix.
     pub fn open(cpu: u32) -> Result<Self, String> {
         let path = format!("/dev/cpu/{cpu}/msr");
         let register =

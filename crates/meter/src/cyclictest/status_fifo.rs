@@ -11,7 +11,7 @@ pub struct StatusFifo {
 
 impl StatusFifo {
     /// # Errors
-    /// A sentence with the mend.
+    /// A sentence with the fix.
     pub fn make(path: &str) -> Result<Self, String> {
         mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o644), 0).map_err(|error| {
             format!("{path} cannot be made a pipe: {error}; name a path that does not exist yet (-F)")

@@ -25,7 +25,7 @@ pub type Handles = Vec<(u32, JoinHandle<Result<(), String>>)>;
 /// Starts every thread and sees that each is what was asked for.
 ///
 /// # Errors
-/// A thread that could not be started or set up, with the mend.
+/// A thread that could not be started or set up, with the fix.
 pub fn assemble(
     request: &Request,
     jobs: Vec<Job>,

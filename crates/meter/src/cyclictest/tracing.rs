@@ -39,7 +39,7 @@ pub fn wanted(request: &Request) -> Option<bool> {
 /// Makes and arms a recorder. What is made is in the journal.
 ///
 /// # Errors
-/// What the kernel or the machine lacks, with the mend.
+/// What the kernel or the machine lacks, with the fix.
 pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result<Armed, Refusal> {
     if request.realtime_clock {
         return Err(Refusal::usage("traces are kept on CLOCK_MONOTONIC; leave out -c 1"));

@@ -79,7 +79,7 @@ impl Entry {
     /// Undoes the change; doing it twice is harmless. Answers whether there was anything left to undo.
     ///
     /// # Errors
-    /// A sentence that says what is still wrong and how to mend it.
+    /// A sentence that says what is still wrong and how to fix it.
     pub fn undo(&self) -> Result<bool, String> {
         match self {
             Self::Setting { path, before, after } => undo_setting(path, before, after),

@@ -3,17 +3,17 @@
 use super::catalogue::{self, Tracer};
 use ftrace::tracefs::{Instance, Tracefs};
 
-/// Why a tracer is not to be had, with the mend.
+/// Why a tracer is not to be had, with the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text}; {mend}")]
+#[error("{text}; {fix}")]
 pub struct Refusal {
     pub text: String,
-    pub mend: String,
+    pub fix: String,
 }
 
 impl Refusal {
-    pub fn new(text: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { text: text.into(), mend: mend.into() }
+    pub fn new(text: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { text: text.into(), fix: fix.into() }
     }
 }
 
@@ -98,9 +98,9 @@ mod tests {
         ] {
             let refusal = among(name, &there).unwrap_err();
             assert!(refusal.text.contains(name) && refusal.text.contains(option), "{refusal:?}");
-            assert!(refusal.mend.contains("this kernel has function, wakeup_rt"), "{refusal:?}");
+            assert!(refusal.fix.contains("this kernel has function, wakeup_rt"), "{refusal:?}");
         }
         assert!(among("magic", &there).unwrap_err().text.contains("no tracer \"magic\""));
-        assert!(among("hwlat", &[]).unwrap_err().mend.contains("no tracer at all"));
+        assert!(among("hwlat", &[]).unwrap_err().fix.contains("no tracer at all"));
     }
 }

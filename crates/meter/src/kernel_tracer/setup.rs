@@ -74,8 +74,8 @@ pub fn arm(
     Ok(armed)
 }
 
-fn notice(severity: Severity, text: String, mend: &str) -> Problem {
-    Problem { severity, text, mend: mend.into() }
+fn notice(severity: Severity, text: String, fix: &str) -> Problem {
+    Problem { code: Default::default(), severity, text, fix: fix.into() }
 }
 
 fn make(tracefs: &Tracefs, tracer: &str, journal: &mut Journal) -> Result<Instance, Refusal> {
@@ -142,8 +142,8 @@ fn hwlat_cpus(
         let text = format!(
             "hwlat keeps {busy}, on one measured CPU after the other: our latencies are its doing and mean nothing"
         );
-        let mend = "leave a CPU out of --cpus for it, or measure with hwlat alone in mind";
-        notices.push(notice(Severity::Degraded, text, mend));
+        let fix = "leave a CPU out of --cpus for it, or measure with hwlat alone in mind";
+        notices.push(notice(Severity::Degraded, text, fix));
         return Ok(all);
     }
     instance.set_cpus(&spared).map_err(|error| Refusal::new(format!("failed to {error}"), ""))?;

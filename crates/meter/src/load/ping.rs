@@ -42,8 +42,8 @@ fn socket() -> io::Result<UdpSocket> {
         Ok(unsafe { OwnedFd::from_raw_fd(number) })
     };
     let socket = open(libc::SOCK_DGRAM).or_else(|_| open(libc::SOCK_RAW)).map_err(|error| {
-        let mend = "run as root, or let this user's group in by net.ipv4.ping_group_range, or use the load udp";
-        io::Error::new(error.kind(), format!("no socket for echo requests: {error}; {mend}"))
+        let fix = "run as root, or let this user's group in by net.ipv4.ping_group_range, or use the load udp";
+        io::Error::new(error.kind(), format!("no socket for echo requests: {error}; {fix}"))
     })?;
     // Its sends and receives are those of a datagram socket; only the protocol differs.
     let socket = UdpSocket::from(socket);

@@ -72,11 +72,11 @@ pub fn find(name: &str) -> Option<(&'static Program, &'static ProgramLoad)> {
 /// Whether the target has what the load needs.
 ///
 /// # Errors
-/// What is missing, with the mend.
+/// What is missing, with the fix.
 pub fn check(name: &str, words: &[LoadWord]) -> Result<(), LoadError> {
     let Some((program, told)) = find(name) else { return Err(LoadError::Unknown { name: name.into() }) };
     if let Some(missing) = program.executables.iter().find(|executable| path_of(executable).is_none()) {
-        return Err(LoadError::NoProgram { name: name.into(), program: missing, mend: told.mend });
+        return Err(LoadError::NoProgram { name: name.into(), program: missing, fix: told.fix });
     }
     (program.check)(&Words(words)).map_err(|why| LoadError::CannotRun { name: name.into(), why })
 }

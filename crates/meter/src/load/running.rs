@@ -28,7 +28,7 @@ const COMPLAINTS_BYTES_MAX: u64 = 256 << 10;
 /// Whether each of the loads can be started here.
 ///
 /// # Errors
-/// The first that cannot, with the mend.
+/// The first that cannot, with the fix.
 pub fn check(requests: &[LoadRequest]) -> Result<(), LoadError> {
     for request in requests {
         match request {

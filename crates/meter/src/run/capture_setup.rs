@@ -64,7 +64,7 @@ pub fn prepare_tracers<W: Write>(
     let tracefs = mount::find_or_mount().map_err(|error| Failure::new(recorder::failed(error), ""))?;
     let mut armed = setup::arm(&tracefs, settings, &plan.measured, journal)?;
     for notice in armed.notices.drain(..) {
-        link.problem(notice.severity, notice.text, notice.mend);
+        link.problem(notice.severity, notice.text, notice.fix);
     }
     Ok(Some(armed))
 }

@@ -38,17 +38,19 @@ impl Clocks {
         let stepped_ns = later.realtime_offset_ns - self.realtime_offset_ns;
         let suspended_ns = later.boottime_offset_ns - self.boottime_offset_ns;
         let stepped = (stepped_ns.abs() > STEP_NS).then(|| Problem {
+            code: Default::default(),
             severity: Severity::Notice,
             text: format!(
                 "the wall clock was set by {:+.3} s during the run; latencies are taken on CLOCK_MONOTONIC and stand",
                 seconds(stepped_ns)
             ),
-            mend: String::new(),
+            fix: String::new(),
         });
         let suspended = (suspended_ns > SUSPEND_NS).then(|| Problem {
+            code: Default::default(),
             severity: Severity::Invalid,
             text: format!("the machine was suspended for {:.3} s during the run", seconds(suspended_ns)),
-            mend: "inhibit suspend (systemd-inhibit) and run again".into(),
+            fix: "inhibit suspend (systemd-inhibit) and run again".into(),
         });
         stepped.into_iter().chain(suspended).collect()
     }

@@ -1,7 +1,7 @@
 //! One run on this machine, from the settings line to the last message.
 //!
 //! The phases are functions in the order they happen. Whatever goes wrong in one of them, the machine is put back and the
-//! host is told what and how to mend it.
+//! host is told what and how to fix it.
 
 pub(crate) mod capture_setup;
 pub(crate) mod collect;
@@ -25,22 +25,22 @@ use std::os::fd::{AsFd, OwnedFd};
 /// Longest settings line that is accepted.
 const SETTINGS_BYTES_MAX: usize = 1 << 20;
 
-/// Why a run could not be made, with the mend.
+/// Why a run could not be made, with the fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     pub text: String,
-    pub mend: String,
+    pub fix: String,
 }
 
 impl Failure {
-    pub(crate) fn new(text: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { text: text.into(), mend: mend.into() }
+    pub(crate) fn new(text: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { text: text.into(), fix: fix.into() }
     }
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self { text: refusal.text, mend: refusal.mend }
+        Self { text: refusal.text, fix: refusal.fix }
     }
 }
 
@@ -111,7 +111,7 @@ fn run<W: Write>(settings: &RunSettings, mut lines: Lines<W>) -> Ending {
     lines.phase(RunPhase::Check);
     let mut machine = machine::Machine::default();
     let ending = stages(settings, &mut lines, &mut machine).unwrap_or_else(|failure| {
-        lines.link.problem(Severity::Invalid, failure.text, failure.mend);
+        lines.link.problem(Severity::Invalid, failure.text, failure.fix);
         Ending::Failed
     });
     lines.phase(RunPhase::Restore);

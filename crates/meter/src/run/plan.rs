@@ -16,7 +16,7 @@ pub struct Plan {
 
 impl Plan {
     /// # Errors
-    /// Settings that cannot be met, with the mend.
+    /// Settings that cannot be met, with the fix.
     pub fn of(settings: &RunSettings, allowed: &[u32]) -> Result<Self, Failure> {
         if !(1_000..=3_600_000_000_000).contains(&settings.interval_ns) {
             return Err(Failure::new(
@@ -60,9 +60,9 @@ mod tests {
     #[test]
     fn what_cannot_be_met_is_refused_with_the_mend() {
         let refuse = |settings: RunSettings| Plan::of(&settings, &[0, 1]).unwrap_err();
-        assert!(refuse(RunSettings { cpus: Some(vec![7]), ..RunSettings::default() }).mend.contains("[0, 1]"));
-        assert!(refuse(RunSettings { cpus: Some(vec![]), ..RunSettings::default() }).mend.contains("choose among"));
-        assert!(refuse(RunSettings { interval_ns: 0, ..RunSettings::default() }).mend.contains("1us"));
-        assert!(refuse(RunSettings { priority: 0, ..RunSettings::default() }).mend.contains("1 to 99"));
+        assert!(refuse(RunSettings { cpus: Some(vec![7]), ..RunSettings::default() }).fix.contains("[0, 1]"));
+        assert!(refuse(RunSettings { cpus: Some(vec![]), ..RunSettings::default() }).fix.contains("choose among"));
+        assert!(refuse(RunSettings { interval_ns: 0, ..RunSettings::default() }).fix.contains("1us"));
+        assert!(refuse(RunSettings { priority: 0, ..RunSettings::default() }).fix.contains("1 to 99"));
     }
 }

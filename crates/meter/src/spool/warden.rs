@@ -246,15 +246,15 @@ impl Warden {
         if self.left_out.is_empty() {
             let text = "the room for results on the board was full while the host was away: traces and samples are \
                         missing, totals are not";
-            let mend =
+            let fix =
                 "free some room there, name a larger place with `directory`, or raise `spool_mb` in the target file";
-            self.tell(Severity::Degraded, text.into(), mend);
+            self.tell(Severity::Degraded, text.into(), fix);
         }
         self.left_out.insert(file);
     }
 
-    fn tell(&mut self, severity: Severity, text: String, mend: &str) {
-        let message = Message::Problem(Problem { severity, text, mend: mend.into() });
+    fn tell(&mut self, severity: Severity, text: String, fix: &str) {
+        let message = Message::Problem(Problem { code: Default::default(), severity, text, fix: fix.into() });
         let frame = self.numbers.message(&message);
         self.store.append(&frame, true);
     }

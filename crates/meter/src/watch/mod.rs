@@ -209,8 +209,8 @@ fn find(request: &WatchSettings, pattern: Option<&Pattern>) -> Result<Vec<Found>
             start::await_stop(pid).map_err(|why| Failure::new(why, "run the command by itself to see why"))?;
         }
         let threads = targets::threads_below(pid);
-        let mend = "give the number of a running process; ps -e lists them";
-        let none = || Failure::new(format!("there is no process {pid}"), mend);
+        let fix = "give the number of a running process; ps -e lists them";
+        let none = || Failure::new(format!("there is no process {pid}"), fix);
         return if threads.is_empty() { Err(none()) } else { Ok(threads) };
     }
     let Some(pattern) = pattern else {

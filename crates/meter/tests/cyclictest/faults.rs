@@ -1,4 +1,4 @@
-//! Bad input: one line that says what and how to mend, a status that is no success, nothing half-written.
+//! Bad input: one line that says what and how to fix, a status that is no success, nothing half-written.
 
 use crate::programs::{Ran, is_root, ours, run_ours};
 use std::os::unix::process::CommandExt;

@@ -135,7 +135,7 @@ impl Finished {
             .iter()
             .filter_map(|message| match message {
                 Message::Problem(problem) if problem.severity >= least => {
-                    Some(format!("{} -> {}", problem.text, problem.mend))
+                    Some(format!("{} -> {}", problem.text, problem.fix))
                 }
                 _ => None,
             })

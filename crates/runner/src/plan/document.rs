@@ -169,11 +169,11 @@ impl<'a> Section<'a> {
     pub fn finish(self, problems: &mut Problems) {
         for key in self.table.keys().filter(|key| !self.known.contains(&key.get_ref().as_ref())) {
             let place = if self.name.is_empty() { "of a plan".into() } else { format!("of [{}]", self.name) };
-            let mend = match nearest(key.get_ref(), self.known.iter().copied()) {
+            let fix = match nearest(key.get_ref(), self.known.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("its keys are {}", self.known.join(", ")),
             };
-            problems.add(&key.span(), format!("`{}` is no key {place}; {mend}", key.get_ref()));
+            problems.add(&key.span(), format!("`{}` is no key {place}; {fix}", key.get_ref()));
         }
     }
 

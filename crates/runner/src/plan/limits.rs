@@ -60,12 +60,12 @@ fn limit(mut section: Section, plan: &Plan, problems: &mut Problems) -> Option<P
     let mut names = |key, known: &[&str]| {
         let list = section.list(key, problems).unwrap_or_default();
         for written in list.iter().filter(|written| !known.contains(&written.text.as_str())) {
-            let mend = match nearest(&written.text, known.iter().copied()) {
+            let fix = match nearest(&written.text, known.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None if known.is_empty() => "it names none".into(),
                 None => format!("they are {}", known.join(", ")),
             };
-            problems.add_at(written.line, format!("`{}` is no {key} of this plan; {mend}", written.text));
+            problems.add_at(written.line, format!("`{}` is no {key} of this plan; {fix}", written.text));
         }
         list.into_iter().map(|written| written.text).collect::<Vec<String>>()
     };

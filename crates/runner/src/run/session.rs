@@ -128,7 +128,12 @@ impl<'a> Session<'a> {
         }
         for News { text, kept } in self.command.news() {
             if kept {
-                let problem = Problem { severity: Severity::Notice, text: text.clone(), mend: String::new() };
+                let problem = Problem {
+                    code: Default::default(),
+                    severity: Severity::Notice,
+                    text: text.clone(),
+                    fix: String::new(),
+                };
                 // An archive that takes no more shows at the next frame.
                 let _ = self.writer.append(&Message::Problem(problem));
             }

@@ -236,9 +236,10 @@ fn a_second_request_kills_and_names_the_mend() {
 fn a_refusal_of_the_meter_is_the_reason_of_the_failure() {
     let mut stream = Stream::new();
     let refusal = Message::Problem(Problem {
+        code: Default::default(),
         severity: Severity::Invalid,
         text: "SCHED_FIFO is not permitted".into(),
-        mend: "sudo tardy run".into(),
+        fix: "sudo tardy run".into(),
     });
     let ran = ran(vec![stream.say(&[refusal, end(Ending::Failed)])], Exit::Code(3));
     assert_eq!(ran.outcome.state, RunState::Failed);

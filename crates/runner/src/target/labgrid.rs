@@ -115,9 +115,10 @@ impl LabgridTarget {
                 }
                 Acquired::Before => {
                     self.notices.push(Problem {
+                        code: Default::default(),
                         severity: Severity::Notice,
                         text: format!("you had place {} before, so it is not released", self.place.place),
-                        mend: format!("when you are done with it: {}", self.place.command("release")),
+                        fix: format!("when you are done with it: {}", self.place.command("release")),
                     });
                     return Ok(());
                 }
@@ -136,12 +137,12 @@ impl LabgridTarget {
     fn switch(&self, how: &str) -> Result<(), String> {
         (self.access.tell)(&format!("switching place {}: power {how}", self.place.place));
         self.client(&["power", how], POWER_LIMIT).map(drop).map_err(|why| {
-            let mend = if why.contains("no compatible resource") {
+            let fix = if why.contains("no compatible resource") {
                 "; the place has no power switch: add one to it, or write `power = \"leave\"` in the target file"
             } else {
                 ""
             };
-            format!("its power could not be switched: {why}{mend}")
+            format!("its power could not be switched: {why}{fix}")
         })
     }
 

@@ -258,8 +258,8 @@ impl QemuTarget {
         if self.stop.count() == 0
             && let Err(why) = keep(&mut machine, &plan.scratch, &states, &key)
         {
-            let mend = "the next machine boots as well; `saved_state = false` in the target file spares the attempt";
-            self.notices.push(notice(format!("the state of the machine could not be saved: {why}"), mend));
+            let fix = "the next machine boots as well; `saved_state = false` in the target file spares the attempt";
+            self.notices.push(notice(format!("the state of the machine could not be saved: {why}"), fix));
         }
         Ok(machine)
     }
@@ -304,8 +304,8 @@ fn keep(machine: &mut Machine, scratch: &Path, states: &States, key: &str) -> Re
     saved
 }
 
-fn notice(text: String, mend: &str) -> Problem {
-    Problem { severity: Severity::Notice, text, mend: mend.into() }
+fn notice(text: String, fix: &str) -> Problem {
+    Problem { code: Default::default(), severity: Severity::Notice, text, fix: fix.into() }
 }
 
 /// What a person must know before comparing such runs.
@@ -408,13 +408,13 @@ impl Target for QemuTarget {
                 text: "THIS MACHINE IS EMULATED: its latencies mean nothing as real-time figures. What ran, in which \
                        order, and why is real; how long it took is not"
                     .into(),
-                mend: "measure on the hardware in question".into(),
+                fix: "measure on the hardware in question".into(),
                 emulated: true,
                 virtual_time: false,
             },
             Accelerator::Kvm => Caveat {
                 text: "this is a virtual machine: its latencies contain what the host did meanwhile".into(),
-                mend: "measure on the hardware in question, or say only what holds for this guest on this host".into(),
+                fix: "measure on the hardware in question, or say only what holds for this guest on this host".into(),
                 emulated: false,
                 virtual_time: false,
             },

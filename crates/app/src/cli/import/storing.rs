@@ -92,8 +92,8 @@ fn is_empty_directory(path: &Path) -> bool {
 /// A new directory on the same file system, hidden from `tardy list`.
 fn beside(directory: &Path) -> anyhow::Result<PathBuf> {
     let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mend = || format!("failed to make a directory in {}; choose a place with --out", parent.display());
-    fs::create_dir_all(parent).with_context(mend)?;
+    let fix = || format!("failed to make a directory in {}; choose a place with --out", parent.display());
+    fs::create_dir_all(parent).with_context(fix)?;
     let mut name = std::ffi::OsString::from(".");
     name.push(directory.file_name().context("failed to name the archive; give --out a name")?);
     name.push(format!(".{}.partial", std::process::id()));
@@ -152,7 +152,8 @@ fn messages(source: &Source) -> Vec<Message> {
 
 /// What rounding in the source did to the figures.
 fn rounding(source: &Source) -> Vec<Problem> {
-    let notice = |text: String| Problem { severity: Severity::Notice, text, mend: String::new() };
+    let notice =
+        |text: String| Problem { code: Default::default(), severity: Severity::Notice, text, fix: String::new() };
     let mut notices = Vec::new();
     if source.unit == Unit::Us {
         let text =

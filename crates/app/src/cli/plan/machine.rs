@@ -21,7 +21,7 @@ pub type Packages = BTreeMap<String, String>;
 /// Whether every target is there, before anything is measured.
 ///
 /// # Errors
-/// A [`UsageError`] that names the mend.
+/// A [`UsageError`] that names the fix.
 pub fn find_targets<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Result<(), UsageError> {
     let files = TargetFiles::of_process();
     for step in steps.into_iter().filter(|step| step.target != local::NAME) {

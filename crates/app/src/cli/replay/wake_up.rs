@@ -65,12 +65,12 @@ fn known(run: &Run, wanted: Wanted) -> anyhow::Result<Option<Spike>> {
 fn spike_of(run: &Run, number: u32) -> anyhow::Result<Spike> {
     run.spikes.iter().find(|spike| spike.number == number).cloned().ok_or_else(|| {
         let directory = run.directory.display();
-        let mend = match run.spikes.iter().map(|spike| spike.number.to_string()).collect::<Vec<_>>() {
+        let fix = match run.spikes.iter().map(|spike| spike.number.to_string()).collect::<Vec<_>>() {
             none if none.is_empty() => {
                 format!("`tardy record {directory}` finds its worst wake-ups, or name one with --cycle")
             }
             numbers => format!("it has {}; --cycle names any wake-up", numbers.join(", ")),
         };
-        UsageError(format!("failed to replay: the run has no spike {number}; {mend}")).into()
+        UsageError(format!("failed to replay: the run has no spike {number}; {fix}")).into()
     })
 }

@@ -52,13 +52,13 @@ fn problems(summary: &RunSummary) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby="problems-caption" {
             table.problems {
                 caption #problems-caption { "What did not go as asked" }
-                thead { tr { th scope="col" { "weight" } th scope="col" { "what" } th scope="col" { "mend" } } }
+                thead { tr { th scope="col" { "weight" } th scope="col" { "what" } th scope="col" { "fix" } } }
                 tbody {
                     @for problem in &summary.problems {
                         tr {
                             td { span class={ "badge severity-" (words::severity(problem.severity)) } { (words::severity(problem.severity)) } }
                             td { (said(&problem.text)) }
-                            td { @if !problem.mend.is_empty() { (said(&problem.mend)) } @else { "–" } }
+                            td { @if !problem.fix.is_empty() { (said(&problem.fix)) } @else { "–" } }
                         }
                     }
                 }

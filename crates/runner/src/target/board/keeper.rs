@@ -58,7 +58,7 @@ impl Errand {
         let (purpose, run) = match &self.purpose {
             Purpose::Run => ("run", ""),
             Purpose::Collect { run } => ("collect", run.as_str()),
-            Purpose::Mend => ("mend", ""),
+            Purpose::Mend => ("fix", ""),
             Purpose::Discard => ("discard", ""),
         };
         format!(

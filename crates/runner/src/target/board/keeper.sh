@@ -1,6 +1,6 @@
 # Runs on a board for as long as a host uses it: finds a directory where a program can run, holds the lock in it, and
 # tidies up when its input ends, so also when the host or the line dies. Says what it did in lines that begin with
-# `tardy `. Set by the host: places, need_kb, who, token, keep, purpose (run, collect, mend or discard) and run; say, how
+# `tardy `. Set by the host: places, need_kb, who, token, keep, purpose (run, collect, fix or discard) and run; say, how
 # to say something, and other, which hears the words that are none of these and fails to end the session.
 umask 077
 

@@ -53,7 +53,7 @@ pub trait Line {
 /// Writes a file there: whole, or not at all.
 ///
 /// # Errors
-/// Why it did not arrive, with the mend where one is known.
+/// Why it did not arrive, with the fix where one is known.
 pub fn send(line: &mut dyn Line, bytes: &[u8], to: &str, executable: bool, before: &str) -> io::Result<()> {
     let (partial, to) = (quoted(&format!("{to}.partial")), quoted(to));
     let mode = if executable { "700" } else { "600" };
@@ -73,8 +73,8 @@ pub fn send(line: &mut dyn Line, bytes: &[u8], to: &str, executable: bool, befor
     }
     running.kill();
     let words = running.diagnostics().join(" | ");
-    let mend = if words.contains("No space left") { NO_ROOM_MEND } else { "" };
-    Err(io::Error::other(format!("{words}{mend}")))
+    let fix = if words.contains("No space left") { NO_ROOM_MEND } else { "" };
+    Err(io::Error::other(format!("{words}{fix}")))
 }
 
 /// What to do about a full board.

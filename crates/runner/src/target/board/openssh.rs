@@ -95,9 +95,9 @@ pub fn diagnosis(board: &Board, complaints: &[String]) -> String {
         ("sudo: command not found", "there is no sudo. Log in as root, and leave out --sudo".into()),
         ("not available", "the user may not log in there. Name another user".into()),
     ];
-    let mend = mends.into_iter().find(|(sign, _)| said.contains(sign)).map(|(_, mend)| mend);
-    match (mend, said.is_empty()) {
-        (Some(mend), _) => format!("{mend} (ssh says: {said})"),
+    let fix = mends.into_iter().find(|(sign, _)| said.contains(sign)).map(|(_, fix)| fix);
+    match (fix, said.is_empty()) {
+        (Some(fix), _) => format!("{fix} (ssh says: {said})"),
         (None, false) => format!("ssh says: {said}; does {login} work?"),
         (None, true) => format!("the login shell of {} ran nothing; does {login} work?", board.address),
     }

@@ -97,9 +97,10 @@ impl BoardTarget {
         };
         if line.greeting().user != Some(0) {
             self.notices.push(Problem {
+                code: Default::default(),
                 severity: Severity::Notice,
                 text: format!("the login on board {} is not root", self.reach.name),
-                mend: "log in as root, or use --sudo with `tardy target add`".into(),
+                fix: "log in as root, or use --sudo with `tardy target add`".into(),
             });
         }
         match self.send_meter(line.as_mut()) {

@@ -184,7 +184,7 @@ impl LabgridPlace {
     /// The board that a place reaches.
     ///
     /// # Errors
-    /// When the place does not say how to reach it, with the mend.
+    /// When the place does not say how to reach it, with the fix.
     pub fn board(&self, state: &PlaceState) -> Result<Board, String> {
         if let Some(address) = &self.address {
             return Ok(self.board_at(address));

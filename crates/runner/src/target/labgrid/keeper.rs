@@ -34,7 +34,7 @@ impl Keeper {
     /// Asks once.
     ///
     /// # Errors
-    /// Why the place cannot be had, with the mend.
+    /// Why the place cannot be had, with the fix.
     pub fn acquire(place: &LabgridPlace, stop: &StopRequests) -> Result<Acquired, String> {
         let script = format!(
             "client={}; coordinator={}; place={}; off={}\n{SCRIPT}",
@@ -140,8 +140,8 @@ fn judged(said: &str, place: &LabgridPlace) -> Result<Acquired, String> {
         ("matches multiple places", format!("{said}; write the whole name of one")),
         ("has no matching remote resource", format!("{said}; does its exporter run?")),
     ];
-    let mend = mends.into_iter().find(|(sign, _)| said.contains(sign)).map(|(_, mend)| mend);
-    Err(mend.unwrap_or_else(|| format!("labgrid-client says: {said}")))
+    let fix = mends.into_iter().find(|(sign, _)| said.contains(sign)).map(|(_, fix)| fix);
+    Err(fix.unwrap_or_else(|| format!("labgrid-client says: {said}")))
 }
 
 #[cfg(test)]
@@ -161,10 +161,10 @@ mod tests {
         let elsewhere =
             "labgrid-client: Error: You have already acquired place board1 on desk. To work simultaneously, x";
         assert!(matches!(judged(elsewhere, &place), Ok(Acquired::Held(who)) if who.ends_with("on desk")));
-        let mend = |said: &str| judged(said, &place).err().unwrap();
-        assert!(mend("/bin/sh: 1: labgrid-client: not found").contains("pip install labgrid"));
-        assert!(mend("Server error: Error: Could not connect to coordinator").contains("--coordinator"));
-        assert!(mend("labgrid-client: Error: place pattern board1 matches nothing").contains("labgrid-client places"));
-        assert_eq!(mend("labgrid-client: Error: something new"), "labgrid-client says: something new");
+        let fix = |said: &str| judged(said, &place).err().unwrap();
+        assert!(fix("/bin/sh: 1: labgrid-client: not found").contains("pip install labgrid"));
+        assert!(fix("Server error: Error: Could not connect to coordinator").contains("--coordinator"));
+        assert!(fix("labgrid-client: Error: place pattern board1 matches nothing").contains("labgrid-client places"));
+        assert_eq!(fix("labgrid-client: Error: something new"), "labgrid-client says: something new");
     }
 }

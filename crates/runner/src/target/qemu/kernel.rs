@@ -49,7 +49,7 @@ pub fn check_name(kernel: &str) -> Result<(), String> {
 /// package that is noted already stays.
 ///
 /// # Errors
-/// A sentence that names the mend.
+/// A sentence that names the fix.
 pub fn obtain(machine: &mut VirtualMachine, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<(), String> {
     let Some(series) = machine.kernel.strip_prefix(DEBIAN) else {
         return find(machine, cache).map(drop);
@@ -72,7 +72,7 @@ pub fn obtain(machine: &mut VirtualMachine, cache: &Path, tell: &mut dyn FnMut(&
 /// The kernel of a machine, from what is on this disk.
 ///
 /// # Errors
-/// A sentence that names the mend.
+/// A sentence that names the fix.
 pub fn find(machine: &VirtualMachine, cache: &Path) -> Result<Kernel, String> {
     if !machine.kernel.starts_with(DEBIAN) {
         return at_path(machine);

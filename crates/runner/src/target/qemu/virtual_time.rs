@@ -164,7 +164,7 @@ impl Target for VirtualTimeTarget {
                 "THESE FIGURES ARE VIRTUAL TIME: instructions executed, one nanosecond each. They repeat exactly and \
                  compare kernels; they prove no deadline of any hardware{open}"
             ),
-            mend: "measure on the hardware in question".into(),
+            fix: "measure on the hardware in question".into(),
             emulated: true,
             virtual_time: true,
         })

@@ -48,7 +48,7 @@ pub struct Shell {
 /// Gets to a shell.
 ///
 /// # Errors
-/// A sentence with the mend.
+/// A sentence with the fix.
 pub fn shell(port: &Port, board: &Board, stop: &StopRequests) -> Result<Shell, String> {
     shell_within(PATIENCE, port, board, stop)
 }

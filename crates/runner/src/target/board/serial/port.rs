@@ -37,7 +37,7 @@ impl Port {
     /// Opens what a target file names.
     ///
     /// # Errors
-    /// A sentence with the mend.
+    /// A sentence with the fix.
     pub fn open(address: &str, baud: u32) -> Result<Self, String> {
         if let Some(path) = address.strip_prefix("unix:") {
             let socket = UnixStream::connect(path)

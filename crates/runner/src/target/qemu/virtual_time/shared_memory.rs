@@ -43,7 +43,7 @@ pub fn make_files(scratch: &Path) -> io::Result<()> {
 /// Refuses a measurement whose samples the guest could not hand over.
 ///
 /// # Errors
-/// A sentence with the mend.
+/// A sentence with the fix.
 pub fn check_room(settings: &RunSettings) -> Result<(), String> {
     let by_time = settings.duration_ns.map(|ns| ns / settings.interval_ns.max(1));
     let samples = by_time.into_iter().chain(settings.cycles).min().unwrap_or(0);

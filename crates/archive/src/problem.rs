@@ -1,0 +1,134 @@
+//! Problems of a run as values: a stable code that programs compare, a severity, and the words for people.
+//!
+//! Each crate that owns problems has an enum of them that implements [`ProblemKind`], and a list of [`Definition`]s from
+//! which `docs/problems.md` is generated. Nothing decides by comparing or searching the words.
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+
+/// What kind of problem it is: `area.what-happened`, such as `meter.clock-stepped`. Codes are never reused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Code(Cow<'static, str>);
+
+impl Code {
+    /// Of archives written before problems had codes.
+    pub const UNCLASSIFIED: Self = Self::new("unclassified");
+
+    /// A code this program knows.
+    pub const fn new(code: &'static str) -> Self {
+        Self(Cow::Borrowed(code))
+    }
+
+    /// The code as it is stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for Code {
+    fn default() -> Self {
+        Self::UNCLASSIFIED
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl PartialEq<&str> for Code {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+/// A value that can become a [`Problem`]. Its `Display` is the sentence for people, without the fix.
+pub trait ProblemKind: fmt::Display {
+    /// The stable code of the variant, without its parameters.
+    fn code(&self) -> Code;
+
+    /// What to do about it; empty when there is nothing.
+    fn fix(&self) -> String {
+        String::new()
+    }
+}
+
+/// What `docs/problems.md` says of one code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Definition {
+    pub code: &'static str,
+    /// What happened, in one or two sentences.
+    pub meaning: &'static str,
+    /// What to do about it.
+    pub fix: &'static str,
+}
+
+/// Something that did not go as asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Problem {
+    /// `unclassified` in archives written before problems had codes.
+    #[serde(default)]
+    pub code: Code,
+    pub severity: Severity,
+    pub text: String,
+    /// What to do about it; empty when there is nothing. Older archives call it `mend`.
+    #[serde(alias = "mend")]
+    pub fix: String,
+}
+
+impl Problem {
+    /// A problem of this kind, put into words.
+    pub fn new(severity: Severity, kind: &impl ProblemKind) -> Self {
+        Self { code: kind.code(), severity, text: kind.to_string(), fix: kind.fix() }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub enum Severity {
+    /// Worth knowing.
+    Notice,
+    /// The numbers stand, but not for what was asked.
+    Degraded,
+    /// The numbers must not be used.
+    Invalid,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_of_older_archives_have_no_code_and_a_fix_under_its_old_name() {
+        let old: Problem = serde_json::from_str(r#"{"severity":"notice","text":"a","mend":"b"}"#).unwrap();
+        assert_eq!(
+            old,
+            Problem { code: Code::UNCLASSIFIED, severity: Severity::Notice, text: "a".into(), fix: "b".into() }
+        );
+    }
+
+    #[test]
+    fn a_code_is_stored_as_plain_text() {
+        struct Kind;
+        impl fmt::Display for Kind {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("the clock was stepped")
+            }
+        }
+        impl ProblemKind for Kind {
+            fn code(&self) -> Code {
+                Code::new("meter.clock-stepped")
+            }
+        }
+        let problem = Problem::new(Severity::Notice, &Kind);
+        assert_eq!(problem.code, "meter.clock-stepped");
+        let text = serde_json::to_string(&problem).unwrap();
+        assert!(text.starts_with(r#"{"code":"meter.clock-stepped","severity":"notice""#), "{text}");
+    }
+}
