@@ -46,18 +46,18 @@ test: lint build test-ui test-rust ## everything that continuous integration run
 e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 MB once)
 	packaging/install-dependencies --e2e
 	$(MAKE) --no-print-directory $(METERS)-arm64
-	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package app --test e2e -- --ignored --skip virtual_compare --test-threads=1
+	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package tardy --test e2e -- --ignored --skip virtual_compare --test-threads=1
 	cargo test --package recorder -- --ignored
 
 e2e-labgrid: build $(LABGRID)/requirements.txt ## share a board on loopback out by labgrid, measure on it (downloads 15 MB once)
 	packaging/install-dependencies
 	TARDY_LABGRID=$(CURDIR)/$(LABGRID)/bin TARDY_METER=$(CURDIR)/$(METER) \
-	  cargo test --package app --test boards -- --ignored --test-threads=1
+	  cargo test --package tardy --test boards -- --ignored --test-threads=1
 
 e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure in it
 	packaging/install-dependencies --custom-kernel
 	kernel=$$(kernels/custom/build) && TARDY_CUSTOM_KERNEL=$$kernel TARDY_METER=$(CURDIR)/$(METER) \
-	  cargo test --package app --test e2e -- --ignored --test-threads=1 custom_kernel
+	  cargo test --package tardy --test e2e -- --ignored --test-threads=1 custom_kernel
 
 truth: build $(INJECTOR) ## make CPUs late in known ways, here and in virtual machines; prints how often the cause is named
 	packaging/install-dependencies --e2e
@@ -67,7 +67,7 @@ truth: build $(INJECTOR) ## make CPUs late in known ways, here and in virtual ma
 
 e2e-compare: build ## tell kernels apart in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time)
 	packaging/install-dependencies --e2e
-	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package app --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
+	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package tardy --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
 
 bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserted
 	bench/run
@@ -79,10 +79,10 @@ bench-cyclictest: build ## print paired runs of cyclictest and of tardy-meter un
 	python3 bench/cyclictest_front.py
 
 check-perfetto: build ## measure 3 s, export, have Perfetto's trace processor load it (downloads 15 MB once)
-	crates/app/tests/perfetto/check $(RUN)
+	crates/tardy/tests/perfetto/check $(RUN)
 
 check-results: build ## measure, export, have the readers of test systems accept it (downloads 400 MB once)
-	crates/app/tests/results/check $(RUN)
+	crates/tardy/tests/results/check $(RUN)
 
 docs-virtual: build ## measure four preemption models in virtual time, write docs/preemption-models.md (15 minutes of one CPU)
 	bench/preemption_models.py $(DOCS_VIRTUAL)
@@ -126,7 +126,7 @@ $(UI): $(UI_SOURCES) | ui/node_modules
 	cd ui && npm run --silent build
 	@touch $@
 
-$(LABGRID)/requirements.txt: crates/app/tests/boards/requirements-labgrid.txt
+$(LABGRID)/requirements.txt: crates/tardy/tests/boards/requirements-labgrid.txt
 	python3 -m venv --clear $(LABGRID)
 	$(LABGRID)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	cp $< $@
@@ -152,7 +152,7 @@ $(METERS)-%: $(RUST_SOURCES)
 	install -m 755 target/$(RUST_TARGET_$*)/meter/tardy-meter $@
 
 $(TARDY): $(RUST_SOURCES) $(UI)
-	cargo build --release --package app
+	cargo build --release --package tardy
 	@mkdir -p dist/bin
 	install -m 755 target/release/tardy $@
 

@@ -1,5 +1,5 @@
 //! The summary of every fixture, as it lies beside it. To write them anew after a wanted change:
-//! `TARDY_WRITE_SUMMARIES=1 cargo test -p app --test imports`, then read the difference.
+//! `TARDY_WRITE_SUMMARIES=1 cargo test -p tardy --test imports`, then read the difference.
 
 use crate::{Bench, RTLA, SOUND, corpus, fixture};
 use serde_json::Value;

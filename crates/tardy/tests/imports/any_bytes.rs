@@ -1,12 +1,12 @@
 //! Readers of formats never panic, whatever the bytes, and what they accept makes an archive that contradicts nothing.
 
 use crate::{RTLA, SOUND, corpus};
-use app::formats::source::{Series, Source};
-use app::formats::{Format, Hints, account, read, samples_raw};
 use clap::ValueEnum;
 use proptest::prelude::*;
 use std::fs;
 use std::io::Cursor;
+use tardy::formats::source::{Series, Source};
+use tardy::formats::{Format, Hints, account, read, samples_raw};
 
 fn fixtures() -> Vec<Vec<u8>> {
     SOUND.iter().chain(&RTLA).map(|name| fs::read(corpus().join(name)).unwrap()).collect()

@@ -2,8 +2,8 @@
 
 mod report_sample;
 
-use app::report::{render_html, render_pngs};
 use report_sample::{Shape, named, report_data};
+use tardy::report::{render_html, render_pngs};
 
 /// The page without its data block, its own script and its own style: what is left came through the renderer.
 fn markup(page: &str) -> String {

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    app::cli::main()
+    tardy::cli::main()
 }

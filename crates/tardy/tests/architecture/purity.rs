@@ -65,7 +65,7 @@ fn libraries_print_nothing() {
 #[test]
 fn causes_come_from_explain_alone() {
     let presenters: Vec<&str> =
-        sources("crates/app/src/").into_iter().filter(|name| *name != "crates/app/src/explaining.rs").collect();
+        sources("crates/tardy/src/").into_iter().filter(|name| *name != "crates/tardy/src/explaining.rs").collect();
     let makers = ["use explain::", "::explain::", "Explanation {", "Finding {", "Claim {"];
     let found = lines_with(&presenters, &makers)
         .into_iter()
