@@ -9,7 +9,6 @@ mod preemption;
 mod processor;
 pub(crate) mod scheduler;
 mod surroundings;
-pub(crate) mod task_stat;
 pub(crate) mod tree;
 
 use archive::environment::Environment;

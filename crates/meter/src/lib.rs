@@ -1,7 +1,7 @@
 //! The static target binary: measure, load, trace, snapshot.
 //!
 //! [`run`] is one run from the settings line to the last message; [`measure`] is the loop that everything else must not
-//! disturb; [`trace`] keeps the kernel's story of spikes; [`load`] disturbs on purpose; [`journal`] leaves the machine as
+//! disturb; [`trace`] keeps the kernel's story of spikes; [`load_reports`] says how the loads do; [`journal`] leaves the machine as
 //! it was found; [`environment`] says what machine it was, [`facts`] what its settings are, and [`apply`] changes them to
 //! stay. [`counters`] looks at what the kernel counts meanwhile. [`guest`] is all of a virtual machine that is not its kernel.
 //! [`kernel`] holds the thin doors to system calls and [`link`] the line to the host. [`cyclictest`] is another front to
@@ -19,7 +19,7 @@ pub mod journal;
 pub mod kernel;
 pub mod kernel_tracer;
 pub mod link;
-pub mod load;
+pub mod load_reports;
 pub mod measure;
 pub mod run;
 pub mod source;

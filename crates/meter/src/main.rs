@@ -39,7 +39,7 @@ fn main() {
         "facts" if rest.len() <= 1 => print_facts(rest.first().map(String::as_str)),
         "apply" if rest.is_empty() => apply::run(),
         "cyclictest" => cyclictest::run("cyclictest", rest),
-        "load" => meter::load::run_child(rest),
+        "load" => load::run_child(rest),
         "spool" => meter::spool::run(rest),
         "console" => meter::console::run(rest),
         "start" => meter::watch::start::become_command(rest),

@@ -3,7 +3,7 @@
 use archive::load::BUILTIN_LOADS;
 use archive::message::LoadReport;
 use archive::settings::LoadRequest;
-use meter::load::{LoadError, RunningLoads};
+use load::{LoadError, RunningLoads};
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -4,7 +4,7 @@
 
 use archive::message::LoadReport;
 use archive::settings::LoadRequest;
-use meter::load::RunningLoads;
+use load::RunningLoads;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! What the scheduler may put before the measuring threads.
 
 use super::OwnPriority;
-use super::task_stat::TaskStat;
 use super::tree::Tree;
 use archive::environment::RtTask;
+use load::task_stat::TaskStat;
 
 const FIFO: u32 = 1;
 const RR: u32 = 2;

@@ -1,9 +1,9 @@
 //! Tasks that could hold a CPU against real-time work.
 
 use crate::environment::scheduler::real_time_policy;
-use crate::environment::task_stat::TaskStat;
 use crate::environment::tree::Tree;
 use archive::facts::TaskFact;
+use load::task_stat::TaskStat;
 
 /// The kernel's PF_KTHREAD and PF_NO_SETAFFINITY, both part of what /proc/PID/stat promises.
 const KERNEL_THREAD: u64 = 0x0020_0000;

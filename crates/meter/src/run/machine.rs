@@ -5,7 +5,6 @@ use crate::journal::Journal;
 use crate::kernel::dma_latency::DmaLatencyRequest;
 use crate::kernel::memory;
 use crate::link::Link;
-use crate::load;
 use archive::message::Severity;
 use archive::settings::RunSettings;
 use std::io::Write;

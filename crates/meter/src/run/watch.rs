@@ -6,12 +6,13 @@ use crate::counters::Counters;
 use crate::kernel::{clock, scheduling};
 use crate::kernel_tracer::tracing::{Found, KernelTracing};
 use crate::link::{Control, Link, read_control};
-use crate::load::{self, RunningLoads};
+use crate::load_reports;
 use crate::trace::capture::Captured;
 use crate::trace::capturing::Capturing;
 use archive::message::{FileKind, Message, RunPhase, Severity, ThreadProgress};
 use archive::sample::Second;
 use archive::settings::RunSettings;
+use load::RunningLoads;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -213,12 +214,12 @@ impl Watch {
 
     /// A load that died or does nothing makes the run something else than what was asked for.
     pub fn check_loads<W: Write>(&mut self, link: &mut Link<W>) {
-        load::tell(self.loads.sample(), &mut self.complained, link);
+        load_reports::send(self.loads.sample(), &mut self.complained, link);
     }
 
     /// Ends the loads; what they did counts until now.
     pub fn stop_loads<W: Write>(&mut self, link: &mut Link<W>) {
-        load::tell(std::mem::take(&mut self.loads).stop(), &mut self.complained, link);
+        load_reports::send(std::mem::take(&mut self.loads).stop(), &mut self.complained, link);
     }
 
     /// Somebody may have changed or killed a thread under way.

@@ -17,7 +17,7 @@ pub mod wakeups;
 
 use crate::environment::{self, OwnPriority};
 use crate::kernel::{clock, scheduling};
-use crate::load::{self, RunningLoads};
+use crate::load_reports;
 use crate::measure::cycle::Schedule;
 use crate::run::collect::Clocks;
 use crate::run::effective::effective;
@@ -34,6 +34,7 @@ use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
 use follower::{Additions, Bell, Followed, Follower};
+use load::RunningLoads;
 use pattern::Pattern;
 use series::Terms;
 use std::io::Write;
@@ -168,7 +169,7 @@ fn watch<W: Write>(
     lines.link.send(&Message::Phase { phase: RunPhase::Collect, monotonic_ns: ended_ns });
     telling.collect(&mut watching, &mut lines.link);
     let mut complained = telling.into_complained();
-    load::tell(loads.stop(), &mut complained, &mut lines.link);
+    load_reports::send(loads.stop(), &mut complained, &mut lines.link);
     for problem in clocks.changes_until(Clocks::now()) {
         lines.link.send(&Message::Problem(problem));
     }

@@ -8,12 +8,13 @@ use super::targets::{self, Found};
 use crate::counters::Counters;
 use crate::kernel::{clock, scheduling};
 use crate::link::{Control, Link};
-use crate::load::{self, RunningLoads};
+use crate::load_reports;
 use crate::run::Lines;
 use crate::run::watch::{Stopped, forward_captured, listen};
 use archive::message::{FileKind, Message, Severity, ThreadProgress};
 use archive::settings::{Policy, RunSettings};
 use archive::watched::{PageFaults, WatchSettings, WatchedKind, WatchedSeries};
+use load::RunningLoads;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::PoisonError;
@@ -216,7 +217,7 @@ impl<'a> Telling<'a> {
     }
 
     fn check_loads<W: Write>(&mut self, link: &mut Link<W>) {
-        load::tell(self.loads.sample(), &mut self.complained, link);
+        load_reports::send(self.loads.sample(), &mut self.complained, link);
     }
 
     /// Whom the host has heard about.

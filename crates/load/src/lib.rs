@@ -28,7 +28,7 @@ mod munmap;
 mod ordinary;
 mod ping;
 mod pipe;
-pub(crate) mod place;
+mod place;
 mod printk;
 mod program;
 mod pulse;
@@ -36,7 +36,7 @@ mod running;
 mod semaphore;
 mod spin;
 mod supervisor;
-mod telling;
+pub mod task_stat;
 mod timer;
 mod tlb;
 mod udp;
@@ -45,8 +45,8 @@ mod walk;
 use archive::settings::{LoadRequest, SettingChange};
 
 pub use alone::run_child;
+pub use place::free_bytes;
 pub use running::{RunningLoads, check};
-pub use telling::tell;
 
 /// What a run has to change on the machine so that its loads do what they are for.
 pub fn settings_of(requests: &[LoadRequest]) -> Vec<SettingChange> {

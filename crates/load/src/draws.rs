@@ -1,8 +1,6 @@
 //! Numbers that vary the rounds of a load, drawn with a fixed seed: every run of a load does the same work in the same
 //! order, whatever the clock says meanwhile.
 
-use crate::measure::dither::mixed;
-
 /// The draws of one worker.
 #[derive(Debug)]
 pub struct Draws {
@@ -22,6 +20,13 @@ impl Draws {
         let share = u128::from(mixed(self.seed.wrapping_add(self.drawn))) * span;
         low + (share >> 64) as usize
     }
+}
+
+/// The output function of SplitMix64 (Steele, Lea, Flood 2014).
+pub fn mixed(state: u64) -> u64 {
+    let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ state >> 31
 }
 
 #[cfg(test)]

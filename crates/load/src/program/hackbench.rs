@@ -44,7 +44,7 @@ fn messages(output: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::program::rounds::any_bytes;
+    use crate::program::rounds::any_bytes;
 
     /// As version 2.40 prints.
     const OUTPUT: &str = "\

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 /// Sends reports. `complained` remembers whom the host has heard about.
-pub fn tell<W: Write>(reports: Vec<LoadReport>, complained: &mut BTreeSet<String>, link: &mut Link<W>) {
+pub fn send<W: Write>(reports: Vec<LoadReport>, complained: &mut BTreeSet<String>, link: &mut Link<W>) {
     for report in reports.iter().filter(|report| !report.alive) {
         if complained.insert(report.name.clone()) {
             let detail = if report.detail.is_empty() { String::new() } else { format!(" ({})", report.detail) };

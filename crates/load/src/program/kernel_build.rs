@@ -52,7 +52,7 @@ fn steps(output: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::program::rounds::any_bytes;
+    use crate::program::rounds::any_bytes;
 
     const OUTPUT: &str = "\
 make[1]: Entering directory '/tmp/tardy-load-7'

@@ -193,7 +193,7 @@ pub fn any_bytes(program: &Program, output: &str) {
     for _ in 0..500 {
         let mut spoilt = bytes.to_vec();
         for _ in 0..8 {
-            state = crate::measure::dither::mixed(state.wrapping_add(1));
+            state = crate::draws::mixed(state.wrapping_add(1));
             let at = state as usize % spoilt.len();
             spoilt[at] = (state >> 32) as u8;
         }

@@ -47,7 +47,7 @@ fn bogo_operations(output: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::program::rounds::any_bytes;
+    use crate::program::rounds::any_bytes;
     use archive::settings::LoadRequest;
 
     /// As version 0.15.06 prints, and for the first line older ones.

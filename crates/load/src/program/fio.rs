@@ -65,7 +65,7 @@ fn total_ios(output: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::program::rounds::any_bytes;
+    use crate::program::rounds::any_bytes;
     use archive::settings::LoadRequest;
 
     /// As version 3.33 prints when it is interrupted, without most of its figures.

@@ -1,6 +1,6 @@
 //! The processes below a supervisor, found in /proc: how much CPU time they used, and their end.
 
-use crate::environment::task_stat::TaskStat;
+use crate::task_stat::TaskStat;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 use std::collections::HashSet;
 use std::io;

@@ -12,10 +12,11 @@ use super::family::{self, Ended};
 use super::ordinary::become_ordinary;
 use super::place::{OwnDirectory, Room};
 use super::program::{self, Program};
-use crate::kernel::clock;
+
 use archive::settings::LoadWord;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, getpid, set_child_subreaper, setpgid};
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -74,11 +75,18 @@ fn prepare() -> io::Result<(OwnedFd, Counters)> {
 fn wait_for_begin(life: &OwnedFd) -> io::Result<bool> {
     let mut instant_ns = [0; size_of::<i64>()];
     match File::from(life.try_clone()?).read_exact(&mut instant_ns) {
-        Ok(()) => clock::sleep_until_ns(i64::from_le_bytes(instant_ns)),
+        Ok(()) => sleep_until_ns(i64::from_le_bytes(instant_ns)),
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
         Err(error) => return Err(error),
     }
     Ok(true)
+}
+
+/// Sleeps until an instant of CLOCK_MONOTONIC.
+fn sleep_until_ns(instant_ns: i64) {
+    let instant =
+        Timespec { tv_sec: instant_ns.div_euclid(1_000_000_000), tv_nsec: instant_ns.rem_euclid(1_000_000_000) };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &instant) == Err(rustix::io::Errno::INTR) {}
 }
 
 fn run(work: &Work, life: OwnedFd, counters: &Counters) -> io::Result<()> {

@@ -64,7 +64,7 @@ fn bytes(output: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::program::rounds::any_bytes;
+    use crate::program::rounds::any_bytes;
     use archive::settings::LoadRequest;
 
     /// As version 3.12 prints when it is interrupted, without most of its figures.
