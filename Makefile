@@ -84,7 +84,7 @@ check-perfetto: build ## measure 3 s, export, have Perfetto's trace processor lo
 check-results: build ## measure, export, have the readers of test systems accept it (downloads 400 MB once)
 	crates/tardy/tests/results/check $(RUN)
 
-docs-virtual: build ## measure four preemption models in virtual time, write docs/preemption-models.md (15 minutes of one CPU)
+docs-virtual: build ## measure four preemption models in virtual time, write docs/explanation/preemption-models.md (15 minutes of one CPU)
 	bench/preemption_models.py $(DOCS_VIRTUAL)
 
 deps: ## install what the other targets need (Debian packages, the musl target, npm packages)

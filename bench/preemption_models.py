@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures four preemption models of two kernels in virtual time, and writes docs/preemption-models.md with its pictures.
+"""Measures four preemption models of two kernels in virtual time, and writes docs/explanation/preemption-models.md with its pictures.
 
 Every run is an archive below --work. What is there already is not measured again, so an interrupted series goes on where it
 stopped. Each kernel's first seed is measured twice, and the two must be the same to the nanosecond.
@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGE = os.path.join(REPOSITORY, "docs", "preemption-models.md")
+PAGE = os.path.join(REPOSITORY, "docs", "explanation", "preemption-models.md")
 PICTURES = os.path.join(REPOSITORY, "docs", "images")
 VERSIONS = ["6.1", "6.12"]
 # Name, what is behind debian:VERSION, what is added to the kernel's command line.
@@ -223,7 +223,7 @@ def page(options, all_measured):
     for version, measured in all_measured:
         tables.append(f"## Linux {version}\n\n{packages(options, version)}; {options.seeds} seeds of {spaced(options.duration)} each; µs of "
                       f"virtual time:\n\n{table(measured)}\n\n![Histograms of the four models in virtual "
-                      f"time](images/preemption-models-{version}.svg)\n")
+                      f"time](../images/preemption-models-{version}.svg)\n")
     # A kernel that did not repeat has ended the program.
     sums = [["kernel", "SHA-256 of the samples, both times"], ["---"] * 2]
     for version, measured in all_measured:

@@ -39,7 +39,7 @@ pub mod watched;
 pub mod write_error;
 pub mod writer;
 
-/// Version of the archive directory layout, see `docs/run-archive.md`.
+/// Version of the archive directory layout, see `docs/reference/run-archive.md`.
 pub const ARCHIVE_VERSION: u32 = 1;
 /// Version of the framed stream and of the messages in it.
 pub const STREAM_VERSION: u32 = 1;

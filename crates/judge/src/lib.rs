@@ -1,7 +1,7 @@
 //! Archives in, what their numbers prove out.
 //!
 //! A number of one run is an observation. This crate says what may be claimed from it, with which guarantee, and refuses
-//! with a reason where nothing may be claimed. docs/judging.md explains each claim and its conditions.
+//! with a reason where nothing may be claimed. docs/explanation/judging.md explains each claim and its conditions.
 //!
 //! * [`figures`] takes the one number of a run that a comparison uses; [`sign_flip`] compares paired rounds of runs whose
 //!   order a [`coin`] decided; [`observer`] applies both to what tracing costs, [`experiment`] to two variants of

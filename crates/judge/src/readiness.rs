@@ -3,7 +3,7 @@
 //! A [`Rule`] looks at one thing and knows why it matters, where that is written, and what to write where to fix it. It
 //! looks through a [`Machine`], which knows the facts and for which CPUs and which priority they are judged. A fact that
 //! could not be read makes no finding: the rule is listed as not known, with the reason. One file holds one family of
-//! rules. docs/readiness.md is for people, docs/readiness-rules.md is written from [`rules`].
+//! rules. docs/how-to/readiness.md is for people, docs/reference/readiness-rules.md is written from [`rules`].
 
 mod accepted;
 mod answer;

@@ -2,7 +2,7 @@
 //! [`step::Step`]s, each of which is one run.
 //!
 //! What is measured is said in the words of `tardy run`, which this module carries unread; limits are carried unread, too,
-//! for whoever judges. `docs/plans.md` describes the file.
+//! for whoever judges. `docs/how-to/plans.md` describes the file.
 
 mod axes;
 pub mod document;

@@ -129,7 +129,7 @@ fn files_of_every_sample_hold_what_the_totals_say() {
 
 /// The bytes of the block marked `hex` in the document about the format.
 fn documented_frames() -> Vec<u8> {
-    let document = fs::read_to_string(root().join("docs/run-archive.md")).unwrap();
+    let document = fs::read_to_string(root().join("docs/reference/run-archive.md")).unwrap();
     let inside = document.lines().skip_while(|line| *line != "```hex").skip(1).take_while(|line| *line != "```");
     let columns = inside.flat_map(|line| line.split("  ").next().unwrap_or_default().split_whitespace());
     columns.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()

@@ -1,4 +1,4 @@
-//! What the catalogue says of a culprit beside looking for it: the words of docs/culprits.md, and how far it can be
+//! What the catalogue says of a culprit beside looking for it: the words of docs/reference/culprits.md, and how far it can be
 //! trusted.
 
 /// What recognising a culprit rests on.

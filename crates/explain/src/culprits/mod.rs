@@ -1,4 +1,4 @@
-//! The catalogue of culprits. How to add one: docs/adding-a-culprit.md.
+//! The catalogue of culprits. How to add one: docs/how-to/adding-a-culprit.md.
 
 mod about;
 mod acpi;

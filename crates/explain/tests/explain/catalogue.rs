@@ -1,4 +1,4 @@
-//! The catalogue keeps what it says of itself: docs/culprits.md is written from it, and the corpus holds the proofs.
+//! The catalogue keeps what it says of itself: docs/reference/culprits.md is written from it, and the corpus holds the proofs.
 
 use explain::culprits::{CATALOGUE, Culprit, Proof};
 use std::fmt::Write;
@@ -10,8 +10,8 @@ const INTRODUCTION: &str = "\
 <!-- Written from crates/explain/src/culprits by UPDATE_GOLDEN=1 cargo test -p explain catalogue; do not edit. -->
 
 What `tardy explain` can name, in the order in which it asks: the first that fits gets the time, so the more specific
-stands before the more general. [How a spike is explained](explaining.md) says what a finding must prove, and
-[adding a culprit](adding-a-culprit.md) how this list grows.
+stands before the more general. [How a spike is explained](../explanation/explaining.md) says what a finding must prove, and
+[adding a culprit](../how-to/adding-a-culprit.md) how this list grows.
 
 *Proof* says what recognising it rests on: a recorded trace in the corpus, a trace that was made up from what kernels
 record, or nothing yet. An unproven culprit is never more than a hint, and never makes a spike explained.
@@ -64,13 +64,16 @@ fn capitalised(text: &str) -> String {
 
 #[test]
 fn the_document_says_what_the_catalogue_says() {
-    let path = root().join("docs/culprits.md");
+    let path = root().join("docs/reference/culprits.md");
     let text = document();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, &text).unwrap();
     }
     let there = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(there == text, "docs/culprits.md is stale; UPDATE_GOLDEN=1 cargo test -p explain catalogue writes it anew");
+    assert!(
+        there == text,
+        "docs/reference/culprits.md is stale; UPDATE_GOLDEN=1 cargo test -p explain catalogue writes it anew"
+    );
 }
 
 #[test]

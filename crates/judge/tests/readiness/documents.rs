@@ -9,7 +9,7 @@ const INTRODUCTION: &str = "\
 
 <!-- Written from crates/judge/src/readiness by UPDATE_GOLDEN=1 cargo test -p judge --test readiness; do not edit. -->
 
-What `tardy check` looks at, and why. [Readiness](readiness.md) says how it is used. The identifier of a rule never
+What `tardy check` looks at, and why. [Readiness](../how-to/readiness.md) says how it is used. The identifier of a rule never
 changes. The severity is that of most of its findings; one that costs less in a machine's circumstances is milder, and
 one that costs more is worse.
 ";
@@ -46,7 +46,7 @@ fn the_document_lists_every_rule() {
             );
         }
     }
-    kept("docs/readiness-rules.md", &text);
+    kept("docs/reference/readiness-rules.md", &text);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "usage: tardy-meter console DIR
-`tardy run` on a board behind a serial line does this; docs/serial-boards.md says what for.";
+`tardy run` on a board behind a serial line does this; docs/how-to/serial-boards.md says what for.";
 /// A host that has asked nothing for so long is gone; nobody hangs up a serial line.
 const IDLE_LIMIT: Duration = Duration::from_secs(120);
 /// A host that would find nothing new waits so long for something.

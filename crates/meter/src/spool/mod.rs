@@ -13,7 +13,7 @@ pub(crate) mod stretch;
 mod warden;
 
 const USAGE: &str = "usage: tardy-meter spool start DIR RUN LIMIT_BYTES KEEP_SECONDS ALONE_SECONDS | attach DIR OFFSET
-`tardy run` on a board does this; docs/boards.md says what for.";
+`tardy run` on a board does this; docs/how-to/boards.md says what for.";
 
 /// Runs the subcommand with these words; answers the exit code.
 pub fn run(words: &[String]) -> i32 {

@@ -1,4 +1,4 @@
-//! The table of intended differences in docs/cyclictest.md.
+//! The table of intended differences in docs/reference/cyclictest.md.
 
 /// One row: where which lines (or exit statuses) differ, for which options.
 #[derive(Debug, Clone)]
@@ -25,8 +25,8 @@ impl Difference {
 
 /// Reads the table.
 pub fn differences() -> Vec<Difference> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cyclictest.md");
-    let text = std::fs::read_to_string(path).expect("docs/cyclictest.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cyclictest.md");
+    let text = std::fs::read_to_string(path).expect("docs/reference/cyclictest.md");
     let rows = text.lines().skip_while(|line| !line.starts_with("| Name | Options |")).skip(2);
     rows.take_while(|line| line.starts_with('|'))
         .map(|line| {

@@ -1,6 +1,6 @@
 //! Boards: machines that are there without us, and on which nothing of us must stay.
 //!
-//! [`file`] is what is written about one, `ssh` and `serial` are the ways to it; docs/boards.md says what happens there.
+//! [`file`] is what is written about one, `ssh` and `serial` are the ways to it; docs/how-to/boards.md says what happens there.
 
 pub mod file;
 pub(super) mod hooks;

@@ -1,7 +1,7 @@
 //! Boards of a lab that labgrid shares out: a place is acquired, switched on, reached over ssh, and always released.
 //!
 //! `labgrid-client` is used as a program. [`file`] is what is written about a place, [`keeper`] has it and gives it back;
-//! docs/boards.md says what happens.
+//! docs/how-to/boards.md says what happens.
 
 pub mod file;
 mod keeper;

@@ -1,7 +1,7 @@
 //! A virtual machine as a target: it boots for its first command, and whatever that changes is gone with the machine.
 //!
 //! The guest has the meter as its first and only program; see `guest` in the meter for the other half, and
-//! docs/virtual-machines.md for what the target file may say.
+//! docs/how-to/virtual-machines.md for what the target file may say.
 
 mod absences;
 mod apt;

@@ -27,7 +27,7 @@ Examples:
   tardy plan show plans/founding-talk.toml
   tardy run plans/smoke.toml
 
-docs/plans.md says what a plan may hold.";
+docs/how-to/plans.md says what a plan may hold.";
 
 /// Plans: what to measure, on what, beside what, and what must hold
 #[derive(Debug, Args)]
@@ -95,7 +95,7 @@ pub fn load(path: &Path, overrides: &Overrides) -> anyhow::Result<CheckedPlan> {
     for problem in &found {
         complain!("{}", printable(&told(path, problem)));
     }
-    Err(UsageError(format!("{} cannot be run; docs/plans.md says what a plan may hold", path.display())).into())
+    Err(UsageError(format!("{} cannot be run; docs/how-to/plans.md says what a plan may hold", path.display())).into())
 }
 
 fn text_of(path: &Path) -> Result<String, UsageError> {

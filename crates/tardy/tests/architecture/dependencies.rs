@@ -1,4 +1,4 @@
-//! docs/dependencies.md against what the packages really ask for.
+//! docs/reference/dependencies.md against what the packages really ask for.
 
 use crate::repository::{files_ending, packages, text};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// Names in the first column of the tables.
 fn documented() -> BTreeSet<String> {
-    let document = text("docs/dependencies.md");
+    let document = text("docs/reference/dependencies.md");
     let rows = document.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let mut names = BTreeSet::new();
     for (name, rest) in rows {
@@ -39,6 +39,6 @@ fn every_dependency_has_a_reason_and_every_reason_a_dependency() {
     let (documented, asked_for) = (documented(), asked_for());
     let without: Vec<&String> = asked_for.difference(&documented).collect();
     let left_over: Vec<&String> = documented.difference(&asked_for).collect();
-    assert!(without.is_empty(), "docs/dependencies.md has no line for {without:?}");
-    assert!(left_over.is_empty(), "docs/dependencies.md explains what nothing uses: {left_over:?}");
+    assert!(without.is_empty(), "docs/reference/dependencies.md has no line for {without:?}");
+    assert!(left_over.is_empty(), "docs/reference/dependencies.md explains what nothing uses: {left_over:?}");
 }

@@ -5,22 +5,22 @@ use archive::load::{BUILTIN_LOADS, PROGRAM_LOADS};
 
 #[test]
 fn the_document_of_the_loads_names_every_load_and_every_option() {
-    let document = text("docs/loads.md");
+    let document = text("docs/reference/loads.md");
     let row = |name: &str| document.lines().any(|line| line.starts_with(&format!("| `{name}` |")));
     for name in BUILTIN_LOADS.iter().map(|load| load.name).chain(PROGRAM_LOADS.iter().map(|load| load.name)) {
-        assert!(row(name), "docs/loads.md has no row `{name}`");
+        assert!(row(name), "docs/reference/loads.md has no row `{name}`");
     }
     for load in &PROGRAM_LOADS {
         for option in load.options {
             let shown = if option.flag { format!("`{}`", option.key) } else { format!("`{}=`", option.key) };
-            assert!(document.contains(&shown), "docs/loads.md does not tell {shown} of {}", load.name);
+            assert!(document.contains(&shown), "docs/reference/loads.md does not tell {shown} of {}", load.name);
         }
     }
 }
 
 #[test]
 fn loads_provoke_causes_that_there_are() {
-    let culprits = text("docs/culprits.md");
+    let culprits = text("docs/reference/culprits.md");
     for load in &BUILTIN_LOADS {
         for culprit in load.culprits {
             let known = culprits.lines().any(|line| line == format!("## {culprit}"));
@@ -51,7 +51,7 @@ fn loads_that_are_bounded_by_work_know_no_clock_and_the_others_do() {
 
 #[test]
 fn the_document_of_the_loads_names_those_that_are_bounded_by_a_clock() {
-    let document = text("docs/loads.md");
+    let document = text("docs/reference/loads.md");
     let line = document.lines().find(|line| line.contains("bounded by a clock as well")).unwrap_or_default();
     for load in &BUILTIN_LOADS {
         assert_eq!(line.contains(&format!("`{}`", load.name)), !load.by_work, "{}: {line:?}", load.name);

@@ -54,7 +54,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         for made in (cases.of, cases.of_founding_talk):
             refused += ask_about(made(os.environ["TARDY"], pathlib.Path(work), runs), left_out, tools)
-    print("docs/test-systems.md:")
+    print("docs/how-to/test-systems.md:")
     for name, check in recipes.CHECKS.items():
         refused += ask(name, lambda: check(tools))
     if refused:

@@ -1,5 +1,5 @@
 """squad_server.py DIRECTORY TESTS METRICS METADATA: a SQUAD in this process, with a database below DIRECTORY; submits
-the files with curl, as docs/test-systems.md does, and writes what the server stored to DIRECTORY/squad.json."""
+the files with curl, as docs/how-to/test-systems.md does, and writes what the server stored to DIRECTORY/squad.json."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-//! `git bisect run` with one step of `tardy bisect`, as docs/bisecting.md has it: a repository of whose commits one makes the
+//! `git bisect run` with one step of `tardy bisect`, as docs/how-to/bisecting.md has it: a repository of whose commits one makes the
 //! kernel later. The emulator is a script.
 
 use crate::emulator::{emulators, laboratory, tardy};

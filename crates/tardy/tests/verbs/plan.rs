@@ -64,14 +64,14 @@ fn hours(late_ns: i64, often: u32) -> Bench {
 
 #[test]
 fn every_plan_that_comes_along_is_sound_and_documented() {
-    let document = fs::read_to_string(plans().join("../docs/plans.md")).unwrap();
+    let document = fs::read_to_string(plans().join("../docs/how-to/plans.md")).unwrap();
     let mut checked = Vec::new();
     for entry in fs::read_dir(plans()).unwrap() {
         let path = entry.unwrap().path();
         let ended = Bench::new().run(&["plan", "check", "--json", path.to_str().unwrap()]);
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        assert!(document.contains(&format!("](../plans/{name})")), "docs/plans.md does not name {name}");
+        assert!(document.contains(&format!("](../../plans/{name})")), "docs/how-to/plans.md does not name {name}");
         checked.push((name, ended.json()[0]["steps"].as_u64().unwrap()));
     }
     checked.sort();

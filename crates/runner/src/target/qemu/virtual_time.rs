@@ -1,7 +1,7 @@
 //! A machine in virtual time as a target: its clock is the number of instructions it has executed.
 //!
 //! The guest measures once, with settings that are in its initial file system; see `virtual_time` in the meter for the
-//! other half, and docs/virtual-time.md for what such numbers mean.
+//! other half, and docs/explanation/virtual-time.md for what such numbers mean.
 
 mod arguments;
 mod boot;

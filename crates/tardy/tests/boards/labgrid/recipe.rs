@@ -1,4 +1,4 @@
-//! The recipe for labgrid's pytest plugin that docs/test-systems.md offers, done as it stands there.
+//! The recipe for labgrid's pytest plugin that docs/how-to/test-systems.md offers, done as it stands there.
 
 use super::lab::Lab;
 use roxmltree::Document;
@@ -16,7 +16,7 @@ const SHORTENED: [(&str, &str); 3] = [
 
 /// The blocks of the document below a heading that begin with this fence, in order.
 fn blocks(heading: &str, fence: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/test-systems.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/test-systems.md");
     let document = fs::read_to_string(path).unwrap();
     let (_, chapter) = document.split_once(heading).unwrap();
     let chapter = chapter.split("\n### ").next().unwrap();

@@ -1,4 +1,4 @@
-"""The recipes of docs/test-systems.md, by schemas and parsers of those who will read them."""
+"""The recipes of docs/how-to/test-systems.md, by schemas and parsers of those who will read them."""
 
 import functools
 import pathlib
@@ -11,7 +11,7 @@ import yaml
 
 from oracles import lava
 
-DOCUMENT = pathlib.Path(__file__).parents[5] / "docs/test-systems.md"
+DOCUMENT = pathlib.Path(__file__).parents[5] / "docs/how-to/test-systems.md"
 
 
 @functools.cache
