@@ -143,7 +143,7 @@ $(LABGRID)/requirements.txt: crates/tardy/tests/boards/requirements-labgrid.txt
 	cp $< $@
 
 $(METER): $(RUST_SOURCES)
-	cargo build --profile meter --package meter --target $(MUSL)
+	cargo build --profile meter --package tardy-meter --target $(MUSL)
 	@mkdir -p dist/bin
 	install -m 755 target/$(MUSL)/meter/tardy-meter $@
 
@@ -158,7 +158,7 @@ $(INJECTOR)-%: $(RUST_SOURCES)
 	install -m 755 target/$(RUST_TARGET_$*)/release/tardy-injector $@
 
 $(METERS)-%: $(RUST_SOURCES)
-	cargo build --profile meter --package meter --target $(RUST_TARGET_$*)
+	cargo build --profile meter --package tardy-meter --target $(RUST_TARGET_$*)
 	@mkdir -p $(@D)
 	install -m 755 target/$(RUST_TARGET_$*)/meter/tardy-meter $@
 

@@ -1,17 +1,15 @@
-//! The static target binary: measure, load, trace, snapshot.
+//! Measures on the target: one run from its settings to its last message.
 //!
 //! [`run`] is one run from the settings line to the last message; [`measure`] is the loop that everything else must not
 //! disturb; [`trace`] keeps the kernel's story of spikes; [`load_reports`] says how the loads do; [`journal`] leaves the machine as
 //! it was found; [`environment`] says what machine it was, [`facts`] what its settings are, and [`apply`] changes them to
 //! stay. [`counters`] looks at what the kernel counts meanwhile. [`guest`] is all of a virtual machine that is not its kernel.
-//! [`kernel`] holds the thin doors to system calls and [`link`] the line to the host. [`cyclictest`] is another front to
-//! the same measurement, for those who know that one.
+//! [`kernel`] holds the thin doors to system calls and [`link`] the line to the host.
 //! [`spool`] keeps what is said while the host is away, and [`console`] answers where the only line is a console.
 
 pub mod apply;
 pub mod console;
 pub mod counters;
-pub mod cyclictest;
 pub mod environment;
 pub mod facts;
 pub mod guest;

@@ -362,8 +362,8 @@ fn policy(text: &str) -> Result<PolicyName, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cyclictest::getopt::parse;
-    use crate::cyclictest::options::{OPTIONS, Takes};
+    use crate::getopt::parse;
+    use crate::options::{OPTIONS, Takes};
 
     fn request(line: &str) -> Result<Request, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

@@ -1,7 +1,7 @@
 //! The front that rt-tests' cyclictest has: its options, its output, without its silent errors.
 //!
 //! [`options`] is the one table of options; [`request`] what a command line asks for; [`plan`] what that means here;
-//! [`thread`] measures with the cycles and books of [`crate::measure`]; [`watch`] prints meanwhile; [`run`] is the whole.
+//! [`thread`] measures with the cycles and books of [`meter::measure`]; [`watch`] prints meanwhile; [`run`] is the whole.
 
 mod cpu_list;
 mod date;

@@ -3,7 +3,7 @@
 use crate::documented::{Difference, differences, fits};
 use crate::programs::{Ran, is_root, run_ours, run_theirs, theirs_is_there};
 use crate::shape::{alike, settled};
-use meter::cyclictest::options::{OPTIONS, Origin};
+use cyclictest::options::{OPTIONS, Origin};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

@@ -4,7 +4,7 @@ use super::date::rfc2822;
 use super::figures::Figures;
 use super::request::{Compat, Mode, Request};
 use super::tracing::KeptTrace;
-use crate::measure::thread::policy_words;
+use meter::measure::thread::policy_words;
 use std::fmt::Write;
 
 /// What a result says beside the figures of its threads.
@@ -188,8 +188,8 @@ fn node_of(cpu: u32) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample_figures::figures;
     use super::*;
+    use crate::sample_figures::figures;
     use serde_json::Value;
 
     fn document(request: &Request, figures: &[Figures]) -> (String, Value) {

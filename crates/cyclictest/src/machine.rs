@@ -5,10 +5,10 @@ use super::request::{Affinity, Request};
 use super::run::warn;
 use super::thread::Job;
 use super::{cpu_list, tracing};
-use crate::journal::{Header, Journal, journal_directory, restore};
-use crate::kernel::clock;
-use crate::kernel::dma_latency::DmaLatencyRequest;
-use crate::trace::recorder::Armed;
+use meter::journal::{Header, Journal, journal_directory, restore};
+use meter::kernel::clock;
+use meter::kernel::dma_latency::DmaLatencyRequest;
+use meter::trace::recorder::Armed;
 use std::fmt::Write;
 
 /// What is put back when the test is over, however it ends.
@@ -92,7 +92,7 @@ pub fn open_tracemark(request: &Request) -> Result<Option<(std::fs::File, std::f
     if !request.tracemark || request.breaktrace.is_none() {
         return Ok(None);
     }
-    let tracefs = crate::trace::mount::find_or_mount()
+    let tracefs = meter::trace::mount::find_or_mount()
         .map_err(|error| Refusal::unable(format!("--tracemark: failed to {error}; run as root")))?;
     let open = |name: &str| {
         let path = tracefs.root().join(name);

@@ -1,6 +1,5 @@
 //! The meter's command line: what the host, or a person on the target, can ask of it.
 
-use meter::cyclictest;
 use meter::journal::{applied_directory, journal_directory, restore};
 use meter::{apply, facts};
 use std::io::Write;

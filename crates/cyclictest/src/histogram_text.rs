@@ -68,9 +68,9 @@ fn row(out: &mut String, title: &str, values: impl Iterator<Item = i64>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::NO_MINIMUM;
-    use super::super::sample_figures::figures;
     use super::*;
+    use crate::figures::NO_MINIMUM;
+    use crate::sample_figures::figures;
 
     #[test]
     fn the_old_layout_has_every_bucket_and_totals() {

@@ -2,7 +2,7 @@
 //!
 //! Like the books, every cell has one writer, the measuring thread; all memory is set aside before it starts.
 
-use crate::measure::ring::Ring;
+use meter::measure::ring::Ring;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// Samples that wait to be printed.

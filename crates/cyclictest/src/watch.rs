@@ -7,7 +7,7 @@ use super::status_file::StatusFile;
 use super::text;
 use super::thread::Shared;
 use super::tracing::Tracing;
-use crate::kernel::{clock, signals};
+use meter::kernel::{clock, signals};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt::Write;
 use std::os::fd::OwnedFd;

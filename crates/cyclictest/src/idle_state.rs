@@ -1,7 +1,7 @@
 //! `--deepest-idle-state`: forbids deeper idle states of the measured CPUs for the run, journalled.
 
 use super::refusal::Refusal;
-use crate::journal::Journal;
+use meter::journal::Journal;
 use std::path::Path;
 
 /// Forbids every state of the CPUs deeper than `deepest`; -1 forbids all.
