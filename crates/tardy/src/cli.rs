@@ -39,11 +39,11 @@ mod virtual_runs;
 mod virtual_time;
 mod watch;
 
-use crate::text::printable::printable;
 use clap::{CommandFactory, Parser, Subcommand};
 use exit::{Exit, in_words};
 use std::ffi::OsString;
 use std::process::ExitCode;
+use words::printable::printable;
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid,

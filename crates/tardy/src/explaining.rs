@@ -10,7 +10,6 @@ use archive::spike::{Spike, SpikeReason};
 use archive::watched::WatchedKind;
 pub use explain::Stretch;
 pub use explain::flight::{Keeper, StopPoint};
-pub use explain::recording::{RecordedEvent, RecordedItem, RecordedText, RecordedValue, Recording};
 use explain::run_analysis::{SpikesOfRun, analyse};
 pub use explain::scheduling_bound::{Delays, Interference, bound_ns};
 use explain::{SpikeInput, evidence_window, explain_spike, explain_without_trace, stretches};

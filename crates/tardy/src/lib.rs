@@ -7,12 +7,8 @@ mod text;
 
 pub mod cli;
 mod explaining;
-mod export;
-pub mod formats;
 mod judging;
 mod kernel_tracer_text;
 mod progress;
-pub mod report;
-mod results;
 mod summary_text;
 mod watched_text;

@@ -3,13 +3,13 @@
 mod status;
 
 use crate::text::page::may_colour;
-use crate::text::printable::printable;
 use archive::message::Severity;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use runner::event::Event;
 use status::Status;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
+use words::printable::printable;
 
 /// Seldom, because on a local target every redraw disturbs what is measured.
 const REDRAW: Duration = Duration::from_millis(250);

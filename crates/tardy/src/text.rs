@@ -8,11 +8,7 @@ macro_rules! complain {
     }};
 }
 
-pub mod calendar;
-pub mod figures;
 pub mod json;
 pub mod page;
-pub mod printable;
 pub mod table;
 pub mod terminal;
-pub mod vocabulary;

@@ -1,100 +1,18 @@
 //! The summary of watched threads for people: a table for each kind of series, the worst of each, and their causes.
 
-use crate::text::figures::{count, counted, duration, latency, microseconds_rough};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
-use crate::text::vocabulary::confidence_word;
 use archive::explanation::{Confidence, Explanation, ExplanationStatus};
-use archive::settings::Policy;
 use archive::spike::SpikeReason;
 use archive::summary::{CpuSummary, RunSummary, SpikeSummary};
-use archive::watched::{WatchSettings, WatchedKind, WatchedSeries};
+use archive::watched::{WatchedKind, WatchedSeries};
+use report::watched::{KINDS, meaning, runs_as, series, thread_name};
 use std::collections::BTreeMap;
+use words::figures::{count, counted, latency, microseconds_rough};
+use words::vocabulary::confidence_phrase;
 
 const SERIES_SHOWN: usize = 12;
 const FINDINGS_SHOWN: usize = 3;
-/// Every kind of series, in the order they are shown.
-pub const KINDS: [WatchedKind; 3] = [WatchedKind::Timer, WatchedKind::Cycle, WatchedKind::Woken];
-
-/// Whether a run watched another program.
-pub fn is_watch(summary: &RunSummary) -> bool {
-    request(summary).is_some()
-}
-
-fn request(summary: &RunSummary) -> Option<&WatchSettings> {
-    summary.settings.as_ref()?.watch.as_ref()
-}
-
-/// Whom it watched, as it was asked for.
-pub fn whom(summary: &RunSummary) -> String {
-    match request(summary) {
-        Some(WatchSettings { command, .. }) if !command.is_empty() => command.join(" "),
-        Some(WatchSettings { comm: Some(name), .. }) => format!("threads called {name}"),
-        Some(WatchSettings { pid: Some(pid), .. }) => format!("process {pid}"),
-        _ => "nobody".into(),
-    }
-}
-
-/// `arm-high-4711`.
-pub fn thread_name(series: &WatchedSeries) -> String {
-    format!("{}-{}", series.name, series.tid)
-}
-
-/// What a sample of a kind of series is.
-pub fn meaning(kind: WatchedKind) -> &'static str {
-    match kind {
-        WatchedKind::Timer => "timer wake-ups: from the instant asked for until the thread was given the CPU",
-        WatchedKind::Cycle => "cycles: from being given the CPU by a timer until the next timer was set",
-        WatchedKind::Woken => "other wake-ups: from being woken until the thread was given the CPU",
-    }
-}
-
-/// The run in a sentence or two.
-pub fn verdict(summary: &RunSummary) -> String {
-    let of = |kind| series(summary, kind).map(|(cpu, _)| cpu.cycles).fold(0, u64::saturating_add);
-    let threads: std::collections::BTreeSet<i32> =
-        summary.cpus.iter().filter_map(|cpu| Some(cpu.watched.as_ref()?.tid)).collect();
-    let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
-    let mut text = format!("Watched {}: {}", whom(summary), counted(threads.len() as u64, "thread"));
-    if threads.is_empty() {
-        text.push_str(", none of which woke up.");
-        return text;
-    }
-    text.push_str(&format!(
-        " woke up {} times by timers and {} times otherwise{within}",
-        count(of(WatchedKind::Timer)),
-        count(of(WatchedKind::Woken))
-    ));
-    let kind = if of(WatchedKind::Timer) > 0 { WatchedKind::Timer } else { WatchedKind::Woken };
-    let latest = series(summary, kind).max_by_key(|(cpu, _)| cpu.latency_ns.max);
-    if let Some((cpu, watched)) = latest
-        && let Some(ns) = cpu.latency_ns.max
-    {
-        text.push_str(&format!("; the latest {} came {} late ({})", kind.title(), latency(ns), thread_name(watched)));
-    }
-    text.push('.');
-    text
-}
-
-/// Whether a series is one of cycles, which are no latencies.
-pub fn is_cycle(cpu: &CpuSummary) -> bool {
-    cpu.watched.as_ref().is_some_and(|watched| watched.kind == WatchedKind::Cycle)
-}
-
-/// How many cycles were longer than asked for, as a sentence; empty when nothing was asked.
-pub fn cycle_judgement(summary: &RunSummary) -> String {
-    let Some(limit_ns) = request(summary).and_then(|request| request.cycle_limit_ns) else { return String::new() };
-    let over: u64 = summary.cpus.iter().filter(|cpu| is_cycle(cpu)).map(|cpu| cpu.over_limit).sum();
-    match over {
-        0 => format!(" No cycle took longer than {}.", latency(limit_ns)),
-        _ => format!(" {} took longer than {}.", counted(over, "cycle"), latency(limit_ns)),
-    }
-}
-
-fn series(summary: &RunSummary, kind: WatchedKind) -> impl Iterator<Item = (&CpuSummary, &WatchedSeries)> {
-    summary.cpus.iter().filter_map(move |cpu| Some((cpu, cpu.watched.as_ref().filter(|watched| watched.kind == kind)?)))
-}
-
 /// A table for each kind, those with the largest maxima when there are many threads.
 pub fn tables(summary: &RunSummary, page: &mut Page) {
     for kind in KINDS {
@@ -150,17 +68,6 @@ fn row(cpu: &CpuSummary, watched: &WatchedSeries) -> [String; 9] {
         microseconds_rough(figures.p99),
         microseconds_rough(figures.max),
     ]
-}
-
-/// The policy of a thread in few letters, `fifo 80`.
-pub fn runs_as(watched: &WatchedSeries) -> String {
-    match watched.policy {
-        Some(Policy::Fifo) => format!("fifo {}", watched.priority),
-        Some(Policy::Rr) => format!("rr {}", watched.priority),
-        Some(Policy::Deadline) => "deadline".into(),
-        Some(Policy::Other) => "other".into(),
-        None => "?".into(),
-    }
 }
 
 fn page_faults(summary: &RunSummary, page: &mut Page) {
@@ -223,7 +130,7 @@ fn findings(explanation: Option<&Explanation>) -> Vec<String> {
         .findings
         .iter()
         .take(FINDINGS_SHOWN)
-        .map(|finding| format!("{} ({})", finding.sentence, confidence_word(finding.confidence)));
+        .map(|finding| format!("{} ({})", finding.sentence, confidence_phrase(finding.confidence)));
     match explanation.status {
         ExplanationStatus::NoTrace => vec!["no trace to explain it from".into()],
         ExplanationStatus::NotExplained => ["not explained".to_owned()].into_iter().chain(lines).collect(),

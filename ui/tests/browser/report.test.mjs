@@ -26,7 +26,7 @@ async function keep(page, name) {
 
 before(() => {
   for (const shape of process.env.TARDY_REPORTS ? [] : shapes) {
-    execFileSync("cargo", ["run", "--quiet", "-p", "tardy", "--example", "report_sample", "--", shape, file(shape)], { cwd: root, stdio: "inherit" });
+    execFileSync("cargo", ["run", "--quiet", "-p", "report", "--example", "report_sample", "--", shape, file(shape)], { cwd: root, stdio: "inherit" });
   }
   browser = new Chromium();
 });

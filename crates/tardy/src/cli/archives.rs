@@ -1,14 +1,14 @@
 //! Where archives lie: the directory of the runs, a new one in it, and the one that RUN names.
 
 use super::exit::UsageError;
-use crate::text::calendar::civil;
-use crate::text::figures::counted;
 use anyhow::Context;
 use archive::manifest::Manifest;
 use archive::reader::{OpenError, Run};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use words::calendar::civil;
+use words::figures::counted;
 
 /// Directory of archives below the current one.
 pub const RUNS: &str = "runs";

@@ -114,7 +114,7 @@ fn write_baseline(write: &WriteArguments, command: &[String]) -> anyhow::Result<
             write.file.display(),
             write.target,
             baseline.kernel,
-            crate::text::figures::counted(u64::from(write.seeds), "seed"),
+            words::figures::counted(u64::from(write.seeds), "seed"),
             directory.display()
         ),
     );

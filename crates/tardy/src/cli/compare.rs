@@ -6,7 +6,6 @@ use super::exit::{Exit, UsageError};
 use super::virtual_runs::{archives_of, is_virtual};
 use crate::explaining::explain_run;
 use crate::judging::{ComparedRuns, compare_runs};
-use crate::text::figures::{count, latency};
 use crate::text::json;
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
@@ -15,6 +14,7 @@ use clap::Args;
 use judge::compare::{ComparedFigure, Comparison, WORK_NO_INTERVAL};
 use judge::difference::Difference;
 use std::path::PathBuf;
+use words::figures::{count, latency};
 
 /// Differences shown of each kind; `--json` has all of them.
 const DIFFERENCES_SHOWN: usize = 12;

@@ -3,8 +3,6 @@
 use super::exit::{Exit, UsageError};
 use super::limits::LimitArguments;
 use crate::explaining::{explain_run, stretches_of};
-use crate::export::comma_separated;
-use crate::export::perfetto::{PerfettoTrace, SpikeView};
 use crate::text::json;
 use crate::text::page::{Page, write_stdout};
 use archive::atomic_file::write_atomically;
@@ -12,6 +10,8 @@ use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
 use archive::summary::ReportData;
 use clap::{Args, ValueEnum};
+use interchange::exports::comma_separated;
+use interchange::exports::perfetto::{PerfettoTrace, SpikeView};
 use source::Source;
 use std::path::{Path, PathBuf};
 
@@ -154,9 +154,7 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         write_stdout(format!("{}\n", serde_json::json!({ "path": path, "bytes": bytes.len() })).as_bytes())?;
         return Ok(Exit::Measured);
     }
-    runs.iter()
-        .flat_map(|run| run.gaps.iter())
-        .for_each(|gap| complain!("gap: {}", crate::text::printable::printable(gap)));
+    runs.iter().flat_map(|run| run.gaps.iter()).for_each(|gap| complain!("gap: {}", words::printable::printable(gap)));
     let mut page = Page::for_stdout();
     page.line(&path.display().to_string());
     page.print()?;

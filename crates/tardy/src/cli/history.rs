@@ -5,9 +5,7 @@ mod sparkline;
 
 use super::archives::{RUNS, below};
 use super::exit::Exit;
-use crate::report::write_history_pngs;
 use crate::summary_text::alarm_of_clock;
-use crate::text::figures::counted;
 use crate::text::page::{Page, write_stdout};
 use anyhow::Context;
 use archive::reader::Run;
@@ -15,8 +13,10 @@ use clap::Args;
 use confirm::experiment_command;
 use judge::difference::Difference;
 use judge::history::{HistoryRun, Series, history};
+use report::write_history_pngs;
 use sparkline::sparkline;
 use std::path::{Path, PathBuf};
+use words::figures::counted;
 
 /// Version of the document that `tardy history --json` prints.
 const HISTORY_VERSION: u32 = 1;

@@ -1,20 +1,22 @@
 //! `tardy import`: results of other tools become run archives.
 
 mod storing;
+mod values;
 
 use super::exit::{Exit, UsageError};
-use crate::formats::source::{Series, Source, Unit};
-use crate::formats::{FILE_BYTES_MAX, Format, Hints, read, samples_raw};
 use crate::summary_text::summary_page;
-use crate::text::figures::{count, latency};
 use crate::text::page::{Page, write_stdout};
-use crate::text::printable::printable;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use clap::Args;
+use interchange::imports::source::Source;
+use interchange::imports::{FILE_BYTES_MAX, Format, Hints, read, samples_raw};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use values::{FormatValue, SeriesValue, UnitValue};
+use words::figures::{count, latency};
+use words::printable::printable;
 
 /// Turn results of cyclictest, rt-tests, jitterdebugger, rteval or rtla into run archives
 #[derive(Debug, Args)]
@@ -30,20 +32,24 @@ pub struct ImportArguments {
     out: Option<PathBuf>,
     /// Read the files as this format, whatever they look like
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Format>,
+    format: Option<FormatValue>,
     /// Unit of the latencies, where the file does not say: text made with -N is in ns [default: us]
     #[arg(long, value_name = "UNIT")]
-    unit: Option<Unit>,
+    unit: Option<UnitValue>,
     /// Which latencies of a file that has those of the thread and of the interrupt
     #[arg(long, value_name = "SERIES", default_value = "thread")]
-    series: Series,
+    series: SeriesValue,
     /// Print one JSON document with the summaries
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
-    let hints = Hints { format: arguments.format, unit: arguments.unit, series: arguments.series };
+    let hints = Hints {
+        format: arguments.format.map(|value| value.0),
+        unit: arguments.unit.map(|value| value.0),
+        series: arguments.series.0,
+    };
     let mut sources = Vec::new();
     let mut refusals = Vec::new();
     for file in &arguments.files {

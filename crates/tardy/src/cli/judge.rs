@@ -7,7 +7,6 @@ use super::limits::{LimitArguments, described};
 use super::quantity::positive_time_ns;
 use crate::judging::{JUDGE_VERSION, JudgedRun, extrapolate_run, judge_run};
 use crate::summary_text::alarm_of_clock;
-use crate::text::figures::latency;
 use crate::text::json;
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
@@ -16,6 +15,7 @@ use judge::length::{Needed, needed};
 use judge::limit::Requirement;
 use judge::verdict::{CpuJudgement, Judgement, Verdict};
 use std::path::PathBuf;
+use words::figures::latency;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,12 +2,12 @@
 
 use super::exit::UsageError;
 use super::quantity::time_ns;
-use crate::text::figures::latency;
 use archive::planned::PlannedLimit;
 use archive::reader::Run;
 use clap::{Args, ValueEnum};
 use judge::limit::{Limit, Rate, Requirement};
 use judge::machine::DoubtKind;
+use words::figures::latency;
 
 const CONFIDENCE_DEFAULT: f64 = 0.95;
 

@@ -2,8 +2,6 @@
 
 use super::archives::{RUNS, below};
 use super::exit::Exit;
-use crate::text::calendar::civil;
-use crate::text::figures::{duration, latency};
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
 use archive::manifest::RunState;
@@ -13,6 +11,8 @@ use clap::Args;
 use runner::run::RECEIVED_FILE;
 use serde::Serialize;
 use std::path::PathBuf;
+use words::calendar::civil;
+use words::figures::{duration, latency};
 
 /// List the runs of a directory, oldest first
 #[derive(Debug, Args)]

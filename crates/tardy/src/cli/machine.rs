@@ -3,7 +3,6 @@
 use super::exit::UsageError;
 use super::quantity::positive_time_ns;
 use super::signals::Signals;
-use crate::text::printable::printable;
 use clap::Args;
 use runner::architecture::Architecture;
 use runner::meter::MeterPlaces;
@@ -21,6 +20,7 @@ use runner::target::qemu::{QemuTarget, kernel};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
+use words::printable::printable;
 
 /// How a board is to be had.
 #[derive(Debug, Args)]

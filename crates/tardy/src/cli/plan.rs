@@ -7,7 +7,6 @@ mod show;
 
 use super::exit::{Exit, UsageError};
 use crate::text::page::{Page, write_stdout};
-use crate::text::printable::printable;
 use anyhow::Context;
 use checked::{CheckedPlan, Overrides};
 use clap::{Args, Subcommand};
@@ -16,6 +15,7 @@ use runner::plan::document::Problem;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use words::printable::printable;
 
 /// What `tardy plan new` writes.
 const TEMPLATE: &str = include_str!("plan/template.toml");

@@ -11,7 +11,6 @@ use super::exit::{Exit, UsageError};
 use super::explain::show_recorded;
 use super::signals::Signals;
 use crate::explaining::{Keeper, explain_run};
-use crate::text::printable::printable;
 use again::Again;
 use anyhow::{Context, anyhow};
 use archive::reader::Run;
@@ -22,6 +21,7 @@ use clap::{Args, ValueEnum};
 use runner::meter::MeterPlaces;
 use runner::recorder::RecorderPlaces;
 use std::path::PathBuf;
+use words::printable::printable;
 
 const EXAMPLES: &str = "\
 Examples:

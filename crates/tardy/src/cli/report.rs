@@ -3,12 +3,12 @@
 use super::archives;
 use super::exit::Exit;
 use crate::explaining::{causes_of, explain_run};
-use crate::report::{render_html, render_pngs};
 use crate::text::page::{Page, write_stdout};
 use anyhow::Context;
 use archive::atomic_file::write_atomically;
 use archive::summary::ReportData;
 use clap::Args;
+use report::{render_html, render_pngs};
 use std::path::PathBuf;
 
 /// Write a run's report: one HTML file that needs nothing else

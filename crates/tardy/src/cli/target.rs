@@ -9,7 +9,6 @@ use super::quantity::positive_time_ns;
 use super::signals::Signals;
 use crate::text::json;
 use crate::text::page::{Page, write_stdout};
-use crate::text::printable::printable;
 use crate::text::table::{Align, Table};
 use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
@@ -23,6 +22,7 @@ use runner::target::{Command, Exit as CommandExit, Output, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use words::printable::printable;
 
 /// A board must have told the version of its meter by then.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);

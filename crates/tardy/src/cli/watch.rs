@@ -10,7 +10,6 @@ use super::machine::{self, is_board};
 use super::run::{conclude, new_request};
 use super::signals::Signals;
 use crate::progress::Progress;
-use crate::text::printable::printable;
 use archive::watched::WatchSettings;
 use runner::event::Event;
 use runner::meter::MeterPlaces;
@@ -19,6 +18,7 @@ use started::Started;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use words::printable::printable;
 
 /// Runs the verb; `command` is the command line as typed.
 pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<Exit> {

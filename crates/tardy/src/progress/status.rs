@@ -1,13 +1,13 @@
 //! What the block on the terminal says, as lines of at most 80 columns.
 
-use crate::text::figures::{count, counted, duration, latency};
 use crate::text::page::COLUMNS;
-use crate::text::printable::printable;
 use crate::text::table::{Align, Table};
 use archive::message::{LoadReport, RunPhase, ThreadProgress};
 use runner::event::Event;
 use runner::run::phase_title;
 use std::time::Duration;
+use words::figures::{count, counted, duration, latency};
+use words::printable::printable;
 
 /// Threads shown at once; of more, those with the largest maxima.
 const THREADS_SHOWN: usize = 8;

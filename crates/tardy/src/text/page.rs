@@ -1,7 +1,7 @@
 //! A page of text on its way to a terminal or a pipe. Nothing gets on it unescaped.
 
-use super::printable::printable;
 use std::io::{self, IsTerminal, Write};
+use words::printable::printable;
 
 /// Columns that lines are wrapped to, wherever they go.
 pub const COLUMNS: usize = 80;

@@ -1,6 +1,6 @@
 //! Columns of text, aligned by what they hold.
 
-use super::printable::printable;
+use words::printable::printable;
 
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

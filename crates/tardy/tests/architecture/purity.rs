@@ -57,20 +57,36 @@ fn clippy_watches_over_the_pure_crates() {
 
 #[test]
 fn libraries_print_nothing() {
-    let folders =
-        ["archive", "explain", "ftrace", "judge", "runner"].map(|name| sources(&format!("crates/{name}/src/")));
+    let folders = ["archive", "explain", "ftrace", "interchange", "judge", "report", "runner", "words"]
+        .map(|name| sources(&format!("crates/{name}/src/")));
     assert_none("these print", lines_with(&folders.concat(), &["println!(", "eprintln!(", "print!(", "eprint!("]));
 }
 
+/// The only files of the presenters that name `explain`: the one that has causes found, and the one that reads traces for
+/// exports.
+const DOORS_TO_EXPLAIN: [&str; 2] = ["crates/tardy/src/explaining.rs", "crates/interchange/src/recorded.rs"];
+
 #[test]
 fn causes_come_from_explain_alone() {
-    let presenters: Vec<&str> =
-        sources("crates/tardy/src/").into_iter().filter(|name| *name != "crates/tardy/src/explaining.rs").collect();
+    let folders = ["interchange", "report", "tardy", "words"].map(|name| sources(&format!("crates/{name}/src/")));
+    let presenters: Vec<&str> = folders.concat().into_iter().filter(|name| !DOORS_TO_EXPLAIN.contains(name)).collect();
     let makers = ["use explain::", "::explain::", "Explanation {", "Finding {", "Claim {"];
     let found = lines_with(&presenters, &makers)
         .into_iter()
         .filter(|line| !line.contains("&Explanation") && !line.contains("super::explain::"));
     assert_none("these make up causes of their own", found.collect());
+    let named = lines_with(&["crates/interchange/src/recorded.rs"], &["explain::"]);
+    let judging =
+        named.into_iter().filter(|line| !line.contains("explain::recording::") && !line.contains("explain::Stretch;"));
+    assert_none("an export needs what was recorded, not what it means", judging.collect());
+}
+
+#[test]
+fn a_server_can_show_and_exchange_runs_without_the_command_line() {
+    let folders = ["interchange", "report", "words"].map(|name| sources(&format!("crates/{name}/src/")));
+    let of_the_command_line =
+        ["clap::", "anyhow::", "IsTerminal", "std::env", "std::process", "io::stdout", "io::stderr"];
+    assert_none("these belong to the command line", lines_with(&folders.concat(), &of_the_command_line));
 }
 
 #[test]

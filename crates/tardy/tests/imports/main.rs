@@ -1,6 +1,5 @@
 //! `tardy import` on the files of `corpus/imports/`: what becomes of sound ones, cut ones and foreign ones.
 
-mod any_bytes;
 mod goldens;
 mod refusals;
 mod verbs;

@@ -6,10 +6,10 @@ use super::candidate::Candidate;
 use super::measuring::{Step, Steps, enough_rounds};
 use crate::cli::exit::{Exit, UsageError, in_words};
 use crate::text::page::{Page, write_stdout};
-use crate::text::printable::printable;
 use archive::reader::Run;
 use judge::bisect::{StepVerdict, step_confidence};
 use std::fs;
+use words::printable::printable;
 
 /// Measures and answers; errors are told and give up.
 pub fn run(arguments: &BisectArguments, command: Vec<String>) -> Exit {

@@ -8,13 +8,13 @@ use crate::cli::archives::{RUNS, new_below};
 use crate::cli::exit::{Exit, UsageError};
 use crate::summary_text::{alarm_of_clock, quoted};
 use crate::text::page::{Page, write_stdout};
-use crate::text::printable::printable;
 use anyhow::anyhow;
 use archive::reader::Run;
 use judge::bisect::{Next, StepVerdict, next, step_confidence, steps_most};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use words::printable::printable;
 
 pub fn run(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Exit> {
     let words = candidates(arguments)?;

@@ -13,7 +13,6 @@ use crate::cli::virtual_runs::{OpenedRun, Seeds, archives_of, seed_runs};
 use crate::cli::virtual_time::Laboratory;
 use crate::judging::COMPARE_VERSION;
 use crate::summary_text::alarm_of_clock;
-use crate::text::figures::microseconds;
 use crate::text::json;
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
@@ -25,6 +24,7 @@ use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use words::figures::microseconds;
 
 /// Causes told in text; `--json` has all of them.
 const CAUSES_SHOWN: usize = 8;
@@ -156,7 +156,7 @@ fn lay_out(compared: &ComparedSystems, mut page: Page) -> Page {
     for (name, one) in [("Idle", &compared.idle), ("Under load", &compared.loaded)] {
         let Some(one) = one else { continue };
         page.blank();
-        page.heading(&format!("{name}, {}", crate::text::figures::counted(one.seeds.len() as u64, "seed")));
+        page.heading(&format!("{name}, {}", words::figures::counted(one.seeds.len() as u64, "seed")));
         lay_out_comparison(one, &mut page);
     }
     if let Some(one) = compared.loaded.as_ref().or(compared.idle.as_ref()) {

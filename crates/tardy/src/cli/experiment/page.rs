@@ -4,12 +4,12 @@ use super::question::Journal;
 use crate::cli::rounds::RoundsState;
 use crate::cli::variant::Variant;
 use crate::summary_text::{alarm_of_clock, quoted};
-use crate::text::figures::{count, counted, latency};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use judge::experiment::{ExperimentResult, MetricResult};
 use judge::sign_flip::Interval;
 use std::path::Path;
+use words::figures::{count, counted, latency};
 
 pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     alarm_of_clock(journal.virtual_time, journal.emulated, &mut page);

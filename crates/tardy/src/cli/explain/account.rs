@@ -2,14 +2,14 @@
 
 use super::functions;
 use super::timeline::{self, Canvas};
-use crate::summary_text::culprit;
-use crate::text::figures::{count, latency, microseconds};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
-use crate::text::vocabulary::{confidence_word, owner_word};
 use archive::explanation::{Explanation, ExplanationStatus, Finding};
 use archive::recorded::FlightRecording;
 use archive::spike::{Spike, SpikeReason};
+use report::account::culprit;
+use words::figures::{count, latency, microseconds};
+use words::vocabulary::{confidence_phrase, owner_before_name};
 
 const BAR_COLUMNS: i64 = 6;
 const NAME_COLUMNS: usize = 31;
@@ -74,7 +74,7 @@ fn ledger(explanation: &Explanation, page: &mut Page) {
     for phase in &explanation.phases {
         for (at, owner) in phase.owners.iter().enumerate() {
             let title = if at == 0 { phase.name.title().into() } else { String::new() };
-            let name = shortened(&format!("{} {}", owner_word(owner.kind), owner.name));
+            let name = shortened(&format!("{} {}", owner_before_name(owner.kind), owner.name));
             let (share, bar) = share_of(owner.ns, explanation.latency_ns);
             table.row([title, name, microseconds(owner.ns), share, bar]);
         }
@@ -88,7 +88,7 @@ fn ledger(explanation: &Explanation, page: &mut Page) {
 fn lay_out_finding(number: usize, finding: &Finding, page: &mut Page) {
     page.blank();
     let head =
-        format!("  {number}. {} ({}, {})", finding.culprit, confidence_word(finding.confidence), latency(finding.ns));
+        format!("  {number}. {} ({}, {})", finding.culprit, confidence_phrase(finding.confidence), latency(finding.ns));
     page.line(&head);
     page.wrapped("     ", &finding.sentence);
     finding.evidence.iter().for_each(|line| page.line(&format!("       {line}")));

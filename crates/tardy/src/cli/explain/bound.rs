@@ -5,12 +5,12 @@ mod answer;
 use crate::cli::exit::UsageError;
 use crate::explaining::Delays;
 use crate::summary_text::alarm_of_clock;
-use crate::text::figures::latency;
 use crate::text::json;
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use answer::{Answer, OfCpu};
 use archive::reader::Run;
+use words::figures::latency;
 
 /// What `--bound` says when it is given no values.
 pub const NO_VALUES: &str = "";

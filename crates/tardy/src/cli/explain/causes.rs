@@ -1,9 +1,9 @@
 //! What the spikes of the run have in common, on a page.
 
-use crate::text::figures::latency;
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use archive::causes::{CauseGroup, RunCauses};
+use words::figures::latency;
 
 pub fn lay_out(causes: &RunCauses, page: &mut Page) {
     if causes.groups.is_empty() {

@@ -4,12 +4,12 @@
 use crate::cli::archives;
 use crate::cli::exit::{Exit, UsageError};
 use crate::judging::{DifferingCauses, differ_causes};
-use crate::text::figures::{counted, duration, latency};
 use crate::text::json;
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use judge::causes::{CauseDifference, CauseInRun, CausesDifference, CountedRun, Rate};
 use std::path::Path;
+use words::figures::{counted, duration, latency};
 
 pub fn run(a: &Path, b: &Path, json: bool) -> anyhow::Result<Exit> {
     let (a, b) = (archives::open(a)?, archives::open(b)?);

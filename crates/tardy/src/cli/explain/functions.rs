@@ -1,9 +1,9 @@
 //! What the functions of a trace show, on a page: in which function each owner was and who called it, and the longest
 //! stretches that could not be interrupted or preempted.
 
-use crate::text::figures::{latency, microseconds};
 use crate::text::page::Page;
 use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, HeldLock, MaskedStretch};
+use words::figures::{latency, microseconds};
 
 pub fn lay_out(account: &FunctionAccount, page: &mut Page) {
     let masked = [("interrupts off", &account.irqs_off), ("preemption off", &account.preempt_off)];

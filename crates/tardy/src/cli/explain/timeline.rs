@@ -4,14 +4,14 @@
 mod letters;
 mod runs;
 
-use crate::text::figures::latency;
 use crate::text::page::{Page, Paint};
 use crate::text::terminal;
-use crate::text::vocabulary::owner_word;
 use archive::explanation::{Explanation, Lane, OwnerKind};
 use archive::spike::Spike;
 use letters::{Letters, paint};
 use runs::{Run, Slices, runs};
+use words::figures::latency;
+use words::vocabulary::owner_before_name;
 
 /// Columns where nobody tells how many there are.
 const COLUMNS_UNKNOWN: usize = 80;
@@ -132,7 +132,7 @@ fn legend(seen: &mut Vec<OwnerKind>, letters: &Letters, page: &mut Page) {
     seen.sort_unstable();
     seen.dedup();
     let entries: Vec<String> =
-        seen.iter().map(|kind| format!("{0}{0} {1}", letters.fill(*kind), owner_word(*kind))).collect();
+        seen.iter().map(|kind| format!("{0}{0} {1}", letters.fill(*kind), owner_before_name(*kind))).collect();
     page.wrapped("  ", &letters.plain(&entries.join("   ").replace(": ", " ")));
 }
 

@@ -1,7 +1,7 @@
 //! A series in one line of a terminal.
 
-use crate::text::figures::latency;
 use judge::history::Series;
+use words::figures::latency;
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 

@@ -3,11 +3,11 @@
 use super::question::Journal;
 use crate::cli::rounds::RoundsState;
 use crate::summary_text::{alarm_of_clock, quoted};
-use crate::text::figures::{counted, duration, latency};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use judge::observer::{Estimate, FigureCost, LevelCost, ObserverEffect};
 use std::path::Path;
+use words::figures::{counted, duration, latency};
 
 pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     if journal.virtual_time {

@@ -3,7 +3,6 @@
 use crate::cli::exit::UsageError;
 use crate::cli::machine::{open_virtual, open_with};
 use crate::cli::signals::Signals;
-use crate::text::printable::printable;
 use anyhow::anyhow;
 use runner::plan::KernelChoice;
 use runner::plan::step::Step;
@@ -14,6 +13,7 @@ use runner::target::qemu::kernel;
 use runner::target::{Target, local};
 use std::collections::BTreeMap;
 use std::path::Path;
+use words::printable::printable;
 
 /// The package that each kernel with a Debian name stands for, by target and kernel: it stays the same for a whole round.
 pub type Packages = BTreeMap<String, String>;

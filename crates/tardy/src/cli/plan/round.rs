@@ -19,7 +19,6 @@ use crate::cli::rounds::Measuring;
 use crate::cli::run::Showing;
 use crate::explaining::explain_run;
 use crate::text::page::{Page, write_stdout};
-use crate::text::printable::printable;
 use file::{ROUND_VERSION, RoundFile};
 use judge::step::StepVerdict;
 use outcome::{StepOutcome, StepState};
@@ -28,6 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use words::printable::printable;
 
 /// A plan under way in its directory.
 pub struct Round<'a> {

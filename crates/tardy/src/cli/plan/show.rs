@@ -2,11 +2,11 @@
 
 use super::checked::{CheckedPlan, CheckedStep, duration_ns};
 use crate::cli::limits::described;
-use crate::text::figures::{counted, duration};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use runner::plan::PlanLimit;
 use serde_json::{Value, json};
+use words::figures::{counted, duration};
 
 /// How much a plan is: `6 steps, 3 h 0 min of measuring`.
 pub fn extent(plan: &CheckedPlan) -> String {

@@ -1,12 +1,12 @@
 //! Where a machine stands, as text and as JSON.
 
 use crate::explaining::StopPoint;
-use crate::text::printable::printable;
 use archive::spike::Spike;
 use runner::target::qemu::virtual_time::Registers;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use words::printable::printable;
 
 const REGISTERS_A_LINE: usize = 3;
 

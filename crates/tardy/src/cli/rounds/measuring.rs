@@ -3,7 +3,6 @@
 use crate::cli::machine;
 use crate::cli::signals::Signals;
 use crate::progress::Progress;
-use crate::text::printable::printable;
 use archive::planned::PlannedStep;
 use archive::reader::Run;
 use archive::settings::RunSettings;
@@ -14,6 +13,7 @@ use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use words::printable::printable;
 
 /// What every run of a series needs.
 #[derive(Clone)]

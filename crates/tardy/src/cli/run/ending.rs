@@ -5,14 +5,15 @@ use crate::cli::exit::Exit;
 use crate::cli::signals::Signals;
 use crate::explaining::explain_run;
 use crate::progress::Progress;
-use crate::summary_text::{problems, summary_page};
+use crate::summary_text::summary_page;
 use crate::text::json;
 use crate::text::page::Page;
-use crate::text::printable::printable;
 use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::summary::RunSummary;
+use report::account::problems;
 use runner::run::{RunError, RunOutcome};
+use words::printable::printable;
 
 /// Explains and shows what a run left, and says how the command ends.
 ///

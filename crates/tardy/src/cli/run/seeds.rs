@@ -7,15 +7,16 @@ use crate::cli::exit::{Exit, UsageError};
 use crate::cli::machine::{host, is_in_virtual_time};
 use crate::cli::signals::Signals;
 use crate::cli::virtual_time::{Laboratory, Trajectory};
-use crate::summary_text::{alarm_of_clock, virtual_speed_words};
-use crate::text::figures::{count, latency, microseconds};
+use crate::summary_text::alarm_of_clock;
 use crate::text::page::{Page, write_stdout};
 use crate::text::table::{Align, Table};
 use archive::settings::RunSettings;
 use archive::summary::{RunSummary, VirtualSpeed};
+use report::account::virtual_speed_words;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use words::figures::{count, latency, microseconds};
 
 /// One trajectory.
 #[derive(Debug, Serialize)]

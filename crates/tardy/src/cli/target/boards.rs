@@ -2,7 +2,6 @@
 
 use super::{Exit, tell, version_there};
 use crate::cli::exit::UsageError;
-use crate::text::printable::printable;
 use clap::{ArgGroup, Args, ValueEnum};
 use runner::meter::METER_NAME;
 use runner::target::Target;
@@ -10,6 +9,7 @@ use runner::target::board::file::Board;
 use runner::target::file::Description;
 use runner::target::labgrid::file::{LabgridPlace, Power};
 use std::path::{Path, PathBuf};
+use words::printable::printable;
 
 /// What `tardy target add` asks about a board.
 #[derive(Debug, Args)]

@@ -3,9 +3,7 @@
 use crate::cli::exit::Exit;
 use crate::cli::signals::Signals;
 use crate::cli::virtual_time::{Laboratory, Trajectory};
-use crate::text::figures::count;
 use crate::text::page::{Page, write_stdout};
-use crate::text::printable::printable;
 use anyhow::Context;
 use archive::samples_file::SampleRecord;
 use archive::settings::{LoadRequest, RunSettings, SnapshotMode, TraceSettings};
@@ -16,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use words::figures::count;
+use words::printable::printable;
 
 /// Load of the loaded series: it reaches the page cache, the names of files, and the memory of processes.
 const LOADS: [&str; 1] = ["churn"];

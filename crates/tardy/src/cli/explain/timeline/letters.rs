@@ -1,8 +1,8 @@
 //! With what the picture is drawn: block letters, or ASCII alone where the locale knows no others.
 
 use crate::text::page::Paint;
-use crate::text::printable::printable;
 use archive::explanation::OwnerKind;
+use words::printable::printable;
 
 /// A name in a shorter place is left out.
 const NAME_MIN: usize = 5;

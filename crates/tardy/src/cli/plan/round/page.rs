@@ -5,11 +5,11 @@ use crate::cli::limits::described;
 use crate::cli::plan::checked::CheckedPlan;
 use crate::summary_text::alarm_of_clock;
 use crate::summary_text::quoted;
-use crate::text::figures::{count, counted, microseconds_rough};
 use crate::text::page::Page;
 use crate::text::table::{Align, Table};
 use judge::step::StepVerdict;
 use std::path::Path;
+use words::figures::{count, counted, microseconds_rough};
 
 pub fn lay_out(plan: &CheckedPlan, directory: &Path, outcomes: &[StepOutcome], mut page: Page) -> Page {
     // A round may have machines of both kinds.

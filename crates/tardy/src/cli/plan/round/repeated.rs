@@ -6,15 +6,15 @@ use crate::cli::exit::{Exit, in_words};
 use crate::cli::plan::checked::{CheckedPlan, Overrides};
 use crate::cli::rounds::Measuring;
 use crate::cli::run::Showing;
-use crate::text::calendar::civil;
 use crate::text::page::Page;
-use crate::text::printable::printable;
 use runner::plan::schedule::Schedule;
 use runner::target::board::AccessOptions;
 use rustix::time::{ClockId, clock_gettime};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use words::calendar::civil;
+use words::printable::printable;
 
 /// How often the clock is looked at: the machine may sleep meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(200);

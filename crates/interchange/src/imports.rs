@@ -1,0 +1,116 @@
+//! Results of other tools, read into one shape: a [`source::Source`]. One file a format.
+//!
+//! Nothing here reads a file or a clock. A format says what it found and what it lacks; [`account`] turns that into the
+//! totals and histograms of an archive, and never fills a gap with a guess.
+
+pub mod account;
+pub mod archived;
+pub mod cyclictest_lines;
+pub mod cyclictest_text;
+mod detect;
+pub mod histogram_columns;
+pub mod jitterdebugger;
+pub mod rt_tests_json;
+pub mod rteval;
+pub mod samples_raw;
+pub mod source;
+mod wall_clock;
+
+use source::{Series, Source, SourceThread, Unit};
+use thiserror::Error;
+
+/// A file larger than this is not a result of these tools.
+pub const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// How a file is written, whatever its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    RtTestsJson,
+    CyclictestText,
+    Jitterdebugger,
+    Rteval,
+    HistogramColumns,
+}
+
+impl Format {
+    pub const ALL: [Self; 5] =
+        [Self::RtTestsJson, Self::CyclictestText, Self::Jitterdebugger, Self::Rteval, Self::HistogramColumns];
+
+    /// The name that `--format` takes and the archive keeps.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RtTestsJson => "rt-tests-json",
+            Self::CyclictestText => "cyclictest-text",
+            Self::Jitterdebugger => "jitterdebugger",
+            Self::Rteval => "rteval",
+            Self::HistogramColumns => "histogram-columns",
+        }
+    }
+
+    /// What a file of this format is, for help.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::RtTestsJson => "`--json` of cyclictest and its relatives, and rtla results in the same form",
+            Self::CyclictestText => "What cyclictest prints: histogram blocks of -h, -H, --histfile, or `T:` lines",
+            Self::Jitterdebugger => "results.json of jitterdebugger, with samples.raw beside it",
+            Self::Rteval => "summary.xml of rteval",
+            Self::HistogramColumns => "Rows of a latency and the count of each CPU, as latency plots are drawn from",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::RtTestsJson => "JSON of rt-tests",
+            Self::CyclictestText => "text of cyclictest",
+            Self::Jitterdebugger => "results.json of jitterdebugger",
+            Self::Rteval => "summary.xml of rteval",
+            Self::HistogramColumns => "columns of a histogram",
+        }
+    }
+}
+
+/// What the person says about a file because the file does not.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Hints {
+    pub format: Option<Format>,
+    /// Of formats that do not state it.
+    pub unit: Option<Unit>,
+    pub series: Series,
+}
+
+/// Why a file is not imported. The texts complete "failed to import FILE: ".
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FormatError {
+    #[error(
+        "it looks like {looks_like}; what can be imported is rt-tests JSON, cyclictest text, results.json of \
+         jitterdebugger, summary.xml of rteval, and histogram columns"
+    )]
+    Foreign { looks_like: String },
+    #[error("it looks like {}, but {lacks}", .format.words())]
+    Unusable { format: Format, lacks: String },
+}
+
+/// Reads the contents of one file.
+///
+/// # Errors
+/// [`FormatError`], one line that says what the file looks like and what is missing.
+pub fn read(bytes: &[u8], hints: &Hints) -> Result<Source, FormatError> {
+    let format = match hints.format {
+        Some(format) => format,
+        None => detect::format_of(bytes).map_err(|looks_like| FormatError::Foreign { looks_like })?,
+    };
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}');
+    let read = match format {
+        Format::RtTestsJson => rt_tests_json::read(text, hints),
+        Format::CyclictestText => cyclictest_text::read(text, hints),
+        Format::Jitterdebugger => jitterdebugger::read(text),
+        Format::Rteval => rteval::read(text),
+        Format::HistogramColumns => histogram_columns::read(text, hints),
+    };
+    let source = read.map_err(|lacks| FormatError::Unusable { format, lacks })?;
+    if source.threads.iter().all(SourceThread::is_empty) {
+        return Err(FormatError::Unusable { format, lacks: "no thread made any cycle: nothing was measured".into() });
+    }
+    Ok(source)
+}

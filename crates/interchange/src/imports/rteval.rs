@@ -1,0 +1,186 @@
+//! `summary.xml` of rteval: the histogram of each core that its cyclictest, or its rtla timerlat, left.
+//!
+//! rteval writes no statistics at all when a latency lay beyond its histogram. Of timerlat it adds interrupt, thread and
+//! user latencies into one histogram; that is told, for it cannot be undone.
+
+use super::Format;
+use super::source::{Mean, Source, SourceThread, Unit};
+use archive::environment::Environment;
+use archive::message::Severity;
+use roxmltree::{Document, Node, ParsingOptions};
+use std::collections::BTreeMap;
+use words::printable::printable;
+
+/// More than any summary has; a bound on the memory a hostile file can ask for.
+const NODES_MAX: u32 = 8_000_000;
+
+/// Reads the file's text.
+///
+/// # Errors
+/// What the file lacks.
+pub fn read(text: &str) -> Result<Source, String> {
+    let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).map_err(|error| {
+        if text.contains("</rteval>") {
+            // The parser quotes what it met, be it the end of a line.
+            format!("it is not valid XML: {}", printable(&error.to_string()))
+        } else {
+            "its end, `</rteval>`, is missing".into()
+        }
+    })?;
+    let root = document.root_element();
+    if root.tag_name().name() != "rteval" {
+        return Err(format!("its root is `{}`, not `rteval`", root.tag_name().name()));
+    }
+    let measured = |node: &Node| ["cyclictest", "timerlat"].contains(&node.tag_name().name());
+    let measurements: Vec<Node> = root.descendants().filter(measured).collect();
+    let Some(measurement) = measurements.iter().find(|node| child(**node, "core").is_some()) else {
+        return Err(match measurements.first() {
+            Some(node) => format!(
+                "its {} has no cores: rteval leaves out all statistics when a latency lies beyond its histogram, or when a trace \
+                 stopped the run",
+                node.tag_name().name()
+            ),
+            None => "it has no measurement of cyclictest or timerlat".into(),
+        });
+    };
+    let tool = measurement.tag_name().name();
+    let mut source = Source::new(Format::Rteval, &format!("rteval ({tool})"), Unit::Us);
+    source.version = root.attribute("version").map(str::to_owned);
+    source.command = measurement.attribute("command_line").map(str::to_owned);
+    source.environment = child(root, "SystemInfo").or(Some(root)).map(environment);
+    let mut numbered = BTreeMap::new();
+    for core in measurement.children().filter(|node| node.tag_name().name() == "core") {
+        let id: u32 = attribute(core, "id")?;
+        numbered.insert(id, read_core(core, id).map_err(|lacks| format!("core {id}: {lacks}"))?);
+    }
+    source.threads = numbered.into_values().collect();
+    state(root, *measurement, &mut source);
+    if tool == "timerlat" {
+        let text = "rteval adds interrupt, thread and user latencies of timerlat into one histogram: no figure here is of wake-ups alone";
+        source.problem(Severity::Degraded, text, "measure with `rtla timerlat hist` itself");
+        source.lost("which latency is of the interrupt, of the thread, and of its return to user space");
+    }
+    source.lost("the time zone of the dates");
+    Ok(source)
+}
+
+fn child<'a, 'input>(node: Node<'a, 'input>, name: &str) -> Option<Node<'a, 'input>> {
+    node.children().find(|child| child.tag_name().name() == name)
+}
+
+/// Text at a path of elements.
+fn text<'a>(node: Node<'a, '_>, path: &[&str]) -> Option<&'a str> {
+    let end = path.iter().try_fold(node, |node, name| child(node, name))?;
+    end.text().map(str::trim).filter(|text| !text.is_empty())
+}
+
+fn attribute<T: std::str::FromStr>(node: Node, name: &str) -> Result<T, String> {
+    let element = node.tag_name().name();
+    let value = node.attribute(name).ok_or_else(|| format!("`{name}` of an element `{element}` is missing"))?;
+    value.parse().map_err(|_| format!("`{name}` of an element `{element}` is no whole number"))
+}
+
+fn read_core(core: Node, id: u32) -> Result<SourceThread, String> {
+    let statistics = child(core, "statistics").ok_or("`statistics` is missing")?;
+    let figure = |name: &str| text(statistics, &[name]).ok_or_else(|| format!("`{name}` is missing"));
+    let whole = |name: &str| figure(name)?.parse::<i128>().map_err(|_| format!("`{name}` is no whole number"));
+    let samples = u64::try_from(whole("samples")?).map_err(|_| "`samples` is negative")?;
+    if samples == 0 {
+        return Ok(SourceThread { cpu: Some(id), cycles: Some(0), ..SourceThread::default() });
+    }
+    let histogram = child(core, "histogram").ok_or("`histogram` is missing")?;
+    let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
+    for bucket in histogram.children().filter(|node| node.tag_name().name() == "bucket") {
+        let count = attribute(bucket, "value")?;
+        if count > 0 {
+            buckets.insert(attribute(bucket, "index")?, count);
+        }
+    }
+    let mean: f64 = figure("mean")?.parse().map_err(|_| "`mean` is no number")?;
+    Ok(SourceThread {
+        cpu: Some(id),
+        buckets,
+        cycles: Some(samples),
+        min: Some(whole("minimum")?),
+        max: Some(whole("maximum")?),
+        mean: Some(Mean { value: mean, decimals: None }),
+        ..SourceThread::default()
+    })
+}
+
+fn environment(info: Node) -> Environment {
+    let said = |path: &[&str]| text(info, path).map(str::to_owned);
+    let kernel = child(info, "uname").and_then(|uname| child(uname, "kernel"));
+    let current = |node: &Node| node.tag_name().name() == "source" && node.attribute("current") == Some("1");
+    Environment {
+        hostname: said(&["uname", "node"]).unwrap_or_default(),
+        architecture: said(&["uname", "arch"]).unwrap_or_default(),
+        kernel_release: said(&["uname", "kernel"]).unwrap_or_default(),
+        command_line: said(&["cmdlineInfo", "cmdline"]),
+        preempt_rt: kernel.and_then(|kernel| kernel.attribute("is_RT")).map(|is| is == "1"),
+        clocksource: info.descendants().find(current).and_then(|node| node.text()).map(|text| text.trim().to_owned()),
+        load_average: None,
+        ..Environment::default()
+    }
+}
+
+fn state(root: Node, measurement: Node, source: &mut Source) {
+    if let (Some(date), Some(time)) = (text(root, &["run_info", "date"]), text(root, &["run_info", "time"])) {
+        source.stated(format!("run of {date} {time}"));
+    }
+    if let Some(info) = child(root, "run_info") {
+        let part = |name: &str| info.attribute(name).unwrap_or("0").to_owned();
+        source.stated(format!(
+            "run time {}d {}h {}m {}s",
+            part("days"),
+            part("hours"),
+            part("minutes"),
+            part("seconds")
+        ));
+    }
+    for (path, words) in [("runloop_start", "measured from"), ("runloop_stop", "measured until")] {
+        if let Some(time) = text(measurement, &["timestamps", path]) {
+            source.stated(format!("{words} {time}"));
+        }
+    }
+    if let Some(remark) = text(root, &["run_info", "annotate"]) {
+        source.stated(format!("remark: {remark}"));
+    }
+    if let Some(baseos) = text(root, &["SystemInfo", "uname", "baseos"]) {
+        source.stated(format!("operating system {baseos}"));
+    }
+    if let Some(loads) = child(root, "loads") {
+        for load in loads.children().filter(|node| node.tag_name().name() == "command_line") {
+            source.stated(format!(
+                "load {}: {}",
+                load.attribute("name").unwrap_or("?"),
+                load.text().unwrap_or("").trim()
+            ));
+        }
+        if let Some(average) = loads.attribute("load_average") {
+            source.stated(format!("load average {average}"));
+        }
+    }
+    if let Some(abort) = child(measurement, "abort_report") {
+        let latency = child(abort, "breaktrace").and_then(|node| node.attribute("measured_latency"));
+        let latency = latency.map_or(String::new(), |latency| format!(" by a latency of {latency} µs"));
+        let reason = abort.attribute("reason").unwrap_or("for a reason not told");
+        source.problem(Severity::Degraded, format!("the run was ended early ({reason}){latency}"), "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let lacks = |text: &str| read(text).unwrap_err();
+        assert!(lacks("<rteval version=\"3\"><Measurements>").contains("`</rteval>`, is missing"));
+        assert!(lacks("<rteval><Measurements/></rteval>").contains("no measurement"));
+        assert!(lacks("<rteval><Measurements><cyclictest/></Measurements></rteval>").contains("beyond its histogram"));
+        let core = "<rteval><cyclictest><core id=\"0\"><statistics><samples>1</samples></statistics></core></cyclictest></rteval>";
+        assert!(lacks(core).contains("core 0: `histogram` is missing"));
+    }
+}

@@ -1,0 +1,148 @@
+//! What a result file says, in the file's own unit and with its own gaps.
+
+use super::Format;
+use archive::environment::Environment;
+use archive::message::{Loss, Problem, Severity};
+use archive::sample::{Sample, Second};
+use std::collections::BTreeMap;
+
+/// The unit of a file's latencies. Its tools divide and drop the remainder: values are rounded down to it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unit {
+    #[default]
+    Us,
+    Ns,
+}
+
+impl Unit {
+    pub fn ns(self) -> i64 {
+        match self {
+            Self::Us => 1000,
+            Self::Ns => 1,
+        }
+    }
+
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Us => "µs",
+            Self::Ns => "ns",
+        }
+    }
+}
+
+/// Which of a file's two distributions is meant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Series {
+    /// Latency of the woken thread
+    #[default]
+    Thread,
+    /// Latency of the timer interrupt alone, which rtla keeps apart
+    Irq,
+}
+
+/// A mean as the file prints it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    pub value: f64,
+    /// Rounded to this many decimals; `None`: not rounded.
+    pub decimals: Option<u32>,
+}
+
+/// One thread, in the file's unit.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SourceThread {
+    pub cpu: Option<u32>,
+    /// Lower edge of each bucket, with its count.
+    pub buckets: BTreeMap<u64, u64>,
+    /// All wake-ups; `None`: those in the buckets and `beyond`.
+    pub cycles: Option<u64>,
+    /// Wake-ups beyond the histogram, where the file counts them.
+    pub beyond: Option<u64>,
+    /// What else is known about those, for people.
+    pub beyond_detail: String,
+    pub min: Option<i128>,
+    pub max: Option<i128>,
+    /// `None`: computed from the buckets.
+    pub mean: Option<Mean>,
+    pub seconds: Vec<Second>,
+    /// Largest first.
+    pub worst: Vec<Sample>,
+}
+
+impl SourceThread {
+    /// Whether there is not one sample.
+    pub fn is_empty(&self) -> bool {
+        self.cycles.unwrap_or(0) == 0 && self.beyond.unwrap_or(0) == 0 && self.buckets.values().all(|count| *count == 0)
+    }
+}
+
+/// Everything a file says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    pub format: Format,
+    pub tool: String,
+    pub version: Option<String>,
+    pub command: Option<String>,
+    pub started_unix_ns: Option<i64>,
+    pub ended_unix_ns: Option<i64>,
+    /// First and last instant of the samples, CLOCK_MONOTONIC in ns, where samples have times.
+    pub measured: Option<(i64, i64)>,
+    pub environment: Option<Environment>,
+    pub unit: Unit,
+    pub threads: Vec<SourceThread>,
+    /// The histogram takes latencies below this, where the file says so.
+    pub histogram_end: Option<u64>,
+    pub lost: Vec<String>,
+    pub stated: Vec<String>,
+    pub losses: Vec<Loss>,
+    pub problems: Vec<Problem>,
+}
+
+impl Source {
+    /// A source of which nothing is known but how it is written and who wrote it.
+    pub fn new(format: Format, tool: &str, unit: Unit) -> Self {
+        Self {
+            format,
+            tool: tool.into(),
+            version: None,
+            command: None,
+            started_unix_ns: None,
+            ended_unix_ns: None,
+            measured: None,
+            environment: None,
+            unit,
+            threads: Vec::new(),
+            histogram_end: None,
+            lost: Vec::new(),
+            stated: Vec::new(),
+            losses: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    pub fn lost(&mut self, what: impl Into<String>) {
+        self.lost.push(what.into());
+    }
+
+    pub fn stated(&mut self, what: impl Into<String>) {
+        self.stated.push(what.into());
+    }
+
+    pub fn problem(&mut self, severity: Severity, text: impl Into<String>, fix: &str) {
+        self.problems.push(Problem { code: Default::default(), severity, text: text.into(), fix: fix.into() });
+    }
+
+    /// Takes the unit from the person where the file has none, and says so.
+    pub fn assume_unit(&mut self, asked: Option<Unit>) {
+        self.unit = asked.unwrap_or_default();
+        let symbol = self.unit.symbol();
+        match asked {
+            Some(_) => self.stated(format!("the unit {symbol} was given at the import")),
+            None => self.problem(
+                Severity::Notice,
+                format!("the file does not say its unit; it was taken as {symbol}"),
+                "import it with --unit ns if it was made with -N",
+            ),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! What runs show, as systems that collect test results take it: cases with an outcome, figures with a unit.
+//!
+//! A case that no limit decides is *measured*, never passed: a format that has no word for that gets the nearest one that is
+//! not "pass". Outcomes are those of `judge`, in other words.
+
+pub mod fuego;
+pub mod junit;
+pub mod kcidb;
+pub mod lava;
+pub mod markdown;
+mod naming;
+pub mod prometheus;
+pub mod squad;
+pub mod tap;
+
+use archive::explanation::{Confidence, ExplanationStatus};
+use archive::planned::PlannedStep;
+use archive::spike::SpikeReason;
+use archive::summary::{LatencyFigures, RunSummary, SpikeSummary};
+use judge::verdict::{Judgement, Verdict};
+use naming::{run_identifier, run_name, told_apart, word};
+use words::figures::{counted, latency};
+use words::printable::printable;
+
+/// How a case ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Pass,
+    Fail,
+    /// Judged, and neither shown to hold nor shown to be broken.
+    Undecided,
+    /// No limit says what is good.
+    Measured,
+    /// The run cannot be used.
+    Error,
+}
+
+impl Outcome {
+    fn of(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Pass => Self::Pass,
+            Verdict::Fail => Self::Fail,
+            Verdict::NotEnoughData | Verdict::NoVerdict => Self::Undecided,
+        }
+    }
+}
+
+/// A question that a test system files under a name, and its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Case {
+    /// Letters, digits, `-` and `_` only; the same for the same question in every run.
+    pub name: String,
+    pub outcome: Outcome,
+    /// The answer in a sentence.
+    pub sentence: String,
+}
+
+/// What a figure counts in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Microseconds,
+    Count,
+}
+
+impl Unit {
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Microseconds => "us",
+            Self::Count => "count",
+        }
+    }
+}
+
+/// A number of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Like [`Case::name`]: `cpu0_latency_p99`.
+    pub name: String,
+    pub value: f64,
+    pub unit: Unit,
+}
+
+/// A cause that explained spikes of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// The catalogue's name, `blocking-task`.
+    pub culprit: String,
+    /// What was found in the latest of its spikes.
+    pub sentence: String,
+    pub spikes: usize,
+    pub latency_ns_max: i64,
+    /// The surest of its findings.
+    pub confidence: Confidence,
+}
+
+/// One run.
+#[derive(Debug, Clone)]
+pub struct RunResults {
+    /// Target and loads, `board3.messaging`, of a step of a plan behind the plan's name: letters, digits, `-`, `_` and `.`;
+    /// told apart from others by a number.
+    pub name: String,
+    /// The plan whose whole round this run is told with; otherwise its own name.
+    pub suite: String,
+    /// No other run has it.
+    pub id: String,
+    /// Words that belong before every figure, like those about an emulated machine.
+    pub warning: Option<&'static str>,
+    pub cases: Vec<Case>,
+    pub figures: Vec<Figure>,
+    /// Those of the latest spikes first.
+    pub causes: Vec<Cause>,
+    /// Latencies in ns of the spikes that no cause explained, latest first.
+    pub unexplained: Vec<i64>,
+    pub judgements: Vec<Judgement>,
+    pub summary: RunSummary,
+}
+
+impl RunResults {
+    /// `summary` holds the explanations, `judgements` one for each limit.
+    pub fn of(summary: RunSummary, planned: Option<&PlannedStep>, judgements: Vec<Judgement>) -> Self {
+        let name = run_name(&summary, planned);
+        Self {
+            suite: name.clone(),
+            name,
+            id: run_identifier(&summary, started_unix_s(&summary)),
+            warning: warning(&summary),
+            cases: cases(&summary, &judgements),
+            figures: figures(&summary),
+            causes: causes(&summary),
+            unexplained: unexplained(&summary),
+            judgements,
+            summary,
+        }
+    }
+
+    /// What tells the run from others of its suite; `None` when it is all of it.
+    pub fn within_suite(&self) -> Option<&str> {
+        self.name.split_once('.').map(|(_, rest)| rest).filter(|_| self.suite != self.name)
+    }
+
+    pub fn started_unix_s(&self) -> u64 {
+        started_unix_s(&self.summary)
+    }
+
+    pub fn measured_s(&self) -> f64 {
+        self.summary.measured_ns.map_or(0.0, |ns| ns as f64 / 1e9)
+    }
+
+    /// What a reader must know of the machine to use the figures, as names and values.
+    pub fn circumstances(&self) -> Vec<(&'static str, String)> {
+        let mut list = vec![("run", self.id.clone()), ("target", self.summary.target.clone())];
+        if let Some(environment) = &self.summary.environment {
+            list.push(("kernel", environment.kernel_release.clone()));
+            list.push(("kernel_version", environment.kernel_version.clone()));
+            list.push(("architecture", environment.architecture.clone()));
+            let optional = [
+                ("command_line", &environment.command_line),
+                ("preemption", &environment.preemption),
+                ("cpu_model", &environment.cpu_model),
+                ("clocksource", &environment.clocksource),
+                ("virtualisation", &environment.virtualisation),
+            ];
+            list.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
+        }
+        let clock = match (self.summary.virtual_time, self.summary.emulated) {
+            (true, _) => "virtual time",
+            (false, true) => "emulated",
+            (false, false) => "real",
+        };
+        list.push(("time", clock.into()));
+        list.extend(self.summary.tracing.clone().map(|tracing| ("tracing", tracing)));
+        list.extend(self.summary.measured_ns.map(|ns| ("measured_s", format!("{:.3}", ns as f64 / 1e9))));
+        list.into_iter().map(|(name, value)| (name, printable(&value))).collect()
+    }
+}
+
+/// Gives runs of the same name different ones, in their order.
+pub fn tell_apart(runs: &mut [RunResults]) {
+    let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+    for (run, name) in runs.iter_mut().zip(told_apart(&names)) {
+        if run.suite == run.name {
+            run.suite.clone_from(&name);
+        }
+        run.name = name;
+    }
+}
+
+/// Gathers these runs, the steps of one round, in a suite with the name of their plan, or that and a number if it is `taken`.
+pub fn gather(steps: &mut [RunResults], plan: &str, taken: &[String]) {
+    let names = [taken, &[word(plan)]].concat();
+    let Some(suite) = told_apart(&names).pop() else { return };
+    steps.iter_mut().for_each(|step| step.suite.clone_from(&suite));
+}
+
+fn started_unix_s(summary: &RunSummary) -> u64 {
+    summary.started_unix_ns.and_then(|ns| u64::try_from(ns / 1_000_000_000).ok()).unwrap_or(0)
+}
+
+fn warning(summary: &RunSummary) -> Option<&'static str> {
+    match (summary.virtual_time, summary.emulated) {
+        (true, _) => Some("virtual time: executed instructions were counted; no real-time figures"),
+        (false, true) => Some("emulated machine: these latencies mean nothing as real-time figures"),
+        (false, false) => None,
+    }
+}
+
+fn cases(summary: &RunSummary, judgements: &[Judgement]) -> Vec<Case> {
+    let measurement = if summary.valid {
+        let latest =
+            summary.all_cpus.max.map_or(String::new(), |ns| format!("; the latest wake-up came {} late", latency(ns)));
+        let sentence = format!("measured on {}{latest}", counted(summary.cpus.len() as u64, "CPU"));
+        Case { name: "measurement".into(), outcome: Outcome::Measured, sentence }
+    } else {
+        let because = printable(&summary.invalid_because.join("; "));
+        Case { name: "measurement".into(), outcome: Outcome::Error, sentence: format!("not valid: {because}") }
+    };
+    let judged = judgements.iter().map(|judgement| Case {
+        name: word(&judgement.limit.text.replace("<=", "le").replace('<', "lt")),
+        outcome: if summary.valid { Outcome::of(judgement.verdict) } else { Outcome::Error },
+        // One that was stopped early may have been judged by what it measured till then.
+        sentence: match summary.valid || judgement.verdict == Verdict::NoVerdict {
+            true => printable(&judgement.sentence),
+            false => format!("not judged: {}", printable(&summary.invalid_because.join("; "))),
+        },
+    });
+    std::iter::once(measurement).chain(judged).collect()
+}
+
+fn figures(summary: &RunSummary) -> Vec<Figure> {
+    let count = |name: String, value: u64| Figure { name, value: value as f64, unit: Unit::Count };
+    let mut figures = latencies("latency", &summary.all_cpus);
+    for cpu in &summary.cpus {
+        let of = match &cpu.watched {
+            None => format!("cpu{}", cpu.cpu),
+            Some(_) => format!("thread{}", cpu.thread),
+        };
+        figures.extend(latencies(&format!("{of}_latency"), &cpu.latency_ns));
+        figures.push(count(format!("{of}_cycles"), cpu.cycles));
+        figures.extend(cpu.missed.map(|missed| count(format!("{of}_missed"), missed)));
+    }
+    figures.extend(summary.loads.iter().map(|load| count(format!("load_{}", word(&load.name)), load.progress)));
+    figures
+}
+
+fn latencies(of: &str, figures: &LatencyFigures) -> Vec<Figure> {
+    let ns = |ns: Option<i64>| ns.map(|ns| ns as f64);
+    let named = [
+        ("min", ns(figures.min)),
+        ("mean", figures.mean),
+        ("p50", ns(figures.p50)),
+        ("p99", ns(figures.p99)),
+        ("p99_9", ns(figures.p99_9)),
+        ("p99_99", ns(figures.p99_99)),
+        ("max", ns(figures.max)),
+    ];
+    let finite = named.into_iter().filter_map(|(name, ns)| Some((name, ns.filter(|ns| ns.is_finite())?)));
+    // Whole nanoseconds, so that no digit is there that was not measured.
+    finite
+        .map(|(name, ns)| Figure { name: format!("{of}_{name}"), value: ns.round() / 1e3, unit: Unit::Microseconds })
+        .collect()
+}
+
+fn causes(summary: &RunSummary) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = Vec::new();
+    // Spikes come largest first, so that the first of a cause is its latest wake-up.
+    for spike in &summary.spikes {
+        let Some(explanation) = &spike.explanation else { continue };
+        let explained = explanation.status == ExplanationStatus::Explained;
+        let Some(finding) = explanation.findings.first().filter(|_| explained) else { continue };
+        match causes.iter_mut().find(|cause| cause.culprit == finding.culprit) {
+            Some(cause) => {
+                cause.spikes += 1;
+                cause.confidence = cause.confidence.max(finding.confidence);
+            }
+            None => causes.push(Cause {
+                culprit: word(&finding.culprit),
+                sentence: printable(&finding.sentence),
+                spikes: 1,
+                latency_ns_max: spike.latency_ns,
+                confidence: finding.confidence,
+            }),
+        }
+    }
+    causes
+}
+
+fn unexplained(summary: &RunSummary) -> Vec<i64> {
+    let late = summary.spikes.iter().filter(|spike| spike.spike.reason != SpikeReason::Control);
+    let explained = |spike: &&SpikeSummary| {
+        spike.explanation.as_ref().is_some_and(|explanation| explanation.status == ExplanationStatus::Explained)
+    };
+    late.filter(|spike| !explained(spike)).map(|spike| spike.latency_ns).collect()
+}

@@ -1,0 +1,110 @@
+//! Fuego: a `run.json` of version 1.0, judged by its own `criteria.json` when one is given.
+//!
+//! Measures have the names that Fuego's tests of cyclictest give theirs, `default.latencies.max_latency`, in µs, so that
+//! criteria written for those hold. Without criteria nothing is passed: every status is SKIP.
+
+use super::{RunResults, Unit};
+use judge::criteria::{Criteria, Ruling};
+use serde_json::{Value, json};
+
+/// Fuego's names for what the figures are called here.
+const NAMES: [(&str, &str); 7] = [
+    ("latency_max", "max_latency"),
+    ("latency_min", "min_latency"),
+    ("latency_mean", "avg_latency"),
+    ("latency_p50", "p50_latency"),
+    ("latency_p99", "p99_latency"),
+    ("latency_p99_9", "p99_9_latency"),
+    ("latency_p99_99", "p99_99_latency"),
+];
+
+/// The document of one run.
+pub fn document(run: &RunResults, criteria: Option<&Criteria>) -> Value {
+    let mut cases: Vec<(String, Vec<(String, f64)>)> = Vec::new();
+    for figure in &run.figures {
+        let (case, measure) = place(&figure.name, figure.unit);
+        match cases.iter_mut().find(|(name, _)| *name == case) {
+            Some((_, measures)) => measures.push((measure, figure.value)),
+            None => cases.push((case, vec![(measure, figure.value)])),
+        }
+    }
+    let mut rulings = Vec::new();
+    let mut documents = Vec::new();
+    for (case, measures) in &cases {
+        let path = format!("default.{case}");
+        let ruled: Vec<(&str, f64, Ruling)> = measures
+            .iter()
+            .map(|(name, value)| {
+                let ruling = |criteria: &Criteria| criteria.measure(&format!("{path}.{name}"), *value);
+                (name.as_str(), *value, criteria.map_or(Ruling::Unruled, ruling))
+            })
+            .collect();
+        let members: Vec<(&str, Ruling)> = ruled.iter().map(|(name, _, ruling)| (*name, *ruling)).collect();
+        let ruling = criteria.map_or(Ruling::Unruled, |criteria| criteria.group(&path, &members));
+        rulings.push((case.as_str(), ruling));
+        documents.push(json!({
+            "name": case,
+            "status": status(ruling),
+            "measurements": ruled.iter().map(|(name, value, ruling)| {
+                json!({ "name": name, "measure": value, "status": status(*ruling) })
+            }).collect::<Vec<_>>(),
+        }));
+    }
+    let whole = criteria.map_or(Ruling::Unruled, |criteria| criteria.group("default", &rulings));
+    let end = if run.summary.valid { status(whole) } else { "ERROR" };
+    json!({
+        "schema_version": "1.0",
+        "name": format!("Benchmark.tardy.{}", run.name),
+        "duration_ms": (run.measured_s() * 1e3).round(),
+        "status": end,
+        "metadata": metadata(run),
+        "test_sets": [{ "name": "default", "status": status(whole), "test_cases": documents }],
+    })
+}
+
+fn status(ruling: Ruling) -> &'static str {
+    match ruling {
+        Ruling::Pass => "PASS",
+        Ruling::Fail => "FAIL",
+        Ruling::Unruled => "SKIP",
+    }
+}
+
+/// Test case and measure of a figure: `latencies` and `max_latency`, `cpu0` and `missed`, `loads` and `messaging`.
+fn place(figure: &str, unit: Unit) -> (String, String) {
+    let fuego = |name: &str| NAMES.iter().find(|(ours, _)| *ours == name).map(|(_, theirs)| (*theirs).to_owned());
+    if let Some(name) = fuego(figure).filter(|_| unit == Unit::Microseconds) {
+        return ("latencies".into(), name);
+    }
+    if let Some(load) = figure.strip_prefix("load_") {
+        return ("loads".into(), load.to_owned());
+    }
+    match figure.split_once('_') {
+        Some((of, name)) => (of.to_owned(), fuego(name).unwrap_or_else(|| name.to_owned())),
+        None => ("other".into(), figure.to_owned()),
+    }
+}
+
+fn metadata(run: &RunResults) -> Value {
+    let started_ms = run.summary.started_unix_ns.unwrap_or(0) / 1_000_000;
+    let of = |wanted: &str| {
+        run.circumstances().into_iter().find(|(name, _)| *name == wanted).map_or(String::new(), |(_, value)| value)
+    };
+    let (day, time) = words::calendar::civil(run.started_unix_s());
+    // Fuego's own files have the time as a string of milliseconds, whatever its documents say.
+    json!({
+        "attachments": [],
+        "board": of("target"),
+        "build_number": of("run"),
+        "fuego_core_version": "",
+        "fuego_version": "",
+        "host_name": run.summary.environment.as_ref().map_or(String::new(), |environment| environment.hostname.clone()),
+        "job_name": format!("{}.default.Benchmark.tardy", of("target")),
+        "kernel_version": of("kernel"),
+        "start_time": started_ms.to_string(),
+        "test_spec": "default",
+        "testsuite_version": run.summary.tool_version,
+        "timestamp": format!("{day}T{time}+0000"),
+        "toolchain": of("architecture"),
+    })
+}

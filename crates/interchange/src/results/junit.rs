@@ -1,0 +1,112 @@
+//! JUnit XML: Jenkins, GitLab, GitHub actions, labgrid and most others read it.
+//!
+//! A suite is a run, or the round of a plan with a class for each step. What was measured without a limit is *skipped* with the reason, because JUnit knows no fourth outcome;
+//! figures and the machine are properties.
+
+use super::{Outcome, RunResults};
+use std::fmt::Write;
+
+/// The document.
+pub fn document(runs: &[RunResults]) -> String {
+    let of = |outcome: &[Outcome]| -> usize {
+        runs.iter().map(|run| run.cases.iter().filter(|case| outcome.contains(&case.outcome)).count()).sum()
+    };
+    let all: usize = runs.iter().map(|run| run.cases.len()).sum();
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"tardy\" tests=\"{all}\" failures=\"{}\" \
+         errors=\"{}\" skipped=\"{}\">\n",
+        of(&[Outcome::Fail]),
+        of(&[Outcome::Error]),
+        of(&[Outcome::Undecided, Outcome::Measured]),
+    );
+    for runs in runs.chunk_by(|one, next| one.suite == next.suite) {
+        suite(runs, &mut xml);
+    }
+    xml.push_str("</testsuites>\n");
+    xml
+}
+
+/// `runs` are one at least, and of one suite.
+fn suite(runs: &[RunResults], xml: &mut String) {
+    let cases = || runs.iter().flat_map(|run| &run.cases);
+    let count = |wanted: &[Outcome]| cases().filter(|case| wanted.contains(&case.outcome)).count();
+    let started = runs.iter().map(RunResults::started_unix_s).filter(|started| *started > 0).min();
+    let (day, time) = words::calendar::civil(started.unwrap_or(0));
+    let _ = writeln!(
+        xml,
+        "  <testsuite name=\"tardy.{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\" \
+         timestamp=\"{day}T{time}\">\n    <properties>",
+        escaped(&runs[0].suite),
+        cases().count(),
+        count(&[Outcome::Fail]),
+        count(&[Outcome::Error]),
+        count(&[Outcome::Undecided, Outcome::Measured]),
+        runs.iter().map(RunResults::measured_s).sum::<f64>(),
+    );
+    runs.iter().for_each(|run| properties(run, xml));
+    xml.push_str("    </properties>\n");
+    runs.iter().for_each(|run| test_cases(run, xml));
+    xml.push_str("  </testsuite>\n");
+}
+
+/// JUnit has properties of suites alone, so those of a step begin with its name.
+fn properties(run: &RunResults, xml: &mut String) {
+    let step = run.within_suite().map_or(String::new(), |step| format!("{step}."));
+    let mut add = |name: &str, value: &str| property(&format!("{step}{name}"), value, xml);
+    let warning = run.warning.map(|warning| ("warning", warning.to_owned()));
+    for (name, value) in warning.into_iter().chain(run.circumstances()) {
+        add(name, &value);
+    }
+    for figure in &run.figures {
+        add(&format!("{}_{}", figure.name, figure.unit.symbol()), &figure.value.to_string());
+    }
+    for (number, cause) in run.causes.iter().enumerate() {
+        add(&format!("cause_{}", number + 1), &format!("{}: {}", cause.culprit, cause.sentence));
+    }
+}
+
+fn test_cases(run: &RunResults, xml: &mut String) {
+    for case in &run.cases {
+        let sentence = escaped(&case.sentence);
+        let _ = writeln!(
+            xml,
+            "    <testcase classname=\"tardy.{}\" name=\"{}\" time=\"{:.3}\">",
+            escaped(&run.name),
+            escaped(&case.name),
+            if case.name == "measurement" { run.measured_s() } else { 0.0 }
+        );
+        let _ = match case.outcome {
+            Outcome::Pass => writeln!(xml, "      <system-out>{sentence}</system-out>"),
+            Outcome::Fail => writeln!(
+                xml,
+                "      <failure message=\"{sentence}\" type=\"limit\">{}</failure>",
+                escaped(&run.causes.iter().map(|cause| format!("{}\n", cause.sentence)).collect::<String>())
+            ),
+            Outcome::Error => writeln!(xml, "      <error message=\"{sentence}\" type=\"measurement\"/>"),
+            Outcome::Undecided | Outcome::Measured => writeln!(xml, "      <skipped message=\"{sentence}\"/>"),
+        };
+        xml.push_str("    </testcase>\n");
+    }
+}
+
+fn property(name: &str, value: &str, xml: &mut String) {
+    let _ = writeln!(xml, "      <property name=\"{}\" value=\"{}\"/>", escaped(name), escaped(value));
+}
+
+/// Text of an element or a value. Characters that XML cannot hold at all become question marks.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\n' => safe.push_str("&#10;"),
+            '\u{fffe}' | '\u{ffff}' => safe.push('?'),
+            letter if letter.is_control() => safe.push('?'),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}

@@ -1,0 +1,134 @@
+//! The words of a run's account: one sentence each, the same on the terminal and on the page.
+
+use crate::kernel_tracers::uncovered;
+use crate::watched;
+use archive::explanation::{Explanation, ExplanationStatus};
+use archive::manifest::{ImportedFrom, RunState};
+use archive::message::Severity;
+use archive::summary::{RunSummary, VirtualSpeed};
+use words::figures::{count, counted, duration, latency};
+use words::vocabulary::confidence_phrase;
+
+/// How fast a machine in virtual time went.
+pub fn virtual_speed_words(speed: VirtualSpeed) -> String {
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    format!(
+        "{:.1} s of virtual time took {:.1} s of the host, booting included: {:.2} guest seconds a second. Idle time is \
+         skipped, not waited for.",
+        seconds(speed.guest_ns),
+        seconds(speed.host_ns),
+        speed.guest_per_host()
+    )
+}
+
+/// The run in one sentence or two.
+pub fn verdict(summary: &RunSummary) -> String {
+    let cycles = summary.cpus.iter().map(|cpu| cpu.cycles).fold(0, u64::saturating_add);
+    let mut text = match summary.state {
+        RunState::Failed => "The run failed. ".to_owned(),
+        RunState::Interrupted => "Stopped early. ".to_owned(),
+        RunState::Running if summary.goes_on => "The run goes on. ".to_owned(),
+        RunState::Running => "The run was cut off. ".to_owned(),
+        RunState::Complete => String::new(),
+    };
+    if let Some(imported) = &summary.imported {
+        text.push_str(&format!("Imported from {}: measured by {}. ", imported.file_name, measured_by(imported)));
+    }
+    let Some(latest_ns) = summary.all_cpus.max.filter(|_| cycles > 0) else {
+        text.push_str(if summary.spikes.is_empty() { "Nothing was measured." } else { "No totals were saved." });
+        return text;
+    };
+    if watched::is_watch(summary) {
+        text.push_str(&watched::verdict(summary));
+        push_judgement(summary, &mut text);
+        return text;
+    }
+    let latest_cpu = summary.cpus.iter().max_by_key(|cpu| cpu.latency_ns.max).map_or(0, |cpu| cpu.cpu);
+    let within = summary.measured_ns.map_or(String::new(), |ns| format!(" in {}", duration(ns)));
+    text.push_str(&format!(
+        "{} woke up {} times{within}; the latest wake-up came {} late, on CPU {latest_cpu}.",
+        counted(summary.cpus.len() as u64, "CPU"),
+        count(cycles),
+        latency(latest_ns),
+    ));
+    push_judgement(summary, &mut text);
+    text
+}
+
+fn push_judgement(summary: &RunSummary, text: &mut String) {
+    if let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) {
+        let latencies = summary.cpus.iter().filter(|cpu| !watched::is_cycle(cpu));
+        let over: u64 = latencies.map(|cpu| cpu.over_limit).sum();
+        let times = if over == 0 { "Never".to_owned() } else { counted(over, "time") };
+        text.push_str(&format!(" {times} later than the limit of {}.", latency(limit_ns)));
+    }
+    text.push_str(&watched::cycle_judgement(summary));
+    if !summary.valid {
+        text.push_str(" These numbers must not be used.");
+    }
+}
+
+/// What was recorded while the figures were taken; every event costs time.
+pub fn tracing(summary: &RunSummary) -> String {
+    match summary.tracing.as_deref() {
+        Some("off") => "nothing (tracing was off)".into(),
+        Some(words) => words.into(),
+        None => "unknown".into(),
+    }
+}
+
+/// The tool behind an imported run, with its version where it is known.
+pub fn measured_by(imported: &ImportedFrom) -> String {
+    match &imported.version {
+        Some(version) => format!("{} {version}", imported.tool),
+        None => imported.tool.clone(),
+    }
+}
+
+/// Who was it, in one sentence.
+pub fn culprit(explanation: Option<&Explanation>) -> String {
+    let Some(explanation) = explanation else { return "not explained yet".into() };
+    let best = explanation.findings.first();
+    match (explanation.status, best) {
+        (ExplanationStatus::Explained, Some(finding)) => {
+            format!("{} ({})", finding.sentence, confidence_phrase(finding.confidence))
+        }
+        (ExplanationStatus::NotExplained, Some(finding)) => format!("not explained; best hint: {}", finding.sentence),
+        (ExplanationStatus::NoTrace, _) => "no trace to explain it from".into(),
+        (_, None) => "not explained".into(),
+    }
+}
+
+/// Each load with its progress.
+pub fn loads(summary: &RunSummary) -> Vec<String> {
+    let load = |load: &archive::message::LoadReport| {
+        let state = if load.alive { "" } else { "; it died" };
+        let detail = if load.detail.is_empty() { String::new() } else { format!(" ({})", load.detail) };
+        format!("{}: {} {}{state}{detail}", load.name, count(load.progress), load.unit)
+    };
+    summary.loads.iter().map(load).collect()
+}
+
+/// What was lost, with how much of it.
+pub fn losses(summary: &RunSummary) -> Vec<String> {
+    let loss = |loss: &archive::message::Loss| format!("{} {}: {}", count(loss.count), loss.what, loss.detail);
+    let dropped: u64 = summary.cpus.iter().map(|cpu| cpu.records_dropped).sum();
+    let records = (dropped > 0).then(|| format!("{} records of samples: the meter could not keep up", count(dropped)));
+    summary.losses.iter().map(loss).chain(records).chain(uncovered(summary)).collect()
+}
+
+/// Everything that did not go as asked, worst first, each with its fix.
+pub fn problems(summary: &RunSummary) -> Vec<String> {
+    let mut problems: Vec<_> = summary.problems.iter().collect();
+    problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
+    let line = |problem: &archive::message::Problem| {
+        let weight = match problem.severity {
+            Severity::Notice => "notice",
+            Severity::Degraded => "degraded",
+            Severity::Invalid => "invalid",
+        };
+        let fix = if problem.fix.is_empty() { String::new() } else { format!("; {}", problem.fix) };
+        format!("{weight}: {}{fix}", problem.text)
+    };
+    problems.into_iter().map(line).collect()
+}

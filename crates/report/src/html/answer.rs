@@ -1,0 +1,205 @@
+//! The answer in a few sentences: how late, where, why, whether the numbers may be used, and what they do not prove.
+
+use super::super::number;
+use super::said;
+use crate::account::{measured_by, tracing};
+use crate::watched::{KINDS, is_watch, meaning, verdict, whom};
+use archive::explanation::ExplanationStatus;
+use archive::message::Severity;
+use archive::summary::{CpuSummary, ReportData, RunSummary, SpikeSummary};
+use maud::{Markup, html};
+use words::vocabulary;
+
+pub fn answer(data: &ReportData) -> Markup {
+    let summary = &data.summary;
+    html! {
+        (validity(summary))
+        @match worst_cpu(summary) {
+            Some((cpu, latency_ns)) if is_watch(summary) => {
+                p.verdict { (said(verdict(summary))) }
+                (watched(summary))
+                (why(summary, cpu, latency_ns))
+                (limit(summary))
+                (recorded(summary))
+                (caution(summary))
+            },
+            Some((cpu, latency_ns)) => {
+                p.verdict {
+                    "The latest of " (number::grouped(cycles(summary))) " wake-ups was "
+                    strong.worst { (number::micros_unit(latency_ns)) }
+                    " late, on CPU " (cpu.cpu)
+                    @if let Some(at) = instant_of_worst(summary, cpu) { ", " (number::duration(at)) " into the run" }
+                    "."
+                }
+                (why(summary, cpu, latency_ns))
+                (limit(summary))
+                (recorded(summary))
+                (caution(summary))
+            },
+            None => p.verdict { "Nothing was measured." },
+        }
+    }
+}
+
+fn validity(summary: &RunSummary) -> Markup {
+    let degraded = summary.problems.iter().filter(|problem| problem.severity == Severity::Degraded).count();
+    html! {
+        @if summary.virtual_time {
+            p.validity.invalid role="note" {
+                strong { "These figures are virtual time. " }
+                "They count executed instructions, one nanosecond each. They repeat exactly and compare kernels, paths "
+                "and settings; they prove no deadline of any hardware."
+            }
+        } @else if summary.emulated {
+            p.validity.invalid role="note" {
+                strong { "This machine was emulated. " }
+                "Its latencies mean nothing as real-time figures, and no limit is judged by them. What ran, in which "
+                "order and why is real; how long it took is not."
+            }
+        }
+        @if !summary.valid {
+            div.validity.invalid role="note" {
+                p { strong { "This run is not valid. " } "Its numbers must not be used for what was asked, because:" }
+                ul { @for reason in &summary.invalid_because { li { (said(reason)) } } }
+            }
+        } @else if let Some(imported) = &summary.imported {
+            p.validity {
+                strong { "Imported" }
+                " from " (said(&imported.file_name)) ", measured by " (said(measured_by(imported)))
+                ". Nothing in the file speaks against the numbers, but "
+                a href="#losses" { "what the source did not keep" }
+                " is unknown here, too."
+            }
+        } @else if !summary.emulated {
+            p.validity.valid {
+                strong { "The run is valid" }
+                " (" (vocabulary::state(summary.state)) ")"
+                @if degraded > 0 {
+                    ", with reservations: " a href="#losses" {
+                        @if degraded == 1 { "one condition was not as asked" }
+                        @else { (degraded) " conditions were not as asked" }
+                    }
+                }
+                @if !summary.gaps.is_empty() { ", and " a href="#losses" { "parts of the archive are missing" } }
+                "."
+            }
+        }
+    }
+}
+
+fn why(summary: &RunSummary, cpu: &CpuSummary, latency_ns: i64) -> Markup {
+    let spike = summary.spikes.iter().find(|spike| is_worst(spike, cpu, latency_ns));
+    let largest = summary.spikes.iter().find(|spike| spike.spike.reason != archive::spike::SpikeReason::Control);
+    html! {
+        p.why {
+            strong {
+                @if is_watch(summary) {
+                    "Why the longest, " (said(vocabulary::series(cpu))) " of " (number::micros_unit(latency_ns)) ": "
+                } @else { "Why: " }
+            }
+            @match (spike, largest) {
+                (Some(spike), _) => (cause(spike)),
+                (None, Some(other)) => {
+                    "no trace of that wake-up was kept. The largest with a trace is "
+                    a href={ "#spike-" (other.spike.number) } { (number::micros_unit(other.latency_ns)) } ": " (cause(other))
+                },
+                (None, None) if summary.imported.is_some() => { "unknown. An imported result holds no traces." },
+                (None, None) => {
+                    "unknown. No trace of a late wake-up was kept"
+                    @if summary.effective.as_ref().is_some_and(|e| e.snapshot_mode == archive::settings::SnapshotMode::Off) {
+                        "; tracing was off"
+                    }
+                    "."
+                },
+            }
+        }
+    }
+}
+
+fn cause(spike: &SpikeSummary) -> Markup {
+    let link = html! { " " a href={ "#spike-" (spike.spike.number) } { "Its account" } "." };
+    let Some(explanation) = &spike.explanation else {
+        let missing = spike.spike.snapshot_missing.as_deref();
+        return html! { "not examined" @if let Some(missing) = missing { ": " (said(missing)) } "." (link) };
+    };
+    let best = explanation.findings.first();
+    html! {
+        @match (explanation.status, best) {
+            (ExplanationStatus::Explained, Some(finding)) => {
+                (said(&finding.sentence)) " (" (vocabulary::confidence(finding.confidence)) ")."
+            },
+            (ExplanationStatus::NoTrace, _) => "there was no trace to explain it from.",
+            (_, Some(finding)) => {
+                "not explained. The best hint: " (said(&finding.sentence)) " (" (vocabulary::confidence(finding.confidence)) ")."
+            },
+            (_, None) => "not explained, and no hint was found.",
+        }
+        (link)
+    }
+}
+
+fn limit(summary: &RunSummary) -> Markup {
+    let Some(limit_ns) = summary.settings.as_ref().and_then(|settings| settings.limit_ns) else {
+        return html! {};
+    };
+    let over = summary.cpus.iter().fold(0u64, |sum, cpu| sum.saturating_add(cpu.over_limit));
+    html! {
+        p {
+            strong { "Limit " (number::axis_time(limit_ns as f64)) ": " }
+            (number::grouped(over)) " of " (number::grouped(cycles(summary))) " wake-ups "
+            @if over == 1 { "was" } @else { "were" }
+            " later."
+        }
+    }
+}
+
+/// Who was watched, and what a sample is there.
+fn watched(summary: &RunSummary) -> Markup {
+    html! {
+        p { strong { "Watched: " } (said(whom(summary))) ". The kernel's view: the way back to user space is not in it." }
+        ul {
+            @for kind in KINDS {
+                li { strong { (vocabulary::watched_kind(kind)) } " – " (meaning(kind)) }
+            }
+        }
+    }
+}
+
+/// Recording costs time, so the figures belong to what was recorded.
+fn recorded(summary: &RunSummary) -> Markup {
+    html! {
+        p { strong { "Recorded meanwhile: " } (said(tracing(summary))) "." }
+    }
+}
+
+/// What a maximum is not, said wherever one is shown.
+fn caution(summary: &RunSummary) -> Markup {
+    html! {
+        p.caution {
+            strong { "What this does not prove. " }
+            "A maximum is an observation, not a bound: it is the latest wake-up that happened to occur"
+            @if let Some(measured) = summary.measured_ns { " in " (number::duration(measured)) }
+            @if summary.imported.is_some() { " under whatever load there was" }
+            @else if summary.loads.is_empty() { " without load" } @else { " under this load" }
+            ". A longer run, another load or a cause that stayed away can bring a later one."
+        }
+    }
+}
+
+fn cycles(summary: &RunSummary) -> u64 {
+    summary.cpus.iter().fold(0, |sum, cpu| sum.saturating_add(cpu.cycles))
+}
+
+fn worst_cpu(summary: &RunSummary) -> Option<(&CpuSummary, i64)> {
+    summary.cpus.iter().filter_map(|cpu| Some((cpu, cpu.latency_ns.max?))).max_by_key(|(_, max)| *max)
+}
+
+fn instant_of_worst(summary: &RunSummary, cpu: &CpuSummary) -> Option<i64> {
+    Some(cpu.worst?.due_ns.saturating_sub(summary.measure_start_ns?)).filter(|at| *at >= 0)
+}
+
+fn is_worst(spike: &SpikeSummary, cpu: &CpuSummary, latency_ns: i64) -> bool {
+    spike.latency_ns == latency_ns
+        && spike.spike.thread == cpu.thread
+        && cpu.worst.is_none_or(|worst| worst.cycle == spike.spike.sample.cycle)
+}

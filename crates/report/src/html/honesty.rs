@@ -1,0 +1,89 @@
+//! What was lost, what did not go as asked, what the archive lacks. Nothing is lost in silence.
+
+use super::super::number;
+use super::said;
+use archive::manifest::ImportedFrom;
+use archive::summary::{CpuSummary, RunSummary};
+use maud::{Markup, html};
+use words::vocabulary;
+
+pub fn section(summary: &RunSummary) -> Markup {
+    let troubled: Vec<&CpuSummary> =
+        summary.cpus.iter().filter(|cpu| cpu.clock_anomalies > 0 || cpu.records_dropped > 0).collect();
+    let clean = summary.problems.is_empty()
+        && summary.losses.is_empty()
+        && summary.gaps.is_empty()
+        && troubled.is_empty()
+        && summary.imported.is_none();
+    html! {
+        section #losses aria-labelledby="losses-title" {
+            h2 #losses-title { "Losses and problems" }
+            @if clean { p { "None: nothing was lost, everything went as asked, and the archive is whole." } }
+            @if !summary.problems.is_empty() { (problems(summary)) }
+            @if !summary.losses.is_empty() { (losses(summary)) }
+            @if !troubled.is_empty() {
+                h3 { "Counted by the measuring threads" }
+                ul {
+                    @for cpu in troubled {
+                        li {
+                            "CPU " (cpu.cpu) ": " (number::grouped(cpu.clock_anomalies)) " samples with a negative latency, "
+                            (number::grouped(cpu.records_dropped)) " records dropped because the drain was late"
+                        }
+                    }
+                }
+            }
+            @if let Some(imported) = &summary.imported { (unknown(imported)) }
+            @if !summary.gaps.is_empty() {
+                h3 { "Missing from the archive" }
+                ul { @for gap in &summary.gaps { li { (said(gap)) } } }
+            }
+        }
+    }
+}
+
+fn unknown(imported: &ImportedFrom) -> Markup {
+    html! {
+        h3 { "Not in the source, so unknown here" }
+        ul { @for lost in &imported.lost { li { (said(lost)) } } }
+    }
+}
+
+fn problems(summary: &RunSummary) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="problems-caption" {
+            table.problems {
+                caption #problems-caption { "What did not go as asked" }
+                thead { tr { th scope="col" { "weight" } th scope="col" { "what" } th scope="col" { "fix" } } }
+                tbody {
+                    @for problem in &summary.problems {
+                        tr {
+                            td { span class={ "badge severity-" (vocabulary::severity(problem.severity)) } { (vocabulary::severity(problem.severity)) } }
+                            td { (said(&problem.text)) }
+                            td { @if !problem.fix.is_empty() { (said(&problem.fix)) } @else { "–" } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn losses(summary: &RunSummary) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby="losses-caption" {
+            table {
+                caption #losses-caption { "What was lost on the way" }
+                thead { tr { th scope="col" { "what" } th.number scope="col" { "count" } th scope="col" { "detail" } } }
+                tbody {
+                    @for loss in &summary.losses {
+                        tr {
+                            th scope="row" { (said(&loss.what)) }
+                            td.number { (number::grouped(loss.count)) }
+                            td { (said(&loss.detail)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The account of a run: its sentences, one HTML file that needs nothing else, and its pictures as PNG files; for the command
+//! line and a server alike.
+//!
+//! Numbers are plain HTML made here; the pictures come alive through the page built in `ui/`. A report decides nothing: it
+//! shows what [`archive::summary`] holds. Everything a target said is untrusted text.
+
+pub mod account;
+mod html;
+pub mod kernel_tracers;
+mod number;
+mod plot;
+mod png;
+mod template;
+mod thinning;
+pub mod watched;
+
+pub use png::{PngError, render_pngs, write_history_pngs};
+
+use archive::summary::ReportData;
+
+/// The whole report as one HTML file.
+pub fn render_html(data: &ReportData) -> String {
+    let data = thinning::thinned(data);
+    let plots = plot::Plots::of(&data);
+    let page = (html::title(&data), html::body(&data, &plots));
+    // The script draws nothing of the counters.
+    let data = ReportData { counters: Vec::new(), ..data.into_owned() };
+    template::fill(&page.0, &page.1, &data)
+}

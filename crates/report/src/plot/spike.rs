@@ -1,0 +1,136 @@
+//! One late wake-up as a timeline: the phases on top, below them what each CPU did.
+
+use super::axis::Axis;
+use super::drawing::{Anchor, Drawing};
+use super::layout::{blocks, shortened};
+use crate::number;
+use archive::explanation::{Explanation, Lane, OwnerKind};
+use archive::summary::SpikeSummary;
+use words::vocabulary;
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 944.0;
+const BAND_TOP: f64 = 26.0;
+const BAND: f64 = 20.0;
+const LANE: f64 = 24.0;
+const LANE_STEP: f64 = 30.0;
+const LEGEND_STEP: f64 = 20.0;
+/// More lanes make a still picture nobody reads; the live one has them all.
+const LANES_MAX: usize = 16;
+
+pub fn draw(entry: &SpikeSummary, virtual_time: bool) -> Option<Drawing> {
+    let explanation = entry.explanation.as_ref().filter(|explanation| !explanation.lanes.is_empty())?;
+    let lanes = ordered(&explanation.lanes, entry.spike.sample.cpu);
+    let kinds = vocabulary::OWNER_KINDS
+        .into_iter()
+        .filter(|kind| lanes.iter().any(|lane| lane.segments.iter().any(|segment| segment.kind == *kind)))
+        .collect::<Vec<_>>();
+    let lanes_top = BAND_TOP + BAND + 10.0;
+    let lanes_bottom = lanes_top + lanes.len() as f64 * LANE_STEP;
+    let latency = entry.latency_ns.max(1) as f64;
+    let x = Axis::linear(-0.2 * latency, 1.15 * latency, LEFT, RIGHT);
+    let legend = legend_places(&kinds);
+    let rows = legend.last().map_or(0.0, |(_, row)| row + 1.0);
+    let height = lanes_bottom + 36.0 + rows * LEGEND_STEP;
+    let mut drawing = Drawing::new(WIDTH, height, label(entry, explanation));
+    for tick in x.ticks(8) {
+        drawing.line("grid", x.at(tick), BAND_TOP, x.at(tick), lanes_bottom);
+        drawing.text("tick", x.at(tick), lanes_bottom + 16.0, Anchor::Middle, &number::axis_time(tick));
+    }
+    if virtual_time {
+        drawing.text("axis-title", LEFT, BAND_TOP - 10.0, Anchor::Start, "virtual time");
+    }
+    band(&mut drawing, explanation, &x);
+    for (index, lane) in lanes.iter().enumerate() {
+        draw_lane(&mut drawing, lane, lane.cpu == entry.spike.sample.cpu, &x, lanes_top + index as f64 * LANE_STEP);
+    }
+    for mark in &explanation.marks {
+        let lane = lanes.iter().position(|lane| lane.cpu == mark.cpu);
+        if let Some(lane) = lane.filter(|_| (x.low..=x.high).contains(&(mark.at_ns as f64))) {
+            draw_mark(&mut drawing, x.at(mark.at_ns as f64), lanes_top + lane as f64 * LANE_STEP);
+        }
+    }
+    for (value, text) in [(0.0, "due".to_owned()), (latency, format!("seen {}", number::axis_time(latency)))] {
+        drawing.line("instant", x.at(value), BAND_TOP - 6.0, x.at(value), lanes_bottom);
+        drawing.text("instant-label", x.at(value), BAND_TOP - 10.0, Anchor::Middle, &text);
+    }
+    for (kind, (left, row)) in kinds.into_iter().zip(legend) {
+        let (key, top) = (vocabulary::owner_kind_key(kind), lanes_bottom + 34.0 + row * LEGEND_STEP);
+        for class in [format!("kind-{key}"), format!("pattern-{key}")] {
+            drawing.rect(&class, left, top, 18.0, 12.0);
+        }
+        drawing.text("tick", left + 24.0, top + 10.0, Anchor::Start, vocabulary::owner_kind(kind));
+    }
+    Some(drawing)
+}
+
+/// Left edge and row of each legend entry: words of different length, wrapped at the right edge.
+fn legend_places(kinds: &[OwnerKind]) -> Vec<(f64, f64)> {
+    let (mut left, mut row) = (LEFT, 0.0);
+    let place = |kind: &OwnerKind| {
+        let width = 24.0 + vocabulary::owner_kind(*kind).len() as f64 * 6.4 + 20.0;
+        if left + width > RIGHT && left > LEFT {
+            (left, row) = (LEFT, row + 1.0);
+        }
+        left += width;
+        (left - width, row)
+    };
+    kinds.iter().map(place).collect()
+}
+
+/// The late CPU first, then its neighbours.
+fn ordered(lanes: &[Lane], cpu: u32) -> Vec<&Lane> {
+    let mut lanes: Vec<&Lane> = lanes.iter().collect();
+    lanes.sort_by_key(|lane| (lane.cpu != cpu, lane.cpu));
+    lanes.truncate(LANES_MAX);
+    lanes
+}
+
+fn label(entry: &SpikeSummary, explanation: &Explanation) -> String {
+    let phases: Vec<String> = explanation
+        .phases
+        .iter()
+        .map(|phase| format!("{} {}", phase.name.title(), number::micros_unit(phase.ns)))
+        .collect();
+    format!(
+        "Timeline of a wake-up that was {} late on CPU {}: {}. The ledger below holds the same in numbers.",
+        number::micros_unit(entry.latency_ns),
+        entry.spike.sample.cpu,
+        phases.join(", ")
+    )
+}
+
+fn band(drawing: &mut Drawing, explanation: &Explanation, x: &Axis) {
+    for span in &explanation.spans {
+        let (from, to) = (x.at(span.start_ns as f64), x.at(span.end_ns as f64));
+        if to <= from {
+            continue;
+        }
+        drawing.rect(&format!("phase phase-{}", vocabulary::phase_key(span.name)), from, BAND_TOP, to - from, BAND);
+        if let Some(label) = shortened(span.name.title(), to - from) {
+            drawing.text("block-label on-phase", (from + to) / 2.0, BAND_TOP + 14.0, Anchor::Middle, &label);
+        }
+    }
+}
+
+/// A mark stands on top of the lane of the CPU that recorded it; the list beside the picture says what it is.
+fn draw_mark(drawing: &mut Drawing, x: f64, top: f64) {
+    drawing.path("mark-tip", &format!("M{x:.2} {top:.2}l-4 -7h8z"));
+    drawing.path("mark-stem", &format!("M{x:.2} {top:.2}v{LANE}"));
+}
+
+fn draw_lane(drawing: &mut Drawing, lane: &Lane, late: bool, x: &Axis, top: f64) {
+    let class = if late { "lane-label late" } else { "lane-label" };
+    drawing.text(class, LEFT - 8.0, top + 16.0, Anchor::End, &format!("CPU {}", lane.cpu));
+    for block in blocks(&lane.segments, x) {
+        let key = vocabulary::owner_kind_key(block.kind);
+        for class in [format!("block kind-{key}"), format!("pattern-{key}")] {
+            drawing.rect(&class, block.x, top, block.width, LANE);
+        }
+        if let Some(label) = shortened(block.name, block.width) {
+            let middle = block.x + block.width / 2.0;
+            drawing.text(&format!("block-label on-{key}"), middle, top + 16.0, Anchor::Middle, &label);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What leaves the report: numbers without a script, nothing from a target as markup, pictures as files.
+
+mod report_sample;
+
+use report::{render_html, render_pngs};
+use report_sample::{Shape, named, report_data};
+
+/// The page without its data block, its own script and its own style: what is left came through the renderer.
+fn markup(page: &str) -> String {
+    let body = page.split_once("<body>").expect("the page has a body").1;
+    let (before, rest) = body.split_once("<script type=\"application/json\"").expect("the page has a data block");
+    let after = rest.split_once("</script>").expect("the data block ends").1;
+    format!("{before}{after}")
+}
+
+fn data_block(page: &str) -> &str {
+    let rest = page.split_once("id=\"tardy-data\">").expect("the page has a data block").1;
+    rest.split_once("</script>").expect("the data block ends").0
+}
+
+#[test]
+fn every_figure_is_readable_without_a_script() {
+    let data = report_data(&Shape::default());
+    let html = markup(&render_html(&data));
+    let micros = |ns: i64| format!("{}.{:03}", ns / 1000, ns % 1000);
+    for cpu in &data.summary.cpus {
+        for value in [cpu.latency_ns.min, cpu.latency_ns.p50, cpu.latency_ns.p99_9, cpu.latency_ns.max] {
+            assert!(html.contains(&micros(value.unwrap())), "CPU {} lacks {value:?}", cpu.cpu);
+        }
+    }
+    for spike in &data.summary.spikes {
+        assert!(html.contains(&format!("id=\"spike-{}\"", spike.spike.number)));
+        for held in spike.explanation.iter().flat_map(|e| &e.functions).flat_map(|functions| &functions.held) {
+            assert!(html.contains(&held.chain.join(" &lt; ")), "spike {} lacks {held:?}", spike.spike.number);
+        }
+        for owner in spike.explanation.iter().flat_map(|e| &e.phases).flat_map(|phase| &phase.owners) {
+            assert!(html.contains(&micros(owner.ns)), "the ledger of spike {} lacks {owner:?}", spike.spike.number);
+        }
+    }
+}
+
+#[test]
+fn what_the_kernel_counted_is_drawn_and_in_a_table() {
+    let data = report_data(&Shape::default());
+    let html = markup(&render_html(&data));
+    assert!(html.contains("id=\"counters\"") && html.contains("context switches a second"));
+    for figure in data.summary.counters.iter().filter(|figure| figure.max > 0.0) {
+        assert!(html.contains(&format!("<bdi>{}</bdi>", figure.name)), "{figure:?}");
+    }
+    let without = archive::summary::ReportData { counters: Vec::new(), ..data };
+    assert!(!markup(&render_html(&without)).contains("id=\"counters\""));
+}
+
+#[test]
+fn the_page_holds_the_data_the_pictures_draw() {
+    let data = report_data(&Shape::default());
+    let page = render_html(&data);
+    let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
+    // `assert_eq` would print both at length.
+    assert!(read.summary.spikes == data.summary.spikes);
+    assert!(read.histograms == data.histograms);
+    assert!(read.seconds == data.seconds);
+}
+
+#[test]
+fn what_a_target_says_stays_text() {
+    let page = render_html(&report_data(&named("hostile").unwrap()));
+    let html = markup(&page);
+    for markup in ["<script", "<img", "<svg onload", "<!--"] {
+        assert!(!html.contains(markup), "{markup} got through");
+    }
+    // Beside the page's own two script elements there are none.
+    assert_eq!(page.matches("<script").count(), 2);
+    assert_eq!(page.matches("</script").count(), 2);
+    assert!(!data_block(&page).contains(['<', '>', '&', '\u{2028}']));
+}
+
+#[test]
+fn the_page_names_nothing_outside_itself() {
+    for shape in ["two-cpus", "invalid", "no-spikes", "empty"] {
+        let page = render_html(&report_data(&named(shape).unwrap()));
+        for outside in ["http:", "https:", " src=", "@import", "url(\"", "url(//", "href=\"/"] {
+            assert!(!page.contains(outside), "the report of {shape} holds {outside}");
+        }
+        assert!(page.contains("default-src 'none'"));
+    }
+}
+
+#[test]
+fn an_invalid_run_says_so_before_any_figure() {
+    let html = markup(&render_html(&report_data(&named("invalid").unwrap())));
+    let warning = html.find("This run is not valid").expect("the report says that the run is not valid");
+    assert!(warning < html.find("<table").unwrap());
+    assert!(html.contains("killed by signal 9"));
+    assert!(!markup(&render_html(&report_data(&Shape::default()))).contains("not valid"));
+}
+
+#[test]
+fn an_emulated_machine_says_so_before_any_figure() {
+    let mut data = report_data(&Shape::default());
+    assert!(!markup(&render_html(&data)).contains("emulated"));
+    data.summary.emulated = true;
+    let html = markup(&render_html(&data));
+    let warning = html.find("This machine was emulated").expect("the report says that the machine was emulated");
+    assert!(warning < html.find("The latest of").unwrap() && warning < html.find("<table").unwrap());
+    assert!(!html.contains("The run is valid"));
+}
+
+#[test]
+fn a_run_without_anything_still_makes_a_page() {
+    let html = markup(&render_html(&report_data(&named("empty").unwrap())));
+    assert!(html.contains("Nothing was measured."));
+    assert!(html.contains("no samples to draw"));
+}
+
+#[test]
+fn long_runs_keep_their_maximum_in_a_bounded_page() {
+    let data = report_data(&Shape { seconds: 9000, spikes: 3, ..Shape::default() });
+    let page = render_html(&data);
+    let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
+    assert!(read.seconds.len() <= 2 * 4000, "{} points", read.seconds.len());
+    let max = |seconds: &[archive::sample::Second]| seconds.iter().map(|second| second.latency_ns_max).max();
+    assert_eq!(max(&read.seconds), max(&data.seconds));
+    let cycles =
+        |seconds: &[archive::sample::Second]| seconds.iter().map(|second| u64::from(second.cycles)).sum::<u64>();
+    assert_eq!(cycles(&read.seconds), cycles(&data.seconds));
+}
+
+#[test]
+fn a_machine_with_many_cpus_makes_a_bounded_page_that_says_what_it_leaves_out() {
+    let data = report_data(&Shape { cpus: 96, seconds: 3, spikes: 40, ..Shape::default() });
+    let page = render_html(&data);
+    assert!(page.len() < 20 << 20, "{} bytes", page.len());
+    let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
+    let lanes = |entry: &archive::summary::SpikeSummary| entry.explanation.as_ref().map_or(0, |e| e.lanes.len());
+    assert_eq!(lanes(&read.summary.spikes[0]), 96);
+    let cut = read.summary.spikes.iter().filter(|entry| lanes(entry) == 1).count();
+    assert!(cut > 0);
+    assert_eq!(markup(&page).matches("leaves out 95 other CPUs").count(), cut);
+}
+
+#[test]
+fn pictures_become_png_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = report_data(&named("hostile").unwrap());
+    let paths = render_pngs(&data, &directory.path().join("new")).unwrap();
+    let names: Vec<_> = paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+    for wanted in ["histogram.png", "latency.png", "spike-0001.png"] {
+        assert!(names.contains(&wanted), "{wanted} is not among {names:?}");
+    }
+    for path in &paths {
+        let bytes = std::fs::read(path).unwrap();
+        assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"));
+        // A drawing without ink compresses to almost nothing.
+        assert!(bytes.len() > 5_000, "{} has {} bytes", path.display(), bytes.len());
+    }
+    assert!(render_pngs(&report_data(&named("empty").unwrap()), directory.path()).unwrap().is_empty());
+}
+
+/// An archive comes from anywhere: no number in it may bring the report down.
+#[test]
+fn extreme_numbers_make_a_page_and_pictures() {
+    for extreme in [i64::MIN, -1, 0, 1, i64::MAX] {
+        let mut data = report_data(&Shape::default());
+        let summary = &mut data.summary;
+        summary.measured_ns = Some(extreme);
+        summary.measure_start_ns = Some(extreme);
+        summary.started_unix_ns = Some(extreme);
+        summary.all_cpus.max = Some(extreme);
+        summary.settings.as_mut().unwrap().limit_ns = Some(extreme);
+        for cpu in &mut summary.cpus {
+            (cpu.cycles, cpu.over_limit, cpu.missed) = (u64::MAX, u64::MAX, Some(u64::MAX));
+            cpu.latency_ns.max = Some(extreme);
+        }
+        for entry in &mut summary.spikes {
+            entry.latency_ns = extreme;
+            entry.spike.sample.latency_ns = extreme;
+            let Some(explanation) = &mut entry.explanation else { continue };
+            explanation.latency_ns = extreme;
+            explanation.spans[0].start_ns = extreme;
+            for lane in &mut explanation.lanes {
+                lane.segments[0].start_ns = i64::MIN;
+                lane.segments[0].end_ns = extreme;
+                lane.segments.last_mut().unwrap().end_ns = i64::MAX;
+            }
+        }
+        data.histograms[0].bars[0].low_ns = extreme;
+        data.histograms[0].bars[0].count = u64::MAX;
+        data.histograms[1].bars.last_mut().unwrap().high_ns = extreme;
+        data.seconds[0].latency_ns_max = extreme;
+        data.seconds.last_mut().unwrap().second = u32::MAX;
+        let page = render_html(&data);
+        assert!(!page.contains("NaN") && !markup(&page).contains("inf,"), "{extreme}");
+        render_pngs(&data, tempfile::tempdir().unwrap().path()).unwrap();
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_named() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let error = render_pngs(&report_data(&Shape::default()), &file.path().join("in")).unwrap_err().to_string();
+    assert!(error.contains(file.path().to_str().unwrap()), "{error}");
+}
