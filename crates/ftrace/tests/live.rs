@@ -1,5 +1,5 @@
-//! Against the running kernel: needs root and tracefs, and says so when it has to skip. Only instances of its own are
-//! touched. trace-cmd is the second opinion on what we wrote; without it the test is skipped, except in CI.
+//! Against the running kernel: needs root and tracefs. Only instances of its own are touched. trace-cmd is the
+//! second opinion on what we wrote.
 
 #![allow(clippy::disallowed_methods, reason = "this test is about I/O")]
 
@@ -12,6 +12,7 @@ use ftrace::byte_order::ByteOrder;
 use ftrace::print_fmt::EventPrinter;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat, TraceFile, TraceItem};
 use ftrace::tracefs::{Instance, Tracefs};
+use prerequisites::require;
 
 const EVENTS: [(&str, &str); 6] = [
     ("sched", "sched_switch"),
@@ -26,21 +27,9 @@ const EVENTS: [(&str, &str); 6] = [
 struct OwnInstance(Instance);
 
 impl OwnInstance {
-    fn new(test: &str) -> Option<OwnInstance> {
-        let tracefs = match Tracefs::find() {
-            Ok(tracefs) => tracefs,
-            Err(error) => {
-                eprintln!("SKIPPED {test}: failed to {error}");
-                return None;
-            }
-        };
-        match tracefs.create_instance(&format!("ftrace_test_{test}_{}", std::process::id())) {
-            Ok(instance) => Some(OwnInstance(instance)),
-            Err(error) => {
-                eprintln!("SKIPPED {test}: failed to {error}");
-                None
-            }
-        }
+    fn new(test: &str) -> OwnInstance {
+        let tracefs = Tracefs::find().unwrap();
+        OwnInstance(tracefs.create_instance(&format!("ftrace_test_{test}_{}", std::process::id())).unwrap())
     }
 }
 
@@ -94,18 +83,10 @@ fn trace_dat(instance: &Instance, pages: &[(u32, Vec<u8>)]) -> Vec<u8> {
     .to_vec()
 }
 
-fn trace_cmd(arguments: &[&str]) -> Option<String> {
-    match Command::new("trace-cmd").args(arguments).output() {
-        Ok(output) => {
-            assert!(output.status.success(), "trace-cmd {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-            Some(String::from_utf8_lossy(&output.stdout).into_owned())
-        }
-        Err(error) => {
-            assert!(std::env::var_os("CI").is_none(), "trace-cmd must be installed in CI: {error}");
-            eprintln!("SKIPPED the comparison with trace-cmd: {error}");
-            None
-        }
-    }
+fn trace_cmd(arguments: &[&str]) -> String {
+    let output = Command::new("trace-cmd").args(arguments).output().unwrap();
+    assert!(output.status.success(), "trace-cmd {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// (CPU, event name, time in ns) of each record, as `trace-cmd report -t` prints them.
@@ -141,7 +122,8 @@ fn save(folder: &Path, bytes: &[u8]) -> PathBuf {
 
 #[test]
 fn what_we_record_and_write_is_what_trace_cmd_reads() {
-    let Some(own) = OwnInstance::new("write") else { return };
+    require!(Root, Tracefs, Program("trace-cmd"));
+    let own = OwnInstance::new("write");
     record(&own.0);
     let entries: u64 = own.0.cpus().iter().map(|&cpu| own.0.cpu_stats(cpu).unwrap().entries).sum();
     let pages = drain(&own.0);
@@ -157,7 +139,7 @@ fn what_we_record_and_write_is_what_trace_cmd_reads() {
 
     let folder = tempfile::tempdir().unwrap();
     let path = save(folder.path(), &bytes);
-    let Some(text) = trace_cmd(&["report", "-t", path.to_str().unwrap()]) else { return };
+    let text = trace_cmd(&["report", "-t", path.to_str().unwrap()]);
     let mut theirs = reported(&text);
     let mut ours = ours;
     ours.sort();
@@ -180,7 +162,8 @@ fn kernel_texts(text: &str) -> Vec<(u32, String, String)> {
 
 #[test]
 fn our_text_of_events_is_that_of_the_kernel() {
-    let Some(own) = OwnInstance::new("text") else { return };
+    require!(Root, Tracefs);
+    let own = OwnInstance::new("text");
     record(&own.0);
     let kernel = fs::read_to_string(own.0.path().join("trace")).unwrap();
     // Addresses are hashed or named there, and the markers' line differs: those events are left to other tests.
@@ -209,7 +192,8 @@ fn our_text_of_events_is_that_of_the_kernel() {
 
 #[test]
 fn what_trace_cmd_writes_is_read_the_same() {
-    let Some(own) = OwnInstance::new("convert") else { return };
+    require!(Root, Tracefs, Program("trace-cmd"));
+    let own = OwnInstance::new("convert");
     record(&own.0);
     let bytes = trace_dat(&own.0, &drain(&own.0));
     let ours = decoded(&TraceFile::parse(&bytes));
@@ -222,9 +206,7 @@ fn what_trace_cmd_writes_is_read_the_same() {
     for (version, arguments) in variants {
         let converted = folder.path().join("converted.dat");
         let fixed = ["convert", "-i", path.to_str().unwrap(), "-o", converted.to_str().unwrap()];
-        if trace_cmd(&[&fixed[..], arguments].concat()).is_none() {
-            return;
-        }
+        trace_cmd(&[&fixed[..], arguments].concat());
         let bytes = fs::read(&converted).unwrap();
         let file = TraceFile::parse(&bytes);
         assert_eq!(file.gaps, [], "{arguments:?}");
@@ -239,11 +221,9 @@ fn what_trace_cmd_writes_is_read_the_same() {
 
 #[test]
 fn sub_buffers_of_another_size_are_read_whole() {
-    let Some(own) = OwnInstance::new("subbuffer") else { return };
-    if let Err(error) = own.0.set_subbuffer_size_kb(16) {
-        eprintln!("SKIPPED sub-buffers of 16 KiB: failed to {error}");
-        return;
-    }
+    require!(Root, Tracefs);
+    let own = OwnInstance::new("subbuffer");
+    require!(Kernel("sub-buffers of 16 KiB (Linux 6.8)", own.0.set_subbuffer_size_kb(16).is_ok()));
     record(&own.0);
     let layout = own.0.page_layout().unwrap();
     assert_eq!((layout.page_size, layout.byte_order), (16384, ByteOrder::NATIVE));
@@ -255,7 +235,8 @@ fn sub_buffers_of_another_size_are_read_whole() {
 
 #[test]
 fn lost_events_are_counted_as_the_kernel_counts_them() {
-    let Some(own) = OwnInstance::new("lost") else { return };
+    require!(Root, Tracefs);
+    let own = OwnInstance::new("lost");
     own.0.set_clock("mono").unwrap();
     own.0.set_buffer_size_kb(16).unwrap();
     let marker = own.0.open_marker().unwrap();
@@ -294,7 +275,8 @@ fn lost_events_are_counted_as_the_kernel_counts_them() {
 #[test]
 fn reading_while_recording_gets_every_event_once_and_in_order() {
     const MARKERS: usize = 5000;
-    let Some(own) = OwnInstance::new("busy") else { return };
+    require!(Root, Tracefs);
+    let own = OwnInstance::new("busy");
     own.0.set_clock("mono").unwrap();
     own.0.set_buffer_size_kb(8192).unwrap();
     // Events the filter turns down leave discarded records between ours.
@@ -335,11 +317,9 @@ fn reading_while_recording_gets_every_event_once_and_in_order() {
 
 #[test]
 fn threads_can_be_left_out() {
-    let Some(own) = OwnInstance::new("notrace") else { return };
-    if !Tracefs::find().unwrap().capabilities().notrace_pids {
-        eprintln!("SKIPPED threads_can_be_left_out: this kernel has no set_event_notrace_pid");
-        return;
-    }
+    require!(Root, Tracefs);
+    let own = OwnInstance::new("notrace");
+    require!(Kernel("set_event_notrace_pid (Linux 5.7)", Tracefs::find().unwrap().capabilities().notrace_pids));
     let pid = std::process::id() as i32;
     own.0.set_notrace_pids(&[pid, 1]).unwrap();
     let said = fs::read_to_string(own.0.path().join("set_event_notrace_pid")).unwrap();
@@ -352,7 +332,8 @@ fn threads_can_be_left_out() {
 
 #[test]
 fn what_the_kernel_rejects_comes_with_its_reason() {
-    let Some(own) = OwnInstance::new("reject") else { return };
+    require!(Root, Tracefs);
+    let own = OwnInstance::new("reject");
     let error = own.0.set_event_filter("sched", "sched_switch", "no_such_field == 1").unwrap_err().to_string();
     assert!(error.contains("Field not found"), "{error}");
     assert!(!own.0.enable_event("sched", "no_such_event").unwrap());
@@ -361,10 +342,8 @@ fn what_the_kernel_rejects_comes_with_its_reason() {
 
 #[test]
 fn every_format_of_this_kernel_is_understood() {
-    let Ok(tracefs) = Tracefs::find() else {
-        eprintln!("SKIPPED every_format_of_this_kernel_is_understood: no trace file system");
-        return;
-    };
+    require!(Root, Tracefs);
+    let tracefs = Tracefs::find().unwrap();
     let mut pairs = Vec::new();
     for system in tracefs.capabilities().event_systems {
         let Ok(entries) = fs::read_dir(tracefs.root().join("events").join(&system)) else { continue };

@@ -2,6 +2,7 @@
 //! read to the debug console, twenty times. Needs `qemu-system-x86_64`; `make e2e` runs it.
 
 use ftrace::flight_record::{FlightGap, FlightRecord};
+use prerequisites::require;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -75,15 +76,9 @@ fn machine(directory: &Path, plugin: Option<&str>) -> Command {
     command
 }
 
-/// Runs the firmware to its end; answers what QEMU said. `None` without QEMU.
-fn run(directory: &Path, plugin: Option<&str>) -> Option<Output> {
-    match machine(directory, plugin).output() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: there is no qemu-system-x86_64");
-            None
-        }
-        output => Some(output.expect("QEMU runs")),
-    }
+/// Runs the firmware to its end; answers what QEMU said.
+fn run(directory: &Path, plugin: Option<&str>) -> Output {
+    machine(directory, plugin).output().expect("QEMU runs")
 }
 
 fn clocks(directory: &Path) -> Vec<u32> {
@@ -94,16 +89,15 @@ fn clocks(directory: &Path) -> Vec<u32> {
 #[test]
 #[ignore = "starts QEMU"]
 fn the_record_tells_what_ran_and_costs_the_guest_nothing() {
+    require!(Program("qemu-system-x86_64"));
     let directory = tempfile::tempdir().expect("a directory");
-    if run(directory.path(), None).is_none() {
-        return;
-    }
+    run(directory.path(), None);
     let alone = clocks(directory.path());
     assert_eq!(alone.len(), ROUNDS);
     assert!(alone.windows(2).all(|pair| pair[1] - pair[0] == INSTRUCTIONS_OF_A_ROUND), "{alone:?}");
 
     let arguments = format!("{},out=flight,at=7,at=3,at=99", plugin().display());
-    let output = run(directory.path(), Some(&arguments)).expect("it was there before");
+    let output = run(directory.path(), Some(&arguments));
     assert_eq!(clocks(directory.path()), alone, "the guest noticed its recorder");
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(complaints.contains("no record 99: the guest executed 20 markers"), "{complaints}");
@@ -128,10 +122,9 @@ fn the_record_tells_what_ran_and_costs_the_guest_nothing() {
 #[test]
 #[ignore = "starts QEMU"]
 fn a_full_ring_says_how_much_it_forgot() {
+    require!(Program("qemu-system-x86_64"));
     let directory = tempfile::tempdir().expect("a directory");
-    let Some(_) = run(directory.path(), Some(&format!("{},out=flight,at=19,blocks=64", plugin().display()))) else {
-        return;
-    };
+    run(directory.path(), Some(&format!("{},out=flight,at=19,blocks=64", plugin().display())));
     let file = std::fs::read(directory.path().join("flight.19")).expect("a record");
     let record = FlightRecord::parse(&file);
     assert_eq!(record.blocks.len(), 64);
@@ -170,9 +163,10 @@ fn next_instruction(socket: &Path) -> u64 {
 #[test]
 #[ignore = "starts QEMU"]
 fn the_machine_stands_before_the_block_that_was_named() {
+    require!(Program("qemu-system-x86_64"));
     let directory = tempfile::tempdir().expect("a directory");
     let plugin = plugin();
-    let Some(_) = run(directory.path(), Some(&format!("{},out=flight,at=19", plugin.display()))) else { return };
+    run(directory.path(), Some(&format!("{},out=flight,at=19", plugin.display())));
     let record = FlightRecord::parse(&std::fs::read(directory.path().join("flight.19")).expect("a record"));
     // Not before the code lies where its segment begins at address 0.
     for stop in [10, 5000, record.blocks.len() - 3] {
@@ -191,7 +185,7 @@ fn the_machine_stands_before_the_block_that_was_named() {
         std::fs::remove_file(stopped).expect("a file");
     }
     let arguments = format!("{},out=here,stop=99000000", plugin.display());
-    let output = run(directory.path(), Some(&arguments)).expect("it was there before");
+    let output = run(directory.path(), Some(&arguments));
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(complaints.contains("was not stopped at block 99000000: it executed"), "{complaints}");
 }
@@ -199,8 +193,9 @@ fn the_machine_stands_before_the_block_that_was_named() {
 #[test]
 #[ignore = "starts QEMU"]
 fn qemu_ends_when_the_arguments_are_wrong() {
+    require!(Program("qemu-system-x86_64"));
     let directory = tempfile::tempdir().expect("a directory");
-    let Some(output) = run(directory.path(), Some(&format!("{},at=1", plugin().display()))) else { return };
+    let output = run(directory.path(), Some(&format!("{},at=1", plugin().display())));
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && complaints.contains("out=PREFIX"), "{complaints}");
 }

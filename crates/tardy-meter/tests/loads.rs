@@ -4,6 +4,8 @@ use archive::load::BUILTIN_LOADS;
 use archive::message::LoadReport;
 use archive::settings::LoadRequest;
 use load::{LoadError, RunningLoads};
+use prerequisites::Prerequisite::Root;
+use prerequisites::{met, require};
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -108,11 +110,7 @@ fn meter_alone(arguments: &[&str], temporary: &Path) -> Child {
 
 /// Echo requests and the kernel's log are not for everybody.
 fn may_run(name: &str) -> bool {
-    let may = !["ping", "molnar", "printk"].contains(&name) || rustix::process::geteuid().is_root();
-    if !may {
-        eprintln!("skipped: the load {name} needs root");
-    }
-    may
+    !["ping", "molnar", "printk"].contains(&name) || met(&[Root])
 }
 
 #[test]
@@ -279,19 +277,15 @@ fn a_script_that_kills_its_group_kills_only_itself() {
 
 #[test]
 fn loads_are_ordinary_whatever_the_parent_is() {
+    require!(Root, Program("chrt"));
     let mut realtime = Command::new("chrt");
     realtime.args(["--fifo", "3", "nice", "-n", "5", METER, "load", "cpu", "--workers", "1"]);
     let mut meter = Killed(realtime.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("chrt of util-linux"));
     let pid = meter.0.id() as i32;
-    let mut refused = false;
     wait_until("a worker of a real-time parent", || {
-        refused = meter.0.try_wait().expect("a state").is_some();
-        refused || descendants(pid).len() == 2
+        assert!(meter.0.try_wait().expect("a state").is_none(), "chrt was refused");
+        descendants(pid).len() == 2
     });
-    if refused {
-        eprintln!("not tested: this user may not use SCHED_FIFO");
-        return;
-    }
     let fields = stat(pid).expect("the parent");
     assert_eq!(fields[POLICY], "1", "the parent is not SCHED_FIFO, so nothing was shown");
     // A supervisor that was started a moment ago may not have set its policy yet.

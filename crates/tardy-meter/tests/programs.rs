@@ -1,10 +1,11 @@
 //! Programs of the target's as loads: started in rounds, read, interrupted, and nothing of them stays behind. Most tests
-//! bring programs of their own, scripts that speak as the real ones do; those with the real ones are skipped where they are
-//! not installed.
+//! bring programs of their own, scripts that speak as the real ones do; those with the real ones need them installed.
 
 use archive::message::LoadReport;
 use archive::settings::LoadRequest;
 use load::RunningLoads;
+use prerequisites::Prerequisite::Program;
+use prerequisites::{met, require};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -79,12 +80,9 @@ fn a_round_without_work_ends_the_load() {
 
 #[test]
 fn a_program_that_is_missing_is_told_with_the_mend_before_anything_starts() {
-    // A program of this name is nowhere; what the error says is the same for all.
-    if Path::new("/usr/bin/rt-app").exists() || Path::new("/usr/local/bin/rt-app").exists() {
-        return eprintln!("skipped: rt-app is installed here");
-    }
     let empty = tempfile::tempdir().expect("a directory");
-    let output = ended("rt-app:/tasks.json", empty.path());
+    let mut command = meter("rt-app:/tasks.json", empty.path(), empty.path());
+    let output = command.env("PATH", empty.path()).output().expect("the meter runs");
     assert_eq!(output.status.code(), Some(2));
     let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(complaint.contains("this machine has no program `rt-app`; install it there"), "{complaint}");
@@ -112,15 +110,6 @@ fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
-fn installed(name: &str) -> bool {
-    let there =
-        ["/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(name).exists());
-    if !there {
-        eprintln!("skipped: {name} is not installed");
-    }
-    there
-}
-
 /// Runs a load until it has told of work, then stops it.
 fn worked(text: &str) -> LoadReport {
     let request = LoadRequest::parse(text).expect("a load");
@@ -143,7 +132,7 @@ fn the_real_programs_tell_their_work() {
         ("iperf3", "iperf3:time=1", "bytes"),
         ("hackbench", "hackbench:loops=20,pipe", "messages"),
     ] {
-        if installed(program) {
+        if met(&[Program(program)]) {
             assert_eq!(worked(load).unit, unit);
         }
     }
@@ -160,9 +149,7 @@ const TASKS: &str = r#"{
 
 #[test]
 fn the_real_rt_app_tells_its_phases_and_must_not_calibrate_itself() {
-    if !installed("rt-app") {
-        return;
-    }
+    require!(Program("rt-app"));
     let tasks = tempfile::NamedTempFile::new().expect("a file");
     fs::write(tasks.path(), TASKS).expect("tasks");
     let load = format!("rt-app:{}", tasks.path().display());
@@ -175,9 +162,7 @@ fn the_real_rt_app_tells_its_phases_and_must_not_calibrate_itself() {
 
 #[test]
 fn what_a_program_did_until_it_was_interrupted_counts() {
-    if !installed("stress-ng") {
-        return;
-    }
+    require!(Program("stress-ng"));
     let request = LoadRequest::parse("stress-ng:matrix,workers=1,time=1000").expect("a load");
     let mut loads = RunningLoads::start_with(Path::new(METER), &[request]).expect("the load starts");
     wait_until("a stressor", || {
@@ -192,9 +177,7 @@ fn what_a_program_did_until_it_was_interrupted_counts() {
 
 #[test]
 fn a_build_is_counted_by_what_it_makes() {
-    if !installed("make") {
-        return;
-    }
+    require!(Program("make"));
     let tree = tempfile::tempdir().expect("a directory");
     let makefile = "defconfig:\n\t@touch $(O)/.config\nclean:\n\t@rm -f $(O)/*.o\nall: $(O)/a.o $(O)/b.o\n\
                     $(O)/%.o: $(O)/.config\n\t@echo '  CC      '$*.o; touch $@\n.DEFAULT_GOAL := all\n";

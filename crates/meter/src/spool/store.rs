@@ -171,9 +171,8 @@ mod tests {
             let ended = std::process::Command::new(words[0]).args(&words[1..]).arg(folder.path()).status();
             ended.is_ok_and(|status| status.success())
         };
-        if !run(&["mount", "-t", "tmpfs", "-o", "size=640k", "none"]) {
-            return eprintln!("skipped: needs the right to mount");
-        }
+        let mounted = run(&["mount", "-t", "tmpfs", "-o", "size=640k", "none"]);
+        prerequisites::require!(Prepared("the right to mount", mounted));
         let mut store = Store::create(folder.path(), 64 << 20).unwrap();
         fs::write(folder.path().join("others"), vec![0; 100 << 10]).unwrap();
         let mut stored = 0;

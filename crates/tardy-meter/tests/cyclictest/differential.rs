@@ -1,9 +1,10 @@
 //! Both programs with the same options: every token of their output has the same kind, or the difference is documented.
 
 use crate::documented::{Difference, differences, fits};
-use crate::programs::{Ran, is_root, run_ours, run_theirs, theirs_is_there};
+use crate::programs::{Ran, run_ours, run_theirs, theirs_is_there};
 use crate::shape::{alike, settled};
 use cyclictest::options::{OPTIONS, Origin};
+use prerequisites::require;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -115,9 +116,7 @@ const LINES: &[&str] = &[
 
 #[test]
 fn the_output_is_that_of_rt_tests_but_for_what_is_documented() {
-    if !is_root() || !theirs_is_there() {
-        return;
-    }
+    require!(Root, Prepared("cyclictest 2.4 (Debian 12: rt-tests)", theirs_is_there()));
     assert!(LINES.len() >= 60);
     let documented = differences();
     let mut used = BTreeSet::new();

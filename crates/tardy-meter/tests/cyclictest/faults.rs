@@ -1,6 +1,7 @@
 //! Bad input: one line that says what and how to fix, a status that is no success, nothing half-written.
 
-use crate::programs::{Ran, is_root, ours, run_ours};
+use crate::programs::{Ran, ours, run_ours};
+use prerequisites::{is_root, require};
 use std::os::unix::process::CommandExt;
 
 fn refused(ran: &Ran, status: i32, what: &str) {
@@ -46,11 +47,10 @@ fn what_cannot_be_done_is_told_in_one_line() {
 
 #[test]
 fn a_tracer_the_kernel_lacks_is_named_with_its_option() {
+    require!(Root, Tracefs);
     let tracers = std::fs::read_to_string("/sys/kernel/tracing/available_tracers").unwrap_or_default();
-    if !is_root() || tracers.is_empty() || tracers.split_whitespace().any(|tracer| tracer == "wakeup_rt") {
-        println!("skipped: not root, no tracefs, or a kernel with every tracer");
-        return;
-    }
+    let is_missing = !tracers.split_whitespace().any(|tracer| tracer == "wakeup_rt");
+    require!(Kernel("a kernel without the tracer wakeup_rt", is_missing));
     let directory = tempfile::tempdir().unwrap();
     refused(&run_ours("-a -t -n -p99 -W -b100 -l 5 -q", directory.path()).without_notes(), 3, "CONFIG_SCHED_TRACER");
 }
@@ -66,9 +66,7 @@ impl Ran {
 
 #[test]
 fn priority_and_locked_memory_need_the_privilege() {
-    if !is_root() {
-        return;
-    }
+    require!(Root);
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join("cyclictest");
     std::fs::copy(env!("CARGO_BIN_EXE_tardy-meter"), &program).unwrap();

@@ -1,6 +1,7 @@
 //! The latency plot that laboratories draw: columns cut out of `-h` output by shell tools, drawn by gnuplot.
 
-use crate::programs::{is_root, run_ours};
+use crate::programs::run_ours;
+use prerequisites::require;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -34,13 +35,7 @@ fn draw(directory: &Path) -> Output {
 
 #[test]
 fn gnuplot_draws_the_histogram() {
-    if Command::new("gnuplot").arg("--version").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "gnuplot is not installed (Debian: apt-get install gnuplot-nox)");
-        return println!("skipped: gnuplot is not installed (Debian: apt-get install gnuplot-nox)");
-    }
-    if !is_root() {
-        return println!("skipped: needs root for SCHED_FIFO");
-    }
+    require!(Root, Program("gnuplot"));
     for compat in ["2.4", "2.10"] {
         let directory = tempfile::tempdir().unwrap();
         let ran = run_ours(&format!("--compat {compat} -l 1000 -m -Sp90 -i200 -h400 -q"), directory.path());

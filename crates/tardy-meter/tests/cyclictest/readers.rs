@@ -1,6 +1,7 @@
 //! The programs that read cyclictest's output, and their grammar.
 
-use crate::programs::{is_root, run_ours};
+use crate::programs::run_ours;
+use prerequisites::{Machine, require};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -72,9 +73,7 @@ fn as_osadl_plots(output: &str) -> (Vec<u64>, BTreeMap<u64, Vec<u64>>) {
 
 #[test]
 fn osadl_plots_the_histogram() {
-    if !is_root() {
-        return;
-    }
+    require!(Root);
     let directory = tempfile::tempdir().unwrap();
     for compat in ["2.4", "2.10"] {
         let ran = run_ours(&format!("--compat {compat} -l1000 -m -Sp90 -i200 -h400 -q"), directory.path());
@@ -102,16 +101,11 @@ fn a_link_of_the_name_is_enough() {
 
 #[test]
 fn snapshots_are_numbered_files_and_the_test_goes_on() {
-    if !is_root() || !std::path::Path::new("/sys/kernel/tracing/instances").exists() {
-        println!("skipped: not root or no tracefs");
-        return;
-    }
+    require!(Root, Tracefs);
+    let _machine = Machine::alone();
     let directory = tempfile::tempdir().unwrap();
     let ran = run_ours("-a -p 50 -l 300 -q --snapshot --json=out.json", directory.path());
-    if ran.stderr.contains("another tool is tracing") {
-        println!("skipped: {}", ran.stderr);
-        return;
-    }
+    require!(Prepared("a machine on which no other tool traces", !ran.stderr.contains("another tool is tracing")));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("C:    300"), "{}", ran.stdout);
     let files: Vec<&str> = ran.stdout.lines().filter_map(|line| line.strip_prefix("# Snapshot file: ")).collect();
@@ -138,17 +132,12 @@ fn snapshots_are_numbered_files_and_the_test_goes_on() {
 
 #[test]
 fn a_thread_that_sleeps_on_keeps_nothing_open() {
-    if !is_root() || !std::path::Path::new("/sys/kernel/tracing/instances").exists() {
-        println!("skipped: not root or no tracefs");
-        return;
-    }
+    require!(Root, Tracefs);
+    let _machine = Machine::alone();
     let directory = tempfile::tempdir().unwrap();
     let begun = std::time::Instant::now();
     let ran = run_ours("-a -t 2 -d 60000000 -p 50 -l 20 -q --snapshot", directory.path());
-    if ran.stderr.contains("another tool is tracing") {
-        println!("skipped: {}", ran.stderr);
-        return;
-    }
+    require!(Prepared("a machine on which no other tool traces", !ran.stderr.contains("another tool is tracing")));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(!ran.stderr.contains("not put back"), "{}", ran.stderr);
     assert!(begun.elapsed().as_secs() < 50, "the sleep of a minute was not waited for");

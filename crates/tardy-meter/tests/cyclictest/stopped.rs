@@ -1,6 +1,7 @@
 //! What happens to a test whose threads do not get to run, or get signals.
 
-use crate::programs::{Ran, is_root, ours};
+use crate::programs::{Ran, ours};
+use prerequisites::require;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
@@ -44,9 +45,7 @@ fn missed_in_a_stop(json: &std::path::Path) -> Vec<(u64, u64)> {
 
 #[test]
 fn a_stop_of_50_ms_is_50_missed_periods_of_every_thread() {
-    if !is_root() {
-        return;
-    }
+    require!(Root);
     let directory = tempfile::tempdir().unwrap();
     // A busy machine misses periods of its own, and stops a process later than it is asked to, or longer.
     let mut seen = Vec::new();
@@ -128,9 +127,7 @@ fn an_interrupted_test_tells_what_it_measured() {
 
 #[test]
 fn a_slow_reader_of_samples_costs_samples_that_are_counted() {
-    if !is_root() {
-        return;
-    }
+    require!(Root);
     let mut child = start("-v -i 100 -p 70 -D 4");
     let mut output = child.stdout.take().unwrap();
     std::thread::sleep(Duration::from_millis(3_500));

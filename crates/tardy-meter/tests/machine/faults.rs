@@ -1,20 +1,17 @@
 //! Whatever happens to a run, the machine is put back and the host is told.
 //!
-//! These tests change real settings of the machine they run on and set them back; they need root.
+//! These tests change real settings of the machine they run on and set them back; they need root, and the machine alone.
 
-use crate::process::{Meter, is_root, short, traced};
+use crate::process::{Meter, short, traced};
 use archive::message::{Ending, LoadReport, Message, RunPhase, Severity};
 use archive::settings::{LoadRequest, RunSettings, SettingChange};
 use archive::spike::SpikeReason;
+use prerequisites::{Machine, is_root, require};
 use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::time::Duration;
-
-/// Tests that look at global settings or at everybody's trace instances must not overlap.
-static MACHINE: Mutex<()> = Mutex::new(());
 
 const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
@@ -66,10 +63,8 @@ fn restore(state: &Path) -> String {
 
 #[test]
 fn a_killed_meter_is_repaired_by_restore() {
-    if !is_root() {
-        return eprintln!("skipped: needs root");
-    }
-    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    require!(Root);
+    let _machine = Machine::alone();
     let _odd = OddRuntime::set();
     let state = tempfile::tempdir().unwrap();
     let mut meter = Meter::start(&with_changed_runtime(traced(30_000)), state.path());
@@ -88,10 +83,8 @@ fn a_killed_meter_is_repaired_by_restore() {
 
 #[test]
 fn the_next_run_repairs_what_a_killed_one_left() {
-    if !is_root() {
-        return eprintln!("skipped: needs root");
-    }
-    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    require!(Root);
+    let _machine = Machine::alone();
     let _odd = OddRuntime::set();
     let state = tempfile::tempdir().unwrap();
     let mut meter = Meter::start(&with_changed_runtime(short(30_000)), state.path());
@@ -105,10 +98,8 @@ fn the_next_run_repairs_what_a_killed_one_left() {
 
 #[test]
 fn a_signal_or_a_lost_link_ends_the_run_and_restores() {
-    if !is_root() {
-        return eprintln!("skipped: needs root");
-    }
-    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    require!(Root);
+    let _machine = Machine::alone();
     let _odd = OddRuntime::set();
     type Hit = fn(&mut Meter);
     let cases: [(&str, Hit, Ending); 4] = [
@@ -139,10 +130,8 @@ fn a_signal_or_a_lost_link_ends_the_run_and_restores() {
 
 #[test]
 fn a_host_that_vanishes_with_its_pipe_restores_too() {
-    if !is_root() {
-        return eprintln!("skipped: needs root");
-    }
-    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    require!(Root);
+    let _machine = Machine::alone();
     let _odd = OddRuntime::set();
     let state = tempfile::tempdir().unwrap();
     let settings = serde_json::to_string(&with_changed_runtime(short(30_000))).unwrap();
@@ -190,10 +179,8 @@ fn a_stop_of_200_ms_shows_as_a_spike_and_as_missed_periods() {
 
 #[test]
 fn another_tracer_is_refused_by_name_unless_told_otherwise() {
-    if !is_root() || !Path::new("/sys/kernel/tracing/instances").exists() {
-        return eprintln!("skipped: needs root and a mounted tracefs");
-    }
-    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    require!(Root, Tracefs);
+    let _machine = Machine::alone();
     let foreign = format!("/sys/kernel/tracing/instances/foreign-{}", std::process::id());
     fs::create_dir(&foreign).unwrap();
     fs::write(format!("{foreign}/events/sched/sched_wakeup/enable"), "1").unwrap();
@@ -216,9 +203,7 @@ fn another_tracer_is_refused_by_name_unless_told_otherwise() {
 
 #[test]
 fn a_missing_or_read_only_tracefs_is_named_and_the_numbers_stand() {
-    if !is_root() {
-        return eprintln!("skipped: needs root");
-    }
+    require!(Root);
     let hide = |how: &str| {
         let script = format!("{how} && exec {} \"$@\"", env!("CARGO_BIN_EXE_tardy-meter"));
         let mut command = Command::new("unshare");
@@ -269,10 +254,8 @@ fn an_unknown_load_fails_before_anything_is_measured() {
 
 #[test]
 fn small_buffers_under_load_show_what_they_overwrote_and_the_largest_spike_stays() {
-    if !is_root() {
-        return eprintln!("skipped: needs root");
-    }
-    let _machine = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    require!(Root);
+    let _machine = Machine::alone();
     let state = tempfile::tempdir().unwrap();
     let mut settings = traced(2500);
     settings.trace.buffer_kb_per_cpu = 64;

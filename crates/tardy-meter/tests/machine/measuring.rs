@@ -1,11 +1,12 @@
 //! The measuring loop does what it says and nothing else.
 
-use crate::process::{Meter, is_root, short};
+use crate::process::{Meter, short};
 use archive::message::{Ending, Severity};
 use archive::settings::{Policy, RunSettings};
 use meter::measure::books::Books;
 use meter::measure::cycle::{Cycles, Schedule};
 use meter::source::timer;
+use prerequisites::{is_root, require};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -67,6 +68,7 @@ fn the_loop_neither_allocates_nor_frees() {
 
 #[test]
 fn one_system_call_a_cycle() {
+    require!(Program("strace"));
     let state = tempfile::tempdir().unwrap();
     let log = state.path().join("strace");
     let mut command = Command::new("strace");
@@ -74,7 +76,7 @@ fn one_system_call_a_cycle() {
     let policy = if is_root() { Policy::Fifo } else { Policy::Other };
     let settings = RunSettings { cpus: Some(vec![0]), policy, interval_ns: 2_000_000, ..short(1000) };
     let finished = Meter::start_as(command, &settings, state.path()).finish();
-    assert_eq!(finished.ending(), Some(Ending::Complete), "strace is needed: apt install strace");
+    assert_eq!(finished.ending(), Some(Ending::Complete));
     let text = std::fs::read_to_string(&log).unwrap();
     let mut calls: HashMap<&str, Vec<&str>> = HashMap::new();
     for line in text.lines().filter(|line| line.contains('(') && !line.contains("resumed>")) {
@@ -122,9 +124,7 @@ fn effective_settings_are_read_back_and_every_sample_is_sent() {
 
 #[test]
 fn deadline_and_round_robin_are_what_they_say() {
-    if !is_root() {
-        return eprintln!("skipped: needs root");
-    }
+    require!(Root);
     for policy in [Policy::Rr, Policy::Deadline] {
         let state = tempfile::tempdir().unwrap();
         let settings = RunSettings { policy, priority: 7, cpus: Some(vec![0]), interval_ns: 5_000_000, ..short(200) };
@@ -136,9 +136,7 @@ fn deadline_and_round_robin_are_what_they_say() {
 
 #[test]
 fn without_privilege_it_measures_says_what_is_missing_and_is_invalid() {
-    if !is_root() {
-        return eprintln!("skipped: needs root to drop it");
-    }
+    require!(Root);
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     let state = tempfile::tempdir().unwrap();

@@ -25,10 +25,6 @@ pub fn traced(duration_ms: u64) -> RunSettings {
     RunSettings { trace, ..short(duration_ms) }
 }
 
-pub fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
 /// A running meter.
 pub struct Meter {
     pub child: Child,

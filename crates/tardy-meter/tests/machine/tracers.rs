@@ -1,9 +1,10 @@
 //! What the kernel of this machine lacks is told before anything is measured.
 
-use super::process::{Meter, is_root, short, traced};
+use super::process::{Meter, short, traced};
 use archive::message::{Ending, Message, Severity};
 use archive::settings::RunSettings;
 use archive::tracer::{KernelSource, TracerSettings};
+use prerequisites::require;
 
 fn with_tracer(name: &str) -> RunSettings {
     let mut settings = traced(200);
@@ -15,27 +16,20 @@ fn with_source(source: KernelSource) -> RunSettings {
     RunSettings { sources: vec![source], ..short(200) }
 }
 
-/// Tracers of this kernel; `None` where they cannot be listed.
-fn available() -> Option<String> {
-    let tracefs = meter::trace::mount::find_or_mount().ok()?;
-    std::fs::read_to_string(tracefs.root().join("available_tracers")).ok()
-}
-
 #[test]
 fn a_missing_tracer_ends_the_run_with_the_name_of_its_option() {
-    let Some(there) = is_root().then(available).flatten() else {
-        return eprintln!("skipped: needs root and a trace file system");
-    };
+    require!(Root, Tracefs);
+    let tracefs = prerequisites::tracefs().unwrap();
+    let there = std::fs::read_to_string(tracefs.join("available_tracers")).unwrap();
     let cases = [
         (with_tracer("irqsoff"), "irqsoff", "CONFIG_IRQSOFF_TRACER"),
         (with_tracer("function"), "function", "CONFIG_FUNCTION_TRACER"),
         (with_source(KernelSource::Timerlat), "timerlat", "CONFIG_TIMERLAT_TRACER"),
     ];
-    for (settings, name, option) in cases {
-        if there.split_whitespace().any(|tracer| tracer == name) {
-            eprintln!("skipped: this kernel has the tracer {name}");
-            continue;
-        }
+    let lacks = |name: &str| !there.split_whitespace().any(|tracer| tracer == name);
+    let lacking: Vec<_> = cases.into_iter().filter(|(_, name, _)| lacks(name)).collect();
+    require!(Kernel("a kernel that lacks one of the tracers", !lacking.is_empty()));
+    for (settings, name, option) in lacking {
         let state = tempfile::tempdir().unwrap();
         let finished = Meter::start(&settings, state.path()).finish();
         assert_eq!((finished.ending(), finished.status.code()), (Some(Ending::Failed), Some(3)), "{name}");

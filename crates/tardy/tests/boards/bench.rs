@@ -21,16 +21,10 @@ impl Deref for Bench {
 }
 
 impl Bench {
-    /// A host with a target `board`; `None` where there can be none, after saying why.
+    /// A host with a target `board`; `None` where there can be none.
     pub fn new() -> Option<Self> {
         let host = Host::new("spool")?;
-        let server = match Server::start(&host.path("")) {
-            Ok(server) => server,
-            Err(why) => {
-                eprintln!("skipped: {why}");
-                return None;
-            }
-        };
+        let server = Server::start(&host.path(""))?;
         let bench = Self { server, host };
         bench.add("board", "known_hosts");
         Some(bench)

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -151,14 +151,6 @@ fn speak(mut board: File, every: &AtomicUsize, bytes_per_second: Option<u64>, ho
             thread::sleep(POLL);
         }
     }
-}
-
-/// Programs that are needed for such a board.
-pub fn is_possible() -> bool {
-    ["setsid", "stty", "sh"].iter().all(|name| {
-        let found = Command::new("sh").args(["-c", "command -v \"$0\"", name]).stdout(Stdio::null()).status();
-        found.is_ok_and(|status| status.success())
-    })
 }
 
 impl Drop for Console {

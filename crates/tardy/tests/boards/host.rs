@@ -1,6 +1,8 @@
 //! The host: `tardy` with directories of its own, and what comes of its runs.
 
 use archive::reader::Run;
+use prerequisites::Prerequisite::Prepared;
+use prerequisites::met;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -66,13 +68,11 @@ pub fn ends(child: Child) -> Ended {
 }
 
 impl Host {
-    /// A host without targets, whose meter knows this subcommand; `None` where there is none, after saying so.
+    /// A host without targets, whose meter knows this subcommand; `None` where there is none.
     pub fn new(subcommand: &str) -> Option<Self> {
-        let Some(meter) = meter(subcommand) else {
-            eprintln!("skipped: needs a static tardy-meter of this version (make build)");
-            return None;
-        };
-        Some(Self { folder: tempfile::tempdir().unwrap(), meter })
+        let meter = meter(subcommand);
+        let is_built = Prepared("a static tardy-meter of this version (make build)", meter.is_some());
+        met(&[is_built]).then_some(Self { folder: tempfile::tempdir().unwrap(), meter: meter? })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -1,9 +1,11 @@
 //! Runs over a console on which others speak, too: whole, cut, left behind, refused.
 
-use crate::console::{Console, is_possible};
+use crate::console::Console;
 use crate::host::Host;
 use archive::manifest::RunState;
 use archive::reader::Run;
+use prerequisites::Prerequisite::{Program, Root};
+use prerequisites::met;
 use std::fs;
 use std::ops::Deref;
 use std::process::Command;
@@ -23,11 +25,10 @@ impl Deref for Desk {
 }
 
 impl Desk {
-    /// `None` where there can be none, after saying why.
+    /// `None` where there can be none.
     fn new(noise_every: usize) -> Option<Self> {
         let host = Host::new("console")?;
-        if !is_possible() || !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: needs root, and setsid of util-linux");
+        if !met(&[Root, Program("setsid"), Program("stty")]) {
             return None;
         }
         fs::create_dir(host.path("board")).unwrap();

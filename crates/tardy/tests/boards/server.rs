@@ -1,5 +1,7 @@
 //! A board on loopback: an OpenSSH server whose sessions find themselves in a directory with BusyBox and nothing else.
 
+use prerequisites::Prerequisite::{Prepared, Program, Root};
+use prerequisites::met;
 use rustix::process::{Pid, Signal};
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -39,18 +41,19 @@ fn run(program: &str, words: &[&str]) -> bool {
 }
 
 impl Server {
-    /// A board below this directory, or why there can be none.
-    pub fn start(folder: &Path) -> Result<Self, String> {
-        if !rustix::process::geteuid().is_root() {
-            return Err("needs root, for a mount namespace and chroot".into());
+    /// A board below this directory; `None` where there can be none.
+    pub fn start(folder: &Path) -> Option<Self> {
+        let programs = [SSHD, "ssh", "ssh-keygen", "unshare", "chroot"].map(Program);
+        let busybox = busybox();
+        let prepared = [
+            Root,
+            Prepared("a static BusyBox (Debian: busybox-static)", busybox.is_some()),
+            Prepared("the right to make a mount namespace", run("unshare", &["--mount", "true"])),
+        ];
+        if !met(&programs) || !met(&prepared) {
+            return None;
         }
-        if !Path::new(SSHD).is_file() || !run("sh", &["-c", "command -v ssh ssh-keygen unshare chroot"]) {
-            return Err("needs OpenSSH's server and client (apt-get install openssh-server)".into());
-        }
-        let busybox = busybox().ok_or("needs a static BusyBox (apt-get install busybox-static)")?;
-        if !run("unshare", &["--mount", "true"]) {
-            return Err("may not make a mount namespace".into());
-        }
+        let busybox = busybox?;
         let board = folder.join("board");
         for name in DIRECTORIES {
             fs::create_dir_all(board.join(name)).unwrap();
@@ -71,7 +74,7 @@ impl Server {
         fs::write(folder.join("boot_id"), fs::read("/proc/sys/kernel/random/boot_id").unwrap()).unwrap();
         configure(folder, port, "");
         let child = serve(folder, port);
-        Ok(Self { port, folder: folder.to_owned(), child })
+        Some(Self { port, folder: folder.to_owned(), child })
     }
 
     /// From now on logins are those of an ordinary user, who has a `sudo` that does what this says before it does its work.

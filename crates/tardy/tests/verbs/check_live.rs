@@ -1,5 +1,4 @@
-//! `tardy check` with the real meter on this machine: settings are planted, found, mended, and put back to the byte. Without
-//! root, or without a meter, the tests say so and pass.
+//! `tardy check` with the real meter on this machine: settings are planted, found, mended, and put back to the byte.
 
 use crate::fake_meter::Ended;
 use crate::real_meter::real_meter;

@@ -3,6 +3,7 @@
 
 use crate::emulator::{emulators, laboratory, tardy};
 use crate::fake_meter::{Bench, Ended};
+use prerequisites::require;
 use std::fs;
 use std::process::Command;
 
@@ -38,11 +39,7 @@ fn git(bench: &Bench, words: &[&str]) -> String {
 }
 
 /// The repository, between whose ends git is to search; answers its commits.
-fn repository() -> Option<(Bench, Vec<String>)> {
-    if Command::new("git").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no git");
-        return None;
-    }
+fn repository() -> (Bench, Vec<String>) {
     let bench = laboratory();
     fs::copy(bench.path("qemu"), bench.path("qemu-system-x86_64")).unwrap();
     fs::create_dir(bench.path("tree")).unwrap();
@@ -59,7 +56,7 @@ fn repository() -> Option<(Bench, Vec<String>)> {
     };
     let commits: Vec<String> = (0..COMMITS).map(commit).collect();
     git(&bench, &["bisect", "start", &commits[COMMITS - 1], &commits[0]]);
-    Some((bench, commits))
+    (bench, commits)
 }
 
 fn bisect_run(bench: &Bench, step: &str) -> Ended {
@@ -68,7 +65,8 @@ fn bisect_run(bench: &Bench, step: &str) -> Ended {
 
 #[test]
 fn git_finds_the_commit_and_goes_round_one_that_does_not_build() {
-    let Some((bench, commits)) = repository() else { return };
+    require!(Program("git"));
+    let (bench, commits) = repository();
     let step = "tardy bisect --step --limit 'latency < 3600ns' --seeds 2 -- --target mine --duration 1s --load dentry";
     let ended = bisect_run(&bench, step);
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
@@ -86,7 +84,8 @@ fn git_finds_the_commit_and_goes_round_one_that_does_not_build() {
 
 #[test]
 fn git_stops_where_a_step_says_nothing_of_the_commit() {
-    let Some((bench, commits)) = repository() else { return };
+    require!(Program("git"));
+    let (bench, commits) = repository();
     for step in
         ["tardy bisect --step -- --target mine", "tardy bisect --step --limit 'latency < 1ms' -- --target absent"]
     {

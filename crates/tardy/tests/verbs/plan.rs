@@ -358,9 +358,8 @@ fn a_full_disk_spoils_a_round_and_not_those_after_it() {
     let disk = bench.path("disk");
     fs::create_dir(&disk).unwrap();
     let with_disk = |words: &[&str]| Command::new(words[0]).args(&words[1..]).arg(&disk).status();
-    if !with_disk(&["mount", "-t", "tmpfs", "-o", "size=8m", "none"]).is_ok_and(|status| status.success()) {
-        return eprintln!("skipped: needs the right to mount");
-    }
+    let mounted = with_disk(&["mount", "-t", "tmpfs", "-o", "size=8m", "none"]).is_ok_and(|status| status.success());
+    prerequisites::require!(Prepared("the right to mount", mounted));
     fs::write(disk.join("others"), vec![0; 9 << 20]).unwrap_err();
     let mut tardy = rounds(&bench, "500ms", "disk/rounds");
     let text = |name: &str| fs::read_to_string(bench.path(name)).unwrap();

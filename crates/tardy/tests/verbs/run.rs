@@ -153,11 +153,10 @@ fn a_disk_that_runs_full_stops_the_run_and_keeps_the_totals() {
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", &script]).arg(tardy.get_program());
     command.current_dir(bench.path("")).env("TARDY_METER", bench.path("meter"));
-    let Ok(output) = command.output() else { return eprintln!("skipped: there is no unshare") };
-    let ended = Ended::of(output);
-    if ended.code == Some(77) || ended.stderr.starts_with("unshare") {
-        return eprintln!("skipped: no file system can be mounted here: {}", ended.stderr);
-    }
+    prerequisites::require!(Program("unshare"));
+    let ended = Ended::of(command.output().unwrap());
+    let mounted = ended.code != Some(77) && !ended.stderr.starts_with("unshare");
+    prerequisites::require!(Prepared("the right to mount in a namespace of its own", mounted));
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     assert!(ended.stderr.contains("spikes/0002") && ended.stderr.contains("free some space"), "{}", ended.stderr);
     assert_eq!(manifest_of(&bench.path("kept"))["state"], "failed");

@@ -1,8 +1,9 @@
-//! `tardy watch` with the real meter on this machine and two programs that do what they should not. Where the machine
-//! cannot trace, or the meter was not built beside `tardy`, the tests say so and pass.
+//! `tardy watch` with the real meter on this machine and two programs that do what they should not.
 
 use crate::fake_meter::Ended;
 use crate::real_meter::real_meter;
+use prerequisites::Prerequisite::{Program, Tracefs};
+use prerequisites::met;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -12,25 +13,16 @@ const ATTEMPTS: usize = 3;
 
 /// The real meter, when this machine can be watched with it.
 fn meter() -> Option<PathBuf> {
-    let meter = real_meter()?;
-    if !Path::new("/sys/kernel/tracing/instances").is_dir() {
-        eprintln!("skipped: a mounted /sys/kernel/tracing is needed");
-        return None;
-    }
-    Some(meter)
+    real_meter().filter(|_| met(&[Tracefs, Program("cc")]))
 }
 
 /// One of `tests/programs`, compiled.
-fn program(folder: &TempDir, name: &str) -> Option<PathBuf> {
+fn program(folder: &TempDir, name: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
     let binary = folder.path().join(name);
-    match Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&binary).arg(source).status() {
-        Ok(status) if status.success() => Some(binary),
-        other => {
-            eprintln!("skipped: cc is needed ({other:?})");
-            None
-        }
-    }
+    let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&binary).arg(source).status();
+    assert!(compiled.unwrap().success());
+    binary
 }
 
 fn watch(meter: &Path, folder: &TempDir, words: &[&str]) -> Ended {
@@ -56,7 +48,7 @@ fn blames(summary: &serde_json::Value, thread: &str, culprit: &str) -> bool {
 fn is_blamed(name: &str, cycles: &str, cycle_limit: &str, thread: &str, culprit: &str) {
     let Some(meter) = meter() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = program(&folder, name) else { return };
+    let program = program(&folder, name);
     let program = program.display().to_string();
     let mut last = String::new();
     for attempt in 0..ATTEMPTS {
@@ -99,7 +91,7 @@ impl Drop for Foreign {
 fn a_process_that_ran_before_is_measured_and_left_alone() {
     let Some(meter) = meter() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = program(&folder, "fault") else { return };
+    let program = program(&folder, "fault");
     // Little memory: on a busy machine a loop that cannot keep up never sleeps, so nothing would wake it.
     let cycles_period_and_kb = ["100000", "2", "64"];
     let mut foreign = Foreign(Command::new(program).args(cycles_period_and_kb).stdout(Stdio::null()).spawn().unwrap());

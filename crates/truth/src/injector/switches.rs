@@ -147,10 +147,9 @@ mod tests {
 
     #[test]
     fn the_kernel_tells_of_a_sleep() {
-        let switches = match Switches::open() {
-            Ok(switches) => switches,
-            Err(error) => return eprintln!("skipped: this kernel or user has no performance events: {error}"),
-        };
+        let switches = Switches::open();
+        prerequisites::require!(Root, Kernel("performance events", switches.is_ok()));
+        let switches = switches.expect("an event");
         let begin_ns = now_ns();
         spin_until(begin_ns + 200_000);
         let asleep_ns = now_ns();

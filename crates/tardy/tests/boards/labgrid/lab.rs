@@ -2,6 +2,8 @@
 
 use crate::bench::Bench;
 use crate::host::{Ended, ends, wait_until};
+use prerequisites::Prerequisite::Prepared;
+use prerequisites::met;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,12 +25,13 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// `None` where there can be none, after saying why. `options` are those of `tardy target add`.
+    /// `None` where there can be none. `options` are those of `tardy target add`.
     pub fn new(options: &[&str]) -> Option<Self> {
-        let Some(programs) = std::env::var_os(PROGRAMS).map(PathBuf::from) else {
-            eprintln!("skipped: needs labgrid, as `make e2e-labgrid` gets it");
+        let programs = std::env::var_os(PROGRAMS).map(PathBuf::from);
+        if !met(&[Prepared("labgrid (make e2e-labgrid)", programs.is_some())]) {
             return None;
-        };
+        }
+        let programs = programs?;
         let bench = Bench::new()?;
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let coordinator = format!("127.0.0.1:{port}");
