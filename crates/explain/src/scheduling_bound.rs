@@ -9,9 +9,9 @@
 //! to take in any window of a length.
 
 use crate::SpikeInput;
-use crate::holder::Holder;
-use crate::opened::Opened;
-use crate::window::Window;
+use crate::read::window::Window;
+use crate::replay::context::Context;
+use crate::replay::recorded::Recorded;
 use std::collections::BTreeMap;
 
 /// A latency above this counts as diverged, as it does in the paper's tool.
@@ -101,19 +101,19 @@ pub fn bound_ns(delays: &Delays, interference: &Interference) -> Option<i64> {
 /// Adds what the interrupts of the spike's CPU took in its snapshot.
 pub fn observe(input: &SpikeInput, interference: &mut Interference) {
     let Some(window) = Window::of(input.spike, input.interval_ns) else { return };
-    let opened = Opened::new(input.trace, window);
+    let opened = Recorded::new(input.trace, window);
     if !opened.has_records() {
         return;
     }
-    let scene = opened.scene(input.spike, window);
-    let Some(story) = scene.cpu(input.spike.sample.cpu) else { return };
+    let trace = opened.trace(input.spike, window);
+    let Some(activity) = trace.cpu(input.spike.sample.cpu) else { return };
     let mut occurrences: BTreeMap<String, Vec<(i64, i64)>> = BTreeMap::new();
     let mut open: Option<(String, i64)> = None;
-    for interval in &story.intervals {
-        let source = match interval.holder {
-            Holder::Nmi { .. } => Some("NMI".to_owned()),
-            Holder::Irq { irq, .. } => Some(scene.names.irq(irq)),
-            Holder::Vector { vector, .. } => Some(vector.name().to_owned()),
+    for interval in &activity.intervals {
+        let source = match interval.context {
+            Context::Nmi { .. } => Some("NMI".to_owned()),
+            Context::Irq { irq, .. } => Some(trace.names.irq(irq)),
+            Context::Vector { vector, .. } => Some(vector.name().to_owned()),
             _ => None,
         };
         let Some(source) = source else {
@@ -132,7 +132,7 @@ pub fn observe(input: &SpikeInput, interference: &mut Interference) {
     for (source, seen) in occurrences {
         interference.add(&source, seen);
     }
-    if let Some((first, last)) = story.intervals.first().zip(story.intervals.last()) {
+    if let Some((first, last)) = activity.intervals.first().zip(activity.intervals.last()) {
         interference.recorded_ns = interference.recorded_ns.max(last.end_ns - first.start_ns);
     }
 }

@@ -9,7 +9,7 @@ use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
 use archive::watched::WatchedKind;
 pub use explain::Stretch;
-pub use explain::flight::{Keeper, StopPoint};
+pub use explain::flight::{FlightArchiver, StopPoint};
 use explain::run_analysis::{SpikesOfRun, analyse};
 pub use explain::scheduling_bound::{Delays, Interference, bound_ns};
 use explain::{SpikeInput, evidence_window, explain_spike, explain_without_trace, stretches};

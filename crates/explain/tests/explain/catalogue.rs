@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const INTRODUCTION: &str = "\
 # The culprits
 
-<!-- Written from crates/explain/src/culprits by UPDATE_GOLDEN=1 cargo test -p explain catalogue; do not edit. -->
+<!-- Written from crates/explain/src/recognise/culprits by UPDATE_GOLDEN=1 cargo test -p explain catalogue; do not edit. -->
 
 What `tardy explain` can name, in the order in which it asks: the first that fits gets the time, so the more specific
 stands before the more general. [How a spike is explained](../explanation/explaining.md) says what a finding must prove, and

@@ -10,7 +10,7 @@ use super::archives;
 use super::exit::{Exit, UsageError};
 use super::explain::show_recorded;
 use super::signals::Signals;
-use crate::explaining::{Keeper, explain_run};
+use crate::explaining::{FlightArchiver, explain_run};
 use again::Again;
 use anyhow::{Context, anyhow};
 use archive::reader::Run;
@@ -130,12 +130,12 @@ pub fn record(run: &Run, recording: &Recording, command: &[String], signals: &Si
         symbols::of(&again, &meter, signals).context("failed to learn the names of the kernel's functions")?;
     let second = again.run(&meter, &recorder, cycles, command, signals, recording.silent)?;
     let samples_identical = second.compare(run)?;
-    let keeper = Keeper::new(symbols);
+    let archiver = FlightArchiver::new(symbols);
     let mut records: Vec<(Spike, Vec<u8>)> = Vec::new();
     for spike in spikes {
         let path = second.record(spike.sample.cycle);
         let file = std::fs::read(&path).with_context(|| format!("failed to read {}", path.display()))?;
-        let kept = keeper
+        let kept = archiver
             .keep(&file, &spike, again.machine.instruction_shift.into())
             .ok_or_else(|| anyhow!("the record of wake-up {} is damaged", spike.sample.cycle))?;
         records.push((spike, kept));

@@ -1,0 +1,153 @@
+//! Instants worth a mark in the picture: who woke the thread, which CPU asked the late one for something, where the thread
+//! moved, what programs wrote into the trace.
+
+use crate::cut::anchors::Anchors;
+use crate::read::event::{Event, EventKind};
+use crate::read::names::Names;
+use crate::replay::context::ToolThreads;
+use crate::replay::trace::Trace;
+use archive::explanation::{Mark, MarkKind};
+
+/// Marks in one picture; more hide what they mark. The first of each kind survive.
+const MARKS_MAX: usize = 60;
+/// Letters of a marker's text.
+const TEXT_MAX: usize = 80;
+
+/// Ascending.
+pub fn marks(trace: &Trace, anchors: &Anchors, tool_threads: &ToolThreads) -> Vec<Mark> {
+    let cpu = late_cpu(trace, anchors);
+    let mut marks: Vec<Mark> = trace
+        .cpus
+        .iter()
+        .flat_map(|activity| &activity.events)
+        .filter_map(|event| {
+            let (kind, text) = mark(event, trace, anchors, tool_threads, cpu)?;
+            Some(Mark { at_ns: event.ts_ns - trace.window.due_ns, cpu: event.cpu, kind, text })
+        })
+        .collect();
+    marks.sort_by_key(|mark| (mark.at_ns, mark.cpu, mark.kind));
+    if marks.len() > MARKS_MAX {
+        // Requests and changes of speed can be many; the others are the way of the wake-up.
+        let many = |mark: &Mark| matches!(mark.kind, MarkKind::Ipi | MarkKind::Frequency | MarkKind::Marker);
+        let mut room = MARKS_MAX.saturating_sub(marks.iter().filter(|mark| !many(mark)).count());
+        marks.retain(|mark| {
+            let keep = !many(mark) || room > 0;
+            room -= usize::from(many(mark) && keep);
+            keep
+        });
+        marks.truncate(MARKS_MAX);
+    }
+    marks
+}
+
+/// CPU on which the wake-up waits: where the thread was to run.
+fn late_cpu(trace: &Trace, anchors: &Anchors) -> Option<u32> {
+    let anchor = anchors.switched.or(anchors.woken).or(anchors.interrupt).or(anchors.armed);
+    anchor.map(|anchor| anchor.cpu).or(trace.cpus.first().map(|activity| activity.cpu))
+}
+
+fn mark(
+    event: &Event,
+    trace: &Trace,
+    anchors: &Anchors,
+    tool_threads: &ToolThreads,
+    late_cpu: Option<u32>,
+) -> Option<(MarkKind, String)> {
+    let names = &trace.names;
+    let at = |anchor: Option<crate::cut::anchors::Anchor>| {
+        anchor.is_some_and(|anchor| anchor.ts_ns == event.ts_ns && anchor.cpu == event.cpu)
+    };
+    match event.what {
+        EventKind::Waking { tid, .. } if tid == tool_threads.own_tid && at(anchors.waking) => {
+            Some((MarkKind::Woken, format!("{} begins to wake the thread", somebody(event, names))))
+        }
+        EventKind::Switch { next, .. } if next == tool_threads.own_tid && at(anchors.switched) => {
+            Some((MarkKind::GivenCpu, "the thread is given the CPU".into()))
+        }
+        EventKind::Migrate { tid, from_cpu, to_cpu } if tid == tool_threads.own_tid => {
+            Some((MarkKind::Migrated, format!("the thread moves from CPU {from_cpu} to CPU {to_cpu}")))
+        }
+        EventKind::PiSetPrio { tid, old_prio, new_prio } => {
+            let what = if new_prio < old_prio { "inherits" } else { "goes back to" };
+            Some((MarkKind::Boosted, format!("{} {what} prio {new_prio} (was {old_prio})", names.task(tid))))
+        }
+        EventKind::Frequency { khz, cpu } => Some((MarkKind::Frequency, format!("CPU {cpu} is set to {khz} kHz"))),
+        EventKind::Marker => {
+            let text = names.text(event.cpu, event.ts_ns).unwrap_or("").trim();
+            let short: String = text.chars().take(TEXT_MAX).collect();
+            (!short.is_empty()).then(|| (MarkKind::Marker, format!("{} wrote: {short}", somebody(event, names))))
+        }
+        EventKind::Other => {
+            let request = Request::read(names.text(event.cpu, event.ts_ns)?)?;
+            let asked = late_cpu.filter(|cpu| *cpu != event.cpu && request.asks(*cpu))?;
+            Some((MarkKind::Ipi, format!("{} asks CPU {asked} for {}", somebody(event, names), request.what())))
+        }
+        _ => None,
+    }
+}
+
+/// Thread and CPU of an event.
+pub fn somebody(event: &Event, names: &Names) -> String {
+    let thread = if event.tid == 0 { "idle".into() } else { names.task(event.tid) };
+    format!("{thread} on CPU {}", event.cpu)
+}
+
+/// What the kernel said when a CPU asked others for something: `ipi_send_cpu`, `ipi_send_cpumask`, `csd_queue_cpu`.
+struct Request<'a> {
+    cpu: Option<u32>,
+    mask: Option<u128>,
+    /// Function that asks.
+    from: &'a str,
+    /// Function to run there; empty: to look whether there is something to do.
+    function: &'a str,
+}
+
+impl<'a> Request<'a> {
+    fn read(text: &'a str) -> Option<Self> {
+        let mut words = text.split_whitespace();
+        if !matches!(words.next()?, "ipi_send_cpu" | "ipi_send_cpumask" | "csd_queue_cpu") {
+            return None;
+        }
+        let value = |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key));
+        let name = |text: &'a str| text.split('+').next().unwrap_or(text);
+        let function = value("callback=").or(value("func=")).unwrap_or("");
+        Some(Self {
+            cpu: value("cpu=").and_then(|cpu| cpu.parse().ok()),
+            mask: value("cpumask=").and_then(|mask| u128::from_str_radix(&mask.replace(',', ""), 16).ok()),
+            from: value("callsite=").map_or("", name),
+            function: if function.starts_with("0x") { "" } else { name(function) },
+        })
+    }
+
+    fn asks(&self, cpu: u32) -> bool {
+        self.cpu == Some(cpu) || self.mask.is_some_and(|mask| cpu < u128::BITS && mask >> cpu & 1 == 1)
+    }
+
+    fn what(&self) -> String {
+        match (self.function, self.from) {
+            ("", "") => "attention".into(),
+            ("", from) => format!("attention ({from})"),
+            (function, "") => function.to_owned(),
+            (function, from) => format!("{function} ({from})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read_as_the_kernel_words_them() {
+        let one = Request::read("ipi_send_cpu cpu=1 callsite=irq_work_queue+0x29 callback=rb_wake_up_waiters").unwrap();
+        assert!(one.asks(1) && !one.asks(0));
+        assert_eq!(one.what(), "rb_wake_up_waiters (irq_work_queue)");
+        let plain = Request::read("ipi_send_cpu cpu=0 callsite=wakeup_preempt+0x55 callback=0x0").unwrap();
+        assert_eq!(plain.what(), "attention (wakeup_preempt)");
+        let many =
+            Request::read("ipi_send_cpumask cpumask=00000000,0000000a callsite=x+0x1 callback=do_sync_core").unwrap();
+        assert!(many.asks(1) && many.asks(3) && !many.asks(0) && !many.asks(200));
+        assert!(Request::read("sched_switch prev=1").is_none() && Request::read("").is_none());
+        assert!(!Request::read("ipi_send_cpu cpu=x cpumask=zz").unwrap().asks(0));
+    }
+}

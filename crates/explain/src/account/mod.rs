@@ -1,0 +1,83 @@
+//! Every nanosecond from due to seen, given to one phase and one owner; and the views of that account.
+
+pub mod event_list;
+pub mod key_events;
+pub mod lanes;
+pub mod ledger;
+pub mod other_cpus;
+pub mod round_robin;
+pub mod stalls;
+pub mod stretches;
+pub mod vcpu_absences;
+
+use crate::SpikeInput;
+use crate::cut::anchors::Anchors;
+use crate::cut::phases::{self, SampleFacts, Span};
+use crate::cut::thread_states::StateSpan;
+use crate::cut::watched_thread;
+use crate::replay::context::ToolThreads;
+use crate::replay::page_faults;
+use crate::replay::trace::Trace;
+use archive::environment::VIRTUAL_TIME;
+use ledger::Piece;
+use vcpu_absences::PlacedAbsence;
+
+/// The parts every view of a trace starts from.
+pub struct Account {
+    pub anchors: Anchors,
+    pub tool_threads: ToolThreads,
+    pub spans: Vec<Span>,
+    /// What a watched thread did where the account is about its work; empty otherwise.
+    pub thread_states: Vec<StateSpan>,
+    /// When the host did not execute the machine, and how often it says so where the trace does not agree.
+    pub absences: Vec<PlacedAbsence>,
+    pub absences_refused: usize,
+    pub pieces: Vec<Piece>,
+}
+
+impl Account {
+    pub fn of(input: &SpikeInput, trace: &Trace) -> Self {
+        let own_tid = input.spike.tid;
+        let siblings = input.measuring_tids.iter().map(|&(_, tid)| tid).filter(|&tid| tid != own_tid);
+        let tool_threads = ToolThreads {
+            own_tid,
+            own_prio: trace.names.prio(own_tid),
+            tool_tids: input.tool_tids.iter().copied().chain(siblings).collect(),
+        };
+        let anchors = Anchors::find(trace, own_tid);
+        let cpu = input.spike.sample.cpu;
+        let first = trace.cpu(cpu).and_then(|activity| activity.intervals.first());
+        let facts = SampleFacts {
+            cpu,
+            covered_from_ns: first.map(|first| first.start_ns),
+            previous_seen_ns: input.spike.previous_seen_ns,
+        };
+        let virtualisation = input.environment.and_then(|environment| environment.virtualisation.as_deref());
+        let in_virtual_time = trace.outside || virtualisation == Some(VIRTUAL_TIME);
+        let (spans, thread_states) = match input.spike.watched {
+            None => (phases::cut(&anchors, trace.window, facts), Vec::new()),
+            Some(kind) => {
+                let faults_apart_ns = page_faults::apart_ns(virtualisation);
+                watched_thread::cut(kind, &anchors, trace, facts, own_tid, faults_apart_ns)
+            }
+        };
+        let pieces = ledger::pieces(&spans, trace);
+        // In virtual time the guest's clock stands still while nobody executes it.
+        let (mut absences, absences_refused) = match in_virtual_time {
+            true => (Vec::new(), 0),
+            false => vcpu_absences::place(input.absences, trace),
+        };
+        if input.in_turns && !in_virtual_time {
+            let mut cpus: Vec<u32> = pieces.iter().map(|piece| piece.cpu).collect();
+            cpus.sort_unstable();
+            cpus.dedup();
+            absences.extend(cpus.into_iter().flat_map(|cpu| round_robin::of_others(cpu, trace)));
+            absences.sort_by_key(|one| (one.start_ns, one.end_ns));
+        }
+        let pieces = match in_virtual_time {
+            true => pieces,
+            false => stalls::attribute(vcpu_absences::attribute(pieces, &absences), trace),
+        };
+        Self { anchors, tool_threads, spans, thread_states, absences, absences_refused, pieces }
+    }
+}

@@ -1,0 +1,141 @@
+//! Stretches in which a CPU recorded nothing although something should have happened.
+//!
+//! Two proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
+//! interrupt was not masked, it was not delivered. (2) No CPU recorded anything, and on another CPU that was busy a timer
+//! was due meanwhile and came only afterwards, too. That a busy CPU recorded nothing proves nothing: threads that cause many
+//! events fall silent whenever they begin to compute. Without proof a stretch stays with whoever held the CPU.
+
+use crate::account::ledger::{Answer, Piece};
+use crate::replay::trace::{CpuActivity, DueTimer, Trace};
+use archive::explanation::PhaseName;
+
+/// A shorter stretch is not worth a word.
+pub const SILENCE_NS_MIN: i64 = 5_000;
+/// How long a timer of another CPU must have been overdue: well above what timers are late in any guest.
+const OVERDUE_NS_MIN: i64 = 50_000;
+/// The other CPU must come back this soon after the stretch, or it was held up by something else.
+const TOGETHER_NS: i64 = 20_000;
+
+/// Rewrites the pieces that are provably nobody's. Keeps their partition. In virtual time there are none.
+pub fn attribute(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
+    let mut attributed = Vec::with_capacity(pieces.len());
+    let standstills = standstills(trace);
+    for piece in pieces {
+        if matches!(piece.answer, Answer::NotExecuted(_)) {
+            attributed.push(piece);
+            continue;
+        }
+        let mut cursor = piece;
+        for &(start_ns, end_ns) in &standstills {
+            let (start_ns, end_ns) = (start_ns.max(cursor.start_ns), end_ns.min(cursor.end_ns));
+            if start_ns >= end_ns || !others_stood_still(trace, piece.cpu, start_ns, end_ns) {
+                continue;
+            }
+            if start_ns > cursor.start_ns {
+                attributed.push(Piece { end_ns: start_ns, ..cursor });
+            }
+            let answer = Answer::SilenceAllCpus(piece.answer.context());
+            attributed.push(Piece { start_ns, end_ns, answer, ..cursor });
+            cursor.start_ns = end_ns;
+        }
+        if cursor.start_ns < cursor.end_ns {
+            attributed.push(cursor);
+        }
+    }
+    undelivered(attributed, trace)
+}
+
+/// Stretches between due and seen in which no CPU recorded anything.
+fn standstills(trace: &Trace) -> Vec<(i64, i64)> {
+    let window = trace.window;
+    let mut found = Vec::new();
+    if trace.cpus.len() < 2 {
+        return found;
+    }
+    let mut cursor_ns = window.start_ns;
+    for ts_ns in trace.events_by_time().iter().map(|event| event.ts_ns).chain([window.end_ns]) {
+        let (start_ns, end_ns) = (cursor_ns.max(window.due_ns), ts_ns.min(window.seen_ns));
+        if end_ns - start_ns >= SILENCE_NS_MIN {
+            found.push((start_ns, end_ns));
+        }
+        cursor_ns = ts_ns;
+    }
+    found
+}
+
+/// Whether another CPU that was busy proves that it stood still.
+fn others_stood_still(trace: &Trace, cpu: u32, start_ns: i64, end_ns: i64) -> bool {
+    overdue_elsewhere(trace, cpu, start_ns, end_ns).is_some()
+        && trace.cpus.iter().all(|activity| !stops_the_machine(activity, trace, start_ns, end_ns))
+}
+
+/// The kernel itself may stop all CPUs, in threads called `migration/N`.
+fn stops_the_machine(activity: &CpuActivity, trace: &Trace, start_ns: i64, end_ns: i64) -> bool {
+    let contexts = activity.overlapping(start_ns, end_ns).iter().filter_map(|interval| interval.context.tid());
+    contexts.into_iter().any(|tid| trace.names.comm(tid).starts_with("migration/"))
+}
+
+/// Due in the first half of the stretch, and served right after it.
+fn is_overdue(timer: &DueTimer, start_ns: i64, end_ns: i64) -> bool {
+    let overdue_ns = end_ns - timer.expires_ns;
+    let served = |fired_ns: i64| fired_ns >= end_ns && fired_ns - end_ns <= TOGETHER_NS;
+    timer.started_ns <= start_ns
+        && timer.expires_ns >= start_ns
+        && overdue_ns >= OVERDUE_NS_MIN
+        && overdue_ns >= (end_ns - start_ns) / 2
+        && timer.fired_ns.is_some_and(served)
+}
+
+/// A timer of a busy CPU other than `cpu` that was due in the stretch and came only after it: (its CPU, how late in ns).
+pub fn overdue_elsewhere(trace: &Trace, cpu: u32, start_ns: i64, end_ns: i64) -> Option<(u32, i64)> {
+    let others =
+        trace.cpus.iter().filter(|activity| activity.cpu != cpu && busy_throughout(activity, start_ns, end_ns));
+    let timers = others.flat_map(|activity| activity.due_timers.iter().map(move |timer| (activity.cpu, timer)));
+    timers
+        .filter(|(_, timer)| is_overdue(timer, start_ns, end_ns))
+        .filter_map(|(cpu, timer)| Some((cpu, timer.fired_ns? - timer.expires_ns)))
+        .max_by_key(|&(_, late_ns)| late_ns)
+}
+
+fn busy_throughout(activity: &CpuActivity, start_ns: i64, end_ns: i64) -> bool {
+    let intervals = activity.overlapping(start_ns, end_ns);
+    let covered = intervals.first().is_some_and(|first| first.start_ns <= start_ns)
+        && intervals.last().is_some_and(|last| last.end_ns >= end_ns);
+    covered && intervals.iter().all(|interval| !interval.context.is_idle())
+}
+
+/// The timer was due, interrupts were on, and it did not come: up to the last event that proves it.
+fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
+    let bounds = |piece: &Piece| (piece.cpu, piece.start_ns, piece.end_ns);
+    let delay: Vec<(u32, i64, i64)> =
+        pieces.iter().filter(|piece| piece.phase == PhaseName::TimerDelay).map(bounds).collect();
+    let (Some(&(cpu, from_ns, _)), Some(&(_, _, to_ns))) = (delay.first(), delay.last()) else { return pieces };
+    let proof_ns = trace.cpu(cpu).and_then(|activity| {
+        let events = activity.events_between(from_ns, to_ns).iter();
+        events
+            .rev()
+            .find(|event| event.ts_ns > from_ns && event.ts_ns < to_ns && event.irqs_on())
+            .map(|event| event.ts_ns)
+    });
+    let Some(proof_ns) = proof_ns.filter(|proof_ns| proof_ns - from_ns >= SILENCE_NS_MIN) else { return pieces };
+    let mut attributed = Vec::with_capacity(pieces.len() + 1);
+    for piece in pieces {
+        let silent = match piece.answer {
+            Answer::Held(context) if piece.phase == PhaseName::TimerDelay && piece.start_ns < proof_ns => {
+                matches!(context, crate::replay::context::Context::Task { .. })
+                    .then_some(Answer::SilenceThisCpu(context))
+            }
+            _ => None,
+        };
+        let Some(answer) = silent else {
+            attributed.push(piece);
+            continue;
+        };
+        let middle_ns = piece.end_ns.min(proof_ns);
+        attributed.push(Piece { end_ns: middle_ns, answer, ..piece });
+        if middle_ns < piece.end_ns {
+            attributed.push(Piece { start_ns: middle_ns, ..piece });
+        }
+    }
+    attributed
+}

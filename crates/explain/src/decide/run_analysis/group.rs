@@ -1,0 +1,74 @@
+//! Spikes grouped by the culprit that explains them.
+
+use super::period::{self, Rhythm};
+use super::{ExplainedSpike, SpikesOfRun, words};
+use crate::recognise::culprits::CATALOGUE;
+use archive::causes::{CauseGroup, CpuCount};
+use archive::sample::Sample;
+use std::collections::{BTreeMap, HashSet};
+
+/// Most spikes first, the unexplained last.
+pub fn groups(told: &[ExplainedSpike], worst: &[(u32, Sample)], run: &SpikesOfRun) -> Vec<CauseGroup> {
+    let mut by_culprit: BTreeMap<Option<&str>, Vec<&ExplainedSpike>> = BTreeMap::new();
+    for one in told {
+        by_culprit.entry(one.culprit()).or_default().push(one);
+    }
+    let mut groups: Vec<CauseGroup> =
+        by_culprit.into_iter().map(|(culprit, spikes)| group(culprit, spikes, worst, run)).collect();
+    groups.sort_by_key(|group| {
+        let ranks = (std::cmp::Reverse(group.spikes.len()), std::cmp::Reverse(group.latency_ns_max));
+        (group.culprit.is_none(), ranks, group.culprit.clone())
+    });
+    groups
+}
+
+fn group(
+    culprit: Option<&str>,
+    mut spikes: Vec<&ExplainedSpike>,
+    worst: &[(u32, Sample)],
+    run: &SpikesOfRun,
+) -> CauseGroup {
+    spikes.sort_by_key(|told| (std::cmp::Reverse(told.spike.sample.latency_ns), told.spike.number));
+    let wake_ups: HashSet<(u32, u64)> =
+        spikes.iter().map(|told| (told.spike.thread, told.spike.sample.cycle)).collect();
+    let among_worst = worst.iter().filter(|(thread, sample)| wake_ups.contains(&(*thread, sample.cycle))).count();
+    let mut cpus: BTreeMap<u32, u32> = BTreeMap::new();
+    for told in &spikes {
+        *cpus.entry(told.spike.sample.cpu).or_default() += 1;
+    }
+    let mut cpus: Vec<CpuCount> = cpus.into_iter().map(|(cpu, count)| CpuCount { cpu, count }).collect();
+    cpus.sort_by_key(|of| (std::cmp::Reverse(of.count), of.cpu));
+    let rhythm = rhythm(&spikes, worst, run);
+    let known = CATALOGUE.iter().find(|known| Some(known.id) == culprit);
+    CauseGroup {
+        culprit: culprit.map(str::to_owned),
+        title: known.map_or_else(|| culprit.unwrap_or("not explained").to_owned(), |known| known.title.to_owned()),
+        latency_ns_max: spikes.first().map_or(0, |told| told.spike.sample.latency_ns),
+        spikes: spikes.iter().map(|told| told.spike.number).collect(),
+        cpus,
+        worst: among_worst as u32,
+        rhythm: words::rhythm(&rhythm),
+        period: match rhythm {
+            Rhythm::Period(period) => Some(period),
+            _ => None,
+        },
+    }
+}
+
+/// The rhythm of the due instants. Snapshots take their time: when more wake-ups were as late as these than snapshots could
+/// be taken, their instants are those of the recorder.
+fn rhythm(spikes: &[&ExplainedSpike], worst: &[(u32, Sample)], run: &SpikesOfRun) -> Rhythm {
+    if spikes.len() < period::VOTES_MIN {
+        return Rhythm::TooFew;
+    }
+    let least_ns = spikes.iter().map(|told| told.spike.sample.latency_ns).min().unwrap_or(0);
+    let captured: HashSet<(u32, u64)> = run.spikes.iter().map(|spike| (spike.thread, spike.sample.cycle)).collect();
+    let as_late = worst.iter().filter(|(_, sample)| sample.latency_ns >= least_ns);
+    let uncaptured = as_late.filter(|(thread, sample)| !captured.contains(&(*thread, sample.cycle))).count();
+    if uncaptured > spikes.len() {
+        return Rhythm::OfTheRecorder;
+    }
+    let mut due: Vec<i64> = spikes.iter().map(|told| told.spike.sample.due_ns).collect();
+    due.sort_unstable();
+    period::rhythm(&due, run.interval_ns, run.tick_hz)
+}

@@ -1,0 +1,94 @@
+//! What the spikes of a run have in common: groups by culprit, their rhythm, and what has not been seen yet.
+
+mod composed;
+mod group;
+mod period;
+mod unseen;
+mod words;
+
+use archive::causes::RunCauses;
+use archive::explanation::{Explanation, ExplanationStatus};
+use archive::sample::Sample;
+use archive::spike::{Spike, SpikeReason};
+
+/// Worst samples that are looked at.
+const WORST_MAX: usize = 1000;
+
+/// A run as far as its spikes are concerned.
+#[derive(Debug, Clone, Copy)]
+pub struct SpikesOfRun<'a> {
+    pub spikes: &'a [Spike],
+    /// In any order; those of control samples count for nothing here.
+    pub explanations: &'a [Explanation],
+    /// The worst samples of all threads, in any order; each with the number of its thread.
+    pub worst: &'a [(u32, Sample)],
+    /// Interval between two wake-ups of a thread, in ns: nothing shorter can be told apart.
+    pub interval_ns: u64,
+    /// Ticks a second of the kernel, when known.
+    pub tick_hz: Option<u32>,
+}
+
+/// A spike with what was found out about it.
+#[derive(Debug, Clone, Copy)]
+struct ExplainedSpike<'a> {
+    spike: &'a Spike,
+    explanation: &'a Explanation,
+}
+
+impl ExplainedSpike<'_> {
+    /// Whether there is something to explain and something to explain it from: the first new maxima of a thread are often
+    /// no later than the median will be.
+    fn is_late(&self) -> bool {
+        match self.explanation.status {
+            ExplanationStatus::NoTrace => false,
+            ExplanationStatus::Explained => !self.explanation.findings.is_empty(),
+            ExplanationStatus::NotExplained => true,
+        }
+    }
+
+    /// The culprit that explains it; `None` when nothing does.
+    fn culprit(&self) -> Option<&str> {
+        let explained = self.explanation.status == ExplanationStatus::Explained;
+        self.explanation.findings.first().filter(|_| explained).map(|finding| finding.culprit.as_str())
+    }
+}
+
+/// Analyses the spikes of a run. Empty when no spike has an explanation.
+pub fn analyse(run: &SpikesOfRun) -> RunCauses {
+    let told: Vec<ExplainedSpike> = run
+        .spikes
+        .iter()
+        .filter(|spike| spike.reason != SpikeReason::Control)
+        .filter_map(|spike| {
+            let explanation = run.explanations.iter().find(|explanation| explanation.spike == spike.number)?;
+            let told = ExplainedSpike { spike, explanation };
+            told.is_late().then_some(told)
+        })
+        .collect();
+    if told.is_empty() {
+        return RunCauses::default();
+    }
+    let mut worst = run.worst.to_vec();
+    worst.sort_by_key(|(thread, sample)| (std::cmp::Reverse(sample.latency_ns), *thread, sample.cycle));
+    worst.truncate(WORST_MAX);
+    let is_traced = |thread: u32, cycle: u64| {
+        told.iter().any(|told| told.spike.thread == thread && told.spike.sample.cycle == cycle)
+    };
+    let worst_with_trace = worst.iter().filter(|(thread, sample)| is_traced(*thread, sample.cycle)).count();
+    let groups = group::groups(&told, &worst, run);
+    let mut causes = RunCauses {
+        new_cause: unseen::new_cause(&groups),
+        composed: composed::composed(&told),
+        worst_samples: worst.len() as u32,
+        worst_with_trace: worst_with_trace as u32,
+        groups,
+        sentences: Vec::new(),
+    };
+    causes.sentences = words::sentences(&causes);
+    causes
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub use tests::any_spike;

@@ -1,0 +1,108 @@
+//! What was found about a run, in sentences.
+
+use super::period::Rhythm;
+use crate::recognise::case::duration;
+use archive::causes::{CauseGroup, Period, RunCauses};
+
+/// A rhythm in words; empty when there is none to tell of.
+pub fn rhythm(rhythm: &Rhythm) -> String {
+    match rhythm {
+        Rhythm::Period(period) => every(period),
+        Rhythm::OfTheRecorder => {
+            "not told: more wake-ups were as late as these than snapshots could be taken, so their instants are those of the recorder"
+                .into()
+        }
+        Rhythm::TooFew => "too few to tell a rhythm".into(),
+        Rhythm::None => String::new(),
+    }
+}
+
+fn every(period: &Period) -> String {
+    let known = match period.known_as.as_str() {
+        "" => String::new(),
+        name => format!(", the period of {name}"),
+    };
+    format!(
+        "every {}{known}: seen {} times; random instants look so regular in less than {} of runs",
+        length(period.period_ns),
+        period.times,
+        rounded_up(period.p)
+    )
+}
+
+/// A period to four digits: `1.004 s`, `250.0 ms`.
+fn length(ns: i64) -> String {
+    if ns >= 1_000_000_000 { format!("{:.3} s", ns as f64 / 1e9) } else { format!("{:.1} ms", ns as f64 / 1e6) }
+}
+
+fn rounded_up(p: f64) -> &'static str {
+    match p {
+        ..1e-6 => "a millionth",
+        ..1e-4 => "a ten thousandth",
+        _ => "a thousandth",
+    }
+}
+
+/// What was found, most important first.
+pub fn sentences(causes: &RunCauses) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let all: usize = causes.groups.iter().map(|group| group.spikes.len()).sum();
+    let explained: usize = known(causes).map(|group| group.spikes.len()).sum();
+    let kinds = known(causes).count();
+    sentences.push(format!(
+        "{explained} of {} with a trace are explained, by {}",
+        count(all, "late wake-up"),
+        count(kinds, "cause")
+    ));
+    if causes.worst_samples > 0 {
+        sentences.push(format!(
+            "of the {} worst wake-ups {} have a trace; nothing is known of the others' causes",
+            causes.worst_samples, causes.worst_with_trace
+        ));
+    }
+    if let Some(new) = &causes.new_cause {
+        let bound = match new.chance_max < 1.0 {
+            true => format!("at most {} with 95 % confidence, if spikes are independent", percent(new.chance_max)),
+            false => "too few spikes to bound it".into(),
+        };
+        sentences.push(format!(
+            "chance that the next one has a cause not yet seen: about {} (causes seen once: {} of {}; {bound})",
+            percent(new.chance),
+            new.seen_once,
+            kinds,
+        ));
+    }
+    if let Some(composed) = &causes.composed {
+        let parts: Vec<String> = composed
+            .parts
+            .iter()
+            .map(|part| format!("{} {} of spike {}", duration(part.ns), part.phase.title(), part.spike))
+            .collect();
+        sentences.push(format!(
+            "composed latency: {} if the worst phases of different wake-ups met in one ({}); nothing says they cannot, and \
+             nothing says that they are the worst",
+            duration(composed.ns),
+            parts.join(", ")
+        ));
+    }
+    sentences
+}
+
+fn known(causes: &RunCauses) -> impl Iterator<Item = &CauseGroup> {
+    causes.groups.iter().filter(|group| group.culprit.is_some())
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".into(),
+        percent @ ..1.0 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}

@@ -1,0 +1,155 @@
+//! Asks the catalogue, and decides whether the answers suffice.
+
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::controls::{Controls, goes_by_name};
+use crate::recognise::culprits::{CATALOGUE, Proof};
+use crate::recognise::functions;
+use crate::replay::timeline::idle::Inferred;
+use archive::explanation::{Confidence, ExplanationStatus, Finding, OwnerKind, PhaseName};
+use std::collections::HashSet;
+
+/// Part of the excess over the median that findings must account for.
+const EXPLAINED_PERCENT: i64 = 70;
+/// A culprit must take this part longer than it ordinarily does to be blamed.
+const LIFT_MIN_PERCENT: i64 = 150;
+const HINTS_MAX: usize = 3;
+/// Part of the excess a hint must be about to stand beside proven causes.
+const HINT_PERCENT_MIN: i64 = 20;
+
+pub struct Verdict {
+    pub status: ExplanationStatus,
+    /// The largest first.
+    pub findings: Vec<Finding>,
+    pub caveats: Vec<String>,
+}
+
+/// A finding with the part of it that is out of the ordinary.
+struct Weighed {
+    finding: Finding,
+    excess_ns: i64,
+}
+
+pub fn reach(case: &mut Case) -> Verdict {
+    let ordinary = Controls::new(case.input.controls);
+    let excess_ns = case.latency_ns() - case.input.median_ns;
+    let mut caveats = Vec::new();
+    if excess_ns <= 0 {
+        caveats.push("this wake-up was not later than the median: there is nothing to blame".into());
+        return Verdict { status: ExplanationStatus::Explained, findings: Vec::new(), caveats };
+    }
+    let mut weighed: Vec<Weighed> = Vec::new();
+    for culprit in CATALOGUE {
+        let Some(mut claim) = (culprit.look)(case) else { continue };
+        if culprit.about.proof == Proof::Unproven {
+            claim.confidence = Confidence::Hint;
+        }
+        for &index in &claim.pieces {
+            case.taken[index] = true;
+        }
+        let ns = case.ns(&claim.pieces);
+        let ordinary_ns = ordinary_ns(case, &claim, &ordinary);
+        if ns * 100 < ordinary_ns.saturating_mul(LIFT_MIN_PERCENT) {
+            continue;
+        }
+        weighed.push(Weighed {
+            finding: finding(case, culprit.id, claim, ordinary_ns, &ordinary),
+            excess_ns: ns - ordinary_ns,
+        });
+    }
+    weighed.sort_by_key(|entry| std::cmp::Reverse(entry.excess_ns));
+    let named = weighed.iter().filter(|entry| entry.finding.confidence > Confidence::Hint);
+    let explained_ns: i64 = named.map(|entry| entry.excess_ns).sum();
+    let status = if explained_ns.saturating_mul(100) >= excess_ns.saturating_mul(EXPLAINED_PERCENT) {
+        ExplanationStatus::Explained
+    } else {
+        ExplanationStatus::NotExplained
+    };
+    if status == ExplanationStatus::Explained {
+        // A hint beside a proven cause is noise unless it is about a good part of the time.
+        let matters =
+            |entry: &Weighed| entry.excess_ns.saturating_mul(100) >= excess_ns.saturating_mul(HINT_PERCENT_MIN);
+        weighed.retain(|entry| entry.finding.confidence > Confidence::Hint || matters(entry));
+        // What explains it comes first, however large what is merely suspected.
+        weighed.sort_by_key(|entry| entry.finding.confidence == Confidence::Hint);
+    }
+    let mut findings: Vec<Finding> = weighed.into_iter().map(|entry| entry.finding).collect();
+    if status == ExplanationStatus::NotExplained {
+        findings.truncate(HINTS_MAX);
+        for finding in &mut findings {
+            finding.confidence = Confidence::Hint;
+        }
+    }
+    Verdict { status, findings, caveats }
+}
+
+fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Controls) -> Finding {
+    let mut events = case.brackets(&claim.pieces);
+    let owners = owners(case, &claim);
+    events.extend(claim.events);
+    events.sort_by_key(|event| (event.ts_ns, event.cpu));
+    events.dedup();
+    let mut evidence: Vec<String> = events.iter().map(|event| case.line(event)).collect();
+    evidence.extend(claim.evidence);
+    let inferred = case.inferred(&claim.pieces);
+    evidence.extend(inferred.iter().map(|stretch| inferred_words(case, stretch)));
+    let (where_spent, functions) = functions::words(case, &claim.pieces, matches!(id, "steal" | "silence"));
+    evidence.extend(functions);
+    if !ordinary.is_unknown() {
+        let least_ns = case.ns(&claim.pieces) * 100 / LIFT_MIN_PERCENT;
+        let (as_long, controls) = ordinary.as_long_in(least_ns, &owners);
+        let usually = crate::recognise::case::duration(ordinary_ns);
+        evidence.push(format!(
+            "the same takes {usually} in ordinary wake-ups, and about as long in {as_long} of {controls}"
+        ));
+    }
+    // Nobody measures with a thread that is watched.
+    let voice = |text: String| match case.input.spike.watched {
+        Some(_) => text.replace("the measuring thread", "the watched thread"),
+        None => text,
+    };
+    Finding {
+        culprit: id.into(),
+        sentence: voice(claim.sentence + &where_spent),
+        // No event brackets what is inferred.
+        confidence: if inferred.is_empty() { claim.confidence } else { claim.confidence.min(Confidence::Likely) },
+        ns: case.ns(&claim.pieces),
+        evidence,
+        confirm: voice(claim.confirm),
+        fix: voice(claim.fix),
+    }
+}
+
+/// Why a thread is said to have had the CPU although no switch to it was recorded.
+fn inferred_words(case: &Case, stretch: &Inferred) -> String {
+    let due_ns = case.trace.window.due_ns;
+    let at = |ts_ns: i64| format!("{:+.1} µs", (ts_ns - due_ns) as f64 / 1e3);
+    format!(
+        "inferred: no switch to {} was recorded; at {} idle had been asked to give way (N) and was in no interrupt, no \
+         other thread as urgent had become runnable here, the measuring thread apart, and the next record of the CPU, at {}, is of this thread",
+        case.names().task(stretch.tid),
+        at(stretch.start_ns),
+        at(stretch.end_ns)
+    )
+}
+
+/// What the owners of the claimed pieces take in ordinary wake-ups.
+fn ordinary_ns(case: &Case, claim: &Claim, ordinary: &Controls) -> i64 {
+    if ordinary.is_unknown() {
+        return 0;
+    }
+    owners(case, claim).iter().map(|(phase, kind, name)| ordinary.ns(*phase, *kind, name)).sum()
+}
+
+/// Who holds the claimed pieces, as far as owners are told apart in comparisons.
+fn owners(case: &Case, claim: &Claim) -> HashSet<(PhaseName, OwnerKind, String)> {
+    claim
+        .pieces
+        .iter()
+        .map(|&index| {
+            let piece = &case.pieces[index];
+            let kind = case.kind(piece);
+            let name = if goes_by_name(kind) { piece.answer.name(case.names()) } else { String::new() };
+            (piece.phase, kind, name)
+        })
+        .collect()
+}

@@ -1,0 +1,266 @@
+//! The events an explanation is made of, with the few fields it needs.
+//!
+//! Names (threads, functions, interrupts) are not in here: most events never need one, see [`crate::read::names`].
+
+/// Bits of `common_flags`, as `enum trace_flag_type` of the kernel has them.
+pub mod flag {
+    pub const IRQS_OFF: u8 = 0x01;
+    pub const NEED_RESCHED: u8 = 0x04;
+    pub const HARDIRQ: u8 = 0x08;
+    pub const SOFTIRQ: u8 = 0x10;
+    pub const PREEMPT_RESCHED: u8 = 0x20;
+    pub const NMI: u8 = 0x40;
+}
+
+/// Bits of `prev_state` in `sched_switch`.
+pub mod state {
+    /// Stopped by a signal.
+    pub const STOPPED: i64 = 0x04;
+    /// Stopped by a debugger.
+    pub const TRACED: i64 = 0x08;
+}
+
+/// `cpu_idle` says this state when the CPU leaves idle.
+pub const IDLE_EXIT: u32 = u32::MAX;
+
+/// The interrupt vectors of x86 that have events of their own, and the inter-processor interrupts of other machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Vector {
+    LocalTimer,
+    Reschedule,
+    CallFunction,
+    CallFunctionSingle,
+    IrqWork,
+    ThermalApic,
+    ThresholdApic,
+    DeferredErrorApic,
+    ErrorApic,
+    SpuriousApic,
+    PlatformIpi,
+    /// `ipi:ipi_entry` of arm and others; its reason is only text.
+    Ipi,
+    /// The trace begins inside an interrupt and does not say which.
+    Unnamed,
+}
+
+impl Vector {
+    /// As the kernel names it, without `_entry`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LocalTimer => "local_timer",
+            Self::Reschedule => "reschedule",
+            Self::CallFunction => "call_function",
+            Self::CallFunctionSingle => "call_function_single",
+            Self::IrqWork => "irq_work",
+            Self::ThermalApic => "thermal_apic",
+            Self::ThresholdApic => "threshold_apic",
+            Self::DeferredErrorApic => "deferred_error_apic",
+            Self::ErrorApic => "error_apic",
+            Self::SpuriousApic => "spurious_apic",
+            Self::PlatformIpi => "x86_platform_ipi",
+            Self::Ipi => "ipi",
+            Self::Unnamed => "an interrupt the trace does not name",
+        }
+    }
+
+    /// The vector whose events are called `NAME_entry` and `NAME_exit`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        const NAMED: [Vector; 12] = [
+            Vector::LocalTimer,
+            Vector::Reschedule,
+            Vector::CallFunction,
+            Vector::CallFunctionSingle,
+            Vector::IrqWork,
+            Vector::ThermalApic,
+            Vector::ThresholdApic,
+            Vector::DeferredErrorApic,
+            Vector::ErrorApic,
+            Vector::SpuriousApic,
+            Vector::PlatformIpi,
+            Vector::Ipi,
+        ];
+        NAMED.into_iter().find(|vector| vector.name() == name)
+    }
+}
+
+/// What happened. Addresses are those of kernel functions and objects, 0 when the trace does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// `prio` is the kernel's: below 100 is real-time, lower is more urgent.
+    Switch {
+        prev: i32,
+        prev_prio: i32,
+        prev_state: i64,
+        next: i32,
+        next_prio: i32,
+    },
+    Waking {
+        tid: i32,
+        prio: i32,
+        target_cpu: i32,
+    },
+    Wakeup {
+        tid: i32,
+        prio: i32,
+        target_cpu: i32,
+    },
+    Migrate {
+        tid: i32,
+        from_cpu: i32,
+        to_cpu: i32,
+    },
+    PiSetPrio {
+        tid: i32,
+        old_prio: i32,
+        new_prio: i32,
+    },
+    IrqEntry {
+        irq: i32,
+    },
+    IrqExit {
+        irq: i32,
+    },
+    VectorEntry {
+        vector: Vector,
+    },
+    VectorExit {
+        vector: Vector,
+    },
+    SoftirqEntry {
+        vec: u32,
+    },
+    SoftirqExit {
+        vec: u32,
+    },
+    SoftirqRaise {
+        vec: u32,
+    },
+    HrtimerStart {
+        timer: u64,
+        function: u64,
+        expires_ns: i64,
+        soft_expires_ns: i64,
+    },
+    HrtimerCancel {
+        timer: u64,
+    },
+    HrtimerExpireEntry {
+        timer: u64,
+        function: u64,
+    },
+    HrtimerExpireExit {
+        timer: u64,
+    },
+    TimerExpireEntry {
+        function: u64,
+    },
+    TimerExpireExit,
+    WorkStart {
+        function: u64,
+    },
+    WorkEnd,
+    CsdEntry {
+        function: u64,
+    },
+    CsdExit,
+    /// `state` is [`IDLE_EXIT`] on leaving.
+    Idle {
+        state: u32,
+    },
+    Frequency {
+        khz: u32,
+        cpu: u32,
+    },
+    /// Said after the handler ran.
+    Nmi {
+        handler: u64,
+        delta_ns: i64,
+    },
+    PageFault {
+        user: bool,
+        address: u64,
+    },
+    /// A page was got from the kernel's free ones. `movable`: for a process or a file, not for the kernel itself.
+    PageAllocated {
+        movable: bool,
+    },
+    /// The count of a process' pages changed. `own`: of the process that runs.
+    MemoryCounted {
+        own: bool,
+    },
+    /// A kernel function was entered, called from inside another.
+    Function {
+        function: u64,
+        caller: u64,
+    },
+    /// The same with its depth in the thread's calls, from 0.
+    GraphEntry {
+        function: u64,
+        depth: i32,
+    },
+    GraphExit {
+        function: u64,
+        depth: i32,
+    },
+    /// The callers of this instant, see [`crate::replay::trace::CpuActivity::stacks`].
+    Stack,
+    /// The kernel has a message. Consoles of kernels that print at once write it next, in the same thread.
+    Message,
+    /// Text written to `trace_marker`.
+    Marker,
+    /// Any other event: it proves that the CPU was alive, and who ran.
+    Other,
+}
+
+/// One event of one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// CLOCK_MONOTONIC, in ns.
+    pub ts_ns: i64,
+    pub cpu: u32,
+    /// Thread that was running; 0 is idle.
+    pub tid: i32,
+    pub flags: u8,
+    /// Preemption-disable depth in the low four bits.
+    pub depth: u8,
+    pub what: EventKind,
+    /// Number of the event's format and the whole record; for rendering only. Empty in made-up events.
+    pub id: u16,
+    pub payload: &'a [u8],
+}
+
+impl Event<'_> {
+    pub fn irqs_on(&self) -> bool {
+        self.flags & (flag::IRQS_OFF | flag::HARDIRQ | flag::NMI) == 0
+    }
+
+    pub fn needs_resched(&self) -> bool {
+        self.flags & (flag::NEED_RESCHED | flag::PREEMPT_RESCHED) != 0
+    }
+
+    pub fn is_interrupt_entry(&self) -> bool {
+        matches!(self.what, EventKind::VectorEntry { .. } | EventKind::IrqEntry { .. })
+    }
+
+    /// Whether the function tracer recorded it.
+    pub fn is_function(&self) -> bool {
+        matches!(self.what, EventKind::Function { .. } | EventKind::GraphEntry { .. } | EventKind::GraphExit { .. })
+    }
+
+    pub fn preempt_off(&self) -> bool {
+        self.depth & 0x0f != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_named_vector_is_found_by_its_name() {
+        for name in ["local_timer", "reschedule", "call_function", "x86_platform_ipi", "irq_work"] {
+            assert_eq!(Vector::from_name(name).map(Vector::name), Some(name));
+        }
+        assert_eq!(Vector::from_name("vector_activate"), None);
+    }
+}

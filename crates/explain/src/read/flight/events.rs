@@ -1,0 +1,252 @@
+//! From what the code did to events on the guest's clock, with the names of threads and functions.
+
+use super::blocks::Blocks;
+use super::calls::{CallEvent, Instant, follow, threads};
+use super::role::Role;
+use crate::read::event::{Event, EventKind, flag};
+use crate::read::names::Names;
+use crate::read::window::Window;
+use archive::spike::Spike;
+use ftrace::flight_record::FlightRecord;
+use std::collections::HashSet;
+
+/// The record does not number threads; they get numbers from here on, far above the kernel's.
+const NAMELESS_TIDS: i32 = 1_000_000_000;
+const NAMELESS: &[u8] = b"unnamed";
+/// What a device's interrupt is called: the record shows its functions, not its number.
+const DEVICE: i32 = -1;
+/// The one timer that is told apart: that of the thread that measures.
+const OWN_TIMER: u64 = 1;
+/// Idle without a choice of states.
+const IDLE_STATE: u32 = 1;
+
+pub struct FlightEvents {
+    pub events: Vec<Event<'static>>,
+    pub names: Names,
+    /// The events are complete from here ...
+    pub from_ns: i64,
+    /// ... to here.
+    pub to_ns: i64,
+    /// The record shows where the thread read the clock.
+    pub sees_the_clock: bool,
+}
+
+pub struct EventBuilder<'r> {
+    blocks: &'r Blocks,
+    window: Window,
+    cpu: u32,
+    own_tid: i32,
+    /// Where the clock showed `seen`.
+    seen: u64,
+    instruction_shift: u32,
+    /// Number of the thread that measures.
+    own_thread: u32,
+    events: Vec<Event<'static>>,
+    names: Names,
+    /// Threads whose open calls have been added.
+    introduced: HashSet<u32>,
+    /// Sleepers that were woken: places of the timer's turn, of waking and of being runnable among the events.
+    wakes: Vec<Wake>,
+}
+
+/// A timer that wakes somebody.
+#[derive(Debug, Clone, Copy)]
+struct Wake {
+    expired: usize,
+    waking: Option<usize>,
+    woken: Option<usize>,
+    real_time: bool,
+}
+
+impl<'r> EventBuilder<'r> {
+    pub fn of(record: &FlightRecord, blocks: &'r Blocks, spike: &Spike, window: Window) -> FlightEvents {
+        // Without a sign of the clock, where it is read as far as is known of the meter.
+        let seen = blocks.seen.unwrap_or(blocks.end.saturating_sub(40));
+        let mut builder = Self {
+            blocks,
+            window,
+            cpu: spike.sample.cpu,
+            own_tid: spike.tid,
+            seen,
+            instruction_shift: record.instruction_shift,
+            own_thread: threads(blocks) - 1,
+            events: Vec::new(),
+            names: Names::default(),
+            introduced: HashSet::new(),
+            wakes: Vec::new(),
+        };
+        builder.names.learn_irq(DEVICE, b"of a device");
+        for function in &blocks.functions {
+            builder.names.name_function(function.start, &function.name);
+        }
+        let first = blocks.steps.get(blocks.first).map_or(0, |step| step.position);
+        let mut from_ns = builder.ns(first);
+        if blocks.first > 0 {
+            // The processor had halted, for as long as nothing was executed.
+            from_ns = from_ns.min(window.start_ns);
+            builder.push(from_ns, 0, 0, 0, EventKind::Idle { state: IDLE_STATE });
+        }
+        follow(blocks, &mut |instant| builder.take(instant, first));
+        builder.choose_wake();
+        let to_ns = builder.ns(blocks.end);
+        FlightEvents {
+            events: builder.events,
+            names: builder.names,
+            from_ns,
+            to_ns,
+            sees_the_clock: blocks.seen.is_some(),
+        }
+    }
+
+    fn ns(&self, position: u64) -> i64 {
+        let before = (self.seen as i64).saturating_sub(position as i64);
+        self.window.seen_ns.saturating_sub(before.saturating_mul(1 << self.instruction_shift))
+    }
+
+    fn tid(&mut self, thread: u32) -> i32 {
+        if thread == self.own_thread {
+            return self.own_tid;
+        }
+        let tid = NAMELESS_TIDS.saturating_add(thread as i32);
+        self.names.learn_task(tid, Some(NAMELESS), None);
+        tid
+    }
+
+    fn push(&mut self, ts_ns: i64, tid: i32, flags: u8, depth: u8, what: EventKind) {
+        self.events.push(Event { ts_ns, cpu: self.cpu, tid, flags, depth, what, id: 0, payload: &[] });
+    }
+
+    fn take(&mut self, instant: &Instant, first: u64) {
+        let ts_ns = self.ns(instant.position);
+        if instant.position < first || ts_ns < self.window.lookback_ns {
+            return;
+        }
+        let tid = self.tid(instant.thread);
+        if ts_ns >= self.window.start_ns && self.introduced.insert(instant.thread) {
+            self.introduce(ts_ns, tid, instant);
+        }
+        let (flags, depth) = (instant.flags, instant.preempt_depth);
+        let mut found: Vec<EventKind> = Vec::new();
+        match instant.what {
+            CallEvent::InterruptEnter(Some(vector)) => found.push(EventKind::VectorEntry { vector }),
+            CallEvent::InterruptEnter(None) => found.push(EventKind::IrqEntry { irq: DEVICE }),
+            CallEvent::InterruptExit(Some(vector)) => found.push(EventKind::VectorExit { vector }),
+            CallEvent::InterruptExit(None) => found.push(EventKind::IrqExit { irq: DEVICE }),
+            CallEvent::PageFault { user } => found.push(EventKind::PageFault { user, address: 0 }),
+            CallEvent::Enter { function } => self.enter(function, instant, ts_ns, tid, &mut found),
+            CallEvent::Exit { function } => self.exit(function, instant, &mut found),
+            CallEvent::Leaves { to, waits } => {
+                let next = self.tid(to);
+                let prio = |names: &Names, tid: i32| names.prio(tid).unwrap_or(120);
+                let (prev_prio, next_prio) = (prio(&self.names, tid), prio(&self.names, next));
+                found.push(EventKind::Switch { prev: tid, prev_prio, prev_state: i64::from(waits), next, next_prio });
+            }
+            CallEvent::Comes => {}
+        }
+        // An interrupt's own events are recorded inside of it.
+        let flags = if matches!(instant.what, CallEvent::InterruptEnter(_)) { flags | flag::HARDIRQ } else { flags };
+        for what in found {
+            let is_call = matches!(what, EventKind::GraphEntry { .. } | EventKind::GraphExit { .. });
+            if !is_call || ts_ns >= self.window.start_ns {
+                self.push(ts_ns, tid, flags, depth, what);
+            }
+        }
+    }
+
+    /// Calls that are open when a thread first appears in the window.
+    fn introduce(&mut self, ts_ns: i64, tid: i32, instant: &Instant) {
+        for (depth, frame) in instant.frames.iter().enumerate() {
+            let function = self.blocks.functions[frame.function as usize].start;
+            let what = EventKind::GraphEntry { function, depth: depth as i32 };
+            self.push(ts_ns, tid, instant.flags, instant.preempt_depth, what);
+        }
+    }
+
+    fn role_of_caller(&self, instant: &Instant) -> Option<Role> {
+        Some(self.blocks.functions.get(instant.frames.last()?.function as usize)?.role)
+    }
+
+    fn enter(&mut self, number: u32, instant: &Instant, ts_ns: i64, tid: i32, found: &mut Vec<EventKind>) {
+        let function = &self.blocks.functions[number as usize];
+        let start = function.start;
+        match function.role {
+            Role::Softirq(vec) => found.push(EventKind::SoftirqEntry { vec }),
+            Role::TimerBook | Role::Passage => {}
+            Role::Arms if tid == self.own_tid => {
+                let due_ns = self.window.due_ns;
+                let (timer, function) = (OWN_TIMER, 0);
+                found.push(EventKind::HrtimerStart { timer, function, expires_ns: due_ns, soft_expires_ns: due_ns });
+            }
+            Role::Wakes => {
+                if let Some(wake) = self.wakes.last_mut().filter(|wake| wake.waking.is_none()) {
+                    wake.waking = Some(self.events.len());
+                    found.push(EventKind::Other);
+                }
+            }
+            Role::QueuesRealTime => self.wakes.iter_mut().last().into_iter().for_each(|wake| wake.real_time = true),
+            Role::Woken => self.become_woken(found),
+            _ => {}
+        }
+        let runs_timers = self.role_of_caller(instant) == Some(Role::Timers);
+        if runs_timers && !matches!(function.role, Role::TimerBook | Role::Passage) {
+            if function.role == Role::WakesSleeper && ts_ns >= self.window.due_ns {
+                let expired = self.events.len() + found.len();
+                self.wakes.push(Wake { expired, waking: None, woken: None, real_time: false });
+            }
+            found.push(EventKind::HrtimerExpireEntry { timer: 0, function: start });
+        }
+        found.push(EventKind::GraphEntry { function: start, depth: instant.frames.len() as i32 });
+    }
+
+    fn become_woken(&mut self, found: &mut Vec<EventKind>) {
+        if let Some(wake) = self.wakes.last_mut().filter(|wake| wake.waking.is_some() && wake.woken.is_none()) {
+            wake.woken = Some(self.events.len() + found.len());
+            found.push(EventKind::Other);
+        }
+    }
+
+    fn exit(&mut self, number: u32, instant: &Instant, found: &mut Vec<EventKind>) {
+        let function = &self.blocks.functions[number as usize];
+        let depth = instant.frames.len().saturating_sub(1);
+        found.push(EventKind::GraphExit { function: function.start, depth: depth as i32 });
+        let caller = depth.checked_sub(1).and_then(|at| instant.frames.get(at));
+        let caller = caller.and_then(|frame| self.blocks.functions.get(frame.function as usize));
+        match function.role {
+            Role::Softirq(vec) => found.push(EventKind::SoftirqExit { vec }),
+            // Newer kernels have no function of their own where the thread becomes runnable.
+            Role::Wakes => self.become_woken(found),
+            Role::TimerBook | Role::Passage => {}
+            _ if caller.is_some_and(|caller| caller.role == Role::Timers) => {
+                found.push(EventKind::HrtimerExpireExit { timer: 0 });
+            }
+            _ => {}
+        }
+    }
+
+    /// Of the sleepers that timers woke since due, the first one with a real-time priority is the thread that measures;
+    /// where it has none, the first one.
+    fn choose_wake(&mut self) {
+        let chosen = self.wakes.iter().find(|wake| wake.real_time).or(self.wakes.first()).copied();
+        let tid = self.own_tid;
+        let (prio, cpu) = (self.names.prio(tid).unwrap_or(120), self.cpu as i32);
+        let Some(wake) = chosen else { return };
+        if let Some(EventKind::HrtimerExpireEntry { timer, .. }) =
+            self.events.get_mut(wake.expired).map(|event| &mut event.what)
+        {
+            *timer = OWN_TIMER;
+        }
+        if let Some(event) = wake.waking.and_then(|at| self.events.get_mut(at)) {
+            event.what = EventKind::Waking { tid, prio, target_cpu: cpu };
+        }
+        if let Some(event) = wake.woken.and_then(|at| self.events.get_mut(at)) {
+            event.what = EventKind::Wakeup { tid, prio, target_cpu: cpu };
+        }
+        // The others were only kept in case.
+        let kept = [wake.waking, wake.woken];
+        let mut at = 0;
+        self.events.retain(|event| {
+            at += 1;
+            event.what != EventKind::Other || kept.contains(&Some(at - 1))
+        });
+    }
+}

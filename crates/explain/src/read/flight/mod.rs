@@ -1,0 +1,99 @@
+//! A flight record of virtual time as the events a trace would have had, and more of them: every call and every return.
+//!
+//! The record says which blocks of code ran, with the code itself. `blocks` finds what each block is part of and when it
+//! ran, `role` what functions mean, `calls` follows who called whom in which thread, and `events` turns that into events
+//! on the clock of the guest. Nothing of it was in the guest, so nothing of the time is its own. `stop_point` finds an instant of
+//! the record in another run of the same machine.
+
+mod blocks;
+mod calls;
+mod events;
+mod role;
+mod stop_point;
+#[cfg(test)]
+mod tests;
+
+use crate::read::window::Window;
+use archive::spike::Spike;
+use blocks::Blocks;
+use events::{EventBuilder, FlightEvents};
+use ftrace::flight_record::{FlightGap, FlightRecord, Keeping};
+use ftrace::kernel_symbols::{KernelSymbols, SymbolText};
+pub use stop_point::StopPoint;
+
+/// Kept before the stretch that matters, so that open calls are known by their returns.
+const INSTRUCTIONS_BEFORE: u64 = 500_000;
+
+/// A record opened for one wake-up.
+#[derive(Debug)]
+pub struct Flight {
+    record: FlightRecord,
+    symbols: KernelSymbols,
+}
+
+impl Flight {
+    /// Whether the bytes are a flight record and no trace of the kernel's.
+    pub fn is_one(bytes: &[u8]) -> bool {
+        FlightRecord::is_one(bytes)
+    }
+
+    pub fn open(bytes: &[u8]) -> Self {
+        let record = FlightRecord::parse(bytes);
+        let symbols = KernelSymbols::parse(&record.symbols);
+        Self { record, symbols }
+    }
+
+    pub fn has_records(&self) -> bool {
+        !self.record.blocks.is_empty()
+    }
+
+    /// What happened in the window, and what is known of it.
+    pub(crate) fn events(&self, spike: &Spike, window: Window) -> FlightEvents {
+        EventBuilder::of(&self.record, &Blocks::of(&self.record, &self.symbols), spike, window)
+    }
+
+    /// What limits the record, in words.
+    pub(crate) fn limits(&self) -> Vec<String> {
+        let mut limits = Vec::new();
+        for gap in &self.record.gaps {
+            match gap {
+                FlightGap::Forgotten(_) => {}
+                FlightGap::NotARecord => limits.push("the flight record is none".into()),
+                FlightGap::Version(version) => {
+                    limits.push(format!("the flight record is of version {version}, some of it may be unknown here"));
+                }
+                FlightGap::CutBlock(_) | FlightGap::BrokenSection(_) => {
+                    limits.push("the flight record is damaged".into());
+                }
+            }
+        }
+        if self.symbols.is_empty() {
+            limits.push("the flight record has no names of functions".into());
+        }
+        limits
+    }
+}
+
+/// A file of the recorder's as it is kept in an archive: cut to what one wake-up needs, with names and packed.
+pub struct FlightArchiver {
+    symbols: SymbolText,
+}
+
+impl FlightArchiver {
+    /// `symbols`: lines as in /proc/kallsyms, of the guest's kernel.
+    pub fn new(symbols: String) -> Self {
+        Self { symbols: SymbolText::new(symbols) }
+    }
+
+    /// `None` when the file is no flight record, or that of another wake-up.
+    pub fn keep(&self, file: &[u8], spike: &Spike, instruction_shift: u32) -> Option<Vec<u8>> {
+        let record = FlightRecord::parse(file);
+        if record.blocks.is_empty() || record.marker != spike.sample.cycle {
+            return None;
+        }
+        let latency = u64::try_from(spike.sample.latency_ns).unwrap_or(0) >> instruction_shift.min(20);
+        let instructions = latency.saturating_mul(5) / 4 + INSTRUCTIONS_BEFORE;
+        let keeping = Keeping { symbols: &self.symbols, instruction_shift, instructions };
+        Some(ftrace::flight_record::keep(&record, &keeping))
+    }
+}

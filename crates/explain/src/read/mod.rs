@@ -1,0 +1,10 @@
+//! The bytes of a trace as typed events with names, and the window of time that an explanation reads.
+
+pub mod decode;
+pub mod event;
+pub mod event_text;
+pub mod flight;
+pub mod names;
+pub mod priority;
+pub mod recording;
+pub mod window;

@@ -1,0 +1,339 @@
+//! Everything a culprit may look at: one wake-up with its ledger, the trace around it, and what is ordinary.
+
+use crate::SpikeInput;
+use crate::account::ledger::{Answer, Piece};
+use crate::account::vcpu_absences::PlacedAbsence;
+use crate::cut::anchors::Anchors;
+use crate::cut::thread_states::{StateSpan, ThreadState};
+use crate::read::event::{Event, EventKind};
+use crate::read::event_text;
+use crate::read::names::Names;
+use crate::recognise::functions::LongestMasked;
+use crate::replay::context::{Context, ToolThreads};
+use crate::replay::timeline::idle::Inferred;
+use crate::replay::trace::Trace;
+use archive::environment::VIRTUAL_TIME;
+use archive::explanation::{Confidence, OwnerKind, PhaseName};
+use archive::watched::WatchedKind;
+
+/// Stretches whose first and last events are shown as evidence.
+const STRETCHES_SHOWN: usize = 3;
+/// A finding below this part of the latency is not worth a sentence.
+const SHARE_MIN_PERCENT: i64 = 5;
+
+/// One wake-up with its account.
+pub struct Case<'c> {
+    pub input: &'c SpikeInput<'c>,
+    pub trace: &'c Trace<'c>,
+    pub tool_threads: &'c ToolThreads,
+    pub anchors: &'c Anchors,
+    /// What a watched thread did while the account is about its work.
+    pub thread_states: &'c [StateSpan],
+    pub pieces: &'c [Piece],
+    /// When the host did not execute the machine.
+    pub absences: &'c [PlacedAbsence],
+    pub wake_interrupt: Option<WakeInterrupt>,
+    pub masked: LongestMasked,
+    /// Pieces another culprit has claimed already.
+    pub taken: Vec<bool>,
+}
+
+/// What a culprit found: the pieces of the ledger it answers for, and its words.
+pub struct Claim<'c> {
+    /// Indices into [`Case::pieces`].
+    pub pieces: Vec<usize>,
+    pub confidence: Confidence,
+    pub sentence: String,
+    /// Events that show it, beyond those that begin and end the longest of the stretches.
+    pub events: Vec<Event<'c>>,
+    /// Figures that show it.
+    pub evidence: Vec<String>,
+    pub confirm: String,
+    pub fix: String,
+}
+
+impl<'c> Case<'c> {
+    pub fn names(&self) -> &'c Names {
+        &self.trace.names
+    }
+
+    pub fn latency_ns(&self) -> i64 {
+        self.input.spike.sample.latency_ns
+    }
+
+    pub fn cpu(&self) -> u32 {
+        self.input.spike.sample.cpu
+    }
+
+    /// Free pieces that `wanted` accepts; `None` when together they are too little to matter. Nobody in a guest answers
+    /// for what its host did not execute.
+    pub fn claim(&self, wanted: impl Fn(&Piece) -> bool) -> Option<Vec<usize>> {
+        self.claim_any(|piece| !matches!(piece.answer, Answer::NotExecuted(_)) && wanted(piece))
+    }
+
+    /// The pieces that the host of a virtual machine did not execute; `None` when together they are too little to matter.
+    pub fn claim_not_executed(&self) -> Option<Vec<usize>> {
+        self.claim_any(|piece| matches!(piece.answer, Answer::NotExecuted(_)))
+    }
+
+    fn claim_any(&self, wanted: impl Fn(&Piece) -> bool) -> Option<Vec<usize>> {
+        let free = |index: &usize| !self.taken[*index] && wanted(&self.pieces[*index]);
+        let claimed: Vec<usize> = (0..self.pieces.len()).filter(free).collect();
+        let enough = self.ns(&claimed) * 100 >= self.latency_ns() * SHARE_MIN_PERCENT;
+        (!claimed.is_empty() && enough).then_some(claimed)
+    }
+
+    pub fn ns(&self, pieces: &[usize]) -> i64 {
+        pieces.iter().map(|&index| self.pieces[index].ns()).sum()
+    }
+
+    pub fn kind(&self, piece: &Piece) -> OwnerKind {
+        piece.answer.kind(self.tool_threads, self.names())
+    }
+
+    /// What a watched thread did in a piece of its own work; `None` for all other pieces.
+    pub fn state_span(&self, piece: &Piece) -> Option<&'c StateSpan> {
+        let work = [PhaseName::LateArm, PhaseName::Working, PhaseName::Preempted, PhaseName::Waiting];
+        let inside = |span: &&StateSpan| span.start_ns <= piece.start_ns && piece.start_ns < span.end_ns;
+        work.contains(&piece.phase).then(|| self.thread_states.iter().find(inside)).flatten()
+    }
+
+    /// Whether the thread could run in this piece and was not given the CPU.
+    pub fn kept_off(&self, piece: &Piece) -> bool {
+        matches!(piece.phase, PhaseName::SchedulingDelay | PhaseName::Preempted)
+            || self.state_span(piece).is_some_and(|span| span.state == ThreadState::Ready)
+    }
+
+    /// Whether the wake-up before was seen only after this one was due.
+    pub fn previous_overran(&self) -> bool {
+        self.input.spike.previous_seen_ns.is_some_and(|seen_ns| seen_ns > self.input.spike.sample.due_ns)
+    }
+
+    /// Whether the thread was in time, and on the way to its timer somebody else had the CPU who does not ask for it: that
+    /// one is to blame, not the late timer.
+    pub fn is_held_up_by_another(&self, piece: &Piece) -> bool {
+        let Some(context) = held(piece) else { return false };
+        let outranked =
+            self.kind(piece) == OwnerKind::RtTask && context.tid().is_some_and(|tid| self.outranks(tid, piece));
+        let on_the_way = piece.phase == PhaseName::LateArm && self.input.spike.watched.is_none();
+        on_the_way && !self.previous_overran() && (context.is_interrupting() || outranked)
+    }
+
+    /// Stretches that somebody has by inference only and that the pieces have a part in; none where that part is too small to
+    /// matter to them.
+    pub fn inferred(&self, pieces: &[usize]) -> Vec<Inferred> {
+        let mut found: Vec<Inferred> = Vec::new();
+        let mut inferred_ns = 0;
+        for &index in pieces {
+            let piece = &self.pieces[index];
+            let inferred = self.trace.cpu(piece.cpu).map_or(&[][..], |activity| &activity.inferred);
+            for one in inferred.iter().filter(|one| piece.answer.context().tid() == Some(one.tid)) {
+                let shared_ns = one.end_ns.min(piece.end_ns) - one.start_ns.max(piece.start_ns);
+                if shared_ns > 0 {
+                    inferred_ns += shared_ns;
+                    found.push(*one);
+                }
+            }
+        }
+        found.sort_by_key(|one| one.start_ns);
+        found.dedup();
+        if inferred_ns * 100 >= self.ns(pieces) * SHARE_MIN_PERCENT { found } else { Vec::new() }
+    }
+
+    /// `84.1 µs, 71 % of the latency`.
+    pub fn share(&self, pieces: &[usize]) -> String {
+        let ns = self.ns(pieces);
+        let percent = if self.latency_ns() > 0 { ns * 100 / self.latency_ns() } else { 0 };
+        let whole = match self.input.spike.watched {
+            Some(WatchedKind::Cycle) => "cycle",
+            _ => "latency",
+        };
+        format!("{}, {percent} % of the {whole}", duration(ns))
+    }
+
+    /// The largest owner among the pieces, by name, and how many further names there are.
+    pub fn largest(&self, pieces: &[usize], name: impl Fn(&Case, &Piece) -> String) -> (String, usize) {
+        let mut sums: Vec<(String, i64)> = Vec::new();
+        for &index in pieces {
+            let piece = &self.pieces[index];
+            let name = name(self, piece);
+            match sums.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, ns)) => *ns += piece.ns(),
+                None => sums.push((name, piece.ns())),
+            }
+        }
+        sums.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        let others = sums.len().saturating_sub(1);
+        (sums.into_iter().next().map_or_else(String::new, |(name, _)| name), others)
+    }
+
+    /// The same as words: `hackbench-4711` or `hackbench-4711 and 2 others`.
+    pub fn culprits(&self, pieces: &[usize]) -> String {
+        match self.largest(pieces, |case, piece| piece.answer.context().name(case.names())) {
+            (name, 0) => name,
+            (name, 1) => format!("{name} and one other"),
+            (name, others) => format!("{name} and {others} others"),
+        }
+    }
+
+    pub fn line(&self, event: &Event) -> String {
+        event_text::line(event, self.input.spike.sample.due_ns, self.names())
+    }
+
+    /// The first event between due and seen that `wanted` accepts.
+    pub fn event(&self, wanted: impl Fn(&Event) -> bool) -> Option<Event<'c>> {
+        let window = self.trace.window;
+        let found = self.trace.cpus.iter().filter_map(|activity| {
+            activity.events_between(window.due_ns, window.seen_ns).iter().find(|event| wanted(event)).copied()
+        });
+        found.min_by_key(|event| event.ts_ns)
+    }
+
+    /// Events of the piece's CPU that lie strictly inside it.
+    pub fn events_inside(&self, piece: &Piece) -> &'c [Event<'c>] {
+        self.trace.cpu(piece.cpu).map_or(&[], |activity| activity.events_between(piece.start_ns + 1, piece.end_ns - 1))
+    }
+
+    /// The events that begin and end the longest of the pieces.
+    pub fn brackets(&self, pieces: &[usize]) -> Vec<Event<'c>> {
+        let mut longest = pieces.to_vec();
+        longest.sort_by_key(|&index| std::cmp::Reverse(self.pieces[index].ns()));
+        longest.truncate(STRETCHES_SHOWN);
+        let mut events = Vec::new();
+        for index in longest {
+            let piece = &self.pieces[index];
+            let Some(activity) = self.trace.cpu(piece.cpu) else { continue };
+            let before = activity.events.partition_point(|event| event.ts_ns <= piece.start_ns).checked_sub(1);
+            let after = activity.events.partition_point(|event| event.ts_ns < piece.end_ns);
+            match before.and_then(|index| activity.events.get(index)) {
+                Some(event) => events.push(*event),
+                None => events.extend(activity.before.events().max_by_key(|event| event.ts_ns)),
+            }
+            events.extend(activity.events.get(after));
+        }
+        events
+    }
+
+    /// The hypervisor that may have had the CPU; `None` when there is none, or nobody told. One that only stops the guest's
+    /// clock is none.
+    pub fn virtualised(&self) -> Option<&str> {
+        if self.in_virtual_time() {
+            return None;
+        }
+        let name = self.input.environment?.virtualisation.as_deref()?;
+        (!name.is_empty() && name != "none").then_some(name)
+    }
+
+    /// Whether the machine's clock counts its own instructions: neither hypervisor nor firmware can have had the CPU.
+    pub fn in_virtual_time(&self) -> bool {
+        self.trace.outside
+            || self
+                .input
+                .environment
+                .is_some_and(|environment| environment.virtualisation.as_deref() == Some(VIRTUAL_TIME))
+    }
+
+    /// Steal time as a line of evidence.
+    pub fn steal_line(&self) -> Option<String> {
+        let steal_ns = self.input.spike.snapshot.as_ref()?.steal_ns?;
+        let steal = duration(i64::try_from(steal_ns).unwrap_or(i64::MAX));
+        Some(format!("steal time since the snapshot before: {steal} (in steps of 10 ms)"))
+    }
+
+    pub fn bare_metal(&self) -> bool {
+        self.trace.outside
+            || self.input.environment.is_some_and(|environment| environment.virtualisation.as_deref() == Some("none"))
+    }
+
+    pub fn preempt_rt(&self) -> Option<bool> {
+        self.input.environment.and_then(|environment| environment.preempt_rt)
+    }
+
+    /// Whether the measuring thread is known to have no real-time priority.
+    pub fn own_is_ordinary(&self) -> bool {
+        self.tool_threads.own_prio.is_some_and(|prio| prio >= 100)
+    }
+
+    /// Whether a thread that has the CPU in a piece may run instead of the measuring thread by its priority alone.
+    pub fn outranks(&self, tid: i32, piece: &Piece) -> bool {
+        match (self.prio_in(tid, piece), self.tool_threads.own_prio) {
+            (Some(theirs), Some(ours)) => theirs <= ours,
+            _ => self.names().is_rt(tid),
+        }
+    }
+
+    /// Kernel priority of a thread that has the CPU in a piece: whoever has a lock is lent another one for a while.
+    pub fn prio_in(&self, tid: i32, piece: &Piece) -> Option<i32> {
+        let then = self.trace.cpu(piece.cpu).and_then(|activity| activity.prio_at(tid, piece.start_ns));
+        then.or_else(|| self.names().prio(tid))
+    }
+
+    /// The entry of the interrupt that brought the wake-up.
+    pub fn wake_interrupt_entry(&self) -> Option<Event<'c>> {
+        let anchor = self.anchors.interrupt?;
+        self.event(|event| event.cpu == anchor.cpu && event.ts_ns == anchor.ts_ns && event.is_interrupt_entry())
+    }
+
+    /// Whether the piece belongs to the interrupt that brought the wake-up, rather than to one nested in it or another.
+    pub fn is_wake_interrupt(&self, piece: &Piece) -> bool {
+        self.wake_interrupt.is_some_and(|wake| {
+            piece.cpu == wake.cpu
+                && piece.start_ns >= wake.start_ns
+                && piece.start_ns < wake.end_ns
+                && same_interrupt(piece.answer.context(), wake.context)
+        })
+    }
+}
+
+/// An interrupt from its entry to its exit.
+#[derive(Debug, Clone, Copy)]
+pub struct WakeInterrupt {
+    cpu: u32,
+    start_ns: i64,
+    end_ns: i64,
+    context: Context,
+}
+
+impl WakeInterrupt {
+    /// The interrupt in which the timer's turn came.
+    pub fn find(trace: &Trace, anchors: &Anchors) -> Option<Self> {
+        let interrupt = anchors.interrupt?;
+        let turn_ns = anchors.expired.or(anchors.woken)?.ts_ns;
+        let activity = trace.cpu(interrupt.cpu)?;
+        let around = activity.overlapping(interrupt.ts_ns, turn_ns.max(interrupt.ts_ns) + 1);
+        let context = around.iter().map(|interval| interval.context).find(|context| context.is_hardirq())?;
+        let exit = activity.events_between(turn_ns, i64::MAX).iter().find(|event| match (event.what, context) {
+            (EventKind::VectorExit { vector: one }, Context::Vector { vector: other, .. }) => one == other,
+            (EventKind::IrqExit { irq: one }, Context::Irq { irq: other, .. }) => one == other,
+            _ => false,
+        });
+        let end_ns = exit.map_or(i64::MAX, |exit| exit.ts_ns);
+        Some(Self { cpu: interrupt.cpu, start_ns: interrupt.ts_ns, end_ns, context })
+    }
+}
+
+fn same_interrupt(one: Context, other: Context) -> bool {
+    match (one, other) {
+        (Context::Vector { vector: one, .. }, Context::Vector { vector: other, .. }) => one == other,
+        (Context::Irq { irq: one, .. }, Context::Irq { irq: other, .. }) => one == other,
+        _ => false,
+    }
+}
+
+/// Whether the piece was held by a context (and not by silence) of this kind.
+pub fn held(piece: &Piece) -> Option<Context> {
+    match piece.answer {
+        Answer::Held(context) => Some(context),
+        _ => None,
+    }
+}
+
+/// `850 ns`, `84.1 µs`, `12.3 ms`.
+pub fn duration(ns: i64) -> String {
+    match ns {
+        ..=999 => format!("{ns} ns"),
+        1_000..=999_999 => format!("{:.1} µs", ns as f64 / 1e3),
+        1_000_000..=999_999_999 => format!("{:.2} ms", ns as f64 / 1e6),
+        _ => format!("{:.3} s", ns as f64 / 1e9),
+    }
+}

@@ -1,0 +1,81 @@
+//! An ordinary task keeps the CPU although the measuring thread is runnable: a section that cannot be preempted.
+
+use super::about::{About, Proof};
+use crate::read::event::EventKind;
+use crate::recognise::case::{Case, Claim, held};
+use crate::replay::context::Context;
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it",
+    confirm: "the preemptoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
+    fix: "PREEMPT_RT or preempt=full; keep the task off the CPU (cpuset, taskset, isolcpus)",
+    reading: &["Lock types and their rules", "ftrace - Function Tracer"],
+    proof: Proof::Real,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let blocks = |context: Context| match context {
+        Context::Task { tid, .. } => tid != case.tool_threads.own_tid && !case.tool_threads.tool_tids.contains(&tid),
+        _ => false,
+    };
+    let pieces = case.claim(|piece| case.kept_off(piece) && held(piece).is_some_and(blocks))?;
+    let who = case.culprits(&pieces);
+    let share = case.share(&pieces);
+    let inside = pieces.iter().flat_map(|&index| case.events_inside(&case.pieces[index]));
+    let shows = inside.filter(|event| event.needs_resched() && event.preempt_off()).take(2);
+    let events: Vec<_> = shows.copied().collect();
+    let mut evidence = Vec::new();
+    if !events.is_empty() {
+        evidence.push("it was asked to give way (N) with preemption disabled".into());
+    }
+    let switched_away = case.event(|event| {
+        event.cpu == case.cpu()
+            && Some(event.ts_ns) == case.anchors.switched.map(|anchor| anchor.ts_ns)
+            && matches!(event.what, EventKind::Switch { .. })
+    });
+    let confidence = if switched_away.is_some() { Confidence::Certain } else { Confidence::Likely };
+    let (sentence, fix) = if case.own_is_ordinary() {
+        (
+            format!(
+                "{who} kept the CPU after the measuring thread became runnable ({share}): the measuring thread has no real-time priority"
+            ),
+            match case.input.spike.watched {
+                None => "run the measurement with --policy fifo --priority 80".to_owned(),
+                Some(_) => format!(
+                    "give it one: chrt -f -p 50 {}, or sched_setscheduler in the program",
+                    case.tool_threads.own_tid
+                ),
+            },
+        )
+    } else {
+        let model = case.input.environment.and_then(|environment| environment.preemption.as_deref());
+        let (why, fix) = match model {
+            Some(model @ ("none" | "voluntary" | "lazy")) => (
+                format!(
+                    "it was in the kernel, where this kernel ({model}) does not preempt a task before it is done or asks"
+                ),
+                "boot with preempt=full or use a PREEMPT_RT kernel, or keep this task off the CPU (cpuset, taskset, isolcpus)",
+            ),
+            _ if case.preempt_rt() == Some(true) => (
+                "it was in the kernel where it cannot be preempted".to_owned(),
+                "find the section in the stack of the confirmation and report it to the kernel's RT maintainers; until then \
+                 keep this task off the CPU (cpuset, taskset, isolcpus)",
+            ),
+            _ => (
+                "it was in the kernel where it cannot be preempted".to_owned(),
+                "use a PREEMPT_RT kernel, or keep this task off the CPU (cpuset, taskset, isolcpus)",
+            ),
+        };
+        (format!("{who} kept the CPU after the measuring thread became runnable ({share}): {why}"), fix.to_owned())
+    };
+    Some(Claim {
+        pieces,
+        confidence,
+        sentence,
+        events,
+        evidence,
+        confirm: "the preemptoff tracer where the kernel has it, or `stacktrace` as a trigger on timer/hrtimer_expire_entry, shows the function".into(),
+        fix,
+    })
+}

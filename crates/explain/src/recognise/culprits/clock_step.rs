@@ -1,0 +1,46 @@
+//! The sample contradicts the trace: the clock it was taken with was stepped, or is another one.
+
+use super::about::{About, Proof};
+use crate::read::event::EventKind;
+use crate::recognise::case::{Case, Claim, duration};
+use archive::explanation::{Confidence, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "the thread set its next timer before it saw the clock; a negative latency, or one of more than a day, is refused before any culprit is asked",
+    confirm: "`dmesg | grep -i clocksource`; adjtimex, or `chronyc tracking`, shows steps; CLOCK_BOOTTIME minus CLOCK_MONOTONIC grows over a suspend",
+    fix: "measure with CLOCK_MONOTONIC, keep the machine awake, and discard this sample",
+    reading: &["ktime accessors"],
+    proof: Proof::Unproven,
+};
+
+/// Clocks of two CPUs may differ by less.
+const DIFFERENCE_NS_MIN: i64 = 20_000;
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let given = case.anchors.switched.filter(|_| case.input.spike.watched.is_none())?;
+    let own = case.tool_threads.own_tid;
+    let next = case.event(|event| {
+        event.ts_ns > given.ts_ns
+            && event.tid == own
+            && matches!(event.what, EventKind::HrtimerStart { function, .. } if case.names().function_known(function) == Some("hrtimer_wakeup"))
+    })?;
+    let early_ns = case.trace.window.seen_ns - next.ts_ns;
+    if early_ns < DIFFERENCE_NS_MIN {
+        return None;
+    }
+    let pieces = case.claim(|piece| piece.phase == PhaseName::ReturnToUser)?;
+    Some(Claim {
+        confidence: Confidence::Hint,
+        sentence: format!(
+            "the clock of the sample disagrees with the trace: the next timer was set {} before the clock is said to have been \
+             seen ({})",
+            duration(early_ns),
+            case.share(&pieces)
+        ),
+        events: vec![next],
+        evidence: Vec::new(),
+        confirm: ABOUT.confirm.into(),
+        fix: ABOUT.fix.into(),
+        pieces,
+    })
+}

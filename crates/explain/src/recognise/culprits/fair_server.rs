@@ -1,0 +1,44 @@
+//! The scheduler gave ordinary tasks their share although a real-time thread could run.
+
+use super::about::{About, Proof};
+use super::passed_over::PassedOver;
+use crate::recognise::case::{Case, Claim};
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "the scheduler switches to an ordinary task, or lets one go on, while the real-time thread could run, on a kernel with a fair server (6.12 and later)",
+    confirm: "/sys/kernel/debug/sched/fair_server/cpuN/runtime says how many ns of each period (beside it) ordinary tasks get; 50 ms of 1 s by default",
+    fix: "leave ordinary tasks 5 % of the CPU; or echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
+    reading: &["Deadline Task Scheduling", "Scheduler debugfs"],
+    proof: Proof::Real,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let found = PassedOver::find(case)?;
+    let mechanism = match found.is_throttling(case) {
+        Some(true) => return None,
+        Some(false) => "the fair server",
+        None => "the fair server or real-time throttling",
+    };
+    let spender = found.spender(case).map(|tid| {
+        format!("{} had the CPU before and was still runnable: it left too little of it", case.names().task(tid))
+    });
+    let mut evidence: Vec<String> = spender.into_iter().collect();
+    if let Some(environment) = case.input.environment {
+        evidence.extend(environment.rt_runtime_us.map(|us| format!("sched_rt_runtime_us is {us}")));
+        evidence.extend(environment.fair_server_runtime.iter().take(2).map(|line| format!("fair server: {line}")));
+    }
+    Some(Claim {
+        confidence: Confidence::Likely,
+        sentence: format!(
+            "the scheduler gave {} the CPU although the measuring thread could run ({}): {mechanism}",
+            found.preferred(case),
+            case.share(&found.pieces)
+        ),
+        events: found.asked.into_iter().chain([found.decision]).collect(),
+        evidence,
+        confirm: "/sys/kernel/debug/sched/fair_server/cpu*/runtime; dmesg says `RT throttling activated` where that was it".into(),
+        fix: "make the real-time work leave 5 % of the CPU; then echo 0 to the fair server's runtime, or sysctl kernel.sched_rt_runtime_us=-1".into(),
+        pieces: found.pieces,
+    })
+}

@@ -1,0 +1,72 @@
+//! The timer interrupt came late while a task ran: the task had interrupts masked, as far as the trace can show.
+//!
+//! A lock still held where the interrupt came in at last speaks for it. The interrupt flag of the events in between says
+//! nothing, since the scheduler's and the timers' own events are always recorded with interrupts off. That of functions
+//! does: a function tracer proves it.
+
+use super::about::{About, Proof};
+use crate::account::ledger::Piece;
+use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::functions::proves_masked;
+use crate::replay::context::Context;
+use archive::explanation::{Confidence, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions show it, and on bare metal with a lock still held where it comes in",
+    confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
+    fix: "report the function to its maintainers; keep the task off the CPU (cpuset, taskset, isolcpus)",
+    reading: &["ftrace - Function Tracer", "Lock types and their rules"],
+    proof: Proof::Real,
+};
+
+/// The timer was due and a task had the CPU.
+pub fn is_late_in_task(piece: &Piece) -> bool {
+    piece.phase == PhaseName::TimerDelay && matches!(held(piece), Some(Context::Task { .. }))
+}
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim(is_late_in_task)?;
+    let entry = case.wake_interrupt_entry();
+    let locked = entry.is_some_and(|entry| entry.preempt_off());
+    let who = case.culprits(&pieces);
+    let share = case.share(&pieces);
+    let (confidence, why) = match case.virtualised() {
+        host if proves_masked(case, &pieces) => (
+            // A hypervisor could still have held back an interrupt that was let in for a moment.
+            if host.is_none() && case.bare_metal() { Confidence::Certain } else { Confidence::Likely },
+            "it had interrupts masked, as the functions recorded meanwhile show".to_owned(),
+        ),
+        None if case.in_virtual_time() => (
+            Confidence::Certain,
+            "it had interrupts masked; where the clock counts instructions nothing else holds one back".to_owned(),
+        ),
+        None if case.bare_metal() && locked => {
+            (Confidence::Likely, "it held a lock, most likely with interrupts masked".to_owned())
+        }
+        None if case.bare_metal() => (
+            Confidence::Hint,
+            "either it had interrupts masked or firmware had the CPU; the trace cannot tell".to_owned(),
+        ),
+        Some(host) => (
+            Confidence::Hint,
+            format!(
+                "either it had interrupts masked or the hypervisor ({host}) delivered it late; the trace cannot tell"
+            ),
+        ),
+        None => (
+            Confidence::Hint,
+            "either it had interrupts masked, or a hypervisor or firmware had the CPU; the trace cannot tell"
+                .to_owned(),
+        ),
+    };
+    let lock = locked.then(|| "preemption was disabled where the interrupt came in: a lock was held".to_owned());
+    Some(Claim {
+        pieces,
+        confidence,
+        sentence: format!("the timer interrupt came late while {who} ran ({share}): {why}"),
+        events: entry.into_iter().collect(),
+        evidence: lock.into_iter().chain(case.steal_line()).collect(),
+        confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry shows where interrupts were enabled again".into(),
+        fix: "report the function to its maintainers; keep the task off this CPU (cpuset, taskset, isolcpus)".into(),
+    })
+}

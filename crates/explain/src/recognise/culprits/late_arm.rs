@@ -1,0 +1,61 @@
+//! The thread came back to its timer after the next wake-up was due already.
+
+use super::about::{About, Proof};
+use super::passed_over::PassedOver;
+use crate::account::ledger::Piece;
+use crate::recognise::case::{Case, Claim, duration};
+use archive::explanation::{Confidence, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted or pushed aside on the way to it",
+    confirm: "look at the wake-up before: its own lateness is the cause",
+    fix: "fix the cycle before, or use a longer interval",
+    reading: &["hrtimers - subsystem for high-resolution kernel timers"],
+    proof: Proof::Real,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let due_ns = case.trace.window.due_ns;
+    let previous = case.input.spike.previous_seen_ns;
+    let overran = case.previous_overran();
+    let passed_over: Vec<Piece> = PassedOver::find(case)
+        .map_or_else(Vec::new, |found| found.pieces.iter().map(|&index| case.pieces[index]).collect());
+    let pieces = case.claim(|piece| {
+        piece.phase == PhaseName::LateArm && !case.is_held_up_by_another(piece) && !passed_over.contains(piece)
+    })?;
+    let mut evidence = Vec::new();
+    if let Some(seen_ns) = previous {
+        let side = if seen_ns > due_ns { "after" } else { "before" };
+        evidence.push(format!(
+            "the wake-up before was seen {} {side} this one was due",
+            duration((seen_ns - due_ns).abs())
+        ));
+    }
+    let (who, _) = case.largest(&pieces, |case, piece| piece.answer.context().name(case.names()));
+    let share = case.share(&pieces);
+    let sentence = if overran {
+        format!(
+            "the wake-up before was itself so late that the timer was set after this one was due ({share}); most of it was held by {who}"
+        )
+    } else {
+        format!("the thread set its timer only after the wake-up was due ({share}); most of it was held by {who}")
+    };
+    Some(Claim {
+        confidence: if case.anchors.armed.is_some() || overran { Confidence::Certain } else { Confidence::Likely },
+        sentence,
+        events: case.trace.arm().into_iter().collect(),
+        evidence,
+        confirm: match case.input.spike.watched {
+            None => "look at the wake-up before this one: its own lateness is the cause".into(),
+            Some(_) => "look at the cycle before this one: it took longer than there was time for".into(),
+        },
+        fix: match case.input.spike.watched {
+            None => {
+                let interval = duration(case.input.interval_ns as i64);
+                format!("fix the cycle before, or use an interval longer than {interval}")
+            }
+            Some(_) => "do less in a cycle, or give it a longer one".into(),
+        },
+        pieces,
+    })
+}

@@ -1,0 +1,22 @@
+//! The CPU's share of memory that is charged to a control group is given back.
+
+use super::about::{About, Proof};
+use super::named::{NOTHING, Named};
+use crate::recognise::case::{Case, Claim};
+
+pub const ABOUT: About = About {
+    recognised: "a worker executes drain_local_stock, drain_local_memcg_stock or flush_memcg_stats_dwork while the thread could run",
+    confirm: "the events workqueue:workqueue_execute_start with these functions on this CPU",
+    fix: "a newer kernel leaves isolated CPUs out of it; else make and remove no memory cgroups, and let none reach its limit, while real-time work runs",
+    reading: &["Control Group v2", "Workqueue"],
+    proof: Proof::MadeUp,
+};
+
+const NAMED: Named = Named {
+    functions: &["drain_local_stock", "drain_local_memcg_stock", "drain_local_obj_stock", "flush_memcg_stats_dwork"],
+    ..NOTHING
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    NAMED.look(case, &ABOUT, "charges of a memory control group were being given back")
+}

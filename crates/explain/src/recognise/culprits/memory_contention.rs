@@ -1,0 +1,64 @@
+//! Everything took longer, and nobody in particular: the CPU itself was slow.
+
+use super::about::{About, Proof};
+use crate::account::ledger::Piece;
+use crate::recognise::case::{Case, Claim};
+use crate::recognise::controls::Controls;
+use archive::explanation::{Confidence, OwnerKind, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "handler, wake path, scheduling delay and return to user all take 1.5 to 5 times what they take in ordinary wake-ups",
+    confirm: "`perf stat -e cache-misses,stalled-cycles-backend -C CPU` with and without the load; `stress-ng --stream 4` makes it worse",
+    fix: "give this CPU its own part of the last cache (resctrl: schemata), keep memory-hungry work, graphics and DMA off its node, use huge pages; a low CPU frequency looks the same",
+    reading: &["User Interface for Resource Control feature", "CPU Performance Scaling"],
+    proof: Proof::Unproven,
+};
+
+const PHASES: [PhaseName; 4] =
+    [PhaseName::Handler, PhaseName::WakePath, PhaseName::SchedulingDelay, PhaseName::ReturnToUser];
+/// Shorter ordinary phases are noise.
+const ORDINARY_NS_MIN: i64 = 300;
+
+/// How many percent of their ordinary time the phases of the way took, the least and the most of them; `None` when fewer
+/// than three are comparable.
+pub fn slowed_percent(case: &Case) -> Option<(i64, i64)> {
+    let ordinary = Controls::new(case.input.controls);
+    let now = |phase| case.pieces.iter().filter(move |piece| piece.phase == phase).map(|piece| piece.ns()).sum::<i64>();
+    let percents: Vec<i64> = PHASES
+        .iter()
+        .filter_map(|&phase| Some((now(phase), ordinary.phase_ns(phase).filter(|ns| *ns >= ORDINARY_NS_MIN)?)))
+        .map(|(now_ns, ordinary_ns)| now_ns.saturating_mul(100) / ordinary_ns)
+        .collect();
+    (percents.len() >= 3).then_some(())?;
+    Some((*percents.iter().min()?, *percents.iter().max()?))
+}
+
+/// What the kernel's way itself and the thread took: no task, no other interrupt.
+pub fn rest(case: &Case) -> Option<Vec<usize>> {
+    let way =
+        |piece: &Piece| case.is_wake_interrupt(piece) || matches!(case.kind(piece), OwnerKind::Own | OwnerKind::Idle);
+    case.claim(|piece| PHASES.contains(&piece.phase) && way(piece))
+}
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let (least, most) = slowed_percent(case)?;
+    if least < 150 || most > 500 {
+        return None;
+    }
+    let pieces = rest(case)?;
+    Some(Claim {
+        confidence: Confidence::Hint,
+        sentence: format!(
+            "every part of the way took {:.1} to {:.1} times as long as it ordinarily does ({}), as when caches, memory or the \
+             frequency of the CPU are short",
+            least as f64 / 100.0,
+            most as f64 / 100.0,
+            case.share(&pieces)
+        ),
+        events: Vec::new(),
+        evidence: Vec::new(),
+        confirm: ABOUT.confirm.into(),
+        fix: ABOUT.fix.into(),
+        pieces,
+    })
+}

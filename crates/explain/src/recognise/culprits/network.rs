@@ -1,0 +1,63 @@
+//! Network cards: their interrupts, and the softirqs these raise.
+
+use super::about::{About, Proof};
+use super::named::{Named, claim};
+use crate::account::ledger::Piece;
+use crate::recognise::case::{Case, Claim, held};
+use crate::replay::context::Context;
+
+pub const ABOUT: About = About {
+    recognised: "the interrupt of a network card, its thread or a NAPI thread is served, with the NET_RX and NET_TX softirqs beside it",
+    confirm: "napi:napi_poll names the device; `ethtool -S DEVICE` and /proc/net/softnet_stat count",
+    fix: "move its interrupts (smp_affinity_list, ethtool -L) and RPS/XPS masks to another CPU; ethtool -C for fewer interrupts, or none at all (rx-usecs 0) where the card carries the real-time traffic; threaded NAPI with a priority of its own",
+    reading: &["NAPI", "Scaling in the Linux Networking Stack", "SMP IRQ affinity"],
+    proof: Proof::MadeUp,
+};
+
+/// Numbers of the softirqs for sending and receiving.
+const NET_VECS: [u32; 2] = [2, 3];
+
+const NAMED: Named = Named {
+    threads: &["napi/*"],
+    functions: &["flush_backlog", "netstamp_clear", "napi_*"],
+    interrupts: &[
+        "eth*",
+        "eno*",
+        "ens*",
+        "enp*",
+        "enx*",
+        "end*",
+        "wlan*",
+        "wlp*",
+        "igb*",
+        "igc*",
+        "e1000*",
+        "r8169*",
+        "stmmac*",
+        "*.ethernet",
+        "fec*",
+        "macb*",
+        "bcmgenet*",
+        "cpsw*",
+        "mlx5*",
+        "ixgbe*",
+        "i40e*",
+        "ice-*",
+        "bnxt*",
+        "iwlwifi*",
+        "ath*",
+        "virtio*-input.*",
+        "virtio*-output.*",
+        "can*",
+        "*mcan*",
+        "*flexcan*",
+    ],
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let device = |piece: &Piece| NAMED.holds(case, piece);
+    case.pieces.iter().any(device).then_some(())?;
+    let softirq = |piece: &Piece| matches!(held(piece), Some(Context::Softirq { vec, .. }) if NET_VECS.contains(&vec));
+    let pieces = case.claim(|piece| device(piece) || softirq(piece))?;
+    Some(claim(case, pieces, &ABOUT, "the network wanted attention"))
+}

@@ -1,0 +1,29 @@
+//! Another thread of this tool had the CPU while the measuring thread could have run.
+//!
+//! A timer interrupt that comes late on top of such a thread is judged like one on top of any task: the thread may have
+//! masked it, or the hypervisor may have held it back.
+
+use super::about::{About, Proof};
+use crate::recognise::case::{Case, Claim};
+use archive::explanation::{Confidence, OwnerKind, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "a thread of this tool has the CPU while the measuring thread could run",
+    confirm: "measure once with --trace off",
+    fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have one of their own; take fewer snapshots (--snapshots, --controls)",
+    reading: &["ftrace - Function Tracer"],
+    proof: Proof::Real,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim(|piece| case.kind(piece) == OwnerKind::Tool && piece.phase != PhaseName::TimerDelay)?;
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("this tool disturbed its own measurement: {} ran ({})", case.culprits(&pieces), case.share(&pieces)),
+        events: Vec::new(),
+        evidence: Vec::new(),
+        confirm: "measure once without tracing (--trace off)".into(),
+        fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have one of their own; take fewer snapshots (--snapshots, --controls)".into(),
+        pieces,
+    })
+}

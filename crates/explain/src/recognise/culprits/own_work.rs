@@ -1,0 +1,26 @@
+//! A watched thread did its own work: what is left of a cycle when nobody held it up.
+
+use super::about::{About, Proof};
+use crate::recognise::case::{Case, Claim};
+use archive::explanation::{Confidence, OwnerKind, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "a watched thread had the CPU itself",
+    confirm: "perf record -t TID shows where it spends its time",
+    fix: "do less in a cycle, or give it a longer one",
+    reading: &["Scheduler"],
+    proof: Proof::Real,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim(|piece| piece.phase == PhaseName::Working && case.kind(piece) == OwnerKind::Own)?;
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("it worked: it had the CPU itself ({})", case.share(&pieces)),
+        events: Vec::new(),
+        evidence: Vec::new(),
+        confirm: format!("perf record -t {} shows where it spends its time", case.tool_threads.own_tid),
+        fix: "do less in a cycle, or give it a longer one".into(),
+        pieces,
+    })
+}

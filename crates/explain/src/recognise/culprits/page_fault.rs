@@ -1,0 +1,82 @@
+//! The thread took page faults on its way.
+
+use super::about::{About, Proof};
+use crate::cut::thread_states::ThreadState;
+use crate::read::event::EventKind;
+use crate::recognise::case::{Case, Claim};
+use crate::replay::page_faults::{self, Faults};
+use archive::explanation::{Confidence, OwnerKind, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "exceptions:page_fault_user or page_fault_kernel of the thread itself between due and seen; in the work of a watched \
+                 thread each lasts up to kmem:mm_page_alloc or rss_stat, where they were recorded",
+    confirm: "fields 10 and 12 of /proc/PID/task/TID/stat count minor and major faults",
+    fix: "mlockall(MCL_CURRENT | MCL_FUTURE), touch all memory before the loop, no fork, mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0)",
+    reading: &["Unevictable LRU Infrastructure"],
+    proof: Proof::Real,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let tid = case.tool_threads.own_tid;
+    if case.input.spike.watched.is_some() {
+        return in_its_work(case);
+    }
+    let fault = case.event(|event| event.tid == tid && matches!(event.what, EventKind::PageFault { .. }))?;
+    let pieces = case.claim(|piece| {
+        piece.phase == PhaseName::ReturnToUser && piece.end_ns > fault.ts_ns && case.kind(piece) == OwnerKind::Own
+    })?;
+    Some(Claim {
+        confidence: Confidence::Likely,
+        sentence: format!("the measuring thread took a page fault before it saw the clock ({})", case.share(&pieces)),
+        events: vec![fault],
+        evidence: Vec::new(),
+        confirm: format!("fields 10 and 12 of /proc/self/task/{tid}/stat count minor and major faults"),
+        fix: "lock and prefault memory (mlockall with MCL_CURRENT and MCL_FUTURE, write to the stack once); no fork, no NUMA balancing, no KSM".into(),
+        pieces,
+    })
+}
+
+fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let tid = case.tool_threads.own_tid;
+    let pieces = case.claim(|piece| {
+        case.state_span(piece).is_some_and(|span| match span.state {
+            ThreadState::Faulting => case.kind(piece) == OwnerKind::Own,
+            state => state == ThreadState::Fetching,
+        })
+    })?;
+    let (first, last) = (case.pieces[*pieces.first()?].start_ns, case.pieces[*pieces.last()?].end_ns);
+    let activity = case.trace.cpus.iter().flat_map(|activity| activity.events_between(first, last));
+    let faults: Vec<_> = activity
+        .filter(|event| event.tid == tid && matches!(event.what, EventKind::PageFault { .. }))
+        .copied()
+        .collect();
+    let virtualisation = case.input.environment.and_then(|environment| environment.virtualisation.as_deref());
+    let found = Faults::find(&case.trace.events_by_time(), tid, page_faults::apart_ns(virtualisation));
+    let slept = pieces
+        .iter()
+        .any(|&index| case.state_span(&case.pieces[index]).is_some_and(|span| span.state == ThreadState::Fetching));
+    let count = match faults.len() {
+        0 | 1 => "a page fault".to_owned(),
+        count => format!("{count} page faults"),
+    };
+    let waited = match (slept, faults.len()) {
+        (false, _) => "",
+        (true, 0 | 1) => ", and waited for a device in it",
+        (true, _) => ", and waited for a device in some of them",
+    };
+    Some(Claim {
+        confidence: Confidence::Likely,
+        sentence: format!(
+            "{} took {count} in the middle of its work{waited} ({})",
+            case.names().task(tid),
+            case.share(&pieces)
+        ),
+        events: faults.first().into_iter().chain(faults.last()).copied().collect(),
+        evidence: vec![found.estimate(first, last)],
+        confirm: format!("fields 10 and 12 of /proc/PID/task/{tid}/stat count minor and major faults; perf trace -F all --no-syscalls -t {tid} names the addresses"),
+        fix: "mlockall(MCL_CURRENT | MCL_FUTURE) at the start; get and touch all memory before the loop, and neither map, \
+              unmap nor madvise in it; mallopt(M_TRIM_THRESHOLD, -1) and mallopt(M_MMAP_MAX, 0) keep malloc from doing so"
+            .into(),
+        pieces,
+    })
+}

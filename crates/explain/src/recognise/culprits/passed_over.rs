@@ -1,0 +1,213 @@
+//! The scheduler decided, and passed over a real-time thread that could run.
+//!
+//! Only two things in the kernel do so: real-time throttling (before Linux 6.12, and with CONFIG_RT_GROUP_SCHED), which
+//! takes the CPU from all real-time threads for the rest of a period, and the fair server (from 6.12 on), which gives
+//! ordinary tasks a share. The fair server never gives the CPU to nobody.
+
+use crate::account::ledger::Piece;
+use crate::read::event::{Event, EventKind, IDLE_EXIT, flag};
+use crate::recognise::case::{Case, held};
+use crate::replay::context::Context;
+use archive::explanation::{OwnerKind, PhaseName};
+use archive::watched::WatchedKind;
+
+/// The first release with a fair server, which the default kernel configuration has instead of throttling.
+const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
+
+/// What the scheduler preferred, and until when.
+pub struct PassedOver<'c> {
+    /// The event that shows its decision.
+    pub decision: Event<'c>,
+    /// The last event before in which the CPU was still asked to decide.
+    pub asked: Option<Event<'c>>,
+    /// Pieces of the ledger that ordinary tasks and idle held since.
+    pub pieces: Vec<usize>,
+    /// Part of them in which nobody had the CPU.
+    pub idle_ns: i64,
+}
+
+impl<'c> PassedOver<'c> {
+    pub fn find(case: &Case<'c>) -> Option<Self> {
+        if case.tool_threads.own_prio.is_none_or(|prio| prio >= 100) {
+            return None;
+        }
+        Self::until_given_the_cpu(case).or_else(|| Self::on_the_way_to_its_timer(case))
+    }
+
+    /// While it could have been given the CPU, as it was awake.
+    fn until_given_the_cpu(case: &Case<'c>) -> Option<Self> {
+        let work_of_a_cycle = case.input.spike.watched == Some(WatchedKind::Cycle);
+        let could_run_ns = match case.anchors.woken {
+            _ if work_of_a_cycle => case.trace.window.due_ns,
+            woken => woken?.ts_ns,
+        };
+        let decision = decision(case, could_run_ns, work_of_a_cycle)?;
+        // It was asked to decide until the last event that says so.
+        let asked = last_asked(case, could_run_ns, decision.ts_ns);
+        let from_ns = asked.map_or(decision.ts_ns, |event| event.ts_ns);
+        let pieces = case.claim(|piece| {
+            (case.kept_off(piece) || piece.phase == PhaseName::ReturnToUser)
+                && piece.start_ns >= from_ns
+                && is_of_the_less_urgent(case, piece)
+        })?;
+        Some(Self::of(case, decision, asked, pieces))
+    }
+
+    /// In the middle of its work, between a wake-up that was seen in time and the arming of the next: it was pushed aside.
+    fn on_the_way_to_its_timer(case: &Case<'c>) -> Option<Self> {
+        let armed = case.anchors.armed?;
+        let previous_ns = case.input.spike.previous_seen_ns?;
+        if case.input.spike.watched.is_some() || case.previous_overran() {
+            return None;
+        }
+        let own = case.tool_threads.own_tid;
+        let activity = case.trace.cpu(armed.cpu)?;
+        let course: Vec<Event> = activity.before.own_left.into_iter().chain(activity.events.iter().copied()).collect();
+        let way = |event: &&Event| (previous_ns..=armed.ts_ns).contains(&event.ts_ns);
+        let switches = || course.iter().filter(way).filter(|event| matches!(event.what, EventKind::Switch { .. }));
+        let gives_way = |event: &&Event| {
+            matches!(event.what, EventKind::Switch { prev, prev_state, next_prio, .. }
+                if prev == own && prev_state & 0xff == 0 && next_prio >= 100)
+        };
+        let comes_back = |event: &&Event| matches!(event.what, EventKind::Switch { next, .. } if next == own);
+        let aside: Vec<(i64, i64)> = switches()
+            .filter(gives_way)
+            .map(|left| {
+                let back = switches().filter(comes_back).find(|back| back.ts_ns > left.ts_ns);
+                (left.ts_ns, back.map_or(armed.ts_ns, |back| back.ts_ns))
+            })
+            .collect();
+        let decision = *switches().find(gives_way)?;
+        let asked = last_asked(case, previous_ns, decision.ts_ns);
+        let pieces = case.claim(|piece| {
+            piece.phase == PhaseName::LateArm
+                && piece.cpu == armed.cpu
+                && aside.iter().any(|&(from_ns, to_ns)| from_ns <= piece.start_ns && piece.end_ns <= to_ns)
+                && is_of_the_less_urgent(case, piece)
+        })?;
+        Some(Self::of(case, decision, asked, pieces))
+    }
+
+    fn of(case: &Case<'c>, decision: Event<'c>, asked: Option<Event<'c>>, pieces: Vec<usize>) -> Self {
+        let idle = pieces.iter().filter(|&&index| held(&case.pieces[index]).is_some_and(Context::is_idle));
+        let idle_ns = idle.map(|&index| case.pieces[index].ns()).sum();
+        Self { decision, asked, pieces, idle_ns }
+    }
+
+    /// Whether it can only have been throttling, or only the fair server; `None` when it can have been both.
+    pub fn is_throttling(&self, case: &Case) -> Option<bool> {
+        if self.idle_ns * 20 > case.ns(&self.pieces) {
+            return Some(true);
+        }
+        if self.ended_by_itself(case) {
+            return Some(false);
+        }
+        let environment = case.input.environment?;
+        let groups = environment.config.iter().any(|line| line == "CONFIG_RT_GROUP_SCHED=y");
+        let server = !environment.fair_server_runtime.is_empty();
+        match release(&environment.kernel_release) {
+            Some(release) if release < FAIR_SERVER_SINCE && !server => Some(true),
+            Some(release) if release >= FAIR_SERVER_SINCE && !groups => Some(false),
+            _ if server && !groups => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The thread was chosen as soon as the task fell asleep or ended: nothing forbade it to run.
+    fn ended_by_itself(&self, case: &Case) -> bool {
+        let own = case.tool_threads.own_tid;
+        let given = case.event(|event| {
+            event.ts_ns > self.decision.ts_ns && matches!(event.what, EventKind::Switch { next, .. } if next == own)
+        });
+        given.is_some_and(|event| {
+            matches!(event.what, EventKind::Switch { prev: 1.., prev_prio: 100.., prev_state, .. } if prev_state & 0xff != 0)
+        })
+    }
+
+    /// The task that was given most of the time, and how many others had the rest; empty when it was nobody.
+    pub fn preferred(&self, case: &Case) -> String {
+        let tasks: Vec<usize> =
+            self.pieces.iter().copied().filter(|&index| case.kind(&case.pieces[index]) == OwnerKind::Task).collect();
+        let name = |case: &Case, piece: &Piece| {
+            piece.answer.context().tid().map_or_else(String::new, |tid| case.names().task(tid))
+        };
+        match case.largest(&tasks, name) {
+            (name, 0) => name,
+            (name, 1) => format!("{name} and one other task"),
+            (name, others) => format!("{name} and {others} other tasks"),
+        }
+    }
+
+    /// The real-time task that left the CPU last although it could have gone on: it had used up what there was to use.
+    pub fn spender(&self, case: &Case) -> Option<i32> {
+        let activity = case.trace.cpu(case.cpu())?;
+        let left = activity.before.events().chain(activity.events.iter().copied()).filter(|event| {
+            matches!(event.what, EventKind::Switch { prev, prev_prio: ..100, prev_state, .. }
+                if prev != case.tool_threads.own_tid && prev_state & 0xff == 0 && event.ts_ns <= self.decision.ts_ns)
+        });
+        let Some(EventKind::Switch { prev, .. }) = left.max_by_key(|event| event.ts_ns).map(|event| event.what) else {
+            return None;
+        };
+        (prev > 0).then_some(prev)
+    }
+}
+
+fn is_of_the_less_urgent(case: &Case, piece: &Piece) -> bool {
+    case.kind(piece) == OwnerKind::Task || held(piece).is_some_and(Context::is_idle)
+}
+
+/// The last event before a decision in which the CPU was asked to decide.
+fn last_asked<'c>(case: &Case<'c>, from_ns: i64, decided_ns: i64) -> Option<Event<'c>> {
+    let undecided = |event: &&Event| event.ts_ns < decided_ns && event.needs_resched();
+    case.trace.cpu(case.cpu())?.events_between(from_ns, decided_ns).iter().rfind(undecided).copied()
+}
+
+/// The first event that shows somebody less urgent chosen while the thread could run: a switch to it, going idle, or a
+/// task that is no longer asked to give way and goes on.
+fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool) -> Option<Event<'c>> {
+    let own = case.tool_threads.own_tid;
+    let switched = case.anchors.switched;
+    let waits = |ts_ns: i64| !work_of_a_cycle && switched.is_none_or(|switched| ts_ns < switched.ts_ns);
+    let asked = case.event(|event| event.cpu == case.cpu() && event.ts_ns >= could_run_ns && event.needs_resched());
+    let asked_later = |event: &Event| asked.is_some_and(|asked| asked.ts_ns < event.ts_ns && asked.tid == event.tid);
+    case.event(|event| {
+        if event.cpu != case.cpu() || event.ts_ns <= could_run_ns {
+            return false;
+        }
+        match event.what {
+            EventKind::Switch { prev, prev_state, next, next_prio, .. } => {
+                next != own && next_prio >= 100 && (waits(event.ts_ns) || (prev == own && prev_state & 0xff == 0))
+            }
+            EventKind::Idle { state } => state != IDLE_EXIT && waits(event.ts_ns),
+            // Idle that is interrupted on its way to the scheduler has decided nothing.
+            _ => {
+                let interrupted = event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) != 0;
+                waits(event.ts_ns)
+                    && !(interrupted && event.tid == 0)
+                    && event.tid != own
+                    && !case.names().is_rt(event.tid)
+                    && asked_later(event)
+                    && !event.needs_resched()
+            }
+        }
+    })
+}
+
+/// `6.12.94-rt` is (6, 12).
+fn release(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_compared_by_their_numbers() {
+        assert_eq!(release("6.12.94+deb13-rt-amd64"), Some((6, 12)));
+        assert!(release("6.1.0-50-rt-amd64").is_some_and(|release| release < FAIR_SERVER_SINCE));
+        assert_eq!(release(""), None);
+        assert_eq!(release("unknown"), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! The kernel writes to a console.
+//!
+//! PREEMPT_RT kernels have threads for it. All others write in the middle of whatever had something to say, with
+//! preemption disabled and interrupts masked, one message after the other: no function of it is in a trace, only that there
+//! was a message.
+
+use super::about::{About, Proof};
+use super::irqs_off::is_late_in_task;
+use super::named::{NOTHING, Named};
+use crate::account::ledger::Piece;
+use crate::read::event::{Event, EventKind};
+use crate::recognise::case::{Case, Claim, held};
+use crate::replay::context::Context;
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it; or a task had a message (printk:console), recorded nothing after it, and the timer interrupt came late in the section that began there",
+    confirm: "dmesg has a line of that instant; its bytes times 10 divided by the baud rate is about the time it took",
+    fix: "quiet or loglevel=3 on the kernel command line; a faster console or none (console=); fix what logs",
+    reading: &["Message logging with printk", "The kernel's command-line parameters"],
+    proof: Proof::Real,
+};
+
+const NAMED: Named =
+    Named { threads: &["pr/*"], functions: &["*console_write*", "wake_up_klogd_work_func"], ..NOTHING };
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    NAMED.look(case, &ABOUT, "the kernel was writing to a console").or_else(|| at_once(case))
+}
+
+/// A task that had a message and wrote it, up to the interrupt that it had masked meanwhile.
+fn at_once<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim(|piece| message_before(case, piece).is_some())?;
+    let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
+    let message = message_before(case, &case.pieces[*longest])?;
+    Some(Claim {
+        confidence: Confidence::Likely,
+        sentence: format!(
+            "the kernel was writing to a console: {} had a message and held back the timer interrupt from there on ({})",
+            case.culprits(&pieces),
+            case.share(&pieces)
+        ),
+        events: vec![message],
+        evidence: vec![
+            "preemption was still disabled where the interrupt came in, as it is while a message is written".into(),
+        ],
+        confirm: ABOUT.confirm.into(),
+        fix: ABOUT.fix.into(),
+        pieces,
+    })
+}
+
+/// The message that was written in a piece: the last thing of its task before the interrupt that comes late at its end.
+fn message_before<'c>(case: &Case<'c>, piece: &Piece) -> Option<Event<'c>> {
+    let tid = held(piece).filter(|_| is_late_in_task(piece)).and_then(Context::tid)?;
+    let activity = case.trace.cpu(piece.cpu)?;
+    let next = activity.events.partition_point(|event| event.ts_ns < piece.end_ns);
+    let entry = activity.events.get(next)?;
+    let last = match next.checked_sub(1) {
+        Some(last) => activity.events.get(last)?,
+        None => activity.before.message.as_ref()?,
+    };
+    let still_at_it = entry.is_interrupt_entry() && entry.tid == tid && entry.preempt_off();
+    let writes = last.what == EventKind::Message && last.tid == tid;
+    let written_ns = piece.end_ns - last.ts_ns.max(piece.start_ns);
+    (still_at_it && writes && written_ns * 2 >= piece.ns()).then_some(*last)
+}

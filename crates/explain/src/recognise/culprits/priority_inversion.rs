@@ -1,0 +1,80 @@
+//! A watched thread waited for one of lower priority, which a third one kept off the CPU.
+
+use super::about::{About, Proof};
+use crate::account::ledger::Piece;
+use crate::cut::thread_states::{Awaited, ThreadState};
+use crate::read::event::EventKind;
+use crate::read::priority::priority_words;
+use crate::recognise::case::{Case, Claim, duration, held};
+use crate::replay::context::Context;
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "a watched thread waits for one that is less urgent, which could run and does not because a third one, less urgent than the first, has the CPU",
+    confirm: "`perf lock` or `strace -f -e futex` shows the lock they share; lock:contention_begin, on newer kernels",
+    fix: "a mutex that inherits priorities (PTHREAD_PRIO_INHERIT); a shorter section, or no shared lock at all",
+    reading: &["RT-mutex implementation design", "Lock types and their rules"],
+    proof: Proof::Real,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let own_tid = case.tool_threads.own_tid;
+    let own_prio = case.tool_threads.own_prio?;
+    let less_urgent = |tid: i32| case.names().prio(tid).is_some_and(|prio| prio > own_prio);
+    let inverted = |piece: &Piece| -> Option<(i32, i32)> {
+        let ThreadState::Waiting { awaited: Some(Awaited { tid: holder, held_up: true }) } =
+            case.state_span(piece)?.state
+        else {
+            return None;
+        };
+        let middle = held(piece).and_then(Context::tid)?;
+        (middle != holder && middle != own_tid && less_urgent(holder) && less_urgent(middle))
+            .then_some((holder, middle))
+    };
+    let pieces = case.claim(|piece| inverted(piece).is_some())?;
+    let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
+    let (holder, _) = inverted(&case.pieces[*longest])?;
+    let waited_ns: i64 = case
+        .thread_states
+        .iter()
+        .filter(|span| matches!(span.state, ThreadState::Waiting { awaited: Some(awaited) } if awaited.tid == holder))
+        .map(|span| span.end_ns - span.start_ns)
+        .sum();
+    let (middle, others) = case.largest(&pieces, |case, piece| {
+        let tid = piece.answer.context().tid().unwrap_or_default();
+        format!("{} ({})", case.names().task(tid), priority_words(case.names().prio(tid)))
+    });
+    let more = if others > 0 { format!(" and {others} more") } else { String::new() };
+    let cpu = case.pieces[*longest].cpu;
+    let boosted = case.event(|event| matches!(event.what, EventKind::PiSetPrio { tid, .. } if tid == holder));
+    let mut evidence = vec![format!("it waited {} for {} in all", duration(waited_ns), case.names().task(holder))];
+    if boosted.is_none() {
+        evidence.push("no priority was inherited: there is no sched_pi_setprio of the one it waited for".into());
+    }
+    let wake = case.event(|event| {
+        event.tid == holder && matches!(event.what, EventKind::Waking { tid: woken, .. } if woken == own_tid)
+    });
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!(
+            "priority inversion: {} ({}) waited for {} ({}), which could not run because {middle}{more} held CPU {cpu} ({})",
+            case.names().task(own_tid),
+            priority_words(Some(own_prio)),
+            case.names().task(holder),
+            priority_words(case.names().prio(holder)),
+            case.share(&pieces)
+        ),
+        events: wake.into_iter().chain(boosted).collect(),
+        evidence,
+        confirm: format!(
+            "the mutex that {} and {} share: a plain one inherits no priority; `perf lock` or `strace -f -e futex` shows its address",
+            case.names().task(own_tid),
+            case.names().task(holder)
+        ),
+        fix: "make the mutex inherit priorities (pthread_mutexattr_setprotocol with PTHREAD_PRIO_INHERIT; in ROS 2 and C++ \
+              a mutex of your own around it), or let the urgent thread share nothing with less urgent ones (try_lock, a \
+              lock-free queue), or give the one in the middle a lower priority or another CPU"
+            .into(),
+        pieces,
+    })
+}

@@ -1,0 +1,40 @@
+//! RCU: callbacks, and the grace periods they wait for.
+
+use super::about::{About, Proof};
+use super::named::{Named, claim};
+use crate::recognise::case::{Case, Claim, held};
+use crate::replay::context::Context;
+
+pub const ABOUT: About = About {
+    recognised: "the RCU softirq, a thread of RCU (rcuc/N, rcuog/N, rcuop/N, rcu_preempt), or rcu_exp_handler for another CPU holds the CPU",
+    confirm: "the events softirq_entry with vec=9 and rcu:rcu_batch_start; /proc/softirqs counts them for each CPU",
+    fix: "rcu_nocbs= for this CPU (and rcu_nocb_poll), taskset the rcuo* threads to others, rcutree.kthread_prio below ours, rcupdate.rcu_normal=1 against expedited grace periods",
+    reading: &["NO_HZ: Reducing Scheduling-Clock Ticks", "Reducing OS jitter due to per-cpu kthreads"],
+    proof: Proof::Real,
+};
+
+/// Number of the softirq.
+const RCU_VEC: u32 = 9;
+
+const NAMED: Named = Named {
+    threads: &[
+        "rcuc/*",
+        "rcuog/*",
+        "rcuop/*",
+        "rcuos/*",
+        "rcub/*",
+        "rcu_preempt",
+        "rcu_sched",
+        "rcu_exp*",
+        "rcu_tasks*",
+    ],
+    functions: &["rcu_*", "kfree_rcu_*", "wait_rcu_exp_gp", "process_srcu", "sync_rcu_exp_*"],
+    interrupts: &[],
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim(|piece| {
+        matches!(held(piece), Some(Context::Softirq { vec: RCU_VEC, .. })) || NAMED.holds(case, piece)
+    })?;
+    Some(claim(case, pieces, &ABOUT, "RCU was at work"))
+}

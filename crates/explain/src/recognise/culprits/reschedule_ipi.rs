@@ -1,0 +1,23 @@
+//! Other CPUs ask this one to look for something to run.
+
+use super::about::{About, Proof};
+use super::named::claim;
+use super::previous_irq::is_foreign;
+use crate::read::event::Vector;
+use crate::recognise::case::{Case, Claim, held};
+use crate::replay::context::Context;
+
+pub const ABOUT: About = About {
+    recognised: "the reschedule interrupt is served between due and seen",
+    confirm: "the row RES of /proc/interrupts; sched:sched_wakeup with target_cpu of this CPU names who is woken, and ipi:ipi_send_cpu who asks",
+    fix: "keep every other task off this CPU (isolcpus, cpuset), so that nobody wakes one there",
+    reading: &["SMP IRQ affinity", "CPUSETS"],
+    proof: Proof::MadeUp,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim(|piece| {
+        is_foreign(case, piece) && matches!(held(piece), Some(Context::Vector { vector: Vector::Reschedule, .. }))
+    })?;
+    Some(claim(case, pieces, &ABOUT, "other CPUs asked this one to look for work"))
+}

@@ -1,0 +1,60 @@
+//! Real-time throttling: real-time threads had used up their part of the period, and all of them wait for the next.
+
+use super::about::{About, Proof};
+use super::passed_over::PassedOver;
+use crate::recognise::case::{Case, Claim, duration};
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "ordinary tasks or nobody at all have the CPU while the real-time thread could run, on a kernel without a fair server; with one, only when the CPU was left idle",
+    confirm: "dmesg says `sched: RT throttling activated`, once a boot; kernel.sched_rt_runtime_us of each kernel.sched_rt_period_us are allowed",
+    fix: "find the real-time task that uses 95 % of a CPU and fix it; then, with care, sysctl kernel.sched_rt_runtime_us=-1; in a control group of version 1, cpu.rt_runtime_us",
+    reading: &["Real-Time group scheduling"],
+    proof: Proof::Real,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let found = PassedOver::find(case)?;
+    if found.is_throttling(case) != Some(true) {
+        return None;
+    }
+    let task_ns = case.ns(&found.pieces) - found.idle_ns;
+    let preferred = found.preferred(case);
+    let whose = match (preferred.is_empty(), found.idle_ns) {
+        (true, _) => "the CPU was left idle".to_owned(),
+        (false, 0) => format!("the CPU went to {preferred}"),
+        (false, idle_ns) => {
+            format!("the CPU went to {preferred} for {} and was left idle for {}", duration(task_ns), duration(idle_ns))
+        }
+    };
+    let environment = case.input.environment;
+    let budget = environment.and_then(|environment| environment.rt_runtime_us.zip(environment.rt_period_us));
+    let mut evidence = Vec::new();
+    if let Some((runtime_us, period_us)) = budget {
+        let (runtime_ns, period_ns) = (runtime_us.saturating_mul(1000), period_us.saturating_mul(1000));
+        let wait_ns = period_ns.saturating_sub(runtime_ns);
+        evidence.push(format!(
+            "real-time threads may use {} of each {}, and wait up to {} once they have",
+            duration(runtime_ns),
+            duration(period_ns),
+            duration(wait_ns)
+        ));
+    }
+    let spender = found.spender(case).map(|tid| case.names().task(tid));
+    let spent = match &spender {
+        Some(name) => format!("{name} had used up what they may use"),
+        None => "their part had been used up before the trace begins".into(),
+    };
+    Some(Claim {
+        confidence: Confidence::Likely,
+        sentence: format!(
+            "real-time throttling: no real-time thread was allowed to run ({}), {spent}; {whose}",
+            case.share(&found.pieces)
+        ),
+        events: found.asked.into_iter().chain([found.decision]).collect(),
+        evidence,
+        confirm: ABOUT.confirm.into(),
+        fix: ABOUT.fix.into(),
+        pieces: found.pieces,
+    })
+}

@@ -1,0 +1,61 @@
+//! Time in which the kernel was provably not executed: the hypervisor or the firmware had the CPU.
+
+use super::about::{About, Proof};
+use crate::account::ledger::Answer;
+use crate::account::stalls::overdue_elsewhere;
+use crate::recognise::case::{Case, Claim, duration};
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "the timer was due with interrupts enabled and its interrupt did not come, or no CPU recorded anything while a timer of another busy CPU was overdue, too",
+    confirm: "bare metal: rdmsr 0x34 before and after (Intel counts system management interrupts there), the hwlat tracer; guest: kvm:kvm_exit and kvm:kvm_entry on the host",
+    fix: "bare metal: BIOS settings for legacy USB, error polling, power capping and fan control; guest: virtual CPUs pinned one to one on isolated CPUs",
+    reading: &["Hardware Latency Detector", "OSNOISE Tracer"],
+    proof: Proof::MadeUp,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim(|piece| matches!(piece.answer, Answer::SilenceAllCpus(_) | Answer::SilenceThisCpu(_)))?;
+    let all = pieces.iter().filter(|&&index| matches!(case.pieces[index].answer, Answer::SilenceAllCpus(_)));
+    let all_ns: i64 = all.map(|&index| case.pieces[index].ns()).sum();
+    let everywhere = all_ns * 2 > case.ns(&pieces);
+    let share = case.share(&pieces);
+    let steal_ns = case.input.spike.snapshot.as_ref().and_then(|snapshot| snapshot.steal_ns);
+    let mut evidence: Vec<String> = Vec::new();
+    let overdue = pieces.iter().find_map(|&index| {
+        let piece = &case.pieces[index];
+        overdue_elsewhere(case.trace, piece.cpu, piece.start_ns, piece.end_ns)
+    });
+    if let Some((cpu, late_ns)) = overdue {
+        evidence.push(format!("a timer of CPU {cpu} was due meanwhile and came {} late, too", duration(late_ns)));
+    }
+    evidence.extend(case.steal_line());
+    let stolen = steal_ns.is_some_and(|steal_ns| steal_ns > 0);
+    let (confidence, who) = match (case.virtualised(), stolen) {
+        (Some(host), true) => {
+            (Confidence::Likely, format!("the hypervisor ({host}) ran something else, its steal time grew"))
+        }
+        (Some(host), false) => (Confidence::Likely, format!("the hypervisor ({host}) or firmware had the CPU")),
+        (None, true) => (Confidence::Likely, "a hypervisor ran something else, its steal time grew".into()),
+        (None, false) if case.bare_metal() => {
+            (Confidence::Likely, "firmware (a system management interrupt) or the hardware".into())
+        }
+        (None, false) => (Confidence::Hint, "firmware, the hardware or a hypervisor".into()),
+    };
+    let sentence = if everywhere {
+        format!("no CPU recorded anything ({share}): {who}")
+    } else {
+        format!("the timer interrupt was not delivered although interrupts were on ({share}): {who}")
+    };
+    let (confirm, fix) = match case.virtualised() {
+        Some(_) => (
+            "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
+            "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment",
+        ),
+        None => (
+            "rdmsr 0x34 before and after (Intel counts system management interrupts there); the hwlat tracer",
+            "BIOS: legacy USB, error polling, power capping and fan control; never switch off thermal protection",
+        ),
+    };
+    Some(Claim { pieces, confidence, sentence, events: Vec::new(), evidence, confirm: confirm.into(), fix: fix.into() })
+}

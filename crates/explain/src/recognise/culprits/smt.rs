@@ -1,0 +1,38 @@
+//! The other thread of the same processor core was busy.
+
+use super::about::{About, Proof};
+use super::memory_contention::{rest, slowed_percent};
+use crate::recognise::case::{Case, Claim};
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "SMT is on, and every part of the way takes 1.3 to 2 times what it takes in ordinary wake-ups",
+    confirm: "/sys/devices/system/cpu/cpuN/topology/thread_siblings_list names the sibling; compare with a run in which it is offline",
+    fix: "echo off > /sys/devices/system/cpu/smt/control (nosmt), or isolate both threads of the core and leave one idle",
+    reading: &["Core Scheduling", "The kernel's command-line parameters"],
+    proof: Proof::Unproven,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let smt = case.input.environment?.smt.as_deref()?;
+    let (least, most) = slowed_percent(case)?;
+    if !matches!(smt.trim(), "on" | "1" | "active") || least < 130 || most > 200 {
+        return None;
+    }
+    let pieces = rest(case)?;
+    Some(Claim {
+        confidence: Confidence::Hint,
+        sentence: format!(
+            "every part of the way took {:.1} to {:.1} times as long as it ordinarily does ({}), as when the other thread of the \
+             core is busy",
+            least as f64 / 100.0,
+            most as f64 / 100.0,
+            case.share(&pieces)
+        ),
+        events: Vec::new(),
+        evidence: vec![format!("SMT is {}", smt.trim())],
+        confirm: ABOUT.confirm.into(),
+        fix: ABOUT.fix.into(),
+        pieces,
+    })
+}

@@ -1,0 +1,188 @@
+//! In a guest: the host says itself that it did not execute this CPU, or that it executes one at a time, and the trace shows
+//! another one's turn. Where nobody on the host looked: the timer interrupt came late while a task computed in user space, or
+//! while the CPU was idle, where nobody can mask interrupts.
+//!
+//! Where the interrupt came in is told by what follows: a kernel that can be preempted gives the CPU to the thread on the way
+//! out of the interrupt, and its switch says whether that was the way back into the kernel (`runnable+`) or to user space.
+//! Everything else can be masked interrupts as well as a hypervisor: a section with interrupts off need not hold a lock.
+
+use super::about::{About, Proof};
+use super::idle_exit::{LEAVING_NS_MAX, is_idle_time};
+use crate::account::vcpu_absences::{AbsenceCause, PlacedAbsence};
+use crate::read::event::{Event, EventKind, IDLE_EXIT};
+use crate::read::event_text::relative;
+use crate::recognise::case::{Case, Claim, duration, held};
+use crate::replay::context::Context;
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late",
+    confirm: "on the host: perf kvm stat, or kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
+    fix: "on the host: virtual CPUs pinned one to one on isolated CPUs, SCHED_FIFO for their threads, no overcommitment",
+    reading: &["The KVM halt polling system"],
+    proof: Proof::Real,
+};
+
+const CONFIRM: &str = "on the host: perf kvm stat, or trace kvm:kvm_exit and kvm:kvm_entry of this virtual CPU";
+const FIX: &str =
+    "on the host: pin virtual CPUs one to one, isolate those CPUs, SCHED_FIFO for their threads, no overcommitment";
+const ABSENCES_SHOWN: usize = 3;
+/// A shorter delay may be a short masked section of the kernel's entry code.
+const DELAY_NS_MIN: i64 = 50_000;
+/// Kernels that give way in the middle of a system call.
+const PREEMPTIBLE: &[&str] = &["full", "lazy", "preempt_rt"];
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    if let Some(seen) = seen_from_outside(case) {
+        return Some(seen);
+    }
+    let host = case.virtualised()?;
+    on_a_task(case, host).or_else(|| on_an_idle_cpu(case, host))
+}
+
+fn seen_from_outside<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let pieces = case.claim_not_executed()?;
+    let is_in = |absence: &&PlacedAbsence| {
+        let inside = |index: &usize| {
+            let piece = &case.pieces[*index];
+            piece.cpu == absence.cpu && piece.start_ns < absence.end_ns && absence.start_ns < piece.end_ns
+        };
+        pieces.iter().any(inside)
+    };
+    let mut absences: Vec<&PlacedAbsence> = case.absences.iter().filter(is_in).collect();
+    absences.sort_by_key(|absence| std::cmp::Reverse(absence.end_ns - absence.start_ns));
+    let longest = absences.first()?;
+    let share = case.share(&pieces);
+    let cpu = longest.cpu;
+    let (sentence, confirm, fix) = match longest.cause {
+        AbsenceCause::EmulatorStopped(_) => (
+            format!("the host had stopped the emulator, so CPU {cpu} was not executed ({share})"),
+            CONFIRM,
+            "on the host: nothing that stops the emulator while it is measured (SIGSTOP, a debugger, a frozen control group, \
+             suspend)",
+        ),
+        AbsenceCause::Preempted(_) => {
+            let sentence =
+                format!("the host did not execute CPU {cpu} of this machine, others had the host's CPUs ({share})");
+            (sentence, CONFIRM, FIX)
+        }
+        AbsenceCause::OtherCpuExecuted { of, .. } => (
+            format!(
+                "CPU {cpu} was not executed ({share}): the emulator has one thread for all CPUs, and it was the turn of CPU \
+                 {of}"
+            ),
+            "measure again on a machine with one CPU",
+            "an emulator with a thread for each CPU (`accel = \"tcg\"`), or a machine with one CPU",
+        ),
+    };
+    let due_ns = case.trace.window.due_ns;
+    let lines = absences.iter().take(ABSENCES_SHOWN).map(|absence| line(absence, due_ns));
+    let evidence: Vec<String> = lines.chain(case.steal_line()).collect();
+    let confidence = longest.confidence;
+    let (confirm, fix) = (confirm.into(), fix.into());
+    Some(Claim { confidence, sentence, evidence, confirm, fix, ..claim(pieces, Vec::new()) })
+}
+
+fn line(absence: &PlacedAbsence, due_ns: i64) -> String {
+    let cpu = absence.cpu;
+    let (what, told) = match absence.cause {
+        AbsenceCause::EmulatorStopped(told) => ("was stopped", told),
+        AbsenceCause::Preempted(told) => ("waited for a CPU of the host", told),
+        AbsenceCause::OtherCpuExecuted { of, events } => {
+            let (from, to) = (relative(absence.start_ns, due_ns), relative(absence.end_ns, due_ns));
+            return format!(
+                "CPU {of} recorded {events} events from {from} to {to}, CPU {cpu} none: one is executed at a time"
+            );
+        }
+    };
+    format!(
+        "seen from the host: CPU {cpu} {what} for {}, from {} to {}, each to within {}",
+        duration(told.end_ns - told.start_ns),
+        relative(told.start_ns, due_ns),
+        relative(told.end_ns, due_ns),
+        duration(told.slack_ns)
+    )
+}
+
+fn on_a_task<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
+    let pieces = case.claim(super::irqs_off::is_late_in_task)?;
+    let entry = case.wake_interrupt_entry()?;
+    if entry.preempt_off() || case.ns(&pieces) < DELAY_NS_MIN {
+        return None;
+    }
+    let left = left_from_user_space(case, &pieces, &entry)?;
+    Some(Claim {
+        sentence: format!(
+            "the hypervisor ({host}) did not run this CPU, or held the timer interrupt back, with {} on it ({})",
+            case.culprits(&pieces),
+            case.share(&pieces)
+        ),
+        evidence: evidence(
+            case,
+            "the interrupt came in while the task was in user space, where nobody can mask interrupts: its switch is \
+             that of a return there, not one in the kernel",
+        ),
+        ..claim(pieces, vec![entry, left])
+    })
+}
+
+fn on_an_idle_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
+    let pieces = case.claim(is_idle_time)?;
+    if case.ns(&pieces) <= LEAVING_NS_MAX {
+        return None;
+    }
+    let left = case.event(|event| event.cpu == case.cpu() && event.what == EventKind::Idle { state: IDLE_EXIT });
+    let entry = case.wake_interrupt_entry();
+    // On its way out of idle the CPU executes the kernel, which may mask interrupts, like any task.
+    let sleeps = |index: &usize| !matches!(held(&case.pieces[*index]), Some(Context::Idle { state: IDLE_EXIT }));
+    let asleep_ns = case.ns(&pieces.iter().copied().filter(sleeps).collect::<Vec<_>>());
+    if asleep_ns <= LEAVING_NS_MAX || asleep_ns * 2 < case.ns(&pieces) {
+        return Some(Claim {
+            confidence: Confidence::Hint,
+            sentence: format!(
+                "CPU {} was on its way out of idle ({}): the hypervisor ({host}) did not run it, or the kernel was busy \
+                 there with interrupts masked; the trace cannot tell",
+                case.cpu(),
+                case.share(&pieces)
+            ),
+            evidence: case.steal_line().into_iter().collect(),
+            ..claim(pieces, entry.into_iter().chain(left).collect())
+        });
+    }
+    Some(Claim {
+        sentence: format!(
+            "the hypervisor ({host}) did not run this CPU, or held the timer interrupt back, while it was idle ({})",
+            case.share(&pieces)
+        ),
+        evidence: evidence(case, "an idle CPU waits with interrupts on: nothing in the guest can have held it back"),
+        ..claim(pieces, entry.into_iter().chain(left).collect())
+    })
+}
+
+fn claim<'c>(pieces: Vec<usize>, events: Vec<Event<'c>>) -> Claim<'c> {
+    Claim {
+        pieces,
+        events,
+        confidence: Confidence::Likely,
+        sentence: String::new(),
+        evidence: Vec::new(),
+        confirm: CONFIRM.into(),
+        fix: FIX.into(),
+    }
+}
+
+fn evidence(case: &Case, why: &str) -> Vec<String> {
+    [why.to_owned()].into_iter().chain(case.steal_line()).collect()
+}
+
+/// The switch away from the interrupted task, when it shows that the interrupt came in while the task was in user space.
+fn left_from_user_space<'c>(case: &Case<'c>, pieces: &[usize], entry: &Event) -> Option<Event<'c>> {
+    let model = case.input.environment?.preemption.as_deref()?;
+    let last = pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.end_ns)?;
+    let task = held(last)?.tid()?;
+    let switch = case.event(|event| {
+        event.cpu == entry.cpu && event.ts_ns > entry.ts_ns && matches!(event.what, EventKind::Switch { .. })
+    })?;
+    let EventKind::Switch { prev, prev_state: 0, .. } = switch.what else { return None };
+    (PREEMPTIBLE.contains(&model) && prev == task).then_some(switch)
+}

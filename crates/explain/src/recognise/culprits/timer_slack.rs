@@ -1,0 +1,35 @@
+//! The kernel let a timer wait for company, as it may for threads without a real-time priority.
+
+use super::about::{About, Proof};
+use crate::read::event::EventKind;
+use crate::recognise::case::{Case, Claim, duration};
+use archive::explanation::{Confidence, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "the timer of a watched thread was started with a later hard expiry than asked for",
+    confirm: "/proc/PID/timerslack_ns",
+    fix: "a real-time policy, or prctl(PR_SET_TIMERSLACK, 1)",
+    reading: &["hrtimers - subsystem for high-resolution kernel timers"],
+    proof: Proof::MadeUp,
+};
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    case.input.spike.watched?;
+    let arm = case.trace.arm()?;
+    let EventKind::HrtimerStart { expires_ns, soft_expires_ns, .. } = arm.what else { return None };
+    let slack_ns = expires_ns.checked_sub(soft_expires_ns).filter(|slack_ns| *slack_ns > 0)?;
+    let pieces = case.claim(|piece| piece.phase == PhaseName::TimerDelay && piece.end_ns <= expires_ns)?;
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!(
+            "the kernel was allowed a slack of {} for this timer and used it ({})",
+            duration(slack_ns),
+            case.share(&pieces)
+        ),
+        events: vec![arm],
+        evidence: Vec::new(),
+        confirm: format!("/proc/{}/timerslack_ns", case.tool_threads.own_tid),
+        fix: "give the thread a real-time policy (chrt -f), or prctl(PR_SET_TIMERSLACK, 1) in it".into(),
+        pieces,
+    })
+}

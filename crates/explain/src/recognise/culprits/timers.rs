@@ -1,0 +1,77 @@
+//! Other timers expired in the same interrupt.
+
+use super::about::{About, Proof};
+use crate::account::ledger::Piece;
+use crate::read::event::Vector;
+use crate::recognise::case::{Case, Claim, held};
+use crate::replay::context::Context;
+use archive::explanation::{Confidence, PhaseName};
+
+pub const ABOUT: About = About {
+    recognised: "functions of other timers are executed in the timer interrupt",
+    confirm: "/proc/timer_list shows which timers a CPU has",
+    fix: "keep their owners off the CPU; skew_tick=1 and an interval that is no multiple of the tick spread expiries; nohz_full removes the tick",
+    reading: &["hrtimers - subsystem for high-resolution kernel timers", "NO_HZ: Reducing Scheduling-Clock Ticks"],
+    proof: Proof::Real,
+};
+
+/// Whether another timer's function held the CPU in this piece.
+fn is_other(case: &Case, piece: &Piece) -> bool {
+    let Some(context) = held(piece) else { return false };
+    let timer = matches!(context, Context::Vector { vector: Vector::LocalTimer, .. }) || case.is_wake_interrupt(piece);
+    let before_ours = piece.phase == PhaseName::Handler;
+    let other = context.function().is_some_and(|function| before_ours || !is_wakeup(case, function));
+    timer && context.is_hardirq() && other && piece.phase != PhaseName::WakePath
+}
+
+/// Whether the interrupt was between two timers here, and the one before was another's: it is put away, and the next one
+/// looked for.
+fn is_between(case: &Case, piece: &Piece) -> bool {
+    let Some(context) = held(piece) else { return false };
+    let timer = matches!(context, Context::Vector { vector: Vector::LocalTimer, .. }) || case.is_wake_interrupt(piece);
+    if !timer || context.function().is_some() {
+        return false;
+    }
+    let after = case.pieces.partition_point(|known| known.start_ns < piece.end_ns);
+    let before = case.pieces.partition_point(|known| known.end_ns <= piece.start_ns).checked_sub(1);
+    let (before, after) = (before.and_then(|index| case.pieces.get(index)), case.pieces.get(after));
+    let is_timer = |next: &&Piece| {
+        next.cpu == piece.cpu && held(next).is_some_and(|context| context.is_hardirq() && context.function().is_some())
+    };
+    before.is_none_or(|before| is_other(case, before)) && after.as_ref().is_some_and(is_timer)
+}
+
+/// The pieces of timers with one of these functions, when they took most of what other timers took.
+pub fn mostly(case: &Case, functions: &[&str]) -> Option<Vec<usize>> {
+    let all = case.claim(|piece| is_other(case, piece))?;
+    let named = |piece: &Piece| {
+        let function = piece.answer.context().function().and_then(|address| case.names().function_known(address));
+        is_other(case, piece) && function.is_some_and(|function| functions.contains(&function))
+    };
+    let pieces = case.claim(named)?;
+    (case.ns(&pieces) * 2 >= case.ns(&all)).then_some(pieces)
+}
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    case.claim(|piece| is_other(case, piece))?;
+    let pieces = case.claim(|piece| is_other(case, piece) || is_between(case, piece))?;
+    let told = |index: &usize| case.pieces[*index].answer.context().function().is_some();
+    let told: Vec<usize> = pieces.iter().copied().filter(told).collect();
+    let (who, others) = case.largest(&told, |case, piece| {
+        piece.answer.context().function().map_or_else(String::new, |function| case.names().function(function))
+    });
+    let more = if others > 0 { format!(" and {others} others") } else { String::new() };
+    Some(Claim {
+        confidence: Confidence::Certain,
+        sentence: format!("other timers had their turn in the same interrupt: {who}{more} ({})", case.share(&pieces)),
+        events: Vec::new(),
+        evidence: Vec::new(),
+        confirm: "/proc/timer_list shows which timers this CPU has".into(),
+        fix: "keep their owners off this CPU; skew_tick=1 and an interval that is no multiple of the tick spread expiries; nohz_full removes the tick".into(),
+        pieces,
+    })
+}
+
+fn is_wakeup(case: &Case, function: u64) -> bool {
+    case.names().function_known(function) == Some("hrtimer_wakeup")
+}

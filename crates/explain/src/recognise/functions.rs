@@ -1,0 +1,286 @@
+//! What the functions of a trace show, where a function tracer or stack traces were recorded: in which function an owner
+//! of the ledger spent its time and who called it, and for how long a CPU could not be interrupted or preempted.
+
+mod calls;
+mod locks;
+mod masked;
+mod path_tree;
+mod running;
+mod unwinding;
+
+pub use masked::{Masked, Masking};
+
+use crate::account::ledger::Piece;
+use crate::recognise::case::{Case, duration, held};
+use crate::replay::context::Context;
+use crate::replay::trace::{CpuActivity, Stack};
+use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, HeldLock, MaskedStretch};
+use calls::Level;
+use std::cell::OnceCell;
+
+/// Owners that are accounted for.
+const OWNERS_MAX: usize = 4;
+/// An owner below this part of what the trace shows of the latency is not worth a chain.
+const OWNER_PERCENT_MIN: i64 = 5;
+/// Callers that are kept.
+const CHAIN_MAX: usize = 16;
+/// Callers that a sentence names.
+const CHAIN_SAID: usize = 4;
+/// A CPU that records functions records one at least this often, unless it is not executed or computes on and on.
+const PAUSE_NS_MAX: i64 = 100_000;
+
+/// Where a stretch of time was spent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spent {
+    /// Time in the first function of the chain, the functions that it called included; `None` when only a stack trace
+    /// tells of it.
+    pub ns: Option<i64>,
+    /// Innermost first; never empty.
+    pub chain: Vec<String>,
+    pub source: ChainSource,
+    /// Nothing was recorded meanwhile: it was spent there, or where no function is traced.
+    pub last_entered: bool,
+}
+
+impl Spent {
+    /// `shrink_dentry_list` < `prune_dcache_sb`, the innermost few.
+    pub fn words(&self) -> String {
+        if self.chain.first().is_some_and(|name| name == calls::USER_SPACE) {
+            return calls::USER_SPACE.to_owned();
+        }
+        let quoted: Vec<String> = self.chain.iter().take(CHAIN_SAID).map(|name| format!("`{name}`")).collect();
+        quoted.join(" < ")
+    }
+}
+
+/// The account of a whole wake-up; `None` when the trace has neither functions nor stacks.
+pub fn account(case: &Case) -> Option<FunctionAccount> {
+    if !case.trace.cpus.iter().any(|activity| activity.has_functions) {
+        return None;
+    }
+    let mut owners: Vec<(u32, Context, Vec<&Piece>)> = Vec::new();
+    for piece in case.pieces {
+        let Some(context) = held(piece).filter(|context| is_somebody(*context)) else { continue };
+        match owners.iter_mut().find(|(cpu, known, _)| *cpu == piece.cpu && *known == context) {
+            Some((_, _, pieces)) => pieces.push(piece),
+            None => owners.push((piece.cpu, context, vec![piece])),
+        }
+    }
+    let total = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.ns()).sum::<i64>();
+    owners.sort_by_key(|(_, _, pieces)| std::cmp::Reverse(total(pieces)));
+    owners.truncate(OWNERS_MAX);
+    let shown: Vec<&Piece> = case.pieces.iter().filter(|piece| piece.answer.context() != Context::Untraced).collect();
+    let least_ns = total(&shown).saturating_mul(OWNER_PERCENT_MIN);
+    owners.retain(|(_, _, pieces)| total(pieces).saturating_mul(100) >= least_ns);
+    let held = owners.into_iter().filter_map(|(cpu, context, pieces)| {
+        let Spent { ns, chain, source, last_entered } = spent(case, &pieces)?;
+        Some(HeldInFunction {
+            cpu,
+            kind: case.tool_threads.kind(context, case.names()),
+            name: context.name(case.names()),
+            owner_ns: total(&pieces),
+            ns,
+            chain,
+            source,
+            last_entered,
+        })
+    });
+    Some(FunctionAccount {
+        lock: longest_lock(case).map(|held| HeldLock {
+            late_ns: held.ns_between(case.trace.window.due_ns, case.trace.window.seen_ns),
+            start_ns: held.start_ns - case.trace.window.due_ns,
+            end_ns: held.end_ns - case.trace.window.due_ns,
+            thread: case.names().task(held.tid),
+            taker: held.taker,
+            by: held.by,
+            releaser: held.releaser,
+        }),
+        held: held.collect(),
+        irqs_off: longest_masked(case, Masking::Interrupts).map(|masked| stretch(case, masked)),
+        preempt_off: longest_masked(case, Masking::Preemption).map(|masked| stretch(case, masked)),
+    })
+}
+
+/// Where the pieces were spent, judged by the functions of the CPU that has most of their time.
+pub fn spent(case: &Case, pieces: &[&Piece]) -> Option<Spent> {
+    let mut by_cpu: Vec<(u32, i64)> = Vec::new();
+    for piece in pieces {
+        match by_cpu.iter_mut().find(|(cpu, _)| *cpu == piece.cpu) {
+            Some((_, ns)) => *ns += piece.ns(),
+            None => by_cpu.push((piece.cpu, piece.ns())),
+        }
+    }
+    let &(cpu, total_ns) = by_cpu.iter().max_by_key(|(_, ns)| *ns)?;
+    let activity = case.trace.cpu(cpu).filter(|activity| activity.has_functions)?;
+    let mut stretches: Vec<(i64, i64)> =
+        pieces.iter().filter(|piece| piece.cpu == cpu).map(|piece| (piece.start_ns, piece.end_ns)).collect();
+    stretches.sort_unstable();
+    let all = |wanted: fn(Context) -> bool| pieces.iter().all(|piece| wanted(piece.answer.context()));
+    let level = if all(Context::is_hardirq) {
+        Level::Interrupt
+    } else if all(|context| matches!(context, Context::Task { .. })) {
+        Level::Thread
+    } else {
+        Level::Any
+    };
+    let followed = calls::most_of(activity, case.names(), &stretches, total_ns, level);
+    // A stack trace knows more than an entry after which nothing was recorded.
+    let doubtful = followed.as_ref().is_none_or(|most| most.last_entered);
+    let stack = if doubtful && level != Level::Interrupt { stack_of(case, activity, &stretches) } else { None };
+    let (ns, chain, source, last_entered) = match (stack, followed) {
+        (Some(stack), _) => (None, stack, ChainSource::Stack, false),
+        (None, Some(most)) => (Some(most.ns), most.chain, most.source, most.last_entered),
+        (None, None) => return None,
+    };
+    // What an interrupt broke into did not call it.
+    let outermost = chain.iter().rposition(|name| unwinding::is_interrupt_entry(name)).map_or(chain.len(), |at| at + 1);
+    let chain: Vec<String> = chain.into_iter().take(outermost.min(CHAIN_MAX)).collect();
+    (!chain.is_empty()).then_some(Spent { ns, chain, source, last_entered })
+}
+
+/// The same for a finding, by indices of its pieces; silence is in no function.
+pub fn spent_by(case: &Case, indices: &[usize]) -> Option<Spent> {
+    let pieces: Vec<&Piece> = indices.iter().filter_map(|&index| case.pieces.get(index)).collect();
+    let theirs: Vec<&Piece> = pieces.iter().copied().filter(|piece| held(piece).is_some_and(is_somebody)).collect();
+    let ns = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.ns()).sum::<i64>();
+    // A finding that is mostly about silence or idle is about no function.
+    if theirs.is_empty() || ns(&theirs) * 2 < ns(&pieces) { None } else { spent(case, &theirs) }
+}
+
+/// The thread's calls in a stack trace inside the longest of the stretches, or from the interrupts before and after all:
+/// one tells what it broke into, the other what had kept it waiting.
+fn stack_of(case: &Case, activity: &CpuActivity, stretches: &[(i64, i64)]) -> Option<Vec<String>> {
+    let &(start_ns, end_ns) = stretches.iter().max_by_key(|(start_ns, end_ns)| end_ns - start_ns)?;
+    let running = activity.overlapping(start_ns, end_ns).iter().find_map(|interval| interval.context.tid());
+    let (first_ns, last_ns) = (stretches.first()?.0, stretches.last()?.1);
+    let before =
+        activity.overlapping(i64::MIN, first_ns).iter().rev().take_while(|interval| interval.context.is_hardirq());
+    let after = activity.overlapping(last_ns, i64::MAX).iter().take_while(|interval| interval.context.is_hardirq());
+    let from_ns = before.last().map_or(first_ns, |interval| interval.start_ns);
+    let to_ns = after.last().map_or(last_ns, |interval| interval.end_ns);
+    let fits =
+        |stack: &&Stack| stack.ts_ns >= from_ns && stack.ts_ns <= to_ns && running.is_none_or(|tid| tid == stack.tid);
+    let inside = |stack: &&Stack| stack.ts_ns >= start_ns && stack.ts_ns <= end_ns;
+    let mut fitting = activity.stacks.iter().filter(fits);
+    let stack = fitting.clone().find(inside).or_else(|| fitting.next())?;
+    let names: Vec<String> = stack.callers.iter().map(|&caller| case.names().function(caller)).collect();
+    let thread = unwinding::thread_part(&names);
+    (!thread.is_empty()).then(|| thread.to_vec())
+}
+
+fn is_somebody(context: Context) -> bool {
+    !matches!(context, Context::Untraced | Context::Idle { .. } | Context::Nmi { .. })
+}
+
+/// The longest masked stretches of a case, looked for when they are first asked for: each takes a walk over all events.
+#[derive(Debug, Default)]
+pub struct LongestMasked {
+    interrupts: OnceCell<Option<Masked>>,
+    preemption: OnceCell<Option<Masked>>,
+}
+
+/// The longest masked stretch of the late CPU that overlaps the wake-up.
+pub fn longest_masked<'a>(case: &'a Case, masking: Masking) -> Option<&'a Masked> {
+    let cell = match masking {
+        Masking::Interrupts => &case.masked.interrupts,
+        Masking::Preemption => &case.masked.preemption,
+    };
+    cell.get_or_init(|| find_longest_masked(case, masking)).as_ref()
+}
+
+fn find_longest_masked(case: &Case, masking: Masking) -> Option<Masked> {
+    let activity =
+        case.trace.cpu(case.cpu()).filter(|activity| activity.events.iter().any(|event| event.is_function()))?;
+    let window = case.trace.window;
+    let found = masked::stretches(activity, case.names(), masking);
+    let overlapping =
+        found.into_iter().filter(|masked| masked.end_ns > window.due_ns && masked.start_ns < window.seen_ns);
+    overlapping.max_by_key(|masked| (masked.ns(), std::cmp::Reverse(masked.start_ns)))
+}
+
+/// The lock of the late CPU that was held longest of the wake-up.
+fn longest_lock(case: &Case) -> Option<locks::Held> {
+    locks::longest(case.trace.cpu(case.cpu())?, case.trace)
+}
+
+/// Whether functions show that interrupts were masked for most of the pieces. A long pause between two records is no proof,
+/// except in virtual time: a hypervisor or firmware may have had the CPU in the middle of a short masked section.
+pub fn proves_masked(case: &Case, indices: &[usize]) -> bool {
+    let Some(masked) = longest_masked(case, Masking::Interrupts) else { return false };
+    let paused_ns: i64 = match case.in_virtual_time() {
+        true => 0,
+        false => pauses(case, masked).map(|(from_ns, to_ns)| shared_ns(case, indices, from_ns, to_ns)).sum(),
+    };
+    let shown_ns = shared_ns(case, indices, masked.start_ns, masked.end_ns) - paused_ns;
+    shown_ns.saturating_mul(10) >= case.ns(indices).saturating_mul(8)
+}
+
+/// Stretches of the late CPU without any record, inside of a masked one.
+fn pauses<'a>(case: &'a Case, masked: &Masked) -> impl Iterator<Item = (i64, i64)> + 'a {
+    let events = case.trace.cpu(case.cpu()).map_or(&[][..], |activity| &activity.events);
+    let first = events.partition_point(|event| event.ts_ns < masked.start_ns);
+    let last = events.partition_point(|event| event.ts_ns <= masked.end_ns);
+    let inside = events.get(first..last).unwrap_or_default();
+    let pairs = inside.windows(2).map(|pair| (pair[0].ts_ns, pair[1].ts_ns));
+    pairs.filter(|(from_ns, to_ns)| to_ns - from_ns > PAUSE_NS_MAX)
+}
+
+/// The part of the pieces that lies in a stretch of the late CPU.
+fn shared_ns(case: &Case, indices: &[usize], start_ns: i64, end_ns: i64) -> i64 {
+    let pieces = indices.iter().filter_map(|&index| case.pieces.get(index)).filter(|piece| piece.cpu == case.cpu());
+    pieces.map(|piece| (piece.end_ns.min(end_ns) - piece.start_ns.max(start_ns)).max(0)).sum()
+}
+
+fn stretch(case: &Case, masked: &Masked) -> MaskedStretch {
+    let due_ns = case.trace.window.due_ns;
+    MaskedStretch {
+        cpu: case.cpu(),
+        start_ns: masked.start_ns - due_ns,
+        end_ns: masked.end_ns - due_ns,
+        ns_max: masked.ns_max,
+        thread: case.names().task(masked.tid),
+        first: masked.first.clone(),
+        last: masked.last.clone(),
+    }
+}
+
+/// What a finding adds about functions: an end for its sentence, and lines of evidence. `innocent`: whoever had the CPU
+/// is not why it took so long.
+pub fn words(case: &Case, indices: &[usize], innocent: bool) -> (String, Vec<String>) {
+    let mut evidence = Vec::new();
+    let mut sentence = String::new();
+    if let Some(spent) = spent_by(case, indices) {
+        sentence = match spent.ns {
+            Some(_) if innocent && !spent.last_entered => format!("; it was in {} then", spent.words()),
+            Some(ns) if spent.last_entered => {
+                format!("; for {} no function was entered after {}", duration(ns), spent.words())
+            }
+            Some(ns) => format!("; {} were spent in {}", duration(ns), spent.words()),
+            None => format!("; a stack trace shows it in {}", spent.words()),
+        };
+        let source = match spent.source {
+            ChainSource::Entries => "from function entries",
+            ChainSource::Graph => "from the function graph",
+            ChainSource::Stack => "from a stack trace",
+        };
+        let time = spent.ns.map(|ns| format!(", {}", duration(ns))).unwrap_or_default();
+        evidence.push(format!("functions, {source}: {}{time}", spent.chain.join(" < ")));
+    }
+    for (masking, what) in [(Masking::Interrupts, "interrupts were"), (Masking::Preemption, "preemption was")] {
+        let Some(masked) = longest_masked(case, masking) else { continue };
+        if shared_ns(case, indices, masked.start_ns, masked.end_ns).saturating_mul(2) >= case.ns(indices) {
+            let (ns, most) = (duration(masked.ns()), duration(masked.ns_max));
+            let (first, last) = (&masked.first, &masked.last);
+            evidence.push(format!("{what} off in every record of {ns} ({most} at most), from `{first}` to `{last}`"));
+        }
+    }
+    if let Some(held) = longest_lock(case) {
+        let pieces = indices.iter().filter_map(|&index| case.pieces.get(index)).filter(|piece| piece.cpu == case.cpu());
+        let under_ns: i64 = pieces.map(|piece| held.ns_between(piece.start_ns, piece.end_ns)).sum();
+        if under_ns.saturating_mul(2) >= case.ns(indices) {
+            let (under, taker, by) = (duration(under_ns), &held.taker, &held.by);
+            evidence.push(format!("{under} of it under the lock that `{taker}` took with `{by}`"));
+        }
+    }
+    (sentence, evidence)
+}

@@ -1,0 +1,356 @@
+//! Follows the calls of one CPU from its function records, and finds the function in which some stretches were spent.
+//!
+//! A function entry tells its caller, so whatever is on the stack above the caller has returned. When it returned is not
+//! recorded: until the next entry the time counts for the function entered last, unless that was the last step out of
+//! the kernel, or an interrupt that came in then returned to user space. Graph records tell depth and return, stack
+//! traces all callers of an instant.
+
+use super::path_tree::{PathTree, TOP};
+use super::running::{Continuity, Running};
+use super::unwinding::{is_exception_entry, is_exit_to_user, is_interrupt_entry, is_last_step, thread_part};
+use crate::read::event::{Event, EventKind, flag};
+use crate::read::names::Names;
+use crate::replay::trace::CpuActivity;
+use archive::functions::ChainSource;
+use std::collections::HashMap;
+
+/// A function with all it called must have this part of the time to be named; rather more than less.
+const MOST_PERCENT: [i64; 2] = [80, 50];
+/// Deeper calls are nonsense: kernel stacks have 16 KB.
+pub const FRAMES_MAX: usize = 256;
+/// A frame below the first function that the trace shows.
+const UNKNOWN: u32 = u32::MAX - 1;
+/// What a thread does outside the kernel, as if it were a function.
+pub const USER_SPACE: &str = "user space";
+/// Numbers from here on stand for threads.
+const THREADS: u32 = 1 << 24;
+
+/// The path of calls that most of the time was spent on, the innermost first, and the time in the innermost.
+/// `stretches` ascend, do not overlap, and sum to `total_ns`.
+pub fn most_of(
+    activity: &CpuActivity,
+    names: &Names,
+    stretches: &[(i64, i64)],
+    total_ns: i64,
+    level: Level,
+) -> Option<Most> {
+    if !activity.events.iter().any(Event::is_function) {
+        return None;
+    }
+    let mut follower = Follower::new(activity, names, stretches, level);
+    for event in &activity.events {
+        follower.feed(event);
+    }
+    follower.advance(i64::MAX);
+    let shares = MOST_PERCENT.iter().map(|percent| total_ns / 100 * percent);
+    let heaviest = shares.filter_map(|ns| follower.tree.heaviest(ns, |function| function < THREADS)).next()?;
+    let ns = heaviest.ns;
+    let source = if follower.graph { ChainSource::Graph } else { ChainSource::Entries };
+    let name = |number: u32| follower.function_names.get(number as usize).cloned().unwrap_or_default();
+    let chain: Vec<String> = heaviest.path.into_iter().map(name).collect();
+    let in_user_space = chain.first().is_some_and(|name| name == USER_SPACE);
+    let is_part = |part_ns: i64, percent: i64| part_ns.saturating_mul(100) >= ns.saturating_mul(percent);
+    // Few long pauses are as doubtful as one; many short ones are a function that is called often.
+    let paused = is_part(heaviest.own_ns, MOST_PERCENT[0]) && is_part(heaviest.longest_pause_ns, MOST_PERCENT[1]);
+    let last_entered = source == ChainSource::Entries && paused && !in_user_space;
+    Some(Most { ns, chain, source, last_entered })
+}
+
+/// Where most of some time was spent.
+#[derive(Debug)]
+pub struct Most {
+    /// Time of the innermost function with all it called.
+    pub ns: i64,
+    /// Innermost first.
+    pub chain: Vec<String>,
+    pub source: ChainSource,
+    /// Nothing was recorded for most of the time: it may have been spent where no function can be traced.
+    pub last_entered: bool,
+}
+
+/// Whose calls are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// The thread's, without those of an interrupt on top of it.
+    Thread,
+    /// The interrupt's.
+    Interrupt,
+    /// A softirq may run in a thread or at the end of an interrupt.
+    Any,
+}
+
+/// What a thread is in the middle of, the outermost first.
+#[derive(Debug, Default, Clone)]
+struct Frames {
+    functions: Vec<u32>,
+    /// Where the frames of an interrupt begin, while one is open.
+    interrupt: Option<usize>,
+    /// Frames that seemed to be over because an unknown caller appeared: some functions cannot be traced.
+    doubted: Vec<u32>,
+    /// The same of the interrupt.
+    doubted_of_interrupt: Vec<u32>,
+    /// What was spent between the thread's last function and that interrupt, by node.
+    before_interrupt: Option<(usize, i64)>,
+}
+
+struct Follower<'s> {
+    activity: &'s CpuActivity<'s>,
+    names: &'s Names,
+    tree: PathTree,
+    level: Level,
+    /// Stretches not over yet.
+    stretches: &'s [(i64, i64)],
+    cursor_ns: i64,
+    running: Running<'s>,
+    /// What was spent since the last record that told of calls: thread, node, ns.
+    since: (i32, usize, i64),
+    threads: HashMap<i32, Frames>,
+    threads_met: HashMap<i32, u32>,
+    by_address: HashMap<u64, u32>,
+    by_name: HashMap<String, u32>,
+    function_names: Vec<String>,
+    graph: bool,
+}
+
+impl Frames {
+    fn of(&self, level: Level) -> &[u32] {
+        let begin = self.interrupt.unwrap_or(self.functions.len()).min(self.functions.len());
+        match level {
+            Level::Thread => &self.functions[..begin],
+            Level::Interrupt => &self.functions[begin..],
+            Level::Any => &self.functions,
+        }
+    }
+}
+
+impl<'s> Follower<'s> {
+    fn new(activity: &'s CpuActivity<'s>, names: &'s Names, stretches: &'s [(i64, i64)], level: Level) -> Self {
+        let mut follower = Self {
+            activity,
+            names,
+            tree: PathTree::new(),
+            level,
+            stretches,
+            cursor_ns: i64::MIN,
+            running: Running::new(activity),
+            since: (0, TOP, 0),
+            threads: HashMap::new(),
+            threads_met: HashMap::new(),
+            by_address: HashMap::new(),
+            by_name: HashMap::new(),
+            function_names: Vec::new(),
+            graph: false,
+        };
+        follower.find_open_calls();
+        follower
+    }
+
+    /// Functions that the record begins inside of are told by their returns.
+    fn find_open_calls(&mut self) {
+        let mut shallowest: HashMap<i32, usize> = HashMap::new();
+        for event in &self.activity.events {
+            match event.what {
+                EventKind::GraphEntry { depth, .. } => {
+                    let known = shallowest.entry(event.tid).or_insert(usize::MAX);
+                    *known = (*known).min(depth_of(depth));
+                }
+                EventKind::GraphExit { function, depth } => {
+                    let depth = depth_of(depth);
+                    let known = shallowest.entry(event.tid).or_insert(usize::MAX);
+                    if depth < *known && depth < FRAMES_MAX {
+                        *known = depth;
+                        let number = self.number(function);
+                        let frames = &mut self.threads.entry(event.tid).or_default().functions;
+                        if frames.len() <= depth {
+                            frames.resize(depth + 1, UNKNOWN);
+                        }
+                        frames[depth] = number;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn feed(&mut self, event: &Event) {
+        self.advance(event.ts_ns);
+        let continuity = self.running.pass(event);
+        if continuity == Continuity::Broken {
+            // Nobody knows which calls returned meanwhile, nor on whose behalf.
+            self.threads.clear();
+        }
+        match event.what {
+            _ if continuity == Continuity::SwitchTail => {}
+            EventKind::Function { function, caller } => {
+                let (function, caller) = (self.number(function), self.number(caller));
+                self.enter(event, function, caller);
+            }
+            EventKind::GraphEntry { function, depth } => {
+                self.graph = true;
+                let function = self.number(function);
+                let in_interrupt = event.flags & (flag::HARDIRQ | flag::NMI) != 0
+                    || self.function_names.get(function as usize).is_some_and(|name| is_interrupt_entry(name));
+                let depth = depth_of(depth).min(FRAMES_MAX);
+                let frames = self.threads.entry(event.tid).or_default();
+                frames.functions.resize(depth, UNKNOWN);
+                frames.functions.push(function);
+                frames.interrupt = match frames.interrupt.filter(|&begin| begin < depth) {
+                    None if in_interrupt => Some(depth),
+                    begin => begin,
+                };
+            }
+            EventKind::GraphExit { depth, .. } => {
+                self.graph = true;
+                let depth = depth_of(depth);
+                let frames = self.threads.entry(event.tid).or_default();
+                frames.functions.truncate(depth);
+                frames.interrupt = frames.interrupt.filter(|&begin| begin < depth);
+            }
+            EventKind::Stack => self.take_stack(event),
+            EventKind::Switch { .. } => {}
+            _ if continuity == Continuity::Broken => {}
+            _ => return,
+        }
+        self.since = (self.running.tid(), TOP, 0);
+    }
+
+    fn enter(&mut self, event: &Event, function: u32, caller: u32) {
+        let user = self.number_of_name(USER_SPACE);
+        let name_of = |number: u32| self.function_names.get(number as usize).map_or("", String::as_str);
+        let caller_name = name_of(caller);
+        let leaves = is_exit_to_user(name_of(function)) || is_exit_to_user(caller_name);
+        let from_exception = is_exception_entry(caller_name);
+        let from_interrupt = is_interrupt_entry(caller_name);
+        let frames = self.threads.entry(event.tid).or_default();
+        let in_interrupt = from_interrupt
+            || event.flags & (flag::HARDIRQ | flag::NMI) != 0
+            || event.flags & flag::SOFTIRQ != 0 && frames.interrupt.is_some();
+        match (in_interrupt, frames.interrupt) {
+            (true, None) => {
+                frames.interrupt = Some(frames.functions.len());
+                frames.doubted_of_interrupt.clear();
+                let (tid, node, ns) = self.since;
+                frames.before_interrupt = (tid == event.tid && ns > 0).then_some((node, ns));
+            }
+            (false, Some(begin)) => {
+                frames.functions.truncate(begin);
+                frames.interrupt = None;
+                let interrupted = frames.before_interrupt.take();
+                if let Some((node, ns)) = interrupted.filter(|_| leaves) {
+                    let thread = self.tree.root_of(node);
+                    let user = self.tree.child(thread, user);
+                    self.tree.spend(node, -ns);
+                    self.tree.spend(user, ns);
+                }
+            }
+            _ => {}
+        }
+        let floor = frames.interrupt.unwrap_or(0).min(frames.functions.len());
+        let doubted = match frames.interrupt {
+            Some(_) => &mut frames.doubted_of_interrupt,
+            None => &mut frames.doubted,
+        };
+        let known = frames.functions[floor..].iter().rposition(|&known| known == caller);
+        let known_before = doubted.iter().rposition(|&known| known == caller);
+        match (known, known_before) {
+            (Some(index), _) => frames.functions.truncate(floor + index + 1),
+            (None, Some(index)) => {
+                frames.functions.truncate(floor);
+                frames.functions.extend(doubted.drain(..).take(index + 1));
+            }
+            (None, None) if from_exception => frames.functions.push(caller),
+            // All that is known has returned, or the caller is one that leaves no record.
+            (None, None) => {
+                if frames.functions.len() - floor > doubted.len() {
+                    *doubted = frames.functions.split_off(floor);
+                }
+                frames.functions.truncate(floor);
+                frames.functions.push(caller);
+            }
+        }
+        if frames.functions.len() >= FRAMES_MAX {
+            frames.functions.truncate(floor);
+        }
+        frames.functions.push(function);
+    }
+
+    fn take_stack(&mut self, event: &Event) {
+        let Some(stack) =
+            self.activity.stacks.iter().find(|stack| stack.ts_ns == event.ts_ns && stack.tid == event.tid)
+        else {
+            return;
+        };
+        let names: Vec<String> = stack.callers.iter().map(|&caller| self.names.function(caller)).collect();
+        let thread: Vec<u32> = thread_part(&names).iter().rev().map(|name| self.number_of_name(name)).collect();
+        let frames = self.threads.entry(event.tid).or_default();
+        let in_interrupt = event.flags & (flag::HARDIRQ | flag::NMI) != 0;
+        // What the interrupt called is followed already.
+        let begin = frames.interrupt.unwrap_or(usize::MAX).min(frames.functions.len());
+        let of_interrupt = frames.functions.split_off(if in_interrupt { begin } else { frames.functions.len() });
+        frames.interrupt = in_interrupt.then_some(thread.len());
+        frames.functions = thread;
+        frames.functions.extend(of_interrupt);
+    }
+
+    /// Gives the time since the last event to the innermost function known.
+    fn advance(&mut self, until_ns: i64) {
+        let mut wanted_ns = 0i64;
+        while let Some(&(start_ns, end_ns)) = self.stretches.first() {
+            let from_ns = start_ns.max(self.cursor_ns);
+            wanted_ns = wanted_ns.saturating_add((end_ns.min(until_ns).saturating_sub(from_ns)).max(0));
+            if end_ns > until_ns {
+                break;
+            }
+            self.stretches = &self.stretches[1..];
+        }
+        self.cursor_ns = self.cursor_ns.max(until_ns);
+        if wanted_ns > 0 {
+            let tid = self.running.tid();
+            let next = THREADS + self.threads_met.len() as u32;
+            let thread = *self.threads_met.entry(tid).or_insert(next);
+            let mut node = self.tree.child(TOP, thread);
+            let user = self.number_of_name(USER_SPACE);
+            if let Some(frames) = self.threads.get(&tid) {
+                let name = |number: &u32| self.function_names.get(*number as usize).map_or("", String::as_str);
+                let functions = frames.of(self.level);
+                let last_step = functions.last().is_some_and(|last| is_last_step(name(last)));
+                if last_step && functions.iter().any(|function| is_exit_to_user(name(function))) {
+                    node = self.tree.child(node, user);
+                } else {
+                    for &function in functions {
+                        node = self.tree.child(node, function);
+                    }
+                }
+            }
+            self.tree.spend(node, wanted_ns);
+            let spent_ns = if self.since.1 == node { self.since.2.saturating_add(wanted_ns) } else { wanted_ns };
+            self.tree.note_pause(node, spent_ns);
+            self.since = (tid, node, spent_ns);
+        }
+    }
+
+    /// Number of the function an address lies in.
+    fn number(&mut self, address: u64) -> u32 {
+        if let Some(&number) = self.by_address.get(&address) {
+            return number;
+        }
+        let name = self.names.function(address);
+        let number = self.number_of_name(&name);
+        self.by_address.insert(address, number);
+        number
+    }
+
+    fn number_of_name(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.by_name.get(name) {
+            return number;
+        }
+        let number = (self.function_names.len() as u32).min(THREADS - 1);
+        self.function_names.push(name.to_owned());
+        self.by_name.insert(name.to_owned(), number);
+        number
+    }
+}
+
+pub fn depth_of(depth: i32) -> usize {
+    usize::try_from(depth).unwrap_or(0)
+}

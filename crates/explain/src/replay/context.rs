@@ -1,0 +1,114 @@
+//! Who holds a CPU at an instant, and how that is called in a ledger.
+
+use crate::read::event::{IDLE_EXIT, Vector};
+use crate::read::names::{Names, softirq};
+use archive::explanation::OwnerKind;
+
+/// The innermost context of a CPU. `function` is what it executes as far as events tell, 0 when they do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Context {
+    /// The recorder has no data.
+    Untraced,
+    Nmi {
+        handler: u64,
+    },
+    Vector {
+        vector: Vector,
+        function: u64,
+    },
+    Irq {
+        irq: i32,
+        function: u64,
+    },
+    Softirq {
+        vec: u32,
+        tid: i32,
+        function: u64,
+    },
+    Task {
+        tid: i32,
+        function: u64,
+    },
+    /// `state` is [`IDLE_EXIT`] when the idle task runs without being in a sleep state.
+    Idle {
+        state: u32,
+    },
+}
+
+impl Context {
+    pub fn is_idle(self) -> bool {
+        matches!(self, Self::Idle { .. })
+    }
+
+    pub fn is_hardirq(self) -> bool {
+        matches!(self, Self::Vector { .. } | Self::Irq { .. })
+    }
+
+    /// Whether it runs on top of a thread, without asking the scheduler.
+    pub fn is_interrupting(self) -> bool {
+        matches!(self, Self::Nmi { .. } | Self::Vector { .. } | Self::Irq { .. } | Self::Softirq { .. })
+    }
+
+    /// Thread on whose behalf or on top of which this runs, where the context knows it.
+    pub fn tid(self) -> Option<i32> {
+        match self {
+            Self::Task { tid, .. } | Self::Softirq { tid, .. } => Some(tid),
+            _ => None,
+        }
+    }
+
+    /// The function it executes, if known.
+    pub fn function(self) -> Option<u64> {
+        match self {
+            Self::Nmi { handler: function }
+            | Self::Vector { function, .. }
+            | Self::Irq { function, .. }
+            | Self::Softirq { function, .. }
+            | Self::Task { function, .. } => (function != 0).then_some(function),
+            Self::Idle { .. } | Self::Untraced => None,
+        }
+    }
+
+    pub fn name(self, names: &Names) -> String {
+        let with = |name: String, function: u64| match function {
+            0 => name,
+            _ => format!("{name} ({})", names.function(function)),
+        };
+        match self {
+            Self::Untraced => "no data".into(),
+            Self::Nmi { handler } => with("nmi".into(), handler),
+            Self::Vector { vector, function } => with(vector.name().into(), function),
+            Self::Irq { irq, function } => with(names.irq(irq), function),
+            Self::Softirq { vec, tid: 0, function } => with(format!("{} in idle", softirq(vec)), function),
+            Self::Softirq { vec, tid, function } => with(format!("{} in {}", softirq(vec), names.task(tid)), function),
+            Self::Task { tid, function } => with(names.task(tid), function),
+            Self::Idle { state: IDLE_EXIT } => "idle".into(),
+            Self::Idle { state } => format!("idle state {state}"),
+        }
+    }
+}
+
+/// Threads that are not strangers: the measuring thread and the rest of the tool.
+#[derive(Debug, Clone, Default)]
+pub struct ToolThreads {
+    pub own_tid: i32,
+    /// Kernel priority of the measuring thread, when an event told it.
+    pub own_prio: Option<i32>,
+    pub tool_tids: Vec<i32>,
+}
+
+impl ToolThreads {
+    pub fn kind(&self, context: Context, names: &Names) -> OwnerKind {
+        match context {
+            Context::Untraced => OwnerKind::Untraced,
+            Context::Nmi { .. } => OwnerKind::Nmi,
+            Context::Vector { .. } | Context::Irq { .. } => OwnerKind::Hardirq,
+            Context::Softirq { .. } => OwnerKind::Softirq,
+            Context::Idle { .. } => OwnerKind::Idle,
+            Context::Task { tid, .. } if tid == self.own_tid => OwnerKind::Own,
+            Context::Task { tid, .. } if self.tool_tids.contains(&tid) => OwnerKind::Tool,
+            Context::Task { tid, .. } if names.is_rt(tid) => OwnerKind::RtTask,
+            Context::Task { .. } => OwnerKind::Task,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The events of each CPU, replayed: which context had the CPU when.
+
+pub mod context;
+pub mod page_faults;
+pub mod recorded;
+pub mod snapshot;
+pub mod timeline;
+pub mod trace;

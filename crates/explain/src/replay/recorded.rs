@@ -1,0 +1,56 @@
+//! What was recorded around a wake-up, whoever recorded it: the kernel's trace, or the flight recorder of virtual time.
+
+use crate::read::flight::Flight;
+use crate::read::window::Window;
+use crate::replay::snapshot::TraceSnapshot;
+use crate::replay::trace::{Covered, CpuActivity, RecordItem, Trace};
+use archive::spike::Spike;
+
+/// Recorded for one wake-up.
+#[derive(Debug)]
+pub enum Recorded<'a> {
+    Trace(Box<TraceSnapshot<'a>>),
+    Flight(Flight),
+}
+
+impl<'a> Recorded<'a> {
+    /// Never fails; what the bytes do not hold is said in the trace's caveats.
+    pub fn new(bytes: &'a [u8], window: Window) -> Self {
+        if Flight::is_one(bytes) {
+            Self::Flight(Flight::open(bytes))
+        } else {
+            Self::Trace(Box::new(TraceSnapshot::new(bytes, window)))
+        }
+    }
+
+    pub fn has_records(&self) -> bool {
+        match self {
+            Self::Trace(trace) => trace.has_records(),
+            Self::Flight(flight) => flight.has_records(),
+        }
+    }
+
+    pub fn trace(&self, spike: &Spike, window: Window) -> Trace<'_> {
+        match self {
+            Self::Trace(trace) => trace.trace(spike, window),
+            Self::Flight(flight) => flight_trace(flight, spike, window),
+        }
+    }
+}
+
+/// The CPU of a flight record: there is one.
+fn flight_trace(flight: &Flight, spike: &Spike, window: Window) -> Trace<'static> {
+    let found = flight.events(spike, window);
+    let covered = Covered { from_ns: Some(found.from_ns), to_ns: found.to_ns };
+    let items = found.events.into_iter().map(RecordItem::Event);
+    let activity = CpuActivity::read(spike.sample.cpu, items, window, covered, spike.tid);
+    let mut caveats = flight.limits();
+    if found.from_ns > window.due_ns {
+        let late_ns = found.from_ns - window.due_ns;
+        caveats.push(format!("the record begins {:.1} µs after the wake-up was due", late_ns as f64 / 1000.0));
+    }
+    if !found.sees_the_clock {
+        caveats.push("the record does not show where the thread read the clock; times may be off by 100 ns".into());
+    }
+    Trace { window, cpus: vec![activity], names: found.names, caveats, outside: true }
+}

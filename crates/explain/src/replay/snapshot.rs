@@ -1,0 +1,189 @@
+//! From the bytes of a trace.dat to a [`Trace`].
+
+use crate::read::decode::Decoder;
+use crate::read::event::{Event, EventKind};
+use crate::read::names::Names;
+use crate::read::window::Window;
+use crate::replay::trace::{Covered, CpuActivity, RecordItem, Stack, Trace};
+use archive::spike::{Coverage, Snapshot, Spike};
+use ftrace::page::GapKind;
+use ftrace::print_fmt::EventPrinter;
+use ftrace::trace_dat::{CpuRecords, Record, TraceFile, TraceItem};
+
+/// Events without words of their own that are printed; a window with more is nobody's reading.
+const PRINTED_MAX: usize = 20_000;
+
+/// A snapshot opened for one wake-up.
+#[derive(Debug)]
+pub struct TraceSnapshot<'a> {
+    file: TraceFile<'a>,
+    decoder: Decoder,
+}
+
+impl<'a> TraceSnapshot<'a> {
+    /// Never fails; what the bytes do not hold is said in the trace's caveats.
+    pub fn new(trace: &'a [u8], window: Window) -> Self {
+        let file = TraceFile::parse_window(trace, window.lookback_ns as u64, window.end_ns.max(0) as u64);
+        let decoder = Decoder::new(&file.metadata);
+        Self { file, decoder }
+    }
+
+    pub fn has_records(&self) -> bool {
+        self.file.buffers.first().is_some_and(|buffer| !buffer.is_empty())
+    }
+
+    pub fn trace(&self, spike: &Spike, window: Window) -> Trace<'_> {
+        let metadata = &self.file.metadata;
+        let mut caveats: Vec<String> =
+            self.file.gaps.iter().map(|gap| format!("the trace is damaged: {gap}")).collect();
+        let damaged = !caveats.is_empty();
+        if !metadata.clock.is_empty() && metadata.clock != "mono" {
+            caveats.push(format!("the trace clock is {}, not mono: times may not match the sample", metadata.clock));
+        }
+        let mut names = Names::default();
+        let mut cpus = Vec::new();
+        for pages in self.file.buffers.first().map_or(&[][..], |buffer| &buffer.cpus) {
+            let (from_ns, to_ns) = (window.lookback_ns as u64, window.end_ns.max(0) as u64);
+            let records = CpuRecords::window(pages.cpu, &pages.pages, &self.file.layout(), from_ns, to_ns);
+            let covered = self.covered(pages.cpu, spike.snapshot.as_ref(), damaged, window);
+            let items = records.map(|item| match item {
+                TraceItem::Record(record) => RecordItem::Event(self.decoder.event(&record)),
+                TraceItem::Gap(gap) => RecordItem::Gap {
+                    ts_ns: i64::try_from(gap.ts_ns).unwrap_or(i64::MAX),
+                    lost: match gap.kind {
+                        GapKind::Lost { count } => count,
+                        _ => None,
+                    },
+                },
+            });
+            let mut activity = CpuActivity::read(pages.cpu, items, window, covered, spike.tid);
+            for event in activity.before.events().chain(activity.events.iter().copied()) {
+                self.decoder.learn(&event, &mut names, metadata, window.seen_ns);
+            }
+            if activity.has_functions {
+                self.read_stacks(&mut activity, &mut names);
+            }
+            for function in activity.intervals.iter().filter_map(|interval| interval.context.function()) {
+                names.learn_function(function, metadata);
+            }
+            cpus.push(activity);
+        }
+        cpus.sort_by_key(|activity| activity.cpu);
+        let mut trace = Trace { window, cpus, names, caveats, outside: false };
+        self.print_other_events(&mut trace);
+        let tids = trace.tids();
+        trace.names.learn_from_command_lines(tids.into_iter(), metadata);
+        self.say_limits(&mut trace, spike);
+        trace
+    }
+
+    fn read_stacks(&self, activity: &mut CpuActivity<'_>, names: &mut Names) {
+        for event in activity.events.iter().filter(|event| event.what == EventKind::Stack) {
+            let callers = self.decoder.callers(event);
+            callers.iter().for_each(|&caller| names.learn_function(caller, &self.file.metadata));
+            let words: Vec<String> = callers.iter().map(|&caller| names.function(caller)).collect();
+            names.learn_text(event.cpu, event.ts_ns, words.join(" < "));
+            activity.stacks.push(Stack { ts_ns: event.ts_ns, tid: event.tid, callers });
+        }
+    }
+
+    /// Events that are only shown, as the kernel words them.
+    fn print_other_events(&self, trace: &mut Trace<'_>) {
+        let mut printer = EventPrinter::new(&self.file.metadata);
+        let wordless = |event: &&Event| matches!(event.what, EventKind::Other | EventKind::Message | EventKind::Marker);
+        let events = trace.cpus.iter().flat_map(|activity| activity.before.message.iter().chain(&activity.events));
+        for event in events.filter(wordless).take(PRINTED_MAX) {
+            let record = Record {
+                cpu: event.cpu,
+                ts_ns: event.ts_ns as u64,
+                id: event.id,
+                common_flags: event.flags,
+                common_preempt_count: event.depth,
+                common_pid: event.tid,
+                payload: event.payload,
+            };
+            let mut text = String::new();
+            if event.what == EventKind::Other
+                && let Some(name) = printer.name(&record)
+            {
+                text.push_str(name);
+                text.push(' ');
+            }
+            printer.print(&record, &mut text);
+            trace.names.learn_text(event.cpu, event.ts_ns, text.trim_end().to_owned());
+        }
+    }
+
+    /// For which stretch the buffer of a CPU is known to hold all events. A buffer that was never full holds all since
+    /// recording began, and the oldest event of any CPU is the only sign of when that was.
+    fn covered(&self, cpu: u32, snapshot: Option<&Snapshot>, damaged: bool, window: Window) -> Covered {
+        let coverage: Option<&[Coverage]> = snapshot.map(|snapshot| snapshot.coverage.as_slice());
+        let held: Vec<(u32, Option<i64>, u64)> = match coverage {
+            Some(coverage) => coverage.iter().map(|of| (of.cpu, of.oldest_ns, of.overwritten)).collect(),
+            None => {
+                let stats = self.file.metadata.cpu_stats.iter();
+                let oldest = |ns: Option<u64>| ns.and_then(|ns| i64::try_from(ns).ok());
+                stats.map(|(cpu, stats)| (*cpu, oldest(stats.oldest_event_ts_ns), stats.overrun)).collect()
+            }
+        };
+        let from_ns = match held.iter().find(|(known, ..)| *known == cpu) {
+            Some((_, _, 0)) => held.iter().filter_map(|(_, oldest_ns, _)| *oldest_ns).min(),
+            Some((_, oldest_ns, _)) => *oldest_ns,
+            None => None,
+        };
+        let frozen_ns = snapshot.map(|snapshot| snapshot.frozen_ns);
+        let to_ns = if damaged { i64::MIN } else { frozen_ns.unwrap_or(window.end_ns) };
+        Covered { from_ns, to_ns }
+    }
+
+    fn say_limits(&self, trace: &mut Trace<'_>, spike: &Spike) {
+        let window = trace.window;
+        for activity in &trace.cpus {
+            let lost: u64 = activity.lost_records.iter().filter_map(|lost| lost.lost).sum();
+            if !activity.lost_records.is_empty() {
+                let count = if lost > 0 { format!("{lost} events") } else { "an unknown number of events".into() };
+                trace.caveats.push(format!("{count} of CPU {} were lost inside the window", activity.cpu));
+            }
+        }
+        for activity in trace.cpus.iter().filter(|activity| activity.switches_missing > 0) {
+            let count = activity.switches_missing;
+            let inferred = match activity.inferred.len() {
+                0 => String::new(),
+                inferred => {
+                    format!("; who had the CPU after {inferred} of them is inferred from what stands around it")
+                }
+            };
+            trace.caveats.push(format!(
+                "the trace misses {count} thread switches of CPU {} in the window{inferred}",
+                activity.cpu
+            ));
+        }
+        let own = trace.cpu(spike.sample.cpu);
+        match own.and_then(|activity| activity.intervals.first()) {
+            None => trace.caveats.push(format!("the trace has nothing of CPU {} in the window", spike.sample.cpu)),
+            Some(first) if first.start_ns > window.due_ns => trace.caveats.push(format!(
+                "the trace of CPU {} begins {:.1} µs after the wake-up was due",
+                spike.sample.cpu,
+                (first.start_ns - window.due_ns) as f64 / 1000.0
+            )),
+            Some(_) => {}
+        }
+        let absent: Vec<&str> = NEEDED_EVENTS
+            .iter()
+            .filter(|(system, name)| self.file.metadata.formats.find(system, name).is_none())
+            .map(|(_, name)| *name)
+            .collect();
+        if !absent.is_empty() && self.has_records() {
+            trace.caveats.push(format!("the trace does not know the events {}", absent.join(", ")));
+        }
+    }
+}
+
+/// Without these the phases cannot be told apart.
+const NEEDED_EVENTS: [(&str, &str); 5] = [
+    ("sched", "sched_switch"),
+    ("sched", "sched_waking"),
+    ("sched", "sched_wakeup"),
+    ("timer", "hrtimer_start"),
+    ("timer", "hrtimer_expire_entry"),
+];

@@ -1,0 +1,316 @@
+//! Replays the events of one CPU into intervals, each with the one context that held the CPU.
+//!
+//! Contexts nest: NMI over interrupt over softirq over thread or idle. Softirqs and work items belong to a thread, not to
+//! the CPU, because on PREEMPT_RT the thread that runs them can be preempted. The replay may begin anywhere: the first
+//! event tells what came before it, as far as it can.
+//!
+//! A switch that was not recorded leaves a gap, with one exception, see [`idle`].
+
+pub mod idle;
+
+use crate::read::event::{Event, EventKind, IDLE_EXIT, Vector, flag};
+use crate::read::window::Window;
+use crate::replay::context::Context;
+use idle::{GivingWay, Inferred};
+use std::collections::HashMap;
+
+/// More nested interrupts than hardware can stack; beyond it the trace is nonsense.
+const NESTED_IRQS_MAX: usize = 16;
+
+/// A stretch of one CPU. Intervals of a CPU ascend and do not overlap; lost_records between them are untraced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval {
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub context: Context,
+}
+
+/// What is pending on behalf of one thread.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pending {
+    softirq: Option<(u32, u64)>,
+    work: u64,
+    /// Function of another CPU's request, executed in the thread itself.
+    csd: u64,
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.softirq.is_none() && self.work == 0 && self.csd == 0
+    }
+}
+
+/// State of the replay of one CPU.
+#[derive(Debug)]
+pub struct Replay {
+    window: Window,
+    intervals: Vec<Interval>,
+    /// Everything before is accounted for.
+    cursor_ns: i64,
+    /// The contexts below are those of the CPU at `cursor_ns`.
+    known: bool,
+    tid: i32,
+    /// The thread that gave way to `tid`, until something of `tid` is seen.
+    giving_way: Option<i32>,
+    idle_state: u32,
+    /// Each is a [`Context::Vector`] or [`Context::Irq`].
+    irqs: Vec<Context>,
+    current: Pending,
+    others: HashMap<i32, Pending>,
+    switches_missing: u64,
+    idle_giving_way: GivingWay,
+    inferred: Vec<Inferred>,
+}
+
+impl Replay {
+    /// `covered_from_ns`: the recorder would have shown events from there on; `None` when only the first event proves it.
+    /// `own_tid` is the measuring thread.
+    pub fn new(window: Window, covered_from_ns: Option<i64>, own_tid: i32) -> Self {
+        Self {
+            window,
+            intervals: Vec::new(),
+            cursor_ns: covered_from_ns.unwrap_or(i64::MAX),
+            known: false,
+            tid: 0,
+            giving_way: None,
+            idle_state: IDLE_EXIT,
+            irqs: Vec::new(),
+            current: Pending::default(),
+            others: HashMap::new(),
+            switches_missing: 0,
+            idle_giving_way: GivingWay::new(own_tid),
+            inferred: Vec::new(),
+        }
+    }
+
+    /// Takes the next event of the CPU. One that claims to be earlier than its predecessor happens with it.
+    #[inline]
+    pub fn feed(&mut self, event: &Event) {
+        if !self.known {
+            self.cursor_ns = self.cursor_ns.min(event.ts_ns);
+            self.deduce(event);
+        }
+        let ts_ns = event.ts_ns.max(self.cursor_ns);
+        self.heal(event);
+        self.advance(ts_ns, event.what);
+        self.apply(event);
+        let nested = !self.irqs.is_empty() || self.current.softirq.is_some();
+        self.idle_giving_way.note(event, self.tid == 0, nested);
+    }
+
+    /// Records are missing between the last event and the next.
+    pub fn gap(&mut self) {
+        self.known = false;
+        self.cursor_ns = i64::MAX;
+        self.giving_way = None;
+        self.irqs.clear();
+        self.others.clear();
+        self.current = Pending::default();
+        self.idle_giving_way.forget();
+    }
+
+    /// Thread switches in the window that the trace does not show.
+    pub fn switches_missing(&self) -> u64 {
+        self.switches_missing
+    }
+
+    /// Stretches that somebody has by inference; the switch before each is one of those that are missing.
+    pub fn inferred(&self) -> &[Inferred] {
+        &self.inferred
+    }
+
+    /// `covered_to_ns`: the recorder would have shown events up to there.
+    pub fn finish(mut self, covered_to_ns: i64) -> Vec<Interval> {
+        if self.known && covered_to_ns > self.cursor_ns {
+            let context = self.context();
+            self.push(self.cursor_ns, covered_to_ns, context);
+        }
+        self.intervals
+    }
+
+    #[inline]
+    fn context(&self) -> Context {
+        if let Some(&irq) = self.irqs.last() {
+            return irq;
+        }
+        match self.current {
+            Pending { softirq: Some((vec, function)), .. } => Context::Softirq { vec, tid: self.tid, function },
+            _ if self.tid == 0 => Context::Idle { state: self.idle_state },
+            Pending { work, csd, .. } => Context::Task { tid: self.tid, function: if csd != 0 { csd } else { work } },
+        }
+    }
+
+    /// Closes the interval that ends at `ts_ns`; an NMI says only afterwards how much of it was its own.
+    #[inline]
+    fn advance(&mut self, ts_ns: i64, what: EventKind) {
+        let context = self.context();
+        let start_ns = self.cursor_ns;
+        if let EventKind::Nmi { handler, delta_ns } = what {
+            let nmi_ns = ts_ns.saturating_sub(delta_ns.max(0)).max(start_ns);
+            self.push(start_ns, nmi_ns, context);
+            self.push(nmi_ns, ts_ns, Context::Nmi { handler });
+        } else {
+            self.push(start_ns, ts_ns, context);
+        }
+        self.cursor_ns = ts_ns;
+    }
+
+    #[inline]
+    fn push(&mut self, start_ns: i64, end_ns: i64, context: Context) {
+        let start_ns = start_ns.max(self.window.start_ns);
+        let end_ns = end_ns.min(self.window.end_ns);
+        if start_ns >= end_ns {
+            return;
+        }
+        match self.intervals.last_mut() {
+            Some(last) if last.context == context && last.end_ns == start_ns => last.end_ns = end_ns,
+            _ => self.intervals.push(Interval { start_ns, end_ns, context }),
+        }
+    }
+
+    /// The contexts before an event that comes out of the unknown.
+    fn deduce(&mut self, event: &Event) {
+        self.known = true;
+        self.idle_state = IDLE_EXIT;
+        self.irqs.clear();
+        self.current = Pending::default();
+        self.tid = match event.what {
+            EventKind::Switch { prev, .. } => prev,
+            _ => event.tid,
+        };
+        match event.what {
+            EventKind::VectorExit { vector } => self.irqs.push(Context::Vector { vector, function: 0 }),
+            EventKind::IrqExit { irq } => self.irqs.push(Context::Irq { irq, function: 0 }),
+            EventKind::SoftirqExit { vec } => self.current.softirq = Some((vec, 0)),
+            EventKind::VectorEntry { .. } | EventKind::IrqEntry { .. } | EventKind::SoftirqEntry { .. } => {}
+            _ if event.flags & flag::HARDIRQ != 0 => {
+                self.irqs.push(Context::Vector { vector: Vector::Unnamed, function: 0 });
+            }
+            _ if event.flags & flag::SOFTIRQ != 0 => self.current.softirq = Some((u32::MAX, 0)),
+            _ => {}
+        }
+    }
+
+    /// What every event proves: who runs, and that no interrupt does when its flags say so.
+    #[inline]
+    fn heal(&mut self, event: &Event) {
+        let tid = match event.what {
+            EventKind::Switch { prev, .. } => prev,
+            _ => event.tid,
+        };
+        if tid == self.tid {
+            self.giving_way = None;
+        } else if self.giving_way == Some(tid) && event.is_function() && event.flags & flag::IRQS_OFF != 0 {
+            // The kernel names the new thread only at the end of the switch; functions before that go by the old one.
+            return;
+        } else {
+            // A switch was not recorded: from the last event to this one nobody knows who ran.
+            let in_window = (self.window.start_ns..=self.window.end_ns).contains(&event.ts_ns);
+            self.switches_missing += u64::from(in_window);
+            if self.idle_giving_way.is_to(event, tid) {
+                if in_window {
+                    self.inferred.push(Inferred { tid, start_ns: self.cursor_ns, end_ns: event.ts_ns });
+                }
+                self.switch_to(tid);
+                self.giving_way = None;
+                return;
+            }
+            if self.tid != 0 {
+                self.idle_giving_way.others_are_missing();
+            }
+            let resumes_ns = event.ts_ns.max(self.cursor_ns);
+            self.gap();
+            self.cursor_ns = resumes_ns;
+            self.deduce(event);
+            return;
+        }
+        let exits = matches!(event.what, EventKind::VectorExit { .. } | EventKind::IrqExit { .. });
+        if !self.irqs.is_empty() && !exits && event.flags & (flag::HARDIRQ | flag::NMI) == 0 {
+            self.irqs.clear();
+        }
+    }
+
+    #[inline]
+    fn switch_to(&mut self, tid: i32) {
+        if !self.current.is_empty() {
+            self.others.insert(self.tid, self.current);
+            self.current = Pending::default();
+        }
+        if !self.others.is_empty()
+            && let Some(pending) = self.others.remove(&tid)
+        {
+            self.current = pending;
+        }
+        self.giving_way = Some(self.tid);
+        self.tid = tid;
+        self.idle_state = IDLE_EXIT;
+    }
+
+    #[inline]
+    fn apply(&mut self, event: &Event) {
+        match event.what {
+            EventKind::Switch { next, .. } => {
+                self.irqs.clear();
+                self.switch_to(next);
+            }
+            EventKind::VectorEntry { vector } => self.enter(Context::Vector { vector, function: 0 }),
+            EventKind::IrqEntry { irq } => self.enter(Context::Irq { irq, function: 0 }),
+            EventKind::VectorExit { vector } => {
+                self.leave(|context| {
+                    matches!(context, Context::Vector { vector: open, .. } if *open == vector
+                    || *open == Vector::Unnamed)
+                });
+            }
+            EventKind::IrqExit { irq } => {
+                self.leave(|context| matches!(context, Context::Irq { irq: open, .. } if *open == irq));
+            }
+            EventKind::SoftirqEntry { vec } => self.current.softirq = Some((vec, 0)),
+            EventKind::SoftirqExit { .. } => self.current.softirq = None,
+            EventKind::HrtimerExpireEntry { function, .. } | EventKind::TimerExpireEntry { function } => {
+                self.execute(function);
+            }
+            EventKind::HrtimerExpireExit { .. } | EventKind::TimerExpireExit => self.execute(0),
+            EventKind::CsdEntry { function } => self.execute_for_another_cpu(function),
+            EventKind::CsdExit => self.execute_for_another_cpu(0),
+            EventKind::WorkStart { function } => self.current.work = function,
+            EventKind::WorkEnd => self.current.work = 0,
+            EventKind::Idle { state } => self.idle_state = state,
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self, context: Context) {
+        if self.irqs.len() < NESTED_IRQS_MAX {
+            self.irqs.push(context);
+        }
+    }
+
+    fn leave(&mut self, matches: impl Fn(&Context) -> bool) {
+        if let Some(index) = self.irqs.iter().rposition(matches) {
+            self.irqs.truncate(index);
+        }
+    }
+
+    /// The innermost interrupt or softirq executes `address`, or nothing known when that is 0.
+    fn execute(&mut self, address: u64) {
+        match self.irqs.last_mut() {
+            Some(Context::Vector { function, .. } | Context::Irq { function, .. }) => *function = address,
+            _ => {
+                if let Some((_, function)) = &mut self.current.softirq {
+                    *function = address;
+                }
+            }
+        }
+    }
+
+    fn execute_for_another_cpu(&mut self, address: u64) {
+        if self.irqs.is_empty() && self.current.softirq.is_none() {
+            self.current.csd = address;
+        } else {
+            self.execute(address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

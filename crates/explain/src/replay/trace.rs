@@ -1,0 +1,271 @@
+//! The window of a trace: what each CPU did, and what limits that knowledge.
+
+#[cfg(test)]
+pub mod idle_cpus;
+
+use crate::read::event::{Event, EventKind};
+use crate::read::names::Names;
+use crate::read::window::Window;
+use crate::replay::timeline::idle::Inferred;
+use crate::replay::timeline::{Interval, Replay};
+use std::collections::HashSet;
+
+/// Due timers remembered for a CPU; a wake-up during which more are due is long enough to be proven otherwise.
+const DUE_TIMERS_MAX: usize = 256;
+
+/// One item of a CPU's record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordItem<'a> {
+    Event(Event<'a>),
+    /// Records are missing between the events before and after; how many, when known.
+    Gap {
+        ts_ns: i64,
+        lost: Option<u64>,
+    },
+}
+
+/// For which stretch the recorder would have shown events of a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Covered {
+    /// `None`: only events themselves prove it.
+    pub from_ns: Option<i64>,
+    pub to_ns: i64,
+}
+
+/// Where records of a CPU are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostRecords {
+    pub ts_ns: i64,
+    pub lost: Option<u64>,
+}
+
+/// The last events before the window that name what was going on when it began.
+#[derive(Debug, Default)]
+pub struct PrecedingEvents<'a> {
+    pub switch: Option<Event<'a>>,
+    /// Switch away from the measuring thread: why it left the CPU.
+    pub own_left: Option<Event<'a>>,
+    pub interrupt: Option<Event<'a>>,
+    pub idle: Option<Event<'a>>,
+    pub work: Option<Event<'a>>,
+    /// The very last event, where it is a message of the kernel: consoles may be written from then on.
+    pub message: Option<Event<'a>>,
+}
+
+impl<'a> PrecedingEvents<'a> {
+    pub fn events(&self) -> impl Iterator<Item = Event<'a>> {
+        [self.switch, self.own_left, self.interrupt, self.idle, self.work, self.message].into_iter().flatten()
+    }
+
+    #[inline]
+    fn keep(&mut self, event: Event<'a>, own_tid: i32) {
+        self.message = (event.what == EventKind::Message).then_some(event);
+        match event.what {
+            EventKind::Switch { prev, .. } => {
+                self.switch = Some(event);
+                if prev == own_tid {
+                    self.own_left = Some(event);
+                }
+            }
+            EventKind::IrqEntry { .. } => self.interrupt = Some(event),
+            EventKind::Idle { .. } => self.idle = Some(event),
+            EventKind::WorkStart { .. } => self.work = Some(event),
+            _ => {}
+        }
+    }
+}
+
+/// A timer that was due while the measuring thread waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DueTimer {
+    pub timer: u64,
+    pub started_ns: i64,
+    pub expires_ns: i64,
+    /// `None` when it never had its turn in the window.
+    pub fired_ns: Option<i64>,
+}
+
+/// The callers of one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stack {
+    pub ts_ns: i64,
+    pub tid: i32,
+    /// Addresses, the innermost first.
+    pub callers: Vec<u64>,
+}
+
+/// What one CPU did in the window.
+#[derive(Debug, Default)]
+pub struct CpuActivity<'a> {
+    pub cpu: u32,
+    /// Ascending.
+    pub events: Vec<Event<'a>>,
+    pub intervals: Vec<Interval>,
+    pub lost_records: Vec<LostRecords>,
+    /// Thread switches that must have happened and were not recorded.
+    pub switches_missing: u64,
+    /// Intervals somebody has by inference, because the switch to him was not recorded. Ascending.
+    pub inferred: Vec<Inferred>,
+    pub before: PrecedingEvents<'a>,
+    /// Timer starts that may have armed the wake-up, wherever they lie.
+    pub arms: Vec<Event<'a>>,
+    /// Timers started on this CPU that were due between due and seen, whoever they belong to.
+    pub due_timers: Vec<DueTimer>,
+    /// Stack traces of the window: when, whose, and the callers' addresses, the innermost first.
+    pub stacks: Vec<Stack>,
+    /// Whether there are functions or stack traces among the events.
+    pub has_functions: bool,
+    /// Events read, those before the window included.
+    pub events_read: u64,
+}
+
+impl<'a> CpuActivity<'a> {
+    /// Replays a CPU. `own_tid` is the measuring thread.
+    pub fn read(
+        cpu: u32,
+        items: impl Iterator<Item = RecordItem<'a>>,
+        window: Window,
+        covered: Covered,
+        own_tid: i32,
+    ) -> Self {
+        let mut activity = CpuActivity { cpu, ..CpuActivity::default() };
+        let mut replay = Replay::new(window, covered.from_ns, own_tid);
+        let mut last_ns = i64::MIN;
+        for moment in items {
+            match moment {
+                RecordItem::Event(mut event) => {
+                    // Hostile bytes only: the kernel's stamps of one CPU never go back.
+                    event.ts_ns = event.ts_ns.max(last_ns);
+                    last_ns = event.ts_ns;
+                    activity.events_read += 1;
+                    replay.feed(&event);
+                    activity.keep(event, window, own_tid);
+                }
+                RecordItem::Gap { ts_ns, lost } => {
+                    replay.gap();
+                    if (window.start_ns..=window.end_ns).contains(&ts_ns) {
+                        activity.lost_records.push(LostRecords { ts_ns, lost });
+                    }
+                }
+            }
+        }
+        activity.switches_missing = replay.switches_missing();
+        activity.inferred = replay.inferred().to_vec();
+        activity.intervals = replay.finish(covered.to_ns);
+        activity
+    }
+
+    #[inline]
+    fn keep(&mut self, event: Event<'a>, window: Window, own_tid: i32) {
+        self.keep_timers(&event, window);
+        if let EventKind::HrtimerStart { expires_ns, soft_expires_ns, .. } = event.what
+            && event.tid == own_tid
+            && (expires_ns == window.due_ns || soft_expires_ns == window.due_ns)
+        {
+            self.arms.push(event);
+        }
+        if event.ts_ns >= window.start_ns && event.ts_ns <= window.end_ns {
+            self.has_functions |= event.is_function() || event.what == EventKind::Stack;
+            self.events.push(event);
+        } else if event.ts_ns < window.start_ns {
+            self.before.keep(event, own_tid);
+        }
+    }
+
+    #[inline]
+    fn keep_timers(&mut self, event: &Event<'a>, window: Window) {
+        let pending = |known: &DueTimer, timer: u64| known.timer == timer && known.fired_ns.is_none();
+        match event.what {
+            EventKind::HrtimerStart { timer, expires_ns, .. } => {
+                self.due_timers.retain(|known| !pending(known, timer));
+                if expires_ns > window.due_ns && expires_ns < window.seen_ns && self.due_timers.len() < DUE_TIMERS_MAX {
+                    let started_ns = event.ts_ns;
+                    self.due_timers.push(DueTimer { timer, started_ns, expires_ns, fired_ns: None });
+                }
+            }
+            EventKind::HrtimerCancel { timer } => self.due_timers.retain(|known| !pending(known, timer)),
+            EventKind::HrtimerExpireEntry { timer, .. } => {
+                if let Some(known) = self.due_timers.iter_mut().find(|known| pending(known, timer)) {
+                    known.fired_ns = Some(event.ts_ns);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The part of the intervals that overlaps `start_ns..end_ns`.
+    pub fn overlapping(&self, start_ns: i64, end_ns: i64) -> &[Interval] {
+        let first = self.intervals.partition_point(|interval| interval.end_ns <= start_ns);
+        let last = self.intervals.partition_point(|interval| interval.start_ns < end_ns);
+        self.intervals.get(first..last).unwrap_or(&[])
+    }
+
+    /// Events with `start_ns <= ts_ns <= end_ns`.
+    pub fn events_between(&self, start_ns: i64, end_ns: i64) -> &[Event<'a>] {
+        let first = self.events.partition_point(|event| event.ts_ns < start_ns);
+        let last = self.events.partition_point(|event| event.ts_ns <= end_ns);
+        self.events.get(first..last).unwrap_or(&[])
+    }
+
+    /// Kernel priority of a thread that runs here at this instant, which may be one that it is lent.
+    pub fn prio_at(&self, tid: i32, at_ns: i64) -> Option<i32> {
+        let (before, after) = self.events.split_at(self.events.partition_point(|event| event.ts_ns <= at_ns));
+        let then = |event: &Event<'_>| match event.what {
+            EventKind::Switch { next, next_prio, .. } if next == tid => Some(next_prio),
+            EventKind::Wakeup { tid: of, prio, .. } if of == tid => Some(prio),
+            EventKind::PiSetPrio { tid: of, new_prio, .. } if of == tid => Some(new_prio),
+            _ => None,
+        };
+        let until_then = |event: &Event<'_>| match event.what {
+            EventKind::Switch { prev, prev_prio, .. } if prev == tid => Some(prev_prio),
+            EventKind::PiSetPrio { tid: of, old_prio, .. } if of == tid => Some(old_prio),
+            _ => None,
+        };
+        let earlier = || self.before.switch.as_ref().and_then(then);
+        before.iter().rev().find_map(then).or_else(earlier).or_else(|| after.iter().find_map(until_then))
+    }
+}
+
+/// All CPUs in the window.
+#[derive(Debug)]
+pub struct Trace<'a> {
+    pub window: Window,
+    /// Ascending by CPU.
+    pub cpus: Vec<CpuActivity<'a>>,
+    pub names: Names,
+    /// What limits the account, in words.
+    pub caveats: Vec<String>,
+    /// It was recorded from outside of an emulated machine, whose time stands still while it does not execute: every
+    /// instant of it is somebody's.
+    pub outside: bool,
+}
+
+impl<'a> Trace<'a> {
+    pub fn cpu(&self, cpu: u32) -> Option<&CpuActivity<'a>> {
+        self.cpus.iter().find(|activity| activity.cpu == cpu)
+    }
+
+    /// Events of all CPUs in order of time.
+    pub fn events_by_time(&self) -> Vec<Event<'a>> {
+        let mut events: Vec<Event<'a>> =
+            self.cpus.iter().flat_map(|activity| activity.events.iter().copied()).collect();
+        events.sort_by_key(|event| event.ts_ns);
+        events
+    }
+
+    /// The timer start that armed this wake-up: the last one before it was seen.
+    pub fn arm(&self) -> Option<Event<'a>> {
+        let arms = self.cpus.iter().flat_map(|activity| &activity.arms);
+        arms.filter(|event| event.ts_ns <= self.window.seen_ns).max_by_key(|event| event.ts_ns).copied()
+    }
+
+    /// Every thread that appears in the window.
+    pub fn tids(&self) -> HashSet<i32> {
+        let mut tids = HashSet::new();
+        for activity in &self.cpus {
+            tids.extend(activity.intervals.iter().filter_map(|interval| interval.context.tid()));
+            tids.extend(activity.events.iter().map(|event| event.tid));
+        }
+        tids
+    }
+}
