@@ -1,6 +1,6 @@
 //! Asks a meter on a target one thing and hears it to its end.
 
-use crate::target::{Command, Exit, Output, Target, TargetError};
+use machines::{Command, Exit, Output, Target, TargetError};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -81,7 +81,7 @@ pub fn ask(target: &mut dyn Target, question: &Question) -> Result<Answer, Conve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::fake::{FakeTarget, Script, Step};
+    use machines::fake::{FakeTarget, Script, Step};
 
     fn asked(steps: Vec<Step>, input: &[u8]) -> Result<Answer, ConversationError> {
         let mut target = FakeTarget::new([Script { steps, exit: Exit::Code(0) }]);

@@ -1,9 +1,9 @@
 //! Has a meter tell what is to be known of a target's settings, and has it change some to stay.
 
 use crate::conversation::{Answer, ConversationError, Question, ask};
-use crate::target::{Exit, Target};
 use archive::facts::{Applied, FACTS_BYTES_MAX, FACTS_VERSION, Facts};
 use archive::settings::SettingChange;
+use machines::{Exit, Target};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 use std::time::Duration;
@@ -77,7 +77,7 @@ fn from_json<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::fake::{FakeTarget, Script, Step};
+    use machines::fake::{FakeTarget, Script, Step};
 
     const LIMIT: Duration = Duration::from_secs(5);
 

@@ -1,7 +1,7 @@
 //! Has a meter put back what a dead one left changed on a target.
 
 use crate::conversation::{ConversationError, Question, ask};
-use crate::target::{Exit, Target};
+use machines::{Exit, Target};
 use std::path::Path;
 use std::time::Duration;
 use thiserror::Error;
@@ -35,7 +35,7 @@ pub fn restore(target: &mut dyn Target, meter: &Path, limit: Duration) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::fake::{FakeTarget, Script, Step};
+    use machines::fake::{FakeTarget, Script, Step};
 
     fn restored(steps: Vec<Step>, exit: Exit) -> Result<Vec<String>, RestoreError> {
         let mut target = FakeTarget::new([Script { steps, exit }]);

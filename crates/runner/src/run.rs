@@ -10,8 +10,6 @@ pub use received::RECEIVED_FILE;
 
 use crate::event::Event;
 use crate::restore::{RestoreError, restore};
-use crate::stop::StopRequests;
-use crate::target::{Caveat, Command, Target, TargetError};
 use archive::ARCHIVE_VERSION;
 use archive::atomic_file::write_atomically;
 use archive::manifest::{Manifest, RunState};
@@ -21,6 +19,8 @@ use archive::settings::RunSettings;
 use archive::write_error::WriteError;
 use archive::writer::{RunWriter, give_up};
 use ending::Facts;
+use machines::stop::StopRequests;
+use machines::{Caveat, Command, Target, TargetError};
 use received::Received;
 use session::Session;
 use std::collections::BTreeMap;

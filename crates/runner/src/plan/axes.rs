@@ -2,7 +2,7 @@
 
 use super::document::{Problems, Section, Written, kind};
 use super::options::{self, LOAD, LOAD_COMMAND, MEASUREMENT, PlanOption, SET, TRACE};
-use crate::target::local;
+use machines::local;
 use toml::Spanned;
 use toml::de::DeValue;
 

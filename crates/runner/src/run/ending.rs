@@ -1,9 +1,9 @@
 //! Decides how a run ended from what was seen of its end.
 
 use super::limits::phase_title;
-use crate::target::Exit;
 use archive::manifest::RunState;
 use archive::message::{Ending, RunPhase};
+use machines::Exit;
 use std::time::Duration;
 
 /// What was seen of the end of a run.

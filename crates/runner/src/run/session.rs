@@ -4,13 +4,13 @@ use super::ending::{Facts, Stuck};
 use super::limits::TimeLimits;
 use super::received::Received;
 use crate::event::Event;
-use crate::stop::StopRequests;
-use crate::target::{News, Output, Outside, RunningCommand};
 use archive::STREAM_VERSION;
 use archive::absence::SpikeAbsences;
 use archive::frame::{Decoder, Item};
 use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::writer::RunWriter;
+use machines::stop::StopRequests;
+use machines::{News, Output, Outside, RunningCommand};
 use std::time::Duration;
 
 /// How often requests to stop and time limits are looked at.

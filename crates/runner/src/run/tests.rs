@@ -1,14 +1,14 @@
 //! Whole runs against the fake target: nothing waits, every end is reached.
 
 use super::*;
-use crate::target::fake::{FakeLog, FakeTarget, Script, Step};
-use crate::target::{Exit, Output};
 use archive::frame::Encoder;
 use archive::histogram::Histogram;
 use archive::message::{Ending, FileKind, Message, Problem, Severity, ThreadProgress};
 use archive::reader::Run;
 use archive::sample::Totals;
 use archive::summary::RunSummary;
+use machines::fake::{FakeLog, FakeTarget, Script, Step};
+use machines::{Exit, Output};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;

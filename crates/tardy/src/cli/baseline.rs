@@ -14,7 +14,7 @@ use super::virtual_time::Laboratory;
 use crate::text::page::Page;
 use clap::{Args, Subcommand};
 use judge::virtual_time::Baseline;
-use runner::meter::MeterPlaces;
+use machines::meter_places::MeterPlaces;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 

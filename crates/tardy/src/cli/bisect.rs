@@ -14,7 +14,7 @@ use super::rounds::Measuring;
 use super::signals::Signals;
 use clap::Args;
 use judge::sign_flip::PAIRS_MAX;
-use runner::meter::MeterPlaces;
+use machines::meter_places::MeterPlaces;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -10,9 +10,9 @@ use crate::progress::Progress;
 use anyhow::anyhow;
 use archive::manifest::RunState;
 use clap::Args;
-use runner::meter::MeterPlaces;
+use machines::board::Purpose;
+use machines::meter_places::MeterPlaces;
 use runner::run::{RECEIVED_FILE, RunRequest, TimeLimits};
-use runner::target::board::Purpose;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use super::exit::Exit;
 use anyhow::Context;
 use clap::Args;
-use runner::meter::MeterPlaces;
+use machines::meter_places::MeterPlaces;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;

@@ -15,8 +15,8 @@ use clap::{Args, ValueEnum};
 use judge::coin::SEED_MAX;
 use judge::observer::Level;
 use judge::sign_flip::PAIRS_MAX;
+use machines::meter_places::MeterPlaces;
 use question::{Cost, Journal};
-use runner::meter::MeterPlaces;
 use series::Observation;
 use std::path::PathBuf;
 

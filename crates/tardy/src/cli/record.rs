@@ -18,8 +18,8 @@ use archive::recorded::FlightRecording;
 use archive::spike::Spike;
 use choice::Wanted;
 use clap::{Args, ValueEnum};
-use runner::meter::MeterPlaces;
-use runner::recorder::RecorderPlaces;
+use machines::flight_recorder::RecorderPlaces;
+use machines::meter_places::MeterPlaces;
 use std::path::PathBuf;
 use words::printable::printable;
 

@@ -19,10 +19,10 @@ use anyhow::{Context, anyhow};
 use archive::reader::Run;
 use archive::spike::Spike;
 use clap::Args;
+use machines::flight_recorder::RecorderPlaces;
+use machines::meter_places::MeterPlaces;
+use machines::qemu::virtual_time::StandingMachine;
 use page::Page;
-use runner::meter::MeterPlaces;
-use runner::recorder::RecorderPlaces;
-use runner::target::qemu::virtual_time::StandingMachine;
 use std::path::PathBuf;
 use wake_up::Wanted;
 

@@ -5,9 +5,9 @@ use super::machine::open_with;
 use super::signals::Signals;
 use crate::text::page::{Page, write_stdout};
 use clap::Args;
-use runner::meter::MeterPlaces;
+use machines::board::{AccessOptions, Purpose};
+use machines::meter_places::MeterPlaces;
 use runner::restore::{RestoreError, restore};
-use runner::target::board::{AccessOptions, Purpose};
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);

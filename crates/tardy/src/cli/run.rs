@@ -21,9 +21,9 @@ use super::machine::{self, host, is_board, is_in_virtual_time};
 use super::signals::Signals;
 use crate::progress::Progress;
 use archive::settings::RunSettings;
-use runner::meter::MeterPlaces;
+use machines::board::AccessOptions;
+use machines::meter_places::MeterPlaces;
 use runner::run::{RunRequest, TimeLimits};
-use runner::target::board::AccessOptions;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -12,8 +12,8 @@ use super::run::{self, RunArguments};
 use super::signals::Signals;
 use clap::Args;
 use clap::parser::ValueSource;
-use runner::meter::MeterPlaces;
-use runner::target::board::{AccessOptions, Purpose};
+use machines::board::{AccessOptions, Purpose};
+use machines::meter_places::MeterPlaces;
 use std::path::PathBuf;
 use std::time::Duration;
 

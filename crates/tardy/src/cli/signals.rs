@@ -1,6 +1,6 @@
 //! Turns the signals a person or a system sends into requests to stop.
 
-use runner::stop::StopRequests;
+use machines::stop::StopRequests;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
 use std::sync::Arc;

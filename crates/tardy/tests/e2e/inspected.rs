@@ -2,10 +2,10 @@
 
 use archive::manifest::RunState;
 use archive::settings::RunSettings;
+use machines::qemu::QemuTarget;
+use machines::stop::StopRequests;
+use machines::{Caveat, Command, Output, RunningCommand, Target, TargetError};
 use runner::run::{RunRequest, TimeLimits};
-use runner::stop::StopRequests;
-use runner::target::qemu::QemuTarget;
-use runner::target::{Caveat, Command, Output, RunningCommand, Target, TargetError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

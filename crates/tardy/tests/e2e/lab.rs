@@ -3,10 +3,10 @@
 use archive::explanation::Explanation;
 use archive::manifest::RunState;
 use archive::reader::Run;
-use runner::meter::MeterPlaces;
-use runner::stop::StopRequests;
-use runner::target::file::TargetFiles;
-use runner::target::qemu::{QemuTarget, kernel};
+use machines::meter_places::MeterPlaces;
+use machines::qemu::{QemuTarget, kernel};
+use machines::stop::StopRequests;
+use machines::target_file::TargetFiles;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

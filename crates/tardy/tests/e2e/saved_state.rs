@@ -2,7 +2,7 @@
 
 use crate::lab::{KERNEL, Lab, assert_ledgers_add_up};
 use archive::reader::Run;
-use runner::target::qemu::kernel;
+use machines::qemu::kernel;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::FileExt;

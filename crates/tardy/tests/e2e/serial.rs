@@ -3,8 +3,8 @@
 use crate::lab::{KERNEL, Lab};
 use archive::manifest::RunState;
 use archive::reader::Run;
-use runner::target::file::TargetFiles;
-use runner::target::qemu::kernel;
+use machines::qemu::kernel;
+use machines::target_file::TargetFiles;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -17,8 +17,8 @@ use judge::bisect::{StepVerdict, of_experiment, of_verdict, rounds_least};
 use judge::experiment::metrics;
 use judge::limit::Limit;
 use judge::virtual_time::judge_limit;
+use machines::TargetError;
 use runner::run::RunError;
-use runner::target::TargetError;
 use std::fs;
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 
 use archive::facts::Applied;
 use judge::readiness::{Readiness, writes};
+use machines::Target;
 use runner::facts::FactsError;
-use runner::target::Target;
 use std::path::Path;
 use std::time::Duration;
 

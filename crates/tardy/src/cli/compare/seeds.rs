@@ -19,7 +19,7 @@ use crate::text::table::{Align, Table};
 use anyhow::anyhow;
 use archive::reader::Run;
 use judge::virtual_time::{VirtualComparison, compare};
-use runner::meter::MeterPlaces;
+use machines::meter_places::MeterPlaces;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -10,11 +10,11 @@ use archive::settings::RunSettings;
 use judge::limit::{Limit, Rate};
 use judge::machine::DoubtKind;
 use judge::step::counted_ns;
+use machines::local;
 use runner::plan::Plan;
 use runner::plan::document::{Problem, Written};
 use runner::plan::options::PlanOption;
 use runner::plan::step::Step;
-use runner::target::local;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

@@ -7,10 +7,10 @@ use anyhow::{Context, anyhow};
 use archive::reader::Run;
 use archive::samples_file::SampleRecord;
 use archive::settings::RunSettings;
-use runner::target::file::TargetFiles;
-use runner::target::qemu::file::{Backend, VirtualMachine};
-use runner::target::qemu::kernel;
-use runner::target::qemu::virtual_time::{Recording, VirtualTimeTarget};
+use machines::qemu::kernel;
+use machines::qemu::machine_file::{Backend, VirtualMachine};
+use machines::qemu::virtual_time::{Recording, VirtualTimeTarget};
+use machines::target_file::TargetFiles;
 use std::fs;
 use std::path::{Path, PathBuf};
 

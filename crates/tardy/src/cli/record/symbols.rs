@@ -4,8 +4,8 @@
 
 use super::super::signals::Signals;
 use super::again::Again;
-use runner::target::Target;
-use runner::target::qemu::kernel;
+use machines::Target;
+use machines::qemu::kernel;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;

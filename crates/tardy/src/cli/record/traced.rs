@@ -16,8 +16,8 @@ use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::spike::SpikeReason;
 use archive::tracer::TracerSettings;
 use judge::virtual_time::{TracingCost, tracing_cost};
-use runner::meter::MeterPlaces;
-use runner::recorder::RecorderError;
+use machines::flight_recorder::RecorderError;
+use machines::meter_places::MeterPlaces;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use super::super::signals::Signals;
 use super::page::Page;
 use super::symbol_file::symbol_file;
 use anyhow::{Context, anyhow};
-use runner::target::qemu::virtual_time::StandingMachine;
+use machines::qemu::virtual_time::StandingMachine;
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use std::fs;
 use std::io::ErrorKind;

@@ -2,7 +2,7 @@
 
 use crate::explaining::StopPoint;
 use archive::spike::Spike;
-use runner::target::qemu::virtual_time::Registers;
+use machines::qemu::virtual_time::Registers;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;

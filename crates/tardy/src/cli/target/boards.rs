@@ -3,11 +3,11 @@
 use super::{Exit, tell, version_there};
 use crate::cli::exit::UsageError;
 use clap::{ArgGroup, Args, ValueEnum};
-use runner::meter::METER_NAME;
-use runner::target::Target;
-use runner::target::board::file::Board;
-use runner::target::file::Description;
-use runner::target::labgrid::file::{LabgridPlace, Power};
+use machines::Target;
+use machines::board::board_file::Board;
+use machines::labgrid::place_file::{LabgridPlace, Power};
+use machines::meter_places::METER_NAME;
+use machines::target_file::Description;
 use std::path::{Path, PathBuf};
 use words::printable::printable;
 

@@ -5,7 +5,7 @@ use crate::cli::exit::{UsageError, in_words};
 use crate::cli::machine::{is_board, open_with};
 use crate::cli::plan::checked::CheckedPlan;
 use archive::atomic_file::write_atomically;
-use runner::target::board::AccessOptions;
+use machines::board::AccessOptions;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether there is a board to give it to.

@@ -1,0 +1,261 @@
+//! What a board is, as the TOML of its target file.
+
+use super::hooks::{Boot, Deploy, Power};
+use crate::target_file::{is_plain_word, read_checked};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How one gets to the board's shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Door {
+    #[default]
+    Ssh,
+    Serial,
+}
+
+/// A board: a machine that is there without us, with a shell and perhaps nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    pub backend: Door,
+    /// `user@host`, as ssh takes it; names of ssh's own configuration count. Of a serial line: its device,
+    /// `unix:PATH` or `tcp:HOST:PORT`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub address: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// The private key to log in with; what ssh's configuration says when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<PathBuf>,
+    /// Options of ssh's, each as after `-o`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ssh_options: Vec<String>,
+    /// Speed of a serial line; 115200 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baud: Option<u32>,
+    /// Who logs in on a serial line that asks for a name; root when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// A file of the host with the password in its first line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_file: Option<PathBuf>,
+    /// A command for the host's shell that prints it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_command: Option<String>,
+    /// What the board asks for a name with, when that does not end with `login:`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login_prompt: Option<String>,
+    /// Become root with `sudo -n`; without it the login is the user that measures.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sudo: bool,
+    /// Where the meter may lie, before the usual places are tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// Leave the meter there between runs, so that it need not be sent again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_meter: bool,
+    /// Room for results while the host is away, in MB; a quarter of what is free there, at most 256, when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spool_mb: Option<u32>,
+    /// Results nobody has fetched are thrown away after so long.
+    #[serde(default = "keep_hours")]
+    pub keep_hours: u32,
+    /// A line that is lost is tried again for so long.
+    #[serde(default = "reconnect_minutes")]
+    pub reconnect_minutes: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<Power>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<Boot>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploy: Option<Deploy>,
+}
+
+fn keep_hours() -> u32 {
+    48
+}
+
+fn reconnect_minutes() -> u32 {
+    30
+}
+
+impl Board {
+    /// A board behind this address of ssh's, with the defaults of everything else.
+    pub fn ssh(address: &str) -> Self {
+        Self {
+            backend: Door::Ssh,
+            address: address.into(),
+            port: None,
+            identity: None,
+            ssh_options: Vec::new(),
+            baud: None,
+            user: None,
+            password_file: None,
+            password_command: None,
+            login_prompt: None,
+            sudo: false,
+            directory: None,
+            keep_meter: false,
+            spool_mb: None,
+            keep_hours: keep_hours(),
+            reconnect_minutes: reconnect_minutes(),
+            power: None,
+            boot: None,
+            deploy: None,
+        }
+    }
+
+    /// A board behind this serial line, with the defaults of everything else.
+    pub fn serial(address: &str) -> Self {
+        Self { backend: Door::Serial, ..Self::ssh(address) }
+    }
+
+    /// Reads the text of a target file.
+    ///
+    /// # Errors
+    /// What is wrong with it, with line and column where that is known.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        read_checked(text, Self::check)
+    }
+
+    /// Whether the values make sense together.
+    ///
+    /// # Errors
+    /// A sentence for the first that does not.
+    pub fn check(&self) -> Result<(), String> {
+        match self.backend {
+            Door::Ssh => self.check_ssh()?,
+            Door::Serial => self.check_serial()?,
+        }
+        if let Some(directory) = &self.directory
+            && !(directory.starts_with('/') && directory.bytes().all(|byte| byte.is_ascii_graphic()))
+        {
+            return Err("directory is an absolute path without blanks".into());
+        }
+        if self.keep_hours == 0 {
+            return Err("keep_hours is at least 1: what a lost line left there needs time to be fetched".into());
+        }
+        Ok(())
+    }
+
+    fn check_ssh(&self) -> Result<(), String> {
+        if !is_plain_word(&self.address) {
+            return Err("address is what ssh connects to, like \"root@192.168.1.7\"".into());
+        }
+        let passwords = self.password_file.is_some() || self.password_command.is_some();
+        if self.baud.is_some() || self.user.is_some() || passwords || self.login_prompt.is_some() {
+            return Err(
+                "baud, user, the password and login_prompt are for serial lines; ssh uses a key, and the user is \
+                        in the address"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    fn check_serial(&self) -> Result<(), String> {
+        let remote = |rest: &str| {
+            rest.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
+        };
+        let sound = match self.address.split_once(':') {
+            Some(("tcp", rest)) => remote(rest),
+            Some(("unix", path)) => !path.is_empty(),
+            _ => self.address.starts_with('/'),
+        };
+        if !sound {
+            return Err(
+                "address is a serial line: a device like \"/dev/ttyUSB0\", \"unix:PATH\", or \"tcp:HOST:PORT\"".into(),
+            );
+        }
+        if self.port.is_some() || self.identity.is_some() || !self.ssh_options.is_empty() {
+            return Err("port, identity and ssh_options are for ssh, and this is a serial line".into());
+        }
+        if self.password_file.is_some() && self.password_command.is_some() {
+            return Err("the password comes from password_file or from password_command, not from both".into());
+        }
+        let one_line = |text: &Option<String>| {
+            text.as_ref().is_none_or(|text| !text.is_empty() && !text.contains(char::is_control))
+        };
+        if !one_line(&self.user) || !one_line(&self.login_prompt) {
+            return Err("user and login_prompt are text of one line".into());
+        }
+        if self.baud == Some(0) {
+            return Err("baud is the speed of the line, like 115200".into());
+        }
+        Ok(())
+    }
+
+    /// What one board is known by, whatever targets describe it: two runs on it must never meet.
+    pub fn identity_of_board(&self) -> String {
+        match self.port {
+            // One line may have several names.
+            None if self.backend == Door::Serial => std::fs::canonicalize(&self.address)
+                .map_or_else(|_| self.address.clone(), |path| path.display().to_string()),
+            None => self.address.clone(),
+            Some(port) => format!("{}:{port}", self.address),
+        }
+    }
+
+    /// The text of a target file.
+    pub fn to_text(&self) -> String {
+        toml::to_string(self).expect("a board has only plain values")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_written_file_comes_back() {
+        let board = Board {
+            port: Some(2222),
+            identity: Some("/keys/board".into()),
+            ssh_options: vec!["ProxyJump=lab".into()],
+            sudo: true,
+            directory: Some("/data".into()),
+            keep_meter: true,
+            spool_mb: Some(16),
+            keep_hours: 1,
+            reconnect_minutes: 2,
+            power: Some(Power { cycle: Some("outlet 7 cycle".into()), ..Power::default() }),
+            boot: Some(Boot { wait_seconds: 60 }),
+            deploy: Some(Deploy { command: "flash \"$TARDY_IMAGE\"".into(), reboots: false }),
+            ..Board::ssh("tester@pi")
+        };
+        assert_eq!(Board::parse(&board.to_text()).unwrap(), board);
+        assert_eq!(Board::parse("backend = \"ssh\"\naddress = \"root@pi\"").unwrap(), Board::ssh("root@pi"));
+    }
+
+    #[test]
+    fn a_serial_line_has_keys_of_its_own() {
+        let board = Board {
+            baud: Some(1_500_000),
+            user: Some("tester".into()),
+            password_file: Some("/secret".into()),
+            login_prompt: Some("Name:".into()),
+            ..Board::serial("/dev/ttyUSB0")
+        };
+        assert_eq!(Board::parse(&board.to_text()).unwrap(), board);
+        for address in ["unix:/tmp/console", "tcp:lab:4001", "tcp:::1:4001"] {
+            assert_eq!(Board::serial(address).check(), Ok(()));
+        }
+        let wrong = |line: &str| Board::parse(&format!("backend = \"serial\"\n{line}")).unwrap_err();
+        assert!(wrong("address = \"ttyUSB0\"").contains("/dev/ttyUSB0"));
+        assert!(wrong("address = \"tcp:lab\"").contains("tcp:HOST:PORT"));
+        assert!(wrong("address = \"/dev/ttyUSB0\"\nport = 22").contains("for ssh"));
+        assert!(wrong("address = \"/dev/ttyUSB0\"\nuser = \"a\\nb\"").contains("one line"));
+        assert!(Board { baud: Some(9600), ..Board::ssh("root@pi") }.check().unwrap_err().contains("serial"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_named() {
+        let wrong = |line: &str| Board::parse(&format!("backend = \"ssh\"\n{line}")).unwrap_err();
+        assert!(wrong("").contains("address"));
+        assert!(wrong("address = \"-oProxyCommand=touch\"").contains("address"), "an address is no option");
+        assert!(wrong("address = \"root@pi\"\ndirectory = \"data\"").contains("absolute"));
+        assert!(wrong("address = \"root@pi\"\nkeep_hours = 0").contains("keep_hours"));
+        assert!(wrong("address = \"root@pi\"\ncolour = 1").contains("colour"));
+    }
+}

@@ -1,0 +1,169 @@
+//! Commands of the lab around a run: switching a board on, giving it new software, knowing that it is back.
+//!
+//! They run on the host, by its shell, and learn from the environment which board is meant.
+
+use super::board_file::Board;
+use super::shell::quoted;
+use crate::local::LocalTarget;
+use crate::stop::StopRequests;
+use crate::{Command, Exit, Output, Target};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Longest time for one command: writing an image to a slow card takes its time.
+const HOOK_LIMIT: Duration = Duration::from_secs(1800);
+const POLL: Duration = Duration::from_millis(100);
+/// Of what a command says, so much is kept.
+const SAID_BYTES_MAX: usize = 256 << 10;
+/// Lines of it that go into the message when it fails.
+const LAST_LINES: usize = 3;
+
+/// Commands for the board's power.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Power {
+    /// Before every run; must do no harm to a board that is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// After every run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off: Option<String>,
+    /// After new software was deployed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<String>,
+}
+
+/// How one knows that the board is back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Boot {
+    /// Must be back by then, after its power came or new software was deployed.
+    #[serde(default = "wait_seconds")]
+    pub wait_seconds: u32,
+}
+
+/// Giving the board new software.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deploy {
+    pub command: String,
+    /// The new software runs after the board has booted, so that another boot is waited for.
+    #[serde(default = "reboots")]
+    pub reboots: bool,
+}
+
+fn wait_seconds() -> u32 {
+    180
+}
+
+fn reboots() -> bool {
+    true
+}
+
+impl Default for Boot {
+    fn default() -> Self {
+        Self { wait_seconds: wait_seconds() }
+    }
+}
+
+/// What a command learns of the board.
+fn environment(name: &str, board: &Board, image: &str) -> String {
+    let port = board.port.map_or(String::new(), |port| port.to_string());
+    let identity = board.identity.as_ref().map_or(String::new(), |path| path.display().to_string());
+    let values = [
+        ("TARDY_TARGET", name),
+        ("TARDY_ADDRESS", &board.address),
+        ("TARDY_PORT", &port),
+        ("TARDY_IDENTITY", &identity),
+        ("TARDY_IMAGE", image),
+    ];
+    values.map(|(name, value)| format!("export {name}={}\n", quoted(value))).concat()
+}
+
+/// Runs the command of a hook to its end. What it says is added to `notes`, under its name.
+///
+/// # Errors
+/// A sentence with its last lines.
+pub fn run(
+    hook: &str,
+    command: &str,
+    (name, board, image): (&str, &Board, &str),
+    notes: &mut Vec<u8>,
+    stop: &StopRequests,
+) -> Result<(), String> {
+    let script = format!("{}exec 2>&1\n{command}", environment(name, board, image));
+    let mut running = LocalTarget
+        .start(&Command { program: "/bin/sh".into(), arguments: vec!["-c".into(), script] })
+        .map_err(|error| error.to_string())?;
+    notes.extend(format!("[{hook}] {command}\n").into_bytes());
+    let begun = notes.len();
+    let mut stopped = None;
+    loop {
+        match running.read(POLL) {
+            Output::Bytes(bytes) if notes.len() - begun < SAID_BYTES_MAX => notes.extend(bytes),
+            Output::Bytes(_) => {}
+            Output::Quiet if stop.count() > 0 => stopped = Some("stopped on request".to_owned()),
+            Output::Quiet if running.elapsed() > HOOK_LIMIT => {
+                stopped = Some(format!("it took longer than {} s", HOOK_LIMIT.as_secs()));
+            }
+            Output::Quiet => {}
+            Output::Closed => break,
+        }
+        if stopped.is_some() {
+            running.kill();
+            break;
+        }
+    }
+    if notes.last() != Some(&b'\n') {
+        notes.push(b'\n');
+    }
+    let exit = running.wait(POLL * 50);
+    match (stopped, exit) {
+        (None, Some(Exit::Code(0))) => Ok(()),
+        (Some(why), _) => Err(format!("its {hook} command was ended: {why}")),
+        (None, exit) => {
+            let said = String::from_utf8_lossy(&notes[begun..]).into_owned();
+            let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let last = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
+            let how = exit.map_or("no exit status".into(), |exit| exit.to_string());
+            Err(format!("its {hook} command failed ({how}): {last}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(command: &str) -> (Result<(), String>, String) {
+        let board = Board { port: Some(2222), ..Board::ssh("root@pi") };
+        let mut notes = Vec::new();
+        let ended = run("deploy", command, ("pi", &board, "my image.wic"), &mut notes, &StopRequests::default());
+        (ended, String::from_utf8(notes).unwrap())
+    }
+
+    #[test]
+    fn a_hook_knows_the_board_and_its_words_are_kept() {
+        let (ended, notes) = ran("echo \"$TARDY_TARGET $TARDY_ADDRESS $TARDY_PORT $TARDY_IMAGE\"; echo aside >&2");
+        assert_eq!(ended, Ok(()));
+        assert!(
+            notes.starts_with("[deploy] echo") && notes.ends_with("\npi root@pi 2222 my image.wic\naside\n"),
+            "{notes}"
+        );
+    }
+
+    #[test]
+    fn a_failure_comes_with_its_last_words() {
+        let (ended, _) = ran("echo one; echo no card in the writer >&2; exit 7");
+        let why = ended.unwrap_err();
+        assert!(why.contains("deploy command failed (exit status 7): one | no card in the writer"), "{why}");
+    }
+
+    #[test]
+    fn a_request_to_stop_ends_a_hook() {
+        let stop = StopRequests::default();
+        stop.request();
+        let ended = run("power.cycle", "exec sleep 1000", ("pi", &Board::ssh("pi"), ""), &mut Vec::new(), &stop);
+        assert!(ended.unwrap_err().contains("on request"));
+    }
+}

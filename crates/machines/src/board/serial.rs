@@ -1,0 +1,262 @@
+//! A board behind a serial line: a console, and nothing else.
+//!
+//! From a login ([`login`]) to a shell, from there to the keeper ([`dialogue`]), who takes the meter in blocks of letters
+//! ([`sending`]) and has it answer questions on the same line ([`exchange`], [`commands`]). The kernel may speak on it
+//! whenever it likes: all that is said is checked, and asked for again when it was damaged ([`hearing`]).
+
+mod commands;
+mod dialogue;
+mod exchange;
+#[cfg(fuzzing)]
+pub mod fuzzing;
+mod hearing;
+mod login;
+mod occupied;
+mod port;
+mod sending;
+
+use super::board_file::Board;
+use super::keeper::Greeting;
+use super::line::Line;
+use super::reach::{Hindrance, Reach};
+use super::{MeterCopy, hex};
+use crate::RunningCommand;
+use crate::stop::StopRequests;
+use commands::{Program, Stream};
+use dialogue::Dialogue;
+use exchange::Exchange;
+use hearing::Hearing;
+use login::Shell;
+use port::Port;
+use sending::{Manner, Tools};
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+const BAUD: u32 = 115_200;
+/// The keeper must have looked around by then; it may have to end a run.
+const GREET_LIMIT: Duration = Duration::from_secs(30);
+const LISTEN_LIMIT: Duration = Duration::from_secs(3);
+/// A meter of some megabytes is read from a slow disk.
+const SERVE_LIMIT: Duration = Duration::from_secs(20);
+/// A busy board needs some seconds for each line that was damaged.
+const BYE_LIMIT: Duration = Duration::from_secs(20);
+const TIDY_LIMIT: Duration = Duration::from_secs(20);
+const TRIES: usize = 3;
+const END_OF_INPUT: &str = "\n\x04";
+/// The keeper's word when a meter has left after the host's good-bye.
+const SERVED: &str = "served";
+const INTERRUPT: &[u8] = b"\x03\n";
+
+fn baud(board: &Board) -> u32 {
+    board.baud.unwrap_or(BAUD)
+}
+
+/// Who listens at the other end of the line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Listener {
+    Keeper,
+    Meter,
+    Nobody { why: String },
+}
+
+/// The one line, on which one thing is said after another.
+struct Talk {
+    exchange: Exchange,
+    listener: Listener,
+    /// The meter that is to answer.
+    meter: String,
+}
+
+impl Talk {
+    /// The conversation with the meter, begun if it is not.
+    fn exchange(&mut self) -> Result<&mut Exchange, String> {
+        match &self.listener {
+            Listener::Meter => {}
+            Listener::Nobody { why } => return Err(why.clone()),
+            Listener::Keeper => {
+                let begun = self.exchange.dialogue.say(&format!("serve {}", self.meter));
+                begun.and_then(|()| self.exchange.greet(SERVE_LIMIT)).inspect_err(|why| {
+                    self.listener = Listener::Nobody { why: why.clone() };
+                })?;
+                self.listener = Listener::Meter;
+            }
+        }
+        Ok(&mut self.exchange)
+    }
+
+    /// Has the keeper listen again.
+    fn keeper(&mut self) -> Result<&mut Dialogue, String> {
+        if self.listener == Listener::Meter {
+            let gone = self.dismiss().err();
+            self.listener = gone.map_or(Listener::Keeper, |why| Listener::Nobody { why });
+        }
+        match &self.listener {
+            Listener::Nobody { why } => Err(why.clone()),
+            _ => Ok(&mut self.exchange.dialogue),
+        }
+    }
+
+    fn dismiss(&mut self) -> Result<(), String> {
+        if self.exchange.is_asking() {
+            // What runs there for us has no more use, and the keeper follows it.
+            self.exchange.dialogue.hearing.port.write(INTERRUPT)?;
+            return Err("it was interrupted".into());
+        }
+        if self.exchange.good_bye(SERVED, BYE_LIMIT)? {
+            return Ok(());
+        }
+        let served = |words: &str| (words == SERVED).then_some(());
+        // Whoever asked to stop still wants the board tidied up.
+        self.exchange.dialogue.listen(BYE_LIMIT, &StopRequests::default(), served)
+    }
+}
+
+/// A line with a keeper at its other end.
+pub struct SerialLine {
+    talk: Rc<RefCell<Talk>>,
+    greeting: Greeting,
+    tools: Tools,
+    baud: u32,
+    stop: StopRequests,
+    tell: fn(&str),
+}
+
+/// Opens the line, logs in where that is asked for, and has the keeper look around.
+///
+/// # Errors
+/// A sentence.
+pub fn connect(reach: &Reach) -> Result<SerialLine, Hindrance> {
+    let (dialogue, greeting, tools) = greeted(reach).map_err(Hindrance::Other)?;
+    reach.admitted(&greeting).inspect_err(|_| dismiss(&dialogue))?;
+    let baud = baud(&reach.board);
+    let exchange = Exchange::new(dialogue, baud);
+    let talk = Talk { exchange, listener: Listener::Keeper, meter: String::new() };
+    let (stop, tell) = (reach.stop.clone(), reach.tell);
+    Ok(SerialLine { talk: Rc::new(RefCell::new(talk)), greeting, tools, baud, stop, tell })
+}
+
+fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), String> {
+    let board = &reach.board;
+    let port = Port::open(&board.address, baud(board))?;
+    let shell = login::shell(&port, board, &reach.stop)?;
+    let mut dialogue = Dialogue::new(Hearing::new(port, Rc::clone(&reach.overheard)));
+    let script = plain(&reach.errand().console_script());
+    for _ in 0..TRIES {
+        dialogue.hearing.port.write(typed(&script, shell, board.sudo).as_bytes())?;
+        // When the kernel speaks into this, it is only waited for a little longer.
+        dialogue.await_words("tardy listens", LISTEN_LIMIT)?;
+        // Whatever came before that is an echo, or of a keeper that is gone.
+        dialogue.begin_anew();
+        dialogue.hearing.port.write(format!("{script}{END_OF_INPUT}").as_bytes())?;
+        let (mut greeting, mut tools) = (Greeting::default(), Tools::default());
+        let greeted = dialogue.listen(GREET_LIMIT, &reach.stop, |words| {
+            greeting.take(&format!("tardy {words}"));
+            tools = Tools::parse(words).unwrap_or(std::mem::take(&mut tools));
+            if words == "garbled" { Some(false) } else { greeting.is_over().then_some(true) }
+        })?;
+        if greeted {
+            dialogue.hearing.keep();
+            return Ok((dialogue, greeting, tools));
+        }
+    }
+    Err("what is sent to it does not arrive whole; is its console at another speed than its login, or without a buffer?"
+        .into())
+}
+
+/// Lets a keeper go that has said its last words.
+fn dismiss(dialogue: &Dialogue) {
+    // A line that is dead takes it with it.
+    let _ = dialogue.say("");
+}
+
+/// What is typed at a prompt: it takes the keeper's script, checks it, and runs it. Whoever logged in logs out after it.
+fn typed(script: &str, shell: Shell, sudo: bool) -> String {
+    let (length, sum) = (script.len(), sending::cksum(script.as_bytes()));
+    let other = hex(&Sha256::digest(script.as_bytes()));
+    let root = if sudo { "sudo -n " } else { "" };
+    let leave = if shell.by_us { "; exit" } else { "" };
+    // What is echoed of it, perhaps twice, by the terminal and by a shell that edits lines, must not look like what it
+    // says.
+    format!(
+        " t=$(stty -g 2>/dev/null); stty -echo 2>/dev/null; echo \"tardy lis\"\"tens\"; s=$(cat); \
+         case \"${{#s}} $(printf %s \"$s\"|{{ cksum||sha256sum; }} 2>/dev/null)\" in \
+         \"{length} \"|\"{length} {sum} {length}\"|\"{length} {other}  -\") \
+         {root}sh -c \"$s\"; stty \"$t\" 2>/dev/null{leave};; \
+         *) stty \"$t\" 2>/dev/null; for i in 1 2; do echo \"tardy#\"\"1 garbled\"; done;; esac\r"
+    )
+}
+
+/// A script as a terminal passes it on, and with as many letters as bytes.
+fn plain(script: &str) -> String {
+    let letter = |letter: char| if letter == '\n' || letter.is_ascii_graphic() || letter == ' ' { letter } else { '?' };
+    script.trim_end().chars().map(letter).collect()
+}
+
+impl Line for SerialLine {
+    fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    fn shell(&mut self, script: &str) -> io::Result<Box<dyn RunningCommand>> {
+        Ok(Box::new(Program::new(Rc::clone(&self.talk), "/bin/sh", vec!["-c".into(), script.into()])))
+    }
+
+    fn meter(&mut self, meter: &str, words: &[&str]) -> io::Result<Box<dyn RunningCommand>> {
+        self.talk.borrow_mut().meter = meter.into();
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        Ok(Box::new(Program::new(Rc::clone(&self.talk), &format!("./{meter}"), words)))
+    }
+
+    fn stream(&mut self, meter: &str, from: u64) -> io::Result<Box<dyn RunningCommand>> {
+        self.talk.borrow_mut().meter = meter.into();
+        Ok(Box::new(Stream::new(Rc::clone(&self.talk), from)))
+    }
+
+    fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), String> {
+        let mut talk = self.talk.borrow_mut();
+        let keeper = talk.keeper()?;
+        if alone {
+            keeper.say("forget")?;
+        }
+        let manner = Manner { baud: self.baud, stop: &self.stop, tell: &self.tell };
+        sending::send(keeper, (&meter.name, &meter.bytes), &self.tools, &manner)
+    }
+
+    fn fetched(&mut self) {
+        // A keeper that is gone leaves it there, which the next run tells.
+        if let Ok(keeper) = self.talk.borrow_mut().keeper() {
+            let _ = keeper.say("fetched");
+        }
+    }
+
+    fn end(self: Box<Self>) {
+        let mut talk = self.talk.borrow_mut();
+        let tidied = |words: &str| (words == "tidied").then_some(());
+        let mut listens = talk.keeper().is_ok();
+        loop {
+            if listens {
+                let _ = talk.exchange.dialogue.say("end");
+            }
+            // Whoever asked to stop still wants the board tidied up.
+            let heard = talk.exchange.dialogue.listen(TIDY_LIMIT, &StopRequests::default(), tidied);
+            // A keeper whose meter was interrupted follows it, or was too busy to be heard and still listens.
+            if heard.is_ok() || listens {
+                break;
+            }
+            listens = true;
+        }
+        dismiss(&talk.exchange.dialogue);
+        talk.listener = Listener::Nobody { why: "the line was given back".into() };
+    }
+
+    /// Nothing more is said; the meter there notices, or the next host interrupts it.
+    fn abandon(self: Box<Self>) {
+        self.talk.borrow_mut().listener = Listener::Nobody { why: "the line was given up".into() };
+    }
+}
+
+#[cfg(test)]
+mod tests;

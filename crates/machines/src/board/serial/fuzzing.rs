@@ -1,0 +1,44 @@
+//! Doors for the fuzz target `console`: a board that says anything.
+
+use super::dialogue::Dialogue;
+use super::exchange::{Exchange, Step};
+use super::hearing::Hearing;
+use super::port::Port;
+use super::sending::Tools;
+use super::{BAUD, login};
+use crate::board::keeper::Greeting;
+use archive::console::Question;
+use std::io::Write;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What fits into a socket that nobody reads.
+const SAID_BYTES_MAX: usize = 64 << 10;
+
+/// Has a question answered by these bytes, after which the board hangs up.
+///
+/// # Panics
+/// When there is no socket to be had.
+pub fn answered(said: &[u8]) {
+    let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+    theirs.write_all(&said[..said.len().min(SAID_BYTES_MAX)]).expect("room in a socket");
+    theirs.shutdown(Shutdown::Write).expect("an open socket");
+    let mut hearing = Hearing::new(Port::of_socket(ours.into()).expect("a socket"), Rc::default());
+    hearing.keep();
+    let mut exchange = Exchange::new(Dialogue::new(hearing), BAUD);
+    exchange.ask(&Question::Bye, b"").expect("room in a socket");
+    while matches!(exchange.step(Duration::ZERO), Step::Waiting) {}
+}
+
+/// Looks at these bytes as whoever logs in, or speaks with a keeper, does.
+pub fn seen(said: &[u8]) {
+    let text = String::from_utf8_lossy(said);
+    login::seen(said, &text);
+    let mut greeting = Greeting::default();
+    for line in text.lines() {
+        greeting.take(line);
+        Tools::parse(line);
+    }
+}

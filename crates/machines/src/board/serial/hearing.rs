@@ -1,0 +1,149 @@
+//! What comes through a console, in lines and as text; what is not ours is kept.
+
+use super::port::{Came, Port};
+use crate::board::overheard::Overheard;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How the board's lines begin.
+const KINDS: [&str; 3] = ["~A ", "~B ", "~R "];
+const UNREAD_BYTES_MAX: usize = 64 << 10;
+/// Begins a kernel message with its time.
+const STAMP: char = '[';
+
+/// A line, and what came of the next one.
+pub struct Hearing {
+    pub port: Port,
+    unread: Vec<u8>,
+    overheard: Rc<RefCell<Overheard>>,
+    /// Whether what others say is worth keeping: before, there are prompts and echoes.
+    keeps: bool,
+}
+
+impl Hearing {
+    pub fn new(port: Port, overheard: Rc<RefCell<Overheard>>) -> Self {
+        Self { port, unread: Vec::new(), overheard, keeps: false }
+    }
+
+    /// The lines that are complete after at most this time.
+    ///
+    /// # Errors
+    /// The line is gone.
+    pub fn lines(&mut self, wait: Duration) -> Result<Vec<String>, String> {
+        match self.port.read(wait) {
+            Came::Nothing => return Ok(Vec::new()),
+            Came::Gone(why) => return Err(why),
+            Came::Bytes(bytes) => self.unread.extend(bytes),
+        }
+        let whole = self.unread.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let text: Vec<u8> = self.unread.drain(..whole).collect();
+        if self.unread.len() > UNREAD_BYTES_MAX {
+            self.unread.clear();
+        }
+        Ok(String::from_utf8_lossy(&text).lines().map(|line| line.trim_end().to_owned()).collect())
+    }
+
+    /// From here on, what is none of ours is the kernel's, or another program's.
+    pub fn keep(&mut self) {
+        self.keeps = true;
+    }
+
+    /// Keeps a line that is none of ours. One that was ours before others spoke is counted, and what they said kept.
+    pub fn overhear(&self, line: &str) {
+        if !self.keeps {
+            return;
+        }
+        let mut overheard = self.overheard.borrow_mut();
+        // A prompt has that letter, too.
+        let begun = KINDS.iter().find_map(|kind| line.find(kind));
+        let spoken = match begun {
+            None => line,
+            Some(at) => {
+                overheard.damage.damaged += 1;
+                let (before, ours) = line.split_at(at);
+                let others = ours.find(STAMP).map_or("", |at| &ours[at..]);
+                if before.trim().is_empty() { others } else { before }
+            }
+        };
+        if !spoken.trim().is_empty() && !is_rest(spoken) {
+            overheard.console.push(spoken.as_bytes());
+            overheard.console.push(b"\n");
+        }
+    }
+
+    /// So many lines with results have arrived, and so many were asked for again.
+    pub fn count(&self, arrived: usize, repeated: usize) {
+        let damage = &mut self.overheard.borrow_mut().damage;
+        damage.arrived += arrived as u64;
+        damage.repeated += repeated as u64;
+    }
+}
+
+/// Whether it is the second half of a line of ours: letters and a checksum.
+fn is_rest(line: &str) -> bool {
+    let Some((letters, sum)) = line.rsplit_once(' ') else { return false };
+    let checksum = sum.len() == 8 && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
+    checksum && letters.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"+/= ".contains(&letter))
+}
+
+/// A text without the kernel messages in it, each from its time to the end of its line: what they cut in two is whole
+/// again.
+pub fn without_kernel(text: &str) -> String {
+    let mut rest = text;
+    let mut kept = String::with_capacity(text.len());
+    while let Some(at) = rest.find(STAMP) {
+        kept.push_str(&rest[..at]);
+        let from = &rest[at..];
+        let inside = from[1..].split_once(']').map_or("", |(inside, _)| inside).trim_start();
+        if inside.contains('.') && inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+            rest = from.find('\n').map_or("", |end| &from[end + 1..]);
+        } else {
+            kept.push(STAMP);
+            rest = &from[1..];
+        }
+    }
+    kept.push_str(rest);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::console::line::sealed;
+    use proptest::prelude::*;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn what_the_kernel_says_is_kept_and_what_it_cut_is_counted() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let overheard = Rc::<RefCell<Overheard>>::default();
+        let mut hearing = Hearing::new(Port::of_socket(ours.into()).unwrap(), Rc::clone(&overheard));
+        hearing.overhear("board login: root");
+        hearing.keep();
+        let line = sealed("A 1 0/1 QUJDREVGR0hJSktM");
+        let (first, second) = line.split_at(14);
+        for line in ["[    1.0] one", &format!("{first}[    2.0] two"), second.trim_end(), "root@pi:~# ", ""] {
+            hearing.overhear(line);
+        }
+        let overheard = overheard.borrow();
+        assert_eq!(String::from_utf8(overheard.console.text()).unwrap(), "[    1.0] one\n[    2.0] two\nroot@pi:~# \n");
+        assert_eq!(overheard.damage.damaged, 1);
+    }
+
+    #[test]
+    fn a_prompt_that_the_kernel_spoke_into_is_whole_again() {
+        assert_eq!(without_kernel("log[   12.345678] usb 1-1: new [x]\r\nin: "), "login: ");
+        assert_eq!(without_kernel("board login: [12.3] x"), "board login: ");
+        assert_eq!(without_kernel("[root@pi ~]# ["), "[root@pi ~]# [");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_heard(text in ".{0,200}") {
+            without_kernel(&text);
+            without_kernel(&format!("[1.{text}"));
+            is_rest(&text);
+        }
+    }
+}

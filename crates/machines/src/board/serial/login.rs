@@ -1,0 +1,428 @@
+//! From an open line to a shell: whatever stands there, a login, a shell, or what a host before left behind.
+
+use super::hearing::without_kernel;
+use super::port::{Came, Port};
+use crate::board::board_file::Board;
+use crate::stop::StopRequests;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A shell answers this with [`PROOF`]; its echo does not hold that.
+const PROBE: &str = " echo \"tardy $((6*7)) sh\"\r";
+const PROOF: &str = "tardy 42 sh";
+/// Ends what a host before left behind: Ctrl-C, and a new line.
+const INTERRUPT: &str = "\x03\r";
+const LOGIN_PROMPT: &str = "login:";
+const PASSWORD_PROMPT: &str = "assword:";
+const POLL: Duration = Duration::from_millis(50);
+const TRIES: usize = 4;
+const HEARD_BYTES_MAX: usize = 64 << 10;
+const GARBAGE_BYTES_MIN: usize = 8;
+
+/// How long a board may take.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// One that says nothing for so long has said all.
+    quiet: Duration,
+    answer: Duration,
+    /// A wrong password is answered late on purpose.
+    password: Duration,
+    /// One that boots is let alone for so long.
+    boot: Duration,
+}
+
+const PATIENCE: Patience = Patience {
+    quiet: Duration::from_millis(500),
+    answer: Duration::from_secs(4),
+    password: Duration::from_secs(20),
+    boot: Duration::from_secs(30),
+};
+
+/// Who is at the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shell {
+    /// Nobody was logged in before.
+    pub by_us: bool,
+}
+
+/// Gets to a shell.
+///
+/// # Errors
+/// A sentence with the fix.
+pub fn shell(port: &Port, board: &Board, stop: &StopRequests) -> Result<Shell, String> {
+    shell_within(PATIENCE, port, board, stop)
+}
+
+fn shell_within(patience: Patience, port: &Port, board: &Board, stop: &StopRequests) -> Result<Shell, String> {
+    let mut login = Login { patience, port, board, stop, heard: String::new(), all: Vec::new(), by_us: false };
+    login.let_boot()?;
+    for attempt in 0..TRIES {
+        // Gently first: who sits at a prompt is not interrupted.
+        login.say(if attempt == 0 { "\r" } else { INTERRUPT })?;
+        login.listen(patience.answer / 2, true, |_| false)?;
+        if login.reached()? {
+            return Ok(Shell { by_us: login.by_us });
+        }
+    }
+    Err(login.failure())
+}
+
+struct Login<'a> {
+    patience: Patience,
+    port: &'a Port,
+    board: &'a Board,
+    stop: &'a StopRequests,
+    /// Since something was said last.
+    heard: String,
+    all: Vec<u8>,
+    by_us: bool,
+}
+
+impl Login<'_> {
+    fn say(&mut self, text: &str) -> Result<(), String> {
+        self.heard.clear();
+        self.port.write(text.as_bytes())
+    }
+
+    /// Listens until there is what was waited for; also until nothing more comes, where that `settles` it.
+    fn listen(&mut self, limit: Duration, settles: bool, enough: impl Fn(&str) -> bool) -> Result<(), String> {
+        let (begun, mut last) = (Instant::now(), Instant::now());
+        while begun.elapsed() < limit && !enough(&self.heard) {
+            if self.stop.count() > 0 {
+                return Err("stopped on request".into());
+            }
+            match self.port.read(POLL) {
+                Came::Bytes(bytes) => {
+                    last = Instant::now();
+                    self.heard.push_str(&String::from_utf8_lossy(&bytes));
+                    self.all.extend(bytes);
+                    if self.all.len() > HEARD_BYTES_MAX {
+                        self.all.drain(..HEARD_BYTES_MAX / 2);
+                    }
+                    if self.heard.len() > HEARD_BYTES_MAX {
+                        self.heard.clear();
+                    }
+                }
+                Came::Nothing if settles && !self.heard.is_empty() && last.elapsed() > self.patience.quiet => break,
+                Came::Nothing => {}
+                // A server that has given the line to somebody else says so before it hangs up.
+                Came::Gone(why) => {
+                    return Err(self.last_words().map_or(why.clone(), |words| format!("{why}: {words}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The last lines that the board said, whoever spoke.
+    fn last_words(&self) -> Option<String> {
+        let text = without_kernel(&String::from_utf8_lossy(&self.all));
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last: Vec<String> = lines[lines.len().saturating_sub(2)..].iter().map(|line| visible(line)).collect();
+        (!last.is_empty()).then(|| last.join(" | "))
+    }
+
+    /// A letter to a boot loader would keep it from booting.
+    fn let_boot(&mut self) -> Result<(), String> {
+        let switched = self.board.power.is_some() || self.board.deploy.is_some();
+        let Patience { quiet, answer, boot, .. } = self.patience;
+        self.listen(if switched { answer } else { quiet }, true, |_| false)?;
+        let begun = Instant::now();
+        while is_booting(&self.heard) && begun.elapsed() < boot {
+            let before = self.heard.len();
+            self.listen(answer, true, |_| false)?;
+            if self.heard.len() == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a shell answers, after a login if one is asked for.
+    fn reached(&mut self) -> Result<bool, String> {
+        match self.sight() {
+            Sight::Name => return self.log_in(),
+            // Somebody's login was left half-way: no password ends it.
+            Sight::Password => {
+                let login = self.login_prompt();
+                self.say("\r")?;
+                self.listen(self.patience.password, false, |heard| asks_for_name(heard, &login))?;
+                return if self.sight() == Sight::Name { self.log_in() } else { Ok(false) };
+            }
+            Sight::BootLoader => {
+                return Err(
+                    "it stands in its boot loader; type `boot` there with a terminal program, or cycle its power"
+                        .into(),
+                );
+            }
+            Sight::Other => {}
+        }
+        self.say(PROBE)?;
+        let login = self.login_prompt();
+        self.listen(self.patience.answer, false, |heard| proven(heard) || asks_for_name(heard, &login))?;
+        if proven(&self.heard) {
+            return Ok(true);
+        }
+        if self.sight() == Sight::Name { self.log_in() } else { Ok(false) }
+    }
+
+    fn log_in(&mut self) -> Result<bool, String> {
+        let user = self.board.user.clone().unwrap_or_else(|| "root".into());
+        let login = self.login_prompt();
+        self.say(&format!("{user}\r"))?;
+        let answered = |heard: &str| asks_for_password(heard) || is_refused(heard) || prompts(heard);
+        self.listen(self.patience.password, false, answered)?;
+        if asks_for_password(&self.heard) {
+            let password = password(self.board)?.ok_or_else(|| {
+                format!(
+                    "its login asks {user} for a password; say where it is, with --password-file or --password-command"
+                )
+            })?;
+            self.say(&format!("{password}\r"))?;
+            self.listen(self.patience.password, true, |heard| asks_for_name(heard, &login) || is_refused(heard))?;
+            if is_refused(&self.heard) || asks_for_name(&self.heard, &login) {
+                return Err(refused(&user));
+            }
+        } else if is_refused(&self.heard) || asks_for_name(&self.heard, &login) {
+            // It speaks of what was typed before, by whomever.
+            return Ok(false);
+        }
+        self.by_us = true;
+        for _ in 0..TRIES {
+            self.say(PROBE)?;
+            self.listen(self.patience.answer, false, |heard| proven(heard) || is_refused(heard))?;
+            if proven(&self.heard) {
+                return Ok(true);
+            }
+            if is_refused(&self.heard) {
+                return Err(refused(&user));
+            }
+        }
+        Err(format!("{user} was logged in, and no shell answered; is there a POSIX shell behind that login?"))
+    }
+
+    fn login_prompt(&self) -> String {
+        self.board.login_prompt.clone().unwrap_or_else(|| LOGIN_PROMPT.into())
+    }
+
+    fn sight(&self) -> Sight {
+        sight(&self.heard, &self.login_prompt())
+    }
+
+    fn failure(&self) -> String {
+        let (address, baud) = (&self.board.address, super::baud(self.board));
+        if self.all.is_empty() {
+            return format!(
+                "nothing answers on {address}; is the board on, the cable in the right port, and a login or a shell on \
+                 that line?"
+            );
+        }
+        if is_garbage(&self.all) {
+            return format!(
+                "what comes from {address} is no text; {baud} baud is probably not its speed: try --baud 9600, 57600, \
+                 115200, 921600 or 1500000"
+            );
+        }
+        format!(
+            "neither a login nor a shell answers on {address}; its last words: {}. A login that asks otherwise is \
+             described with --login-prompt",
+            self.last_words().unwrap_or_default()
+        )
+    }
+}
+
+/// Looks at what a board said in every way that decides.
+#[cfg(fuzzing)]
+pub fn seen(said: &[u8], text: &str) {
+    let _ =
+        (sight(text, LOGIN_PROMPT), proven(text), is_booting(text), is_refused(text), is_garbage(said), visible(text));
+}
+
+/// What stands at the end of what a board said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    Name,
+    Password,
+    BootLoader,
+    Other,
+}
+
+fn sight(heard: &str, login: &str) -> Sight {
+    let text = without_kernel(heard);
+    let last = text.trim_end().rsplit(['\n', '\r']).next().unwrap_or_default();
+    if asks_for_name(heard, login) {
+        Sight::Name
+    } else if asks_for_password(heard) {
+        Sight::Password
+    } else if ["=>", "U-Boot>", "barebox:/", "grub>"].iter().any(|prompt| last.trim_start().starts_with(prompt)) {
+        Sight::BootLoader
+    } else {
+        Sight::Other
+    }
+}
+
+fn refused(user: &str) -> String {
+    format!("its login refuses {user}; correct the user or the password in the target file")
+}
+
+fn asks_for_name(heard: &str, login: &str) -> bool {
+    without_kernel(heard).trim_end().ends_with(login)
+}
+
+fn asks_for_password(heard: &str) -> bool {
+    without_kernel(heard).trim_end().ends_with(PASSWORD_PROMPT)
+}
+
+/// Whether it ends as the prompts of shells do; none that does otherwise is waited for in vain, only longer.
+fn prompts(heard: &str) -> bool {
+    without_kernel(heard).trim_end().ends_with(['#', '$', '>'])
+}
+
+fn is_refused(heard: &str) -> bool {
+    ["ogin incorrect", "ermission denied", "uthentication failure"].iter().any(|words| heard.contains(words))
+}
+
+fn proven(heard: &str) -> bool {
+    without_kernel(heard).contains(PROOF)
+}
+
+fn is_booting(heard: &str) -> bool {
+    let end: String = heard.chars().rev().take(500).collect::<Vec<_>>().into_iter().rev().collect();
+    end.contains("autoboot") || end.contains("Starting kernel")
+}
+
+/// At a wrong speed most bytes are none that a text has.
+fn is_garbage(bytes: &[u8]) -> bool {
+    let odd = |byte: &&u8| !matches!(byte, b'\t' | b'\n' | b'\r' | 7 | 8 | 27 | b' '..=b'~');
+    bytes.len() >= GARBAGE_BYTES_MIN && bytes.iter().filter(odd).count() * 4 > bytes.len()
+}
+
+fn visible(line: &str) -> String {
+    line.chars().filter(|letter| !letter.is_control()).take(100).collect()
+}
+
+/// The password, from where the target file says.
+fn password(board: &Board) -> Result<Option<String>, String> {
+    let text = match (&board.password_file, &board.password_command) {
+        (Some(path), _) => {
+            let fail = |error| format!("the password cannot be read from {}: {error}", path.display());
+            std::fs::read_to_string(path).map_err(fail)?
+        }
+        (None, Some(command)) => {
+            let output = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::null()).output();
+            let output = output.map_err(|error| format!("the password command cannot be run: {error}"))?;
+            if !output.status.success() {
+                let words = String::from_utf8_lossy(&output.stderr);
+                return Err(format!("the password command failed ({}): {}", output.status, visible(words.trim())));
+            }
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        }
+        (None, None) => return Ok(None),
+    };
+    let first = text.lines().next().unwrap_or_default();
+    if first.chars().any(char::is_control) {
+        return Err("the password has letters that cannot be typed".into());
+    }
+    Ok(Some(first.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
+    /// What becomes of a login at a board that answers each line so.
+    fn met(board: &Board, mut answers: impl FnMut(&str) -> String + Send) -> Result<Shell, String> {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut lines = BufReader::new(theirs.try_clone().unwrap());
+                let mut line = Vec::new();
+                while matches!(lines.read_until(b'\r', &mut line), Ok(1..)) {
+                    let answer = answers(String::from_utf8_lossy(&line).trim_matches(['\r', '\x03']));
+                    let _ = (&theirs).write_all(answer.as_bytes());
+                    line.clear();
+                }
+            });
+            let port = Port::of_socket(ours.into()).unwrap();
+            let short = Duration::from_millis(400);
+            let patience = Patience { quiet: short / 4, answer: short, password: short * 5, boot: short };
+            shell_within(patience, &port, board, &StopRequests::default())
+        })
+    }
+
+    fn with_password() -> Board {
+        let command = Some("echo secret".to_owned());
+        Board { user: Some("tester".into()), password_command: command, ..Board::serial("/dev/ttyX") }
+    }
+
+    /// A board with a login; right and wrong passwords are told apart.
+    fn login() -> impl FnMut(&str) -> String + Send {
+        let mut state = "name";
+        move |line| match (state, line) {
+            ("name", "") => "\r\nboard log[   12.345678] usb 1-1: new\r\nin: ".into(),
+            ("name", _) => {
+                state = "password";
+                "tester\r\nPassword: ".into()
+            }
+            ("password", "secret") => {
+                state = "shell";
+                "\r\nWelcome\r\n$ ".into()
+            }
+            ("password", _) => {
+                state = "name";
+                "\r\nLogin incorrect\r\nboard login: ".into()
+            }
+            (_, line) if line.contains("echo") => format!("{line}\r\ntardy 4[    1.0] x\r\n2 sh\r\n$ "),
+            _ => "\r\n$ ".into(),
+        }
+    }
+
+    #[test]
+    fn a_login_takes_its_user_and_password_although_the_kernel_speaks_into_it() {
+        assert_eq!(met(&with_password(), login()), Ok(Shell { by_us: true }));
+        let wrong = Board { password_command: Some("echo wrong".into()), ..with_password() };
+        assert!(met(&wrong, login()).unwrap_err().contains("refuses tester"));
+        let none = Board { password_command: None, ..with_password() };
+        assert!(met(&none, login()).unwrap_err().contains("--password-file"));
+        let broken = Board { password_command: Some("echo no key >&2; exit 3".into()), ..with_password() };
+        assert!(met(&broken, login()).unwrap_err().contains("no key"));
+    }
+
+    #[test]
+    fn a_shell_that_is_there_needs_no_login() {
+        let shell = |line: &str| if line.contains("echo") { format!("{line}\r\n{PROOF}\r\n# ") } else { "# ".into() };
+        assert_eq!(met(&Board::serial("/dev/ttyX"), shell), Ok(Shell { by_us: false }));
+    }
+
+    #[test]
+    fn who_hangs_up_is_told_with_what_was_said_before() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"Port already in use\r\n").unwrap();
+        drop(theirs);
+        let board = Board::serial("tcp:lab:4001");
+        let refused = shell(&Port::of_socket(ours.into()).unwrap(), &board, &StopRequests::default()).unwrap_err();
+        assert_eq!(refused, "the other side has closed it: Port already in use");
+    }
+
+    #[test]
+    fn what_is_neither_is_told_by_what_it_is() {
+        let board = Board { baud: Some(9600), ..Board::serial("/dev/ttyX") };
+        assert!(met(&board, |_| String::new()).unwrap_err().contains("nothing answers on /dev/ttyX"));
+        let garbage = |_: &str| "\u{fffd}\u{1}\u{2}\u{fffd}x".repeat(9);
+        let refused = met(&board, garbage).unwrap_err();
+        assert!(refused.contains("9600 baud") && refused.contains("--baud"), "{refused}");
+        assert!(met(&board, |_| "\r\n=> ".into()).unwrap_err().contains("boot loader"));
+        assert!(met(&board, |_| "\r\nmain menu> ".into()).unwrap_err().contains("main menu>"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_seen_as_something(text in ".{0,300}") {
+            let _ = (sight(&text, LOGIN_PROMPT), proven(&text), is_booting(&text), is_garbage(text.as_bytes()));
+        }
+    }
+}

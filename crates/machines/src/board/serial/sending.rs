@@ -1,0 +1,206 @@
+//! The meter through a console: packed, in blocks of letters, each repeated until it has arrived.
+
+use super::dialogue::Dialogue;
+use crate::board::hex;
+use crate::board::line::NO_ROOM_MEND;
+use crate::stop::StopRequests;
+use archive::console::line::base64;
+use miniz_oxide::deflate::compress_to_vec;
+use sha2::{Digest, Sha256};
+use std::time::{Duration, Instant};
+
+/// Letters of a block: with what is around them they fit the 4095 that a terminal takes as one line.
+const BLOCK_LETTERS: usize = 3000;
+const OCTAL_LETTERS: usize = 4;
+/// A slow board starts two programs for a block.
+const BLOCK_PATIENCE: Duration = Duration::from_secs(1);
+const TRIES: u32 = 10;
+const TELL_EVERY: Duration = Duration::from_secs(10);
+const STORE_LIMIT: Duration = Duration::from_secs(120);
+const LEVEL: u8 = 9;
+
+/// What a board has to make bytes of letters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tools {
+    /// `base64`, `openssl` or `octal`.
+    pub letters: String,
+    /// It can unpack gzip.
+    pub unpacks: bool,
+    /// `cksum`, `sha256sum` or `none`; then lengths are all that is compared.
+    pub sums: String,
+}
+
+impl Tools {
+    /// What the keeper says of them.
+    pub fn parse(words: &str) -> Option<Self> {
+        let mut words = words.strip_prefix("tools ")?.split(' ');
+        let (letters, packing, sums) = (words.next()?, words.next()?, words.next()?);
+        Some(Self { letters: letters.into(), unpacks: packing == "gzip", sums: sums.into() })
+    }
+
+    /// Checksum and length, as the board's shell compares them.
+    fn summed(&self, bytes: &[u8]) -> String {
+        let sum = match self.sums.as_str() {
+            "cksum" => cksum(bytes).to_string(),
+            "sha256sum" => hex(&Sha256::digest(bytes)),
+            _ => "none".into(),
+        };
+        format!("{sum} {}", bytes.len())
+    }
+}
+
+/// What sending has to do with beside the board.
+pub struct Manner<'a> {
+    pub baud: u32,
+    pub stop: &'a StopRequests,
+    /// Says how far it is.
+    pub tell: &'a dyn Fn(&str),
+}
+
+/// Sends a program under this name.
+///
+/// # Errors
+/// A sentence.
+pub fn send(
+    dialogue: &mut Dialogue,
+    (name, bytes): (&str, &[u8]),
+    tools: &Tools,
+    manner: &Manner,
+) -> Result<(), String> {
+    let sent = send_blocks(dialogue, (name, bytes), tools, manner);
+    if sent.is_err() {
+        // A keeper that still waits for blocks hears nothing else.
+        let _ = dialogue.say("stop");
+    }
+    sent
+}
+
+fn send_blocks(
+    dialogue: &mut Dialogue,
+    (name, bytes): (&str, &[u8]),
+    tools: &Tools,
+    manner: &Manner,
+) -> Result<(), String> {
+    let Manner { baud, stop, tell } = manner;
+    let (packed, packing) = if tools.unpacks { (gzip(bytes), "gzip") } else { (bytes.to_vec(), "none") };
+    let blocks = blocks(&packed, tools);
+    let letters: usize = blocks.iter().map(String::len).sum();
+    let time = |letters: usize| Duration::from_micros(letters as u64 * 10_000_000 / u64::from(*baud));
+    tell(&format!("sending the meter: {} kB in letters, about {} s", letters / 1000, time(letters).as_secs() + 1));
+    dialogue.say(&format!("receive {name}"))?;
+    // Blocks carry their letters over the line; with a noisy one some do so twice.
+    let patience = BLOCK_PATIENCE + 2 * time(BLOCK_LETTERS + 100);
+    let (begun, mut told) = (Instant::now(), Instant::now());
+    let (mut have, mut attempt, mut in_vain) = (0, 0, 0);
+    while let Some(block) = blocks.get(have as usize) {
+        if stop.count() > 0 {
+            return Err("stopped on request".into());
+        }
+        attempt += 1;
+        dialogue.say(&format!("{attempt} {} {} {block}", have + 1, tools.summed(block.as_bytes())))?;
+        let got = dialogue.acknowledged(attempt, patience).map_err(with_mend)?;
+        match got.filter(|got| *got > have && (*got as usize) <= blocks.len()) {
+            Some(got) => (have, in_vain) = (got, 0),
+            None if in_vain == TRIES => {
+                return Err(format!("block {} did not arrive in {TRIES} attempts; is the line that bad?", have + 1));
+            }
+            None => {
+                in_vain += 1;
+                if have == 0 {
+                    // Perhaps it was this that did not arrive.
+                    dialogue.say(&format!("receive {name}"))?;
+                }
+            }
+        }
+        if told.elapsed() >= TELL_EVERY {
+            told = Instant::now();
+            let left = begun.elapsed().as_secs_f64() / f64::from(have.max(1)) * (blocks.len() as f64 - f64::from(have));
+            tell(&format!("sending the meter: {} of {} blocks, {left:.0} s left", have, blocks.len()));
+        }
+    }
+    dialogue.say(&format!("whole {} {packing}", tools.summed(bytes)))?;
+    dialogue.listen(STORE_LIMIT, stop, |words| match words.split_once(' ') {
+        Some(("stored", _)) => Some(Ok(())),
+        Some(("broken", why)) => Some(Err(with_mend(why.to_owned()))),
+        _ => None,
+    })?
+}
+
+fn with_mend(why: String) -> String {
+    if why.contains("No space left") || why.contains("no room") { format!("{why}{NO_ROOM_MEND}") } else { why }
+}
+
+fn blocks(bytes: &[u8], tools: &Tools) -> Vec<String> {
+    if tools.letters == "octal" {
+        let octal = |piece: &[u8]| piece.iter().map(|byte| format!("\\{byte:03o}")).collect();
+        return bytes.chunks(BLOCK_LETTERS / OCTAL_LETTERS).map(octal).collect();
+    }
+    bytes.chunks(BLOCK_LETTERS / 4 * 3).map(base64).collect()
+}
+
+/// A file of gzip (RFC 1952) with these bytes.
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    // Deflated, no name, no time, written by Unix.
+    let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3];
+    file.extend(compress_to_vec(bytes, LEVEL));
+    file.extend(crc32fast::hash(bytes).to_le_bytes());
+    file.extend((bytes.len() as u32).to_le_bytes());
+    file
+}
+
+/// The checksum of POSIX's cksum: CRC-32 with the highest bit first, over the bytes and their number.
+pub fn cksum(bytes: &[u8]) -> u32 {
+    let length = (bytes.len() as u64).to_le_bytes();
+    let used = 8 - (bytes.len() as u64).leading_zeros() as usize / 8;
+    let step = |sum: u32, byte: &u8| {
+        (0..8)
+            .fold(sum ^ u32::from(*byte) << 24, |sum, _| if sum >> 31 == 1 { sum << 1 ^ 0x04c1_1db7 } else { sum << 1 })
+    };
+    !bytes.iter().chain(&length[..used]).fold(0, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    fn piped(words: &[&str], input: &[u8]) -> Vec<u8> {
+        let mut child =
+            Command::new(words[0]).args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait_with_output().unwrap().stdout
+    }
+
+    #[test]
+    fn checksums_are_those_of_cksum() {
+        assert_eq!(cksum(b""), 4_294_967_295);
+        assert_eq!(cksum(b"123456789"), 930_766_865);
+        let bytes: Vec<u8> = (0..70_000u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let said = String::from_utf8(piped(&["cksum"], &bytes)).unwrap();
+        let tools = |sums: &str| Tools { sums: sums.into(), ..Tools::default() };
+        assert_eq!(said.trim(), tools("cksum").summed(&bytes));
+        assert!(tools("sha256sum").summed(b"abc").starts_with("ba7816bf8f01cfea"));
+        assert_eq!(tools("none").summed(b"abc"), "none 3");
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked_by_gzip() {
+        let bytes = b"tardy".repeat(5000);
+        let packed = gzip(&bytes);
+        assert!(packed.len() < 1000);
+        assert_eq!(piped(&["gzip", "-dc"], &packed), bytes);
+    }
+
+    #[test]
+    fn a_block_fits_a_line_of_a_terminal_whatever_decodes_it() {
+        for letters in ["base64", "octal"] {
+            let tools = Tools { letters: letters.into(), ..Tools::default() };
+            let blocks = blocks(&[b'%'; 10_000], &tools);
+            assert!(blocks.iter().all(|block| block.len() <= BLOCK_LETTERS) && blocks.len() > 1);
+        }
+        let octal = Tools { letters: "octal".into(), unpacks: false, sums: "none".into() };
+        assert_eq!(blocks(b"%\n", &octal), ["\\045\\012"]);
+        assert_eq!(Tools::parse("tools octal gzip none"), Some(Tools { unpacks: true, ..octal }));
+    }
+}

@@ -1,0 +1,268 @@
+//! A run whose stream is kept on the board: the line may be cut as often as it likes.
+
+use super::line::Line;
+use super::reach::{Hindrance, Reach};
+use crate::{Exit, News, Output, RunningCommand};
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The connection that a target and its run share; absent while it is down.
+pub type SharedLine = Rc<RefCell<Option<Box<dyn Line>>>>;
+
+const FIRST_ATTEMPT_AFTER: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// For the last words of a command that has closed its output.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(100);
+/// What the meter says when a spool cannot be had; any other code is that of a line that was cut.
+const SPOOL_REFUSED: i32 = 2;
+
+/// How the meter ended, as it was written down on the board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct End {
+    exit: Option<Exit>,
+    bytes: u64,
+}
+
+/// The line is down.
+#[derive(Debug, Clone, Copy)]
+struct Outage {
+    since: Instant,
+    next_attempt: Instant,
+    pause: Duration,
+}
+
+/// A run that goes on by itself, and the line to it.
+pub struct SpooledRun {
+    reach: Reach,
+    line: SharedLine,
+    emptied: Rc<Cell<bool>>,
+    place: String,
+    meter: String,
+    attached: Option<Box<dyn RunningCommand>>,
+    /// Bytes handed out so far.
+    offset: u64,
+    outage: Option<Outage>,
+    /// Time with earlier lines. That without one does not count: the meter's limits are no matter of the line's.
+    before: Duration,
+    given_up: bool,
+    end: Option<End>,
+    words: Vec<String>,
+    news: Vec<News>,
+}
+
+impl SpooledRun {
+    /// Takes up the stream of a spool in this place from a byte on.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn attach(reach: Reach, line: SharedLine, place: &str, meter: &str, from: u64) -> Result<Self, String> {
+        let mut run = Self {
+            reach,
+            line,
+            emptied: Rc::default(),
+            place: place.into(),
+            meter: meter.into(),
+            attached: None,
+            offset: from,
+            outage: None,
+            before: Duration::ZERO,
+            given_up: false,
+            end: None,
+            words: Vec::new(),
+            news: Vec::new(),
+        };
+        run.follow()?;
+        Ok(run)
+    }
+
+    /// Whether the board turned out to keep nothing of ours any more; it says so when the run has ended.
+    pub fn emptied(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.emptied)
+    }
+
+    fn follow(&mut self) -> Result<(), String> {
+        let mut line = self.line.borrow_mut();
+        let attached = line.as_mut().ok_or("it is not connected")?.stream(&self.meter, self.offset);
+        self.attached = Some(attached.map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    /// The command that brings the stream has closed its output.
+    fn closed(&mut self) -> Output {
+        let Some(mut attached) = self.attached.take() else { return Output::Closed };
+        let exit = attached.wait(LAST_WORDS);
+        self.before += attached.elapsed();
+        attached.kill();
+        let mut words = attached.diagnostics();
+        let end = words.last().and_then(|word| end_of(word));
+        match (exit, end) {
+            (Some(Exit::Code(0)), Some(end)) if end.bytes == self.offset => {
+                words.pop();
+                self.words = words;
+                self.end = Some(end);
+                if let Some(text) = self.reach.overheard.borrow().damage.told() {
+                    self.news.push(News { text, kept: true });
+                }
+                Output::Closed
+            }
+            (Some(Exit::Code(SPOOL_REFUSED)), _) => {
+                self.words = words;
+                self.end = Some(End { exit: None, bytes: self.offset });
+                Output::Closed
+            }
+            _ => {
+                let now = Instant::now();
+                let next_attempt = now + FIRST_ATTEMPT_AFTER;
+                self.outage = Some(Outage { since: now, next_attempt, pause: FIRST_ATTEMPT_AFTER });
+                if let Some(line) = self.line.borrow_mut().take() {
+                    line.abandon();
+                }
+                let why = words.last().map_or(String::new(), |word| format!(" ({word})"));
+                let text = format!("the line to {} is lost{why}; the run goes on there", self.reach.name);
+                self.news.push(News { text, kept: false });
+                Output::Quiet
+            }
+        }
+    }
+
+    /// While the line is down: tries it now and then.
+    fn try_again(&mut self, outage: Outage, wait: Duration) -> Output {
+        let limit = Duration::from_secs(u64::from(self.reach.board.reconnect_minutes) * 60);
+        if self.given_up || self.reach.stop.count() > 0 || outage.since.elapsed() > limit {
+            self.given_up = true;
+            return Output::Closed;
+        }
+        let left = outage.next_attempt.saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            thread::sleep(left.min(wait));
+            return Output::Quiet;
+        }
+        let connected = self.reach.connect().and_then(|line| {
+            if line.greeting().place != self.place {
+                return Err(Hindrance::Other("it is another board now".into()));
+            }
+            *self.line.borrow_mut() = Some(line);
+            self.follow().map_err(Hindrance::Other)
+        });
+        match connected {
+            Ok(()) => {
+                self.outage = None;
+                let seconds = outage.since.elapsed().as_secs_f64();
+                let text = format!("the line to {} is back after {seconds:.1} s; nothing was lost", self.reach.name);
+                self.news.push(News { text, kept: true });
+            }
+            // Another run's results take the place of ours only when ours went before.
+            Err(Hindrance::Gone(why) | Hindrance::Left(why)) => {
+                self.emptied.set(true);
+                self.words = vec![why];
+                self.end = Some(End { exit: Some(Exit::MachineDown), bytes: self.offset });
+                return Output::Closed;
+            }
+            Err(_) => {
+                let pause = (outage.pause * 2).min(LONGEST_PAUSE);
+                self.outage = Some(Outage { next_attempt: Instant::now() + pause, pause, ..outage });
+            }
+        }
+        Output::Quiet
+    }
+}
+
+/// How the meter ended, from the last word of the command that brought its stream.
+fn end_of(word: &str) -> Option<End> {
+    let (how, bytes) = word.strip_prefix("end ")?.split_once(" bytes ")?;
+    let exit = match how.split_once(' ') {
+        Some(("code", code)) => Some(Exit::Code(code.parse().ok()?)),
+        Some(("signal", signal)) => Some(Exit::Signal(signal.parse().ok()?)),
+        // Nobody was left to say: the board went down, or somebody killed everything of ours.
+        _ => Some(Exit::MachineDown),
+    };
+    Some(End { exit, bytes: bytes.parse().ok()? })
+}
+
+impl RunningCommand for SpooledRun {
+    /// Lines for the meter. Without a line there is nobody to tell: the run is then left to itself.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.attached {
+            Some(attached) => attached.write(bytes),
+            None => {
+                self.given_up = true;
+                Err(io::ErrorKind::NotConnected.into())
+            }
+        }
+    }
+
+    fn read(&mut self, wait: Duration) -> Output {
+        if self.end.is_some() {
+            return Output::Closed;
+        }
+        if let Some(outage) = self.outage {
+            return self.try_again(outage, wait);
+        }
+        let read = self.attached.as_mut().map_or(Output::Closed, |attached| attached.read(wait));
+        match read {
+            Output::Closed => self.closed(),
+            Output::Bytes(bytes) => {
+                self.offset += bytes.len() as u64;
+                Output::Bytes(bytes)
+            }
+            Output::Quiet => Output::Quiet,
+        }
+    }
+
+    fn diagnostics(&mut self) -> Vec<String> {
+        self.words.clone()
+    }
+
+    fn stored(&mut self, bytes: u64) {
+        if let Some(attached) = &mut self.attached {
+            // A line that is down tells it at another time.
+            let _ = attached.write(format!("have {bytes}\n").as_bytes());
+        }
+    }
+
+    fn news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    fn left_behind(&self) -> bool {
+        self.given_up && self.end.is_none()
+    }
+
+    /// Asks the board to do it; what the meter changed is put back there.
+    fn kill(&mut self) {
+        let _ = self.write(b"kill\n");
+    }
+
+    fn wait(&mut self, limit: Duration) -> Option<Exit> {
+        let begun = Instant::now();
+        while self.end.is_none() && begun.elapsed() < limit {
+            if self.read(POLL) == Output::Closed {
+                break;
+            }
+        }
+        self.end.as_ref().and_then(|end| end.exit)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.before + self.attached.as_ref().map_or(Duration::ZERO, |attached| attached.elapsed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_says_how_it_ended() {
+        assert_eq!(end_of("end code 0 bytes 17"), Some(End { exit: Some(Exit::Code(0)), bytes: 17 }));
+        assert_eq!(end_of("end signal 9 bytes 1"), Some(End { exit: Some(Exit::Signal(9)), bytes: 1 }));
+        assert_eq!(end_of("end gone bytes 1"), Some(End { exit: Some(Exit::MachineDown), bytes: 1 }));
+        for word in ["", "end", "end code x bytes 1", "end code 0", "mux_client_request_session: read failed"] {
+            assert_eq!(end_of(word), None, "{word}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A board behind OpenSSH: one connection, with the keeper as its first session.
+
+use super::MeterCopy;
+use super::board_file::Board;
+use super::keeper::Greeting;
+use super::line::{Line, send};
+use super::openssh::{Share, command, diagnosis};
+use super::reach::{Hindrance, Reach};
+use super::shell::quoted;
+use crate::local::LocalTarget;
+use crate::scratch::Scratch;
+use crate::{Output, RunningCommand, Target, TargetError};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// From the start of ssh until the board's shell has answered.
+const CONNECT_LIMIT: Duration = Duration::from_secs(40);
+const TIDY_LIMIT: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(100);
+const UNREAD_BYTES_MAX: usize = 64 << 10;
+
+/// A connection that is up, as far as one knows.
+pub struct SshLine {
+    board: Board,
+    keeper: Box<dyn RunningCommand>,
+    greeting: Greeting,
+    scratch: Scratch,
+}
+
+/// Opens the connection and has the keeper look around.
+///
+/// # Errors
+/// A sentence.
+pub fn connect(reach: &Reach) -> Result<SshLine, Hindrance> {
+    let scratch =
+        Scratch::make("ssh").map_err(|error| Hindrance::Other(format!("no directory for a socket: {error}")))?;
+    let (keeper, greeting) = greet(reach, &scratch).map_err(Hindrance::Other)?;
+    reach.admitted(&greeting)?;
+    Ok(SshLine { board: reach.board.clone(), keeper, greeting, scratch })
+}
+
+fn greet(reach: &Reach, scratch: &Scratch) -> Result<(Box<dyn RunningCommand>, Greeting), String> {
+    let master = command(&reach.board, &control(scratch), Share::Master, &reach.errand().script());
+    let mut keeper = LocalTarget.start(&master).map_err(no_ssh)?;
+    let mut greeting = Greeting::default();
+    let mut unread = Vec::new();
+    while !greeting.is_over() {
+        match keeper.read(POLL) {
+            // A login that talks without end says nothing of ours.
+            Output::Bytes(bytes) if unread.len() < UNREAD_BYTES_MAX => unread.extend(bytes),
+            Output::Bytes(_) => unread.clear(),
+            Output::Quiet if reach.stop.count() > 0 => {
+                keeper.kill();
+                return Err("stopped on request".into());
+            }
+            Output::Quiet if keeper.elapsed() < CONNECT_LIMIT => {}
+            Output::Quiet => {
+                keeper.kill();
+                let limit = CONNECT_LIMIT.as_secs();
+                let address = &reach.board.address;
+                return Err(format!("its shell did not answer within {limit} s; does `ssh {address}` work?"));
+            }
+            Output::Closed => {
+                keeper.wait(POLL * 10);
+                return Err(diagnosis(&reach.board, &keeper.diagnostics()));
+            }
+        }
+        while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = unread.drain(..=end).collect();
+            greeting.take(&String::from_utf8_lossy(&line));
+        }
+    }
+    Ok((keeper, greeting))
+}
+
+fn control(scratch: &Scratch) -> PathBuf {
+    scratch.0.join("line")
+}
+
+fn no_ssh(error: TargetError) -> String {
+    format!("{error}; on Debian ssh comes with `apt-get install openssh-client`")
+}
+
+impl Line for SshLine {
+    fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    fn shell(&mut self, script: &str) -> io::Result<Box<dyn RunningCommand>> {
+        let command = command(&self.board, &control(&self.scratch), Share::Guest, script);
+        LocalTarget.start(&command).map_err(|error| io::Error::other(error.to_string()))
+    }
+
+    fn meter(&mut self, meter: &str, words: &[&str]) -> io::Result<Box<dyn RunningCommand>> {
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let place = quoted(&self.greeting.place);
+        self.shell(&format!("cd {place} && TARDY_STATE_DIR={place} exec ./{meter} {}", words.join(" ")))
+    }
+
+    fn stream(&mut self, meter: &str, from: u64) -> io::Result<Box<dyn RunningCommand>> {
+        self.meter(meter, &["spool", "attach", ".", &from.to_string()])
+    }
+
+    fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), String> {
+        let before = if alone { "rm -f meter-*" } else { ":" };
+        let to = format!("{}/{}", self.greeting.place, meter.name);
+        send(self, &meter.bytes, &to, true, before).map_err(|error| error.to_string())
+    }
+
+    fn fetched(&mut self) {
+        // A keeper that is gone leaves it there, which the next run tells.
+        let _ = self.keeper.write(b"fetched\n");
+    }
+
+    fn end(mut self: Box<Self>) {
+        // A keeper that is gone has tidied up, or cannot be told.
+        let _ = self.keeper.write(b"end\n");
+        if self.keeper.wait(TIDY_LIMIT).is_none() {
+            self.keeper.kill();
+        }
+    }
+
+    fn abandon(mut self: Box<Self>) {
+        self.keeper.kill();
+        self.keeper.wait(POLL);
+    }
+}

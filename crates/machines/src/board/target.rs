@@ -1,0 +1,367 @@
+//! A board as a target: it needs a shell, and gets the meter for as long as it is used.
+
+use super::board_file::Board;
+use super::hooks;
+use super::keeper::Purpose;
+use super::line::{Line, send};
+use super::lock::{BoardLock, LOOK_EVERY};
+use super::reach::{Hindrance, Reach};
+use super::shell::quoted;
+use super::spooled::{SharedLine, SpooledRun};
+use super::{AccessOptions, MeterCopy};
+use crate::meter_places::MeterPlaces;
+use crate::stop::StopRequests;
+use crate::{Command, Exit, Output, RunningCommand, Target, TargetError};
+use archive::message::{Problem, Severity};
+use std::cell::{Cell, RefCell};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A file must have come by then.
+const FETCH_LIMIT: Duration = Duration::from_secs(600);
+/// The meter must have said that it begins by then.
+const START_LIMIT: Duration = Duration::from_secs(60);
+/// A board that somebody else holds is asked again so often.
+const ASK_EVERY: Duration = Duration::from_secs(5);
+/// A board that boots is tried again so often.
+const BOOT_POLL: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(100);
+/// A run without an end of its own goes on so long without its host.
+const ALONE_S: u64 = 600;
+
+/// A board, reached or not yet.
+pub struct BoardTarget {
+    reach: Reach,
+    meters: MeterPlaces,
+    access: AccessOptions,
+    lock: Option<BoardLock>,
+    line: SharedLine,
+    /// The meter's name there, once it is there.
+    meter: String,
+    notices: Vec<Problem>,
+    /// What was there of the run under way went, and with it all that it had changed.
+    emptied: Rc<Cell<bool>>,
+    /// The board keeps what the host does not have.
+    holds_results: bool,
+    /// What the commands of the lab said.
+    notes: Vec<u8>,
+}
+
+impl BoardTarget {
+    pub fn new(name: &str, board: Board, meters: MeterPlaces, access: AccessOptions, stop: StopRequests) -> Self {
+        let purpose = access.purpose.clone();
+        let reach = Reach {
+            name: name.into(),
+            board,
+            who: access.who.clone(),
+            token: String::new(),
+            purpose,
+            stop,
+            tell: access.tell,
+            overheard: Rc::default(),
+        };
+        let line = Rc::new(RefCell::new(None));
+        Self {
+            reach,
+            meters,
+            access,
+            lock: None,
+            line,
+            meter: String::new(),
+            notices: Vec::new(),
+            emptied: Rc::default(),
+            holds_results: false,
+            notes: Vec::new(),
+        }
+    }
+
+    fn prepared(&mut self) -> Result<(), String> {
+        self.reach.board.check()?;
+        if self.line.borrow().is_some() {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        if self.lock.is_none() {
+            let board = self.reach.board.identity_of_board();
+            let lock = super::lock::take(&board, self.access.wait, &self.reach.stop)?;
+            self.reach.token = lock.token().into();
+            self.lock = Some(lock);
+        }
+        let mut line = match self.woken()? {
+            Some(line) => line,
+            None => self.connected(begun)?,
+        };
+        if line.greeting().user != Some(0) {
+            self.notices.push(Problem {
+                code: Default::default(),
+                severity: Severity::Notice,
+                text: format!("the login on board {} is not root", self.reach.name),
+                fix: "log in as root, or use --sudo with `tardy target add`".into(),
+            });
+        }
+        match self.send_meter(line.as_mut()) {
+            Ok(meter) => self.meter = meter,
+            Err(why) => {
+                line.end();
+                return Err(why);
+            }
+        }
+        *self.line.borrow_mut() = Some(line);
+        Ok(())
+    }
+
+    fn connected(&self, begun: Instant) -> Result<Box<dyn Line>, String> {
+        let stop = &self.reach.stop;
+        loop {
+            match self.reach.connect() {
+                Ok(line) => return Ok(line),
+                Err(Hindrance::Held(_)) if begun.elapsed() < self.access.wait && stop.count() == 0 => {
+                    pause(ASK_EVERY, stop);
+                }
+                Err(Hindrance::Held(who)) => return Err(format!("{who}; --wait waits for it")),
+                Err(Hindrance::Gone(why)) => {
+                    self.emptied.set(true);
+                    return Err(why);
+                }
+                Err(Hindrance::Left(why) | Hindrance::Other(why)) => return Err(why),
+            }
+        }
+    }
+
+    fn hook(&mut self, hook: &str, command: &str) -> Result<(), String> {
+        let image = self.access.deploy.as_deref().unwrap_or_default();
+        hooks::run(hook, command, (&self.reach.name, &self.reach.board, image), &mut self.notes, &self.reach.stop)
+    }
+
+    /// Switches the board on and gives it new software, as far as its file says how and somebody asks for it. Answers a
+    /// connection where it had to be waited for.
+    fn woken(&mut self) -> Result<Option<Box<dyn Line>>, String> {
+        let board = self.reach.board.clone();
+        let power = board.power.unwrap_or_default();
+        if let Some(on) = &power.on {
+            self.hook("power.on", on)?;
+        }
+        if self.access.deploy.is_none() {
+            return if power.on.is_some() { self.back(None).map(Some) } else { Ok(None) };
+        }
+        let deploy = board.deploy.ok_or("its target file has no [deploy], which says how it gets new software")?;
+        // A board that holds results, or is used, gets no new software; one that is off says nothing.
+        let before = match self.reach.connect() {
+            Ok(line) => {
+                let boot = line.greeting().boot.clone();
+                line.end();
+                Some(boot)
+            }
+            Err(Hindrance::Held(who)) => return Err(format!("{who}; it gets no new software now")),
+            Err(Hindrance::Left(why) | Hindrance::Gone(why)) => return Err(why),
+            Err(Hindrance::Other(_)) => None,
+        };
+        self.hook("deploy", &deploy.command)?;
+        if let Some(cycle) = &power.cycle {
+            self.hook("power.cycle", cycle)?;
+        }
+        self.back(before.filter(|_| deploy.reboots)).map(Some)
+    }
+
+    /// Waits until the board is there, in another boot than this one.
+    fn back(&self, before: Option<String>) -> Result<Box<dyn Line>, String> {
+        let limit = Duration::from_secs(u64::from(self.reach.board.boot.clone().unwrap_or_default().wait_seconds));
+        let begun = Instant::now();
+        loop {
+            let why = match self.reach.connect() {
+                Ok(line) if before.as_ref() != Some(&line.greeting().boot) => return Ok(line),
+                Ok(line) => {
+                    line.end();
+                    "it has not booted since".to_owned()
+                }
+                Err(Hindrance::Left(why) | Hindrance::Gone(why)) => return Err(why),
+                Err(Hindrance::Held(who)) if begun.elapsed() >= self.access.wait => {
+                    return Err(format!("{who}; --wait waits for it"));
+                }
+                Err(Hindrance::Held(why) | Hindrance::Other(why)) => why,
+            };
+            if self.reach.stop.count() > 0 {
+                return Err("stopped on request".into());
+            }
+            if begun.elapsed() > limit.max(self.access.wait) {
+                return Err(format!("it was not back within {} s: {why}", limit.as_secs()));
+            }
+            pause(BOOT_POLL, &self.reach.stop);
+        }
+    }
+
+    /// Sends the meter that fits, if it is not there; answers its name there.
+    fn send_meter(&self, line: &mut dyn Line) -> Result<String, String> {
+        let meter = MeterCopy::find(&self.meters, &line.greeting().machine)?;
+        if !line.greeting().meters.contains(&meter.name) {
+            // A run that is being fetched may still run the one it was started with.
+            let alone = self.access.purpose == Purpose::Run;
+            line.send_meter(&meter, alone).map_err(|why| format!("the meter could not be sent: {why}"))?;
+        }
+        Ok(meter.name)
+    }
+
+    /// Something done through the connection.
+    fn with_line<T>(&self, act: impl FnOnce(&mut dyn Line) -> io::Result<T>) -> io::Result<T> {
+        let mut line = self.line.borrow_mut();
+        act(line.as_mut().ok_or_else(|| io::Error::other("it has not been prepared"))?.as_mut())
+    }
+
+    fn receive(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let script = format!("exec cat {}", quoted(&from.display().to_string()));
+        let mut running = self.with_line(|line| line.shell(&script))?;
+        let mut bytes = Vec::new();
+        while running.elapsed() < FETCH_LIMIT {
+            match running.read(POLL) {
+                Output::Bytes(more) => bytes.extend(more),
+                Output::Quiet => {}
+                Output::Closed => break,
+            }
+        }
+        match running.wait(POLL * 10) {
+            Some(Exit::Code(0)) => fs::write(to, bytes),
+            _ => Err(io::Error::other(running.diagnostics().join(" | "))),
+        }
+    }
+
+    /// Has a process there start the meter and keep what it says.
+    fn start_spool(&self, input: &[u8], id: &str) -> io::Result<()> {
+        let board = &self.reach.board;
+        let limit_bytes = u64::from(board.spool_mb.unwrap_or(0)) << 20;
+        let keep_s = u64::from(board.keep_hours) * 3600;
+        let numbers = [limit_bytes, keep_s, ALONE_S].map(|number| number.to_string());
+        let [limit_bytes, keep_s, alone_s] = numbers.each_ref().map(String::as_str);
+        let words = ["spool", "start", ".", id, limit_bytes, keep_s, alone_s];
+        let mut running = self.with_line(|line| line.meter(&self.meter, &words))?;
+        // One that does not listen says why.
+        let _ = running.write(input);
+        match running.wait(START_LIMIT) {
+            Some(Exit::Code(0)) => Ok(()),
+            _ => Err(io::Error::other(running.diagnostics().join(" | "))),
+        }
+    }
+
+    fn attached(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, String> {
+        let place = self.line.borrow().as_ref().map(|line| line.greeting().place.clone()).unwrap_or_default();
+        let reach = Reach { purpose: Purpose::Collect { run: id.into() }, ..self.reach.clone() };
+        let run = SpooledRun::attach(reach, Rc::clone(&self.line), &place, &self.meter, from)?;
+        self.emptied = run.emptied();
+        Ok(Box::new(run))
+    }
+
+    fn copy_failed(&self, from: &Path, to: &Path, source: io::Error) -> TargetError {
+        TargetError::Copy { target: self.reach.name.clone(), from: from.to_owned(), to: to.to_owned(), source }
+    }
+
+    fn start_failed(&self, command: &Command, source: io::Error) -> TargetError {
+        TargetError::Start { target: self.reach.name.clone(), program: command.program.clone(), source }
+    }
+}
+
+fn pause(time: Duration, stop: &StopRequests) {
+    let begun = Instant::now();
+    while begun.elapsed() < time && stop.count() == 0 {
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+impl Target for BoardTarget {
+    fn name(&self) -> &str {
+        &self.reach.name
+    }
+
+    fn prepare(&mut self) -> Result<(), TargetError> {
+        self.prepared().map_err(|why| {
+            let target = self.reach.name.clone();
+            if self.emptied.get() { TargetError::Gone { target, why } } else { TargetError::Prepare { target, why } }
+        })
+    }
+
+    fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        let send = || {
+            let bytes = fs::read(from)?;
+            let executable = super::is_executable(from)?;
+            self.with_line(|line| send(line, &bytes, &to.display().to_string(), executable, ":"))
+        };
+        send().map_err(|source| self.copy_failed(from, to, source))
+    }
+
+    /// Has the board run the meter, whatever name the command gives it.
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
+        let words: Vec<&str> = command.arguments.iter().map(String::as_str).collect();
+        let started = self.with_line(|line| line.meter(&self.meter, &words));
+        started.map_err(|source| self.start_failed(command, source))
+    }
+
+    /// Has the board measure, whatever the command is: nothing else is started to last.
+    fn start_lasting(
+        &mut self,
+        command: &Command,
+        input: &[u8],
+        id: &str,
+    ) -> Result<Box<dyn RunningCommand>, TargetError> {
+        let started = self.start_spool(input, id);
+        self.holds_results = started.is_ok();
+        let attached = started.and_then(|()| self.attached(id, 0).map_err(io::Error::other));
+        attached.map_err(|source| self.start_failed(command, source))
+    }
+
+    fn keeps_output(&self) -> bool {
+        true
+    }
+
+    fn forgets(&self) -> bool {
+        self.emptied.get()
+    }
+
+    fn take_up(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {
+        self.holds_results = true;
+        self.attached(id, from).map_err(|why| TargetError::TakeUp { target: self.reach.name.clone(), why })
+    }
+
+    fn let_go(&mut self) {
+        if let Some(line) = self.line.borrow_mut().as_mut() {
+            line.fetched();
+            self.holds_results = false;
+        }
+    }
+
+    fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        self.receive(from, to).map_err(|source| self.copy_failed(from, to, source))
+    }
+
+    fn close(&mut self) -> Result<(), TargetError> {
+        let line = self.line.borrow_mut().take();
+        if let Some(line) = line {
+            line.end();
+            // What is in the board's memory must not go with its power.
+            let off = self.reach.board.power.clone().and_then(|power| power.off).filter(|_| !self.holds_results);
+            if let Some(off) = off {
+                self.hook("power.off", &off)
+                    .map_err(|why| TargetError::Prepare { target: self.reach.name.clone(), why })?;
+            }
+        }
+        self.lock = None;
+        Ok(())
+    }
+
+    fn console(&self) -> Vec<u8> {
+        let mut said = self.notes.clone();
+        said.extend(self.reach.overheard.borrow().console.text());
+        said
+    }
+
+    fn notices(&mut self) -> Vec<Problem> {
+        std::mem::take(&mut self.notices)
+    }
+}
+
+impl Drop for BoardTarget {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}

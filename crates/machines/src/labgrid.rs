@@ -1,0 +1,292 @@
+//! Boards of a lab that labgrid shares out: a place is acquired, switched on, reached over ssh, and always released.
+//!
+//! `labgrid-client` is used as a program. [`place_file`] is what is written about a place, [`keeper`] has it and gives it back;
+//! docs/how-to/boards.md says what happens.
+
+mod keeper;
+mod literal;
+mod place;
+pub mod place_file;
+
+#[cfg(fuzzing)]
+pub use place::PlaceState;
+
+use super::board::lock::{self, BoardLock};
+use super::board::{AccessOptions, BoardTarget};
+use super::local::LocalTarget;
+use super::{Caveat, Command, Exit, RunningCommand, Target, TargetError};
+use crate::meter_places::MeterPlaces;
+use crate::stop::StopRequests;
+use archive::message::{Problem, Severity};
+use keeper::{Acquired, Keeper};
+#[cfg(not(fuzzing))]
+use place::PlaceState;
+use place_file::{LabgridPlace, Power};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a place that somebody has is asked for again.
+const ASK_EVERY: Duration = Duration::from_secs(5);
+/// How often a board that boots is tried.
+const TRY_EVERY: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Switching takes a few seconds; a power switch that does not answer should be told of.
+const POWER_LIMIT: Duration = Duration::from_secs(120);
+const SHOW_LIMIT: Duration = Duration::from_secs(60);
+
+/// A board behind a place.
+pub struct LabgridTarget {
+    name: String,
+    place: LabgridPlace,
+    meters: MeterPlaces,
+    access: AccessOptions,
+    stop: StopRequests,
+    /// Of two runs of one user labgrid tells no difference, and the first would release the place under the second.
+    lock: Option<BoardLock>,
+    keeper: Option<Keeper>,
+    board: Option<BoardTarget>,
+    /// What was said while it got new software.
+    notes: Vec<u8>,
+    notices: Vec<Problem>,
+}
+
+impl LabgridTarget {
+    pub fn new(
+        name: &str,
+        place: LabgridPlace,
+        meters: MeterPlaces,
+        access: AccessOptions,
+        stop: StopRequests,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            place,
+            meters,
+            access,
+            stop,
+            lock: None,
+            keeper: None,
+            board: None,
+            notes: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    fn prepared(&mut self) -> Result<(), String> {
+        self.place.check()?;
+        if self.board.is_some() {
+            return Ok(());
+        }
+        self.lock = Some(lock::take(&self.place.label(), self.access.wait, &self.stop)?);
+        self.acquire()?;
+        match self.place.power {
+            Power::Leave => {}
+            Power::On => self.switch("on")?,
+            Power::Cycle => self.switch("cycle")?,
+        }
+        let state = PlaceState::parse(&self.client(&["show"], SHOW_LIMIT)?);
+        let board = self.place.board(&state)?;
+        let reaching = |access: AccessOptions| {
+            BoardTarget::new(&self.name, board.clone(), self.meters.clone(), access, self.stop.clone())
+        };
+        let mut target = self.reached(reaching(AccessOptions { deploy: None, ..self.access.clone() }))?;
+        if self.access.deploy.is_some() {
+            target.close().map_err(why)?;
+            target = reaching(self.access.clone());
+            // Not tried again: a card that was half written is none to boot from.
+            let deployed = target.prepare();
+            self.notes = target.console();
+            deployed.map_err(why)?;
+        }
+        self.board = Some(target);
+        Ok(())
+    }
+
+    /// Has the place, or says who has it; waits for it as long as was asked.
+    fn acquire(&mut self) -> Result<(), String> {
+        let begun = Instant::now();
+        let mut told = String::new();
+        loop {
+            match Keeper::acquire(&self.place, &self.stop)? {
+                Acquired::Now(keeper) => {
+                    self.keeper = Some(keeper);
+                    return Ok(());
+                }
+                Acquired::Before => {
+                    self.notices.push(Problem {
+                        code: Default::default(),
+                        severity: Severity::Notice,
+                        text: format!("you had place {} before, so it is not released", self.place.place),
+                        fix: format!("when you are done with it: {}", self.place.command("release")),
+                    });
+                    return Ok(());
+                }
+                Acquired::Held(who) if begun.elapsed() < self.access.wait && self.stop.count() == 0 => {
+                    if told != who {
+                        (self.access.tell)(&format!("{who}; waiting for it"));
+                        told = who;
+                    }
+                    self.pause(ASK_EVERY);
+                }
+                Acquired::Held(who) => return Err(format!("{who}; --wait waits for it")),
+            }
+        }
+    }
+
+    fn switch(&self, how: &str) -> Result<(), String> {
+        (self.access.tell)(&format!("switching place {}: power {how}", self.place.place));
+        self.client(&["power", how], POWER_LIMIT).map(drop).map_err(|why| {
+            let fix = if why.contains("no compatible resource") {
+                "; the place has no power switch: add one to it, or write `power = \"leave\"` in the target file"
+            } else {
+                ""
+            };
+            format!("its power could not be switched: {why}{fix}")
+        })
+    }
+
+    /// The board once its shell answers; one that was switched on may take its time.
+    fn reached(&self, mut target: BoardTarget) -> Result<BoardTarget, String> {
+        let begun = Instant::now();
+        let limit = Duration::from_secs(self.place.boot_wait_seconds().into());
+        let mut told = String::new();
+        loop {
+            match target.prepare() {
+                Ok(()) => return Ok(target),
+                Err(error) if begun.elapsed() < limit && self.stop.count() == 0 => {
+                    let why = why(error);
+                    if told != why {
+                        (self.access.tell)(&format!("waiting for the board to boot: {why}"));
+                        told = why;
+                    }
+                    self.pause(TRY_EVERY);
+                }
+                Err(error) if limit.is_zero() || self.stop.count() > 0 => return Err(why(error)),
+                Err(error) => {
+                    return Err(format!(
+                        "it had not booted after {} s: {}; `boot_seconds` in the target file gives it longer",
+                        limit.as_secs(),
+                        why(error)
+                    ));
+                }
+            }
+        }
+    }
+
+    fn pause(&self, time: Duration) {
+        let begun = Instant::now();
+        while begun.elapsed() < time && self.stop.count() == 0 {
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// What `labgrid-client` prints.
+    fn client(&self, words: &[&str], limit: Duration) -> Result<String, String> {
+        let mut running = LocalTarget.start(&self.place.client_command(words)).map_err(|error| error.to_string())?;
+        let mut said = Vec::new();
+        while running.elapsed() < limit {
+            match running.read(LOOK_EVERY) {
+                super::Output::Bytes(bytes) => said.extend(bytes),
+                super::Output::Quiet => {}
+                super::Output::Closed => break,
+            }
+        }
+        match running.wait(LOOK_EVERY * 10) {
+            Some(Exit::Code(0)) => Ok(String::from_utf8_lossy(&said).into_owned()),
+            Some(_) => Err(running.diagnostics().join(" | ")),
+            None => {
+                running.kill();
+                Err(format!("`{}` did not end within {} s", self.place.command(&words.join(" ")), limit.as_secs()))
+            }
+        }
+    }
+
+    fn give_back(&mut self) -> Result<(), String> {
+        let left = self.board.take().map_or(Ok(()), |mut board| board.close()).map_err(|error| error.to_string());
+        let released = self.keeper.take().map_or(Ok(()), Keeper::release);
+        self.lock = None;
+        left.and(released)
+    }
+
+    fn reachable(&mut self) -> Option<&mut BoardTarget> {
+        self.board.as_mut()
+    }
+}
+
+/// What was wrong, without the name of the target, which is told once.
+fn why(error: TargetError) -> String {
+    match error {
+        TargetError::Prepare { why, .. } => why,
+        other => other.to_string(),
+    }
+}
+
+fn unprepared() -> std::io::Error {
+    std::io::Error::other("it has not been prepared")
+}
+
+impl Target for LabgridTarget {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn prepare(&mut self) -> Result<(), TargetError> {
+        self.prepared().map_err(|why| {
+            let why = match self.give_back() {
+                Ok(()) => why,
+                Err(left) => format!("{why}; and {left}"),
+            };
+            TargetError::Prepare { target: self.name.clone(), why }
+        })
+    }
+
+    fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        let target = self.name.clone();
+        match self.reachable() {
+            Some(board) => board.send_file(from, to),
+            None => Err(TargetError::Copy { target, from: from.into(), to: to.into(), source: unprepared() }),
+        }
+    }
+
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
+        let target = self.name.clone();
+        match self.reachable() {
+            Some(board) => board.start(command),
+            None => Err(TargetError::Start { target, program: command.program.clone(), source: unprepared() }),
+        }
+    }
+
+    fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        let target = self.name.clone();
+        match self.reachable() {
+            Some(board) => board.fetch_file(from, to),
+            None => Err(TargetError::Copy { target, from: from.into(), to: to.into(), source: unprepared() }),
+        }
+    }
+
+    fn console(&self) -> Vec<u8> {
+        self.notes.clone()
+    }
+
+    fn caveat(&self) -> Option<Caveat> {
+        self.board.as_ref().and_then(Target::caveat)
+    }
+
+    fn notices(&mut self) -> Vec<Problem> {
+        let mut notices = std::mem::take(&mut self.notices);
+        notices.extend(self.reachable().map(Target::notices).unwrap_or_default());
+        notices
+    }
+
+    fn close(&mut self) -> Result<(), TargetError> {
+        self.give_back().map_err(|why| TargetError::GiveBack { target: self.name.clone(), why })
+    }
+}
+
+impl Drop for LabgridTarget {
+    fn drop(&mut self) {
+        // Nobody is left to be told; the place is in the state that `labgrid-client` shows.
+        let _ = self.give_back();
+    }
+}

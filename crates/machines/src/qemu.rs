@@ -1,0 +1,461 @@
+//! A virtual machine as a target: it boots for its first command, and whatever that changes is gone with the machine.
+//!
+//! The guest has the meter as its first and only program; see `guest` in the meter for the other half, and
+//! docs/how-to/virtual-machines.md for what the target file may say.
+
+mod absences;
+mod apt;
+mod arguments;
+mod command;
+mod cpio;
+mod debian;
+mod elf;
+mod heard;
+mod image;
+mod initramfs;
+pub mod kernel;
+mod lifeline;
+mod machine;
+pub mod machine_file;
+mod modules;
+mod platform;
+mod process;
+mod saved_state;
+mod unpack;
+pub mod virtual_time;
+mod vmlinux;
+
+#[cfg(test)]
+mod fake_machine;
+#[cfg(test)]
+mod tests;
+
+use super::console::Console;
+use super::scratch::Scratch;
+use super::{Caveat, Command, RunningCommand, Target, TargetError};
+use crate::architecture::Architecture;
+use crate::stop::StopRequests;
+use archive::guest::{FILE_BYTES_MAX, GuestCommand, parts_of_path};
+use archive::message::{Problem, Severity};
+use arguments::Accelerator;
+use command::GuestRun;
+use heard::lock;
+use initramfs::SentFile;
+use kernel::Kernel;
+use machine::{Boot, Machine};
+use machine_file::{AcceleratorChoice, VirtualMachine};
+use platform::Platform;
+use saved_state::{Ingredients, States};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A guest boots with KVM in about a second, or something is wrong with it.
+const KVM_LIMIT: Duration = Duration::from_secs(10);
+const KVM_DEVICE: &str = "/dev/kvm";
+const SETTLE_STEP: Duration = Duration::from_millis(50);
+
+/// A virtual machine.
+pub struct QemuTarget {
+    /// As archives name it: with what executes it once that is known.
+    name: String,
+    plain_name: String,
+    machine: VirtualMachine,
+    meter: PathBuf,
+    cache: PathBuf,
+    kvm: PathBuf,
+    stop: StopRequests,
+    scratch: Option<Scratch>,
+    ready: Option<Ready>,
+    sent: Vec<SentFile>,
+    console: Arc<Mutex<Console>>,
+    booted: Option<Booted>,
+    /// The machine of the last command, which may still be up.
+    running: Option<Arc<Mutex<Machine>>>,
+    notices: Vec<Problem>,
+}
+
+/// What `prepare` found.
+struct Ready {
+    program: PathBuf,
+    kernel: Kernel,
+    meter: Vec<u8>,
+    accelerator: Accelerator,
+}
+
+/// The last boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Booted {
+    pub kernel_release: String,
+    /// From starting QEMU to the guest's first word.
+    pub boot_time: Duration,
+    /// It did not boot, but went on from a saved state.
+    pub restored: bool,
+}
+
+impl QemuTarget {
+    /// A target that is to run `meter`, with kernels from `cache`. Requests to stop are heeded while it boots.
+    pub fn new(name: &str, machine: VirtualMachine, meter: &Path, cache: &Path, stop: StopRequests) -> Self {
+        Self {
+            name: name.into(),
+            plain_name: name.into(),
+            machine,
+            meter: meter.into(),
+            cache: cache.into(),
+            kvm: KVM_DEVICE.into(),
+            stop,
+            scratch: None,
+            ready: None,
+            sent: Vec::new(),
+            console: Arc::default(),
+            booted: None,
+            running: None,
+            notices: Vec::new(),
+        }
+    }
+
+    /// What the last boot told.
+    pub fn booted(&self) -> Option<&Booted> {
+        self.booted.as_ref()
+    }
+
+    fn prepared(&mut self) -> Result<(), String> {
+        self.end();
+        let program = find_program(&self.machine)?;
+        let mut kernel = kernel::find(&self.machine, &self.cache)?;
+        kernel.modules.extend(kernel::own_modules(&self.machine)?);
+        let meter = static_meter(&self.meter, self.machine.architecture)?;
+        self.scratch =
+            Some(Scratch::make("vm").map_err(|error| format!("failed to make a directory for sockets: {error}"))?);
+        self.ready = Some(Ready { program, kernel, meter, accelerator: Accelerator::Tcg });
+        let accelerator = match self.machine.accel {
+            AcceleratorChoice::Tcg | AcceleratorChoice::TcgSingle => Accelerator::Tcg,
+            AcceleratorChoice::Kvm => Accelerator::Kvm,
+            AcceleratorChoice::Auto => {
+                if self.boots_with_kvm() {
+                    Accelerator::Kvm
+                } else {
+                    Accelerator::Tcg
+                }
+            }
+        };
+        if let Some(ready) = &mut self.ready {
+            ready.accelerator = accelerator;
+        }
+        self.name = match accelerator {
+            Accelerator::Tcg => format!("{} (emulated)", self.plain_name),
+            Accelerator::Kvm => format!("{} (virtual)", self.plain_name),
+        };
+        Ok(())
+    }
+
+    /// A /dev/kvm that is there and hangs, or is refused inside another virtual machine, shows only when it is used.
+    fn boots_with_kvm(&mut self) -> bool {
+        let own = Architecture::of_host() == Some(self.machine.architecture);
+        let usable = own && fs::OpenOptions::new().read(true).write(true).open(&self.kvm).is_ok();
+        let limit = KVM_LIMIT.min(Duration::from_secs(u64::from(self.machine.boot_seconds)));
+        usable && self.boot(Accelerator::Kvm, limit).is_ok()
+    }
+
+    fn boot(&mut self, accelerator: Accelerator, limit: Duration) -> Result<Machine, String> {
+        let plan = self.plan(accelerator, limit)?;
+        // A console for each boot: the archive gets that of the last one.
+        self.console = Arc::default();
+        Machine::boot(&plan, &self.console, &self.stop)
+    }
+
+    fn plan(&self, accelerator: Accelerator, limit: Duration) -> Result<Boot, String> {
+        let (Some(ready), Some(scratch)) = (&self.ready, &self.scratch) else {
+            return Err("it has not been prepared".into());
+        };
+        let initramfs = scratch.0.join("initramfs");
+        fs::write(&initramfs, initramfs::build(&ready.meter, &ready.kernel, &self.sent)?)
+            .map_err(|error| format!("failed to write {}: {error}", initramfs.display()))?;
+        Ok(Boot {
+            program: ready.program.clone(),
+            arguments: arguments::arguments(&self.machine, accelerator, &ready.kernel.image, &initramfs, &scratch.0),
+            monitored: self.machine.saved_state,
+            scratch: scratch.0.clone(),
+            limit,
+        })
+    }
+
+    /// The machine that is up and has nothing to do.
+    fn idle(&self) -> Option<MutexGuard<'_, Machine>> {
+        let mut machine = lock(self.running.as_ref()?);
+        machine.is_ready().then_some(machine)
+    }
+
+    fn begin(&mut self, command: &Command) -> Result<Arc<Mutex<Machine>>, String> {
+        if self.idle().is_none() {
+            self.end();
+            let accelerator = self.ready.as_ref().map_or(Accelerator::Tcg, |ready| ready.accelerator);
+            let machine = match self.machine.saved_state && accelerator == Accelerator::Tcg {
+                true => self.restore_or_save()?,
+                false => self.boot_and_settle(accelerator)?,
+            };
+            self.running = Some(Arc::new(Mutex::new(machine)));
+        }
+        let machine = self.running.clone().ok_or("it has not booted")?;
+        // The clock of a machine that was saved stood still since then.
+        let restored = self.booted.as_ref().is_some_and(|booted| booted.restored);
+        let command = GuestCommand {
+            hostname: self.plain_name.clone(),
+            arguments: command.arguments.clone(),
+            realtime_ns: restored.then(unix_ns),
+            tell_clock: self.keeps_the_hosts_time(),
+        };
+        lock(&machine).run(&command).map_err(|error| format!("it went away after booting: {error}"))?;
+        Ok(machine)
+    }
+
+    /// Whether the guest's clock runs as fast as the host's, so that what the host did can be told in the guest's time.
+    fn keeps_the_hosts_time(&self) -> bool {
+        !self.machine.qemu_arguments.iter().any(|word| word.trim_start_matches('-') == "icount")
+    }
+
+    fn boot_and_settle(&mut self, accelerator: Accelerator) -> Result<Machine, String> {
+        let machine = self.boot(accelerator, Duration::from_secs(u64::from(self.machine.boot_seconds)))?;
+        self.note(&machine, false);
+        let (begun, pause) = (Instant::now(), Duration::from_secs(u64::from(self.machine.settle_seconds)));
+        while begun.elapsed() < pause && self.stop.count() == 0 {
+            thread::sleep(SETTLE_STEP);
+        }
+        Ok(machine)
+    }
+
+    fn note(&mut self, machine: &Machine, restored: bool) {
+        let kernel_release = machine.kernel_release.clone();
+        self.booted = Some(Booted { kernel_release, boot_time: machine.boot_time, restored });
+    }
+
+    /// A machine that goes on from a saved state; or one that boots, whose state is then kept.
+    fn restore_or_save(&mut self) -> Result<Machine, String> {
+        let limit = Duration::from_secs(u64::from(self.machine.boot_seconds));
+        let plan = self.plan(Accelerator::Tcg, limit)?;
+        let states = States::beside(&self.cache);
+        let key = self.key(&plan)?;
+        if let Some(path) = states.find(&key) {
+            self.console = Arc::default();
+            let loading = Boot { arguments: [&plan.arguments[..], &arguments::incoming()].concat(), ..plan.clone() };
+            let opened = fs::File::open(&path).map_err(|error| error.to_string());
+            match opened.and_then(|mut state| Machine::load(&loading, &self.console, &self.stop, &mut state)) {
+                Ok(machine) => {
+                    self.note(&machine, true);
+                    self.notices.push(restored_notice());
+                    return Ok(machine);
+                }
+                Err(why) if self.stop.count() > 0 => return Err(why),
+                Err(why) => {
+                    states.remove(&key);
+                    self.notices
+                        .push(notice(format!("the saved state did not load, so the machine booted: {why}"), ""));
+                }
+            }
+        }
+        let mut machine = self.boot_and_settle(Accelerator::Tcg)?;
+        if self.stop.count() == 0
+            && let Err(why) = keep(&mut machine, &plan.scratch, &states, &key)
+        {
+            let fix = "the next machine boots as well; `saved_state = false` in the target file spares the attempt";
+            self.notices.push(notice(format!("the state of the machine could not be saved: {why}"), fix));
+        }
+        Ok(machine)
+    }
+
+    /// The name of the state that fits a boot.
+    fn key(&self, plan: &Boot) -> Result<String, String> {
+        let ready = self.ready.as_ref().ok_or("it has not been prepared")?;
+        let initramfs = initramfs::build(&ready.meter, &ready.kernel, &self.sent)?;
+        let scratch = plan.scratch.display().to_string();
+        let arguments: Vec<String> = plan.arguments.iter().map(|word| word.replace(&scratch, "")).collect();
+        Ingredients {
+            program: &plan.program,
+            arguments: &arguments,
+            kernel: &ready.kernel.image,
+            initramfs: &initramfs,
+            settle_seconds: self.machine.settle_seconds,
+        }
+        .key()
+    }
+
+    /// Switches the machine off, if there is one.
+    fn end(&mut self) {
+        if let Some(machine) = self.running.take() {
+            let mut machine = lock(&machine);
+            if machine.is_ready() {
+                machine.farewell();
+            }
+            machine.kill();
+        }
+    }
+}
+
+/// Keeps the state of a machine under this name.
+fn keep(machine: &mut Machine, scratch: &Path, states: &States, key: &str) -> Result<(), String> {
+    let fail = |error: io::Error| format!("failed to write a state: {error}");
+    let (mut file, path) = states.begin().map_err(fail)?;
+    let saved = machine.save(scratch, &mut file).and_then(|()| states.finish(&path, key).map_err(fail));
+    if saved.is_err() {
+        // What is in it is no state.
+        let _ = fs::remove_file(&path);
+    }
+    saved
+}
+
+fn notice(text: String, fix: &str) -> Problem {
+    Problem { code: Default::default(), severity: Severity::Notice, text, fix: fix.into() }
+}
+
+/// What a person must know before comparing such runs.
+fn restored_notice() -> Problem {
+    notice(
+        "the machine went on from a saved state instead of booting: random numbers, addresses and the boot's id are those \
+         of every run from this state"
+            .into(),
+        "where boots must differ, set `saved_state = false` in the target file",
+    )
+}
+
+fn unix_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// A path of the guest, as its words take it.
+fn in_guest(path: &Path) -> io::Result<&str> {
+    let text = path.to_str().filter(|text| parts_of_path(text).is_some());
+    text.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no absolute path without dots"))
+}
+
+/// An emulated processor needs most of a minute to change every function of its kernel, which is when it says nothing.
+const SLOWDOWN_EMULATED: u32 = 4;
+
+impl Target for QemuTarget {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn slowdown(&self) -> u32 {
+        match self.ready.as_ref().map(|ready| ready.accelerator) {
+            Some(Accelerator::Kvm) => 1,
+            Some(Accelerator::Tcg) | None => SLOWDOWN_EMULATED,
+        }
+    }
+
+    fn prepare(&mut self) -> Result<(), TargetError> {
+        self.prepared().map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why })
+    }
+
+    fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        let read = || {
+            let file = SentFile::read(from, to)?;
+            if let Some(mut machine) = self.idle() {
+                machine.put(in_guest(to)?, file.executable, &file.data)?;
+            }
+            Ok(file)
+        };
+        let file = read().map_err(|source| self.copy_failed(from, to, source))?;
+        self.sent.retain(|sent| sent.path != file.path);
+        self.sent.push(file);
+        Ok(())
+    }
+
+    /// Has the guest run the meter, whatever name the command gives it. Boots unless the command before ended well.
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
+        match self.begin(command) {
+            Ok(machine) => {
+                let watch = self.keeps_the_hosts_time().then(|| lock(&machine).watch_processors(self.machine.cpus));
+                Ok(Box::new(GuestRun::new(machine, watch)))
+            }
+            Err(_) if self.stop.count() > 0 => Err(TargetError::Stopped { target: self.plain_name.clone() }),
+            Err(why) => Err(TargetError::Boot { target: self.plain_name.clone(), why }),
+        }
+    }
+
+    /// Only between commands: before the first one nothing is up, and afterwards the machine stays until it is closed.
+    fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        let fetch = || {
+            let path = in_guest(from)?;
+            let mut machine = self.idle().ok_or_else(|| io::Error::other("no machine is up and idle"))?;
+            fs::write(to, machine.get(path, FILE_BYTES_MAX)?)
+        };
+        fetch().map_err(|source| self.copy_failed(from, to, source))
+    }
+
+    fn close(&mut self) -> Result<(), TargetError> {
+        self.end();
+        self.scratch = None;
+        Ok(())
+    }
+
+    fn console(&self) -> Vec<u8> {
+        lock(&self.console).text()
+    }
+
+    fn forgets(&self) -> bool {
+        true
+    }
+
+    fn notices(&mut self) -> Vec<Problem> {
+        std::mem::take(&mut self.notices)
+    }
+
+    fn caveat(&self) -> Option<Caveat> {
+        Some(match self.ready.as_ref()?.accelerator {
+            Accelerator::Tcg => Caveat {
+                text: "THIS MACHINE IS EMULATED: its latencies mean nothing as real-time figures. What ran, in which \
+                       order, and why is real; how long it took is not"
+                    .into(),
+                fix: "measure on the hardware in question".into(),
+                emulated: true,
+                virtual_time: false,
+            },
+            Accelerator::Kvm => Caveat {
+                text: "this is a virtual machine: its latencies contain what the host did meanwhile".into(),
+                fix: "measure on the hardware in question, or say only what holds for this guest on this host".into(),
+                emulated: false,
+                virtual_time: false,
+            },
+        })
+    }
+}
+
+impl QemuTarget {
+    fn copy_failed(&self, from: &Path, to: &Path, source: io::Error) -> TargetError {
+        TargetError::Copy { target: self.plain_name.clone(), from: from.to_owned(), to: to.to_owned(), source }
+    }
+}
+
+/// The bytes of a meter that runs in a guest of this architecture.
+fn static_meter(path: &Path, wanted: Architecture) -> Result<Vec<u8>, String> {
+    let meter = fs::read(path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+    if elf::needs_loader(&meter) {
+        return Err(format!(
+            "{} needs libraries, and the guest has none; `make build` makes a static one",
+            path.display()
+        ));
+    }
+    if let Some(found) = Architecture::of_program(&meter).filter(|found| *found != wanted) {
+        return Err(format!("{} is for {found}, and the guest is {wanted}", path.display()));
+    }
+    Ok(meter)
+}
+
+fn find_program(machine: &VirtualMachine) -> Result<PathBuf, String> {
+    let program = machine.program();
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let mut candidates = std::env::split_paths(&places).map(|folder| folder.join(&program));
+    let found = if program.components().count() > 1 {
+        program.is_file().then(|| program.clone())
+    } else {
+        candidates.find(|path| path.is_file())
+    };
+    found.ok_or_else(|| {
+        let package = Platform::of(machine.architecture).package;
+        format!("{} is not installed; on Debian it comes with `apt-get install {package}`", program.display())
+    })
+}

@@ -1,0 +1,254 @@
+//! When the host did not execute a processor of the guest, told in the guest's time.
+//!
+//! A guest sees nothing of that but a gap, and cannot tell it from masked interrupts. From outside it is plain: the thread
+//! that executes the processor was stopped, or could have run and had no CPU. `processors` looks at those threads,
+//! `track` makes stretches of what it sees, `clocks` says what they are in the guest's time.
+//!
+//! A processor that waits for a lock of the emulator's sleeps like one with nothing to do, and is not told here.
+
+mod clocks;
+mod processors;
+mod track;
+
+use super::heard::{Heard, lock};
+use super::virtual_time::steady;
+use crate::Outside;
+use archive::absence::{ABSENCES_MAX, Absence, SpikeAbsences};
+use archive::guest::{HostLine, HostWord};
+use clocks::{Clocks, Difference, Exchange};
+use processors::Processor;
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::VecDeque;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use track::{Away, Look, Track};
+
+/// Between two looks, unless looking itself takes long.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// So many times longer than a look is the pause after it.
+const PAUSES: u32 = 30;
+/// Between two questions for the guest's clock, and how long an answer is waited for.
+const ASK_EVERY: Duration = Duration::from_millis(250);
+const ANSWER_LIMIT: Duration = Duration::from_secs(20);
+/// Stretches kept for spikes that are yet to be told; the oldest go.
+const AWAYS_MAX: usize = 100_000;
+
+/// A thread that looks for as long as this lives.
+#[derive(Debug)]
+pub struct AbsenceWatch {
+    seen: Arc<Mutex<Seen>>,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What was seen so far.
+#[derive(Debug, Default)]
+struct Seen {
+    /// By CPU of the guest.
+    away: VecDeque<(u32, Away)>,
+    /// Before this instant of the host's nobody looked, or it is forgotten.
+    since_ns: i64,
+    clocks: Clocks,
+    /// For each CPU, in ns: how long it was stopped, and how long it waited.
+    sums: Vec<(u32, i64, i64)>,
+    /// One thread executes several CPUs.
+    in_turns: bool,
+}
+
+impl AbsenceWatch {
+    /// Watches the processors of an emulator whose guest has so many. The guest is asked for its clock once it has told it by
+    /// itself.
+    ///
+    /// # Errors
+    /// A sentence, when there is nothing to watch.
+    pub fn start(process: u32, cpus: u32, words: UnixStream, heard: Arc<Mutex<Heard>>) -> Result<Self, String> {
+        let mut processors: Vec<(Processor, Track)> =
+            Processor::all_of(process, cpus).into_iter().map(|processor| (processor, Track::default())).collect();
+        if processors.is_empty() {
+            return Err("the emulator has no threads that are named after virtual CPUs".into());
+        }
+        if processors.iter_mut().any(|(processor, _)| processor.read().is_none()) {
+            return Err("the host's kernel does not count how its threads are scheduled (/proc/PID/schedstat)".into());
+        }
+        let in_turns = processors.iter().any(|(processor, _)| processor.cpus.len() > 1);
+        let seen = Arc::new(Mutex::new(Seen { in_turns, ..Seen::default() }));
+        let over = Arc::new(AtomicBool::new(false));
+        let look = Looking {
+            processors,
+            asking: Asking { words, heard, asked: None },
+            seen: Arc::clone(&seen),
+            over: Arc::clone(&over),
+        };
+        let thread = thread::Builder::new().name("tardy-absences".into()).spawn(move || look.go_on());
+        let thread = thread.map_err(|error| format!("failed to start a thread: {error}"))?;
+        Ok(Self { seen, over, thread: Some(thread) })
+    }
+
+    /// When CPUs were not executed in a stretch of the guest's CLOCK_MONOTONIC. `last`: there will be no later call.
+    pub fn outside(&self, from_ns: i64, to_ns: i64, last: bool) -> Outside {
+        lock(&self.seen).outside(from_ns, to_ns, last)
+    }
+
+    /// How long the host did not execute the processors, in words; `None` when that is nothing.
+    pub fn summary(&self) -> Option<String> {
+        let seen = lock(&self.seen);
+        let parts: Vec<String> = seen.sums.iter().filter_map(words_of_sum).collect();
+        let (stretch, more) = (track::AWAY_NS_MIN / 1000, "its late wake-ups are told apart where they were recorded");
+        (!parts.is_empty()).then(|| {
+            format!(
+                "the host did not execute the machine all the time, in stretches of {stretch} µs and more: {}; {more}",
+                parts.join(", ")
+            )
+        })
+    }
+}
+
+fn words_of_sum(&(cpu, stopped_ns, waited_ns): &(u32, i64, i64)) -> Option<String> {
+    let ms = |ns: i64, what: &str| (ns > 0).then(|| format!("{what} for {} ms", ns / 1_000_000));
+    let parts: Vec<String> =
+        [ms(stopped_ns, "was stopped"), ms(waited_ns, "waited for a CPU of the host")].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("CPU {cpu} {}", parts.join(" and ")))
+}
+
+impl Drop for AbsenceWatch {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        // It never panics; if it did, nothing would be left to end.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+impl Seen {
+    fn keep(&mut self, cpu: u32, away: Away) {
+        let sum = match self.sums.iter_mut().position(|(known, ..)| *known == cpu) {
+            Some(index) => &mut self.sums[index],
+            None => {
+                self.sums.push((cpu, 0, 0));
+                let last = self.sums.len() - 1;
+                &mut self.sums[last]
+            }
+        };
+        if away.stopped {
+            sum.1 += away.ns();
+        } else {
+            sum.2 += away.ns();
+        }
+        if self.away.len() == AWAYS_MAX
+            && let Some((_, oldest)) = self.away.pop_front()
+        {
+            self.since_ns = self.since_ns.max(oldest.end_ns);
+        }
+        self.away.push_back((cpu, away));
+    }
+
+    fn outside(&self, from_ns: i64, to_ns: i64, last: bool) -> Outside {
+        if !last && !self.clocks.is_settled(to_ns) {
+            return Outside::Later;
+        }
+        let Some(difference) = self.clocks.difference(to_ns) else { return Outside::Unknown };
+        let host_ns = |guest_ns: i64| guest_ns.saturating_add(difference.ns);
+        if host_ns(from_ns) < self.since_ns {
+            return Outside::Unknown;
+        }
+        let absence = |&(cpu, away): &(u32, Away)| Absence {
+            cpu,
+            start_ns: away.start_ns - difference.ns,
+            end_ns: away.end_ns - difference.ns,
+            slack_ns: away.slack_ns + difference.slack_ns,
+            stopped: away.stopped,
+        };
+        let inside = |absence: &Absence| {
+            absence.end_ns.saturating_add(absence.slack_ns) > from_ns
+                && absence.start_ns.saturating_sub(absence.slack_ns) < to_ns
+        };
+        let mut found: Vec<Absence> = self.away.iter().map(absence).filter(inside).collect();
+        found.sort_by_key(|absence| std::cmp::Reverse(absence.end_ns - absence.start_ns));
+        let left_out = found.len().saturating_sub(ABSENCES_MAX) as u64;
+        found.truncate(ABSENCES_MAX);
+        found.sort_by_key(|absence| (absence.start_ns, absence.cpu));
+        let Difference { ns: host_minus_guest_ns, slack_ns } = difference;
+        let in_turns = self.in_turns;
+        Outside::Seen(SpikeAbsences { spike: 0, absences: found, host_minus_guest_ns, slack_ns, left_out, in_turns })
+    }
+}
+
+/// The thread's own.
+struct Looking {
+    processors: Vec<(Processor, Track)>,
+    asking: Asking,
+    seen: Arc<Mutex<Seen>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Looking {
+    fn go_on(mut self) {
+        // Whoever looks must not wait for a CPU just when the emulator does. Without the right to, looks come late,
+        // and say so.
+        let _ = steady::before_ordinary_threads();
+        while !self.over.load(Ordering::SeqCst) {
+            let begun = Instant::now();
+            for (processor, track) in &mut self.processors {
+                let from_ns = monotonic_ns();
+                let Some(reading) = processor.read() else { continue };
+                let look = Look { from_ns, to_ns: monotonic_ns() };
+                let Some(away) = track.take(look, reading) else { continue };
+                let mut seen = lock(&self.seen);
+                processor.cpus.clone().for_each(|cpu| seen.keep(cpu, away));
+            }
+            if let Some(exchange) = self.asking.go_on() {
+                lock(&self.seen).clocks.take(exchange);
+            }
+            thread::sleep(LOOK_EVERY.max(begun.elapsed() * PAUSES));
+        }
+    }
+}
+
+/// The host's clock.
+pub fn monotonic_ns() -> i64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
+}
+
+/// Asks the guest for its clock, one question after the other.
+struct Asking {
+    words: UnixStream,
+    heard: Arc<Mutex<Heard>>,
+    /// The last question, and whether it was answered. None before the guest has shown that it understands one.
+    asked: Option<(i64, bool)>,
+}
+
+impl Asking {
+    /// An answer that came since the last call.
+    fn go_on(&mut self) -> Option<Exchange> {
+        let now_ns = monotonic_ns();
+        let told = lock(&self.heard).clock.take();
+        let mut exchange = None;
+        match (told, &mut self.asked) {
+            (Some(_), asked @ None) => *asked = Some((i64::MIN, true)),
+            (Some(told), Some((asked_ns, answered))) if told.asked_ns == *asked_ns => {
+                *answered = true;
+                exchange = Some(Exchange { asked_ns: *asked_ns, heard_ns: told.heard_ns, guest_ns: told.monotonic_ns });
+            }
+            _ => {}
+        }
+        let due_ns = self.asked.map(|(asked_ns, answered)| {
+            let pause = if answered { ASK_EVERY } else { ANSWER_LIMIT };
+            asked_ns.saturating_add(pause.as_nanos() as i64)
+        });
+        if due_ns.is_some_and(|due_ns| now_ns >= due_ns) {
+            let word = HostWord::Clock { asked_ns: now_ns };
+            // A guest that is gone is noticed elsewhere.
+            let line = serde_json::to_string(&HostLine { data_before: 0, word }).map(|line| line + "\n");
+            let _ = line.map(|line| self.words.write_all(line.as_bytes()));
+            self.asked = Some((now_ns, false));
+        }
+        exchange
+    }
+}
+
+#[cfg(test)]
+mod tests;

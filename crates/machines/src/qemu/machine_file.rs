@@ -1,0 +1,255 @@
+//! What a virtual machine is made of, as the TOML of its target file.
+
+use super::platform::Platform;
+use super::saved_state;
+use crate::architecture::Architecture;
+use crate::target_file::read_checked;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Who executes the guest's instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AcceleratorChoice {
+    /// KVM if a guest boots with it in a short time, otherwise emulation.
+    #[default]
+    Auto,
+    /// Emulation, anywhere; each CPU in a thread of its own.
+    Tcg,
+    /// Emulation with all CPUs in one thread: slower, and without the races of the other when a kernel patches itself.
+    #[serde(rename = "tcg-single")]
+    TcgSingle,
+    /// The processor itself.
+    Kvm,
+}
+
+/// A virtual machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VirtualMachine {
+    /// `qemu`; names the kind of target the rest of the file describes.
+    pub backend: Backend,
+    #[serde(default)]
+    pub architecture: Architecture,
+    /// `debian:SERIES`, or the path of a bzImage, vmlinux, Image or zImage.
+    pub kernel: String,
+    /// The package that `debian:SERIES` stands for here, `name=version`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
+    /// A directory like /lib/modules/RELEASE, for a kernel given by its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modules: Option<PathBuf>,
+    /// Modules of the person's own, files that the guest loads in this order before anything else happens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_modules: Vec<PathBuf>,
+    #[serde(default)]
+    pub accel: AcceleratorChoice,
+    #[serde(default = "cpus")]
+    pub cpus: u32,
+    #[serde(default = "memory_mb")]
+    pub memory_mb: u32,
+    /// Added to the kernel's command line.
+    #[serde(default)]
+    pub kernel_arguments: String,
+    /// Added to QEMU's command line, a word each.
+    #[serde(default)]
+    pub qemu_arguments: Vec<String>,
+    /// QEMU, as a name in PATH or as a path; that of the architecture when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qemu: Option<PathBuf>,
+    /// The machine must have booted by then.
+    #[serde(default = "boot_seconds")]
+    pub boot_seconds: u32,
+    /// Pause between the end of booting and the first command.
+    #[serde(default = "settle_seconds")]
+    pub settle_seconds: u32,
+    /// Keep the booted machine in a file and go on from there the next time, instead of booting.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub saved_state: bool,
+    /// In virtual time: the guest's clock when the meter starts; booting must be over by then.
+    #[serde(default = "start_seconds")]
+    pub start_seconds: u32,
+    /// In virtual time: an instruction takes two to the power of this many nanoseconds.
+    #[serde(default)]
+    pub instruction_shift: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// A machine with a clock like any other.
+    #[default]
+    Qemu,
+    /// A machine whose clock is the number of instructions it has executed.
+    Virtual,
+}
+
+fn cpus() -> u32 {
+    2
+}
+
+fn memory_mb() -> u32 {
+    1024
+}
+
+fn boot_seconds() -> u32 {
+    90
+}
+
+fn settle_seconds() -> u32 {
+    1
+}
+
+fn start_seconds() -> u32 {
+    5
+}
+
+impl VirtualMachine {
+    /// A machine with this kernel and the defaults of everything else.
+    pub fn new(kernel: &str) -> Self {
+        Self {
+            backend: Backend::Qemu,
+            architecture: Architecture::default(),
+            kernel: kernel.into(),
+            package: None,
+            modules: None,
+            load_modules: Vec::new(),
+            accel: AcceleratorChoice::Auto,
+            cpus: cpus(),
+            memory_mb: memory_mb(),
+            kernel_arguments: String::new(),
+            qemu_arguments: Vec::new(),
+            qemu: None,
+            boot_seconds: boot_seconds(),
+            settle_seconds: settle_seconds(),
+            saved_state: false,
+            start_seconds: start_seconds(),
+            instruction_shift: 0,
+        }
+    }
+
+    /// A machine in virtual time with this kernel and the defaults of everything else.
+    pub fn in_virtual_time(kernel: &str) -> Self {
+        Self { backend: Backend::Virtual, accel: AcceleratorChoice::Tcg, cpus: 1, ..Self::new(kernel) }
+    }
+
+    /// Reads the text of a target file.
+    ///
+    /// # Errors
+    /// What is wrong with it, with line and column where that is known.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        read_checked(text, Self::check)
+    }
+
+    /// Whether the values make sense together.
+    ///
+    /// # Errors
+    /// A sentence for the first that does not.
+    pub fn check(&self) -> Result<(), String> {
+        if !(1..=255).contains(&self.cpus) {
+            return Err("cpus is a number from 1 to 255".into());
+        }
+        if !(64..=1 << 20).contains(&self.memory_mb) {
+            return Err("memory_mb is a number from 64 to 1048576".into());
+        }
+        if self.backend == Backend::Virtual {
+            self.check_virtual_time()?;
+        }
+        if self.boot_seconds == 0 {
+            return Err("boot_seconds is at least 1".into());
+        }
+        if self.accel == AcceleratorChoice::Kvm && Architecture::of_host() != Some(self.architecture) {
+            return Err(format!(
+                "accel = \"kvm\" is for guests of the host's own architecture, and this one is {}",
+                self.architecture
+            ));
+        }
+        if self.saved_state {
+            self.check_saved_state()?;
+        }
+        if self.kernel.starts_with("debian:") && self.modules.is_some() {
+            return Err("modules goes with a kernel given by its path; a Debian kernel brings its own".into());
+        }
+        Ok(())
+    }
+
+    fn check_saved_state(&self) -> Result<(), String> {
+        if self.backend == Backend::Virtual {
+            return Err("saved_state is not for machines in virtual time, which must all have the same past".into());
+        }
+        if self.accel == AcceleratorChoice::Kvm {
+            return Err("saved_state is for emulated machines; with KVM a guest boots as fast".into());
+        }
+        if saved_state::has_disk(&self.qemu_arguments) {
+            return Err(
+                "saved_state is for machines without disks: what is on one would not be what the memory believes"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    fn check_virtual_time(&self) -> Result<(), String> {
+        if self.architecture != Architecture::X86_64 {
+            return Err("virtual time is there for x86_64 guests only".into());
+        }
+        if self.cpus != 1 || self.accel == AcceleratorChoice::Kvm {
+            return Err("a machine in virtual time has cpus = 1 and accel = \"tcg\"".into());
+        }
+        if self.instruction_shift > 10 {
+            return Err("instruction_shift is a number from 0 to 10".into());
+        }
+        if !(1..=3600).contains(&self.start_seconds) {
+            return Err("start_seconds is a number from 1 to 3600".into());
+        }
+        Ok(())
+    }
+
+    /// QEMU, as a name in PATH or as a path.
+    pub fn program(&self) -> PathBuf {
+        self.qemu.clone().unwrap_or_else(|| Platform::of(self.architecture).program.into())
+    }
+
+    /// The text of a target file.
+    pub fn to_text(&self) -> String {
+        toml::to_string(self).expect("a machine has only plain values")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_file_has_the_defaults_and_a_written_one_comes_back() {
+        let machine = VirtualMachine::parse("backend = \"qemu\"\nkernel = \"debian:6.1-rt\"\n").unwrap();
+        assert_eq!(machine, VirtualMachine::new("debian:6.1-rt"));
+        let whole = VirtualMachine {
+            package: Some("linux-image-6.1.0-56-rt-amd64=6.1.192-2".into()),
+            accel: AcceleratorChoice::Tcg,
+            qemu_arguments: vec!["-seed".into(), "1".into()],
+            kernel_arguments: "isolcpus=1 \"quoted\"".into(),
+            ..machine
+        };
+        assert_eq!(VirtualMachine::parse(&whole.to_text()).unwrap(), whole);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_named() {
+        let wrong =
+            |line: &str| VirtualMachine::parse(&format!("backend = \"qemu\"\nkernel = \"/k\"\n{line}")).unwrap_err();
+        assert!(wrong("cpu = 2").contains("cpu"));
+        assert!(wrong("cpus = 0").contains("255"));
+        assert!(wrong("memory_mb = 1").contains("64"));
+        assert!(wrong("accel = \"hax\"").contains("tcg"));
+        assert!(wrong("architecture = \"sparc\"").contains("arm64"));
+        let foreign = if Architecture::of_host() == Some(Architecture::Riscv64) { "arm64" } else { "riscv64" };
+        assert!(wrong(&format!("accel = \"kvm\"\narchitecture = \"{foreign}\"")).contains("own architecture"));
+        assert!(wrong("saved_state = true\naccel = \"kvm\"").contains("KVM"));
+        assert!(wrong("saved_state = true\nqemu_arguments = [\"-hda\", \"x\"]").contains("disks"));
+        let exact = "backend = \"virtual\"\nkernel = \"/k\"\ncpus = 1\nsaved_state = true";
+        assert!(VirtualMachine::parse(exact).unwrap_err().contains("virtual time"));
+        assert!(VirtualMachine::parse("backend = \"ssh\"\nkernel = \"/k\"").unwrap_err().contains("qemu"));
+        assert!(VirtualMachine::parse("backend = \"qemu\"\nkernel = \"debian:6.1\"\nmodules = \"/m\"").is_err());
+    }
+}

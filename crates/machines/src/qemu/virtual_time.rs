@@ -1,0 +1,186 @@
+//! A machine in virtual time as a target: its clock is the number of instructions it has executed.
+//!
+//! The guest measures once, with settings that are in its initial file system; see `virtual_time` in the meter for the
+//! other half, and docs/explanation/virtual-time.md for what such numbers mean.
+
+mod arguments;
+mod boot;
+mod debugger;
+mod extras;
+mod guest_run;
+mod ingredients;
+mod processor_thread;
+mod shared_memory;
+mod standing;
+pub(crate) mod steady;
+mod symbols;
+
+#[cfg(test)]
+mod fake_qemu;
+#[cfg(test)]
+mod tests;
+
+use super::heard::lock;
+use super::initramfs::SentFile;
+use super::machine_file::VirtualMachine;
+use super::{find_program, kernel, static_meter};
+use crate::console::Console;
+use crate::scratch::Scratch;
+use crate::{Caveat, Command, RunningCommand, Target, TargetError};
+use boot::Boot;
+pub use debugger::Registers;
+use extras::Extras;
+pub use extras::Recording;
+use guest_run::GuestRun;
+pub use standing::StandingMachine;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// What every guest calls itself: with the target's name two targets with one kernel would be two trajectories.
+const GUEST_NAME: &str = "virtual-time";
+/// A loaded guest takes about ten times as long as its own clock says, and boots without a word.
+const SLOWDOWN: u32 = 100;
+
+/// A machine in virtual time.
+pub struct VirtualTimeTarget {
+    name: String,
+    plain_name: String,
+    machine: VirtualMachine,
+    meter: PathBuf,
+    cache: PathBuf,
+    sent: Vec<SentFile>,
+    scratch: Option<Scratch>,
+    boot: Option<Boot>,
+    console: Arc<Mutex<Console>>,
+    recording: Option<Recording>,
+}
+
+impl VirtualTimeTarget {
+    /// A target that is to run `meter`, with kernels from `cache`.
+    pub fn new(name: &str, machine: VirtualMachine, meter: &Path, cache: &Path) -> Self {
+        Self {
+            name: format!("{name} (virtual time)"),
+            plain_name: name.into(),
+            machine,
+            meter: meter.into(),
+            cache: cache.into(),
+            sent: Vec::new(),
+            scratch: None,
+            boot: None,
+            console: Arc::default(),
+            recording: None,
+        }
+    }
+
+    /// The same with the flight recorder, of which the guest notices nothing.
+    #[must_use]
+    pub fn recording(self, recording: Recording) -> Self {
+        Self { recording: Some(recording), ..self }
+    }
+
+    fn prepared(&mut self) -> Result<(), String> {
+        let program = find_program(&self.machine)?;
+        // The guest hears nothing, so it needs no modules to listen with.
+        let modules = kernel::own_modules(&self.machine)?;
+        let kernel = kernel::Kernel { modules, ..kernel::find(&self.machine, &self.cache)? };
+        let meter = static_meter(&self.meter, self.machine.architecture)?;
+        let scratch =
+            Scratch::make("vm").map_err(|error| format!("failed to make a directory for the guest: {error}"))?;
+        self.boot = Some(Boot {
+            program,
+            machine: self.machine.clone(),
+            kernel,
+            meter,
+            hostname: GUEST_NAME.into(),
+            sent: self.sent.clone(),
+            scratch: scratch.0.clone(),
+            extras: Extras { recording: self.recording.clone(), ..Extras::default() },
+        });
+        self.scratch = Some(scratch);
+        Ok(())
+    }
+}
+
+impl Target for VirtualTimeTarget {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn prepare(&mut self) -> Result<(), TargetError> {
+        self.prepared().map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why })
+    }
+
+    /// Puts a file into the initial file system, which is all that the guest is given.
+    fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        let file = SentFile::read(from, to).map_err(|source| self.copy_failed(from, to, source))?;
+        self.sent.retain(|sent| sent.path != file.path);
+        self.sent.push(file);
+        if let Some(boot) = &mut self.boot {
+            boot.sent.clone_from(&self.sent);
+        }
+        Ok(())
+    }
+
+    /// Has the guest measure, whatever the program is called. It boots when its settings are written to it.
+    fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
+        let fail = |why: &str| TargetError::Boot { target: self.plain_name.clone(), why: why.into() };
+        if command.arguments != ["measure"] {
+            return Err(fail("a machine in virtual time measures, and does nothing else"));
+        }
+        let boot = self.boot.clone().ok_or_else(|| fail("it has not been prepared"))?;
+        Ok(Box::new(GuestRun::new(boot, Arc::clone(&self.console))))
+    }
+
+    fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
+        let why = "a machine in virtual time gives nothing back but the stream of its measurement";
+        Err(self.copy_failed(from, to, io::Error::new(io::ErrorKind::Unsupported, why)))
+    }
+
+    /// All that decides what happens in the guest but the settings of the run.
+    fn ingredients(&self) -> BTreeMap<String, String> {
+        self.boot.as_ref().map(ingredients::of).unwrap_or_default()
+    }
+
+    fn console(&self) -> Vec<u8> {
+        lock(&self.console).text()
+    }
+
+    fn forgets(&self) -> bool {
+        true
+    }
+
+    fn slowdown(&self) -> u32 {
+        SLOWDOWN
+    }
+
+    fn caveat(&self) -> Option<Caveat> {
+        let open = if steady::is_permitted() {
+            ""
+        } else {
+            ". Without the right to real-time priorities the emulator's threads race, and rarely a figure moves by up to 1 us"
+        };
+        Some(Caveat {
+            text: format!(
+                "THESE FIGURES ARE VIRTUAL TIME: instructions executed, one nanosecond each. They repeat exactly and \
+                 compare kernels; they prove no deadline of any hardware{open}"
+            ),
+            fix: "measure on the hardware in question".into(),
+            emulated: true,
+            virtual_time: true,
+        })
+    }
+
+    fn close(&mut self) -> Result<(), TargetError> {
+        self.boot = None;
+        self.scratch = None;
+        Ok(())
+    }
+}
+
+impl VirtualTimeTarget {
+    fn copy_failed(&self, from: &Path, to: &Path, source: io::Error) -> TargetError {
+        TargetError::Copy { target: self.plain_name.clone(), from: from.to_owned(), to: to.to_owned(), source }
+    }
+}

@@ -1,0 +1,63 @@
+//! What a boot in virtual time consists of, and QEMU for it.
+
+use super::super::initramfs::{self, SentFile};
+use super::super::kernel::Kernel;
+use super::super::machine_file::VirtualMachine;
+use super::super::process::Process;
+use super::extras::Extras;
+use super::{arguments, shared_memory, steady};
+use archive::guest::{VIRTUAL_TIME_FILE, VirtualTimePlan};
+use archive::settings::RunSettings;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What the meter's file and the plan are filled up to a multiple of. The sizes of both decide which memory the kernel has
+/// left, so a letter more in a plan must not change them.
+const METER_STEP_BYTES: usize = 4 << 20;
+const PLAN_STEP_BYTES: usize = 4 << 10;
+
+/// Everything but the settings, which come last.
+#[derive(Debug, Clone)]
+pub struct Boot {
+    pub program: PathBuf,
+    pub machine: VirtualMachine,
+    pub kernel: Kernel,
+    pub meter: Vec<u8>,
+    pub hostname: String,
+    /// Files of the person's own, in the guest from the beginning.
+    pub sent: Vec<SentFile>,
+    /// Directory for what QEMU reads and writes; ours alone.
+    pub scratch: PathBuf,
+    pub extras: Extras,
+}
+
+impl Boot {
+    /// Starts QEMU with a guest that measures with these settings.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn start(&self, settings: RunSettings) -> Result<Process, String> {
+        let plan = VirtualTimePlan {
+            hostname: self.hostname.clone(),
+            start_ns: i64::from(self.machine.start_seconds) * 1_000_000_000,
+            settings,
+            symbols: self.extras.symbols,
+        };
+        shared_memory::check_room(&plan.settings)?;
+        let mut data = serde_json::to_vec(&plan).expect("a plan has only string keys");
+        data.resize(data.len().next_multiple_of(PLAN_STEP_BYTES), b' ');
+        let mut meter = self.meter.clone();
+        meter.resize(meter.len().next_multiple_of(METER_STEP_BYTES), 0);
+        let mut sent = self.sent.clone();
+        sent.push(SentFile { path: Path::new("/").join(VIRTUAL_TIME_FILE), executable: false, data });
+        let initramfs = self.scratch.join("initramfs");
+        fs::write(&initramfs, initramfs::build(&meter, &self.kernel, &sent)?)
+            .map_err(|error| format!("failed to write {}: {error}", initramfs.display()))?;
+        shared_memory::make_files(&self.scratch)
+            .map_err(|error| format!("failed to make the files of the guest's shared memory: {error}"))?;
+        // What an earlier boot said must not be taken for this one's.
+        let _ = fs::remove_file(self.scratch.join(arguments::CONSOLE_FILE));
+        let words = arguments::arguments(&self.machine, &self.kernel.image, &initramfs, &self.scratch, &self.extras);
+        Process::start(&self.program, &words, steady::bind)
+    }
+}

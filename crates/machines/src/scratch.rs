@@ -1,0 +1,63 @@
+//! Directories of the host for sockets and images, for as long as a target is used.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Removes the directories of hosts that were killed.
+fn remove_abandoned(below: &Path, prefix: &str) {
+    for entry in fs::read_dir(below).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(prefix).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            // Somebody else's stays where it is: it cannot be removed.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// A directory of ours alone that goes with the target.
+pub(crate) struct Scratch(pub(crate) PathBuf);
+
+impl Scratch {
+    /// One that says in its name what it is for, and whose it is.
+    pub(crate) fn make(purpose: &str) -> io::Result<Self> {
+        let prefix = format!("tardy-{purpose}-");
+        remove_abandoned(&std::env::temp_dir(), &prefix);
+        for number in 0..1000 {
+            let path = std::env::temp_dir().join(format!("{prefix}{}-{number}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_of_killed_hosts_are_removed_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let ours = format!("tardy-vm-{}-0", std::process::id());
+        // Linux gives no process a number beyond 2^22.
+        for name in ["tardy-vm-4194305-0", &ours, "tardy-vm-x", "other-4194305-0"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join("initramfs"), "").unwrap();
+        }
+        remove_abandoned(folder.path(), "tardy-vm-");
+        let left = |name: &str| folder.path().join(name).exists();
+        assert!(!left("tardy-vm-4194305-0") && left(&ours) && left("tardy-vm-x") && left("other-4194305-0"));
+    }
+}

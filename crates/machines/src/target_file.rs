@@ -1,0 +1,225 @@
+//! Target files: where they lie, and what kinds of targets they describe.
+
+use super::board::board_file::Board;
+use super::labgrid::place_file::LabgridPlace;
+use super::qemu::machine_file::VirtualMachine;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a target is not to be had.
+#[derive(Debug, Error)]
+pub enum TargetFileError {
+    #[error("failed to find target {name}: there is no {}; `tardy target add {name}` makes one", wanted.display())]
+    Missing { name: String, wanted: PathBuf },
+    #[error("failed to understand {}: {why}", path.display())]
+    Invalid { path: PathBuf, why: String },
+    #[error("failed to use target {name} here: it is a board, and this is for virtual machines")]
+    NoMachine { name: String },
+    #[error("failed to write {}: {why}", path.display())]
+    Write { path: PathBuf, why: String },
+    #[error("failed to name a target {0:?}: use letters, digits, - and _, and not `local`, which is this machine")]
+    Name(String),
+}
+
+/// What a target file describes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Description {
+    Machine(Box<VirtualMachine>),
+    Board(Box<Board>),
+    Labgrid(Box<LabgridPlace>),
+}
+
+/// The one key that every target file has.
+#[derive(Deserialize)]
+struct Kind {
+    backend: String,
+}
+
+/// Reads the text of a target file of one kind, whose values must make sense together as well.
+///
+/// # Errors
+/// What is wrong with it, with line and column where that is known.
+pub(crate) fn read_checked<T: DeserializeOwned>(
+    text: &str,
+    check: impl FnOnce(&T) -> Result<(), String>,
+) -> Result<T, String> {
+    let target: T = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
+    check(&target).map(|()| target)
+}
+
+/// Whether a text is one word that no program takes for an option.
+pub(crate) fn is_plain_word(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_whitespace)
+}
+
+impl Description {
+    /// Reads the text of a target file.
+    ///
+    /// # Errors
+    /// What is wrong with it, with line and column where that is known.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let kind: Kind = read_checked(text, |_| Ok(()))?;
+        Ok(match kind.backend.as_str() {
+            "ssh" | "serial" => Self::Board(Box::new(Board::parse(text)?)),
+            "labgrid" => Self::Labgrid(Box::new(LabgridPlace::parse(text)?)),
+            "qemu" | "virtual" => Self::Machine(Box::new(VirtualMachine::parse(text)?)),
+            other => {
+                return Err(format!(
+                    "`{other}` is no backend; there are \"ssh\", \"serial\", \"labgrid\", \"qemu\" and \"virtual\""
+                ));
+            }
+        })
+    }
+
+    /// The text of a target file.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Machine(machine) => machine.to_text(),
+            Self::Board(board) => board.to_text(),
+            Self::Labgrid(place) => place.to_text(),
+        }
+    }
+}
+
+/// The directories with target files. The first one is that of the current directory.
+#[derive(Debug, Clone)]
+pub struct TargetFiles {
+    /// `targets` of the current directory.
+    pub here: PathBuf,
+    /// That of the person; `None` without a home directory.
+    pub own: Option<PathBuf>,
+}
+
+impl TargetFiles {
+    /// The directories of this process.
+    pub fn of_process() -> Self {
+        let configuration = std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = || {
+            std::env::var_os("HOME").filter(|value| !value.is_empty()).map(|home| PathBuf::from(home).join(".config"))
+        };
+        Self { here: "targets".into(), own: configuration.or_else(home).map(|path| path.join("tardy/targets")) }
+    }
+
+    /// The file of a target, the nearest one.
+    ///
+    /// # Errors
+    /// [`TargetFileError::Missing`] and [`TargetFileError::Name`].
+    pub fn find(&self, name: &str) -> Result<PathBuf, TargetFileError> {
+        let file = file_name(name)?;
+        let places = [Some(self.here.join(&file)), self.own.as_ref().map(|own| own.join(&file))];
+        let found = places.into_iter().flatten().find(|path| path.is_file());
+        found.ok_or_else(|| TargetFileError::Missing { name: name.into(), wanted: self.home(false).join(file) })
+    }
+
+    /// Reads a target that is a virtual machine.
+    ///
+    /// # Errors
+    /// [`TargetFileError`].
+    pub fn read(&self, name: &str) -> Result<VirtualMachine, TargetFileError> {
+        match self.describe(name)? {
+            Description::Machine(machine) => Ok(*machine),
+            Description::Board(_) | Description::Labgrid(_) => Err(TargetFileError::NoMachine { name: name.into() }),
+        }
+    }
+
+    /// Reads a target of any kind.
+    ///
+    /// # Errors
+    /// [`TargetFileError`].
+    pub fn describe(&self, name: &str) -> Result<Description, TargetFileError> {
+        let path = self.find(name)?;
+        let text = fs::read_to_string(&path)
+            .map_err(|error| TargetFileError::Invalid { path: path.clone(), why: error.to_string() })?;
+        Description::parse(&text).map_err(|why| TargetFileError::Invalid { path, why })
+    }
+
+    /// Writes a target, `here` or to the person's own; answers where.
+    ///
+    /// # Errors
+    /// [`TargetFileError::Write`] and [`TargetFileError::Name`].
+    pub fn write(&self, name: &str, target: &Description, here: bool) -> Result<PathBuf, TargetFileError> {
+        let path = self.home(here).join(file_name(name)?);
+        let fail = |error: std::io::Error| TargetFileError::Write { path: path.clone(), why: error.to_string() };
+        fs::create_dir_all(self.home(here)).map_err(fail)?;
+        // There may be a password in it.
+        let mut options = OpenOptions::new();
+        let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+        opened.and_then(|mut file| file.write_all(target.to_text().as_bytes())).map_err(fail)?;
+        Ok(path)
+    }
+
+    /// Names and files of all targets, by name; a nearer file hides a farther one of the same name.
+    pub fn list(&self) -> Vec<(String, PathBuf)> {
+        let mut found = std::collections::BTreeMap::new();
+        for directory in self.own.iter().chain([&self.here]) {
+            let entries = fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+            for path in entries.filter(|path| path.extension().is_some_and(|ending| ending == "toml")) {
+                if let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) {
+                    found.insert(name.to_owned(), path.clone());
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    fn home(&self, here: bool) -> &Path {
+        self.own.as_deref().filter(|_| !here).unwrap_or(&self.here)
+    }
+}
+
+fn file_name(name: &str) -> Result<String, TargetFileError> {
+    let sound = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+    if !sound || name == super::local::NAME {
+        return Err(TargetFileError::Name(name.into()));
+    }
+    Ok(format!("{name}.toml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(kernel: &str) -> Description {
+        Description::Machine(Box::new(VirtualMachine::new(kernel)))
+    }
+
+    #[test]
+    fn the_backend_says_what_the_rest_describes() {
+        let board = Description::parse("backend = \"ssh\"\naddress = \"root@pi\"\n").unwrap();
+        assert!(matches!(&board, Description::Board(board) if board.address == "root@pi"));
+        assert_eq!(Description::parse(&board.to_text()).unwrap(), board);
+        assert_eq!(Description::parse(&machine("/k").to_text()).unwrap(), machine("/k"));
+        assert!(Description::parse("backend = \"jtag\"").unwrap_err().contains("serial"));
+        assert!(Description::parse("address = \"x\"").unwrap_err().contains("backend"));
+    }
+
+    #[test]
+    fn a_board_is_no_virtual_machine() {
+        let own = tempfile::tempdir().unwrap();
+        let files = TargetFiles { here: own.path().to_owned(), own: None };
+        let board = Description::parse("backend = \"ssh\"\naddress = \"root@pi\"\n").unwrap();
+        files.write("pi", &board, true).unwrap();
+        assert!(files.read("pi").unwrap_err().to_string().contains("virtual machines"));
+        assert_eq!(files.describe("pi").unwrap(), board);
+    }
+
+    #[test]
+    fn the_nearer_file_wins_and_names_lead_nowhere_else() {
+        let (here, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let files = TargetFiles { here: here.path().join("targets"), own: Some(own.path().join("targets")) };
+        assert!(files.read("vm").unwrap_err().to_string().contains("tardy target add vm"));
+        files.write("vm", &machine("/far"), false).unwrap();
+        assert_eq!(files.read("vm").unwrap().kernel, "/far");
+        files.write("vm", &machine("/near"), true).unwrap();
+        assert_eq!(files.read("vm").unwrap().kernel, "/near");
+        assert_eq!(files.list(), [("vm".to_owned(), here.path().join("targets/vm.toml"))]);
+        for name in ["", "local", "../vm", "a/b", "a b"] {
+            assert!(matches!(files.find(name), Err(TargetFileError::Name(_))), "{name}");
+        }
+    }
+}
