@@ -183,7 +183,9 @@ fn measure(
     let mut tracing = tracing.transpose()?;
     let started_s = clock::realtime_ns() / 1_000_000_000;
     // Set once, here, by the only thread that can.
-    let _ = shared.schedules.set(team::schedules(request, &members, tracing.is_some()));
+    let schedules = team::schedules(request, &members, tracing.is_some());
+    shared.start.choose(schedules[0].count_from_ns);
+    let _ = shared.schedules.set(schedules);
     let mut watch = Watch {
         request,
         members: &members,

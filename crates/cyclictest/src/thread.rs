@@ -7,6 +7,7 @@ use archive::settings::Policy;
 use meter::kernel::{clock, memory, scheduling};
 use meter::measure::books::Books;
 use meter::measure::cycle::{Cycles, Schedule};
+use meter::measure::start_instant::StartInstant;
 use meter::measure::thread::MARKER;
 use meter::source::posix_timer::PosixTimer;
 use meter::source::{clock_sleep, relative_sleep};
@@ -52,7 +53,9 @@ pub struct Shared {
     pub stop: AtomicBool,
     /// Becomes readable when a thread ends.
     pub ended: OwnedFd,
-    pub schedules: Arc<OnceLock<Vec<Schedule>>>,
+    pub schedules: OnceLock<Vec<Schedule>>,
+    /// What a recorder waits for.
+    pub start: Arc<StartInstant>,
     /// Thread number + 1 of the one that broke the limit, and its value.
     pub broke_by: AtomicI64,
     pub broke_value: AtomicI64,
@@ -67,7 +70,8 @@ impl Shared {
         Ok(Self {
             stop: AtomicBool::new(false),
             ended: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
-            schedules: Arc::default(),
+            schedules: OnceLock::new(),
+            start: Arc::default(),
             broke_by: AtomicI64::new(0),
             broke_value: AtomicI64::new(0),
             tracemark,

@@ -9,13 +9,13 @@ use archive::settings::{SnapshotMode, TraceSettings};
 use archive::spike::{Spike, SpikeReason};
 use ftrace::tracefs::Tracefs;
 use meter::journal::Journal;
-use meter::measure::cycle::Schedule;
+use meter::measure::start_instant::StartInstant;
 use meter::trace::capture::{Captured, Watched};
 use meter::trace::capturing::Capturing;
 use meter::trace::mount;
 use meter::trace::recorder::{self, Armed, INSTANCE_PREFIX, failed};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A trace that lies in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,9 +148,9 @@ impl Tracing {
         request: &Request,
         watched: Vec<Watched>,
         cpus: Vec<u32>,
-        schedule: Arc<OnceLock<Vec<Schedule>>>,
+        start: Arc<StartInstant>,
     ) -> Result<Self, String> {
-        let capturing = Capturing::start(armed, settings(), watched, cpus, schedule)?;
+        let capturing = Capturing::start(armed, settings(), watched, cpus, start)?;
         Ok(Self {
             capturing,
             directory: request.snapshot_dir.clone(),
@@ -234,7 +234,7 @@ pub fn start_beside(
             books: member.pages.books.clone(),
         })
         .collect();
-    Tracing::start(armed, request, watched, allowed.to_vec(), shared.schedules.clone())
+    Tracing::start(armed, request, watched, allowed.to_vec(), shared.start.clone())
         .map_err(|why| Refusal::unable(format!("the recorder did not start: {why}")))
 }
 

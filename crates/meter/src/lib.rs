@@ -1,13 +1,14 @@
 //! Measures on the target: one run from its settings to its last message.
 //!
-//! [`run`] is one run from the settings line to the last message; [`measure`] is the loop that everything else must not
-//! disturb; [`trace`] keeps the kernel's story of spikes; [`load_reports`] says how the loads do; [`journal`] leaves the machine as
+//! [`run`] is one run from the settings line to the last message, around a [`session`] that drains a source of samples:
+//! our own threads, or those that [`watch`] finds. [`measure`] is the loop that everything else must not disturb; [`trace`] keeps the kernel's story of spikes; [`load_reports`] says how the loads do; [`journal`] leaves the machine as
 //! it was found; [`environment`] says what machine it was, [`facts`] what its settings are, and [`apply`] changes them to
 //! stay. [`counters`] looks at what the kernel counts meanwhile. [`guest`] is all of a virtual machine that is not its kernel.
 //! [`kernel`] holds the thin doors to system calls and [`link`] the line to the host.
 //! [`spool`] keeps what is said while the host is away, and [`console`] answers where the only line is a console.
 
 pub mod apply;
+pub mod cadence;
 pub mod console;
 pub mod counters;
 pub mod environment;
@@ -19,7 +20,9 @@ pub mod kernel_tracer;
 pub mod link;
 pub mod load_reports;
 pub mod measure;
+pub mod problem;
 pub mod run;
+pub mod session;
 pub mod source;
 pub mod spool;
 pub mod trace;

@@ -1,12 +1,44 @@
 //! The link to the host: the framed stream out, the stop line and the end of the link in.
 
+use crate::kernel::clock;
 use archive::counters::CounterSecond;
 use archive::frame::{CHUNK_BYTES, Encoder};
-use archive::message::{FileKind, Loss, Message, Problem, Severity};
+use archive::message::{FileKind, Loss, Message, Problem, RunPhase, Severity};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 
 /// Bytes handed to the kernel at once: without preemption it holds the CPU for as long as it copies.
 const WRITE_BYTES: usize = 8 << 10;
+const LISTEN_NS: i64 = 100_000_000;
+
+/// The host's end of the line, and our own.
+pub struct Lines<W: Write> {
+    pub link: Link<W>,
+    pub control: File,
+    pub signals: OwnedFd,
+}
+
+impl<W: Write> Lines<W> {
+    pub fn phase(&mut self, phase: RunPhase) {
+        self.link.send(&Message::Phase { phase, monotonic_ns: clock::monotonic_ns() });
+    }
+
+    /// Sleeps until the host or a signal says something, at most a tenth of a second.
+    pub fn listen(&mut self) -> Option<Control> {
+        let mut inputs = [PollFd::new(&self.control, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
+        let timeout = Timespec { tv_sec: 0, tv_nsec: LISTEN_NS };
+        if !matches!(poll(&mut inputs, Some(&timeout)), Ok(count) if count > 0) {
+            return None;
+        }
+        let (said, signalled) = (!inputs[0].revents().is_empty(), !inputs[1].revents().is_empty());
+        if signalled {
+            return Some(Control::Stop);
+        }
+        said.then(|| read_control(&mut self.control)).flatten()
+    }
+}
 
 /// Sends messages to the host. A broken link is remembered, not reported again and again.
 #[derive(Debug)]

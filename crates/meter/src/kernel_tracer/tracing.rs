@@ -3,19 +3,17 @@
 use super::latency::{CopiedLatency, LatencyWatch};
 use super::setup::Armed;
 use super::source::SourceReader;
+use crate::cadence::Checkpoints;
 use crate::kernel::{clock, scheduling};
-use crate::measure::cycle::Schedule;
+use crate::measure::start_instant::StartInstant;
 use archive::tracer::KernelSeries;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 const LOOK_NS: i64 = 100_000_000;
-const FIRST_CHECKPOINT_NS: i64 = 1_000_000_000;
-const LONGEST_CHECKPOINT_NS: i64 = 600_000_000_000;
 
 /// What the thread hands over.
 pub enum Found {
@@ -32,6 +30,7 @@ pub enum Found {
 pub struct KernelTracing {
     pub tid: i32,
     found: Receiver<Found>,
+    start: Arc<StartInstant>,
     stop: Arc<AtomicBool>,
     handle: Option<JoinHandle<()>>,
 }
@@ -41,19 +40,20 @@ impl KernelTracing {
     ///
     /// # Errors
     /// A sentence.
-    pub fn start(armed: Armed, cpus: Vec<u32>, schedule: Arc<OnceLock<Vec<Schedule>>>) -> Result<Self, String> {
+    pub fn start(armed: Armed, cpus: Vec<u32>, start: Arc<StartInstant>) -> Result<Self, String> {
         let (output, found) = channel();
         let (ready, tid) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let mut reading = Reading { latency: armed.latency, sources: armed.sources, output, stop: stop.clone() };
+        let awaited = start.clone();
         let spawned = std::thread::Builder::new().name("tardy:tracer".into()).spawn(move || {
             let _ = scheduling::bind(&cpus);
             let _ = ready.send(scheduling::thread_id());
-            reading.run(&schedule);
+            reading.run(&awaited);
         });
         let handle = spawned.map_err(|error| error.to_string())?;
         let tid = tid.recv().map_err(|_| "its thread died".to_owned())?;
-        Ok(Self { tid, found, stop, handle: Some(handle) })
+        Ok(Self { tid, found, start, stop, handle: Some(handle) })
     }
 
     /// What was found since the last call, without waiting.
@@ -64,7 +64,15 @@ impl KernelTracing {
     /// Ends the thread; [`KernelTracing::received`] then gives the rest. `false` when it had died.
     pub fn stop(&mut self) -> bool {
         self.stop.store(true, Relaxed);
+        self.start.cancel();
         self.handle.take().is_none_or(|handle| handle.join().is_ok())
+    }
+}
+
+/// A run that fails leaves no thread that holds files of an instance open, or the instance could not be removed.
+impl Drop for KernelTracing {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -76,13 +84,12 @@ struct Reading {
 }
 
 impl Reading {
-    fn run(&mut self, schedule: &OnceLock<Vec<Schedule>>) {
-        let Some(count_from_ns) = self.await_begin(schedule) else { return };
+    fn run(&mut self, start: &StartInstant) {
+        let Some(count_from_ns) = self.await_start(start) else { return };
         let begun = self.sources.iter_mut().try_for_each(SourceReader::begin);
         let begun = begun.and_then(|()| self.latency.as_mut().map_or(Ok(()), LatencyWatch::begin));
         self.told(begun);
-        let mut checkpoint_every_ns = FIRST_CHECKPOINT_NS;
-        let mut checkpoint_at_ns = count_from_ns + checkpoint_every_ns;
+        let mut checkpoints = Checkpoints::from(count_from_ns);
         loop {
             let stopping = self.stop.load(Relaxed);
             if stopping {
@@ -92,11 +99,9 @@ impl Reading {
                 self.wait();
             }
             self.look();
-            if stopping || clock::monotonic_ns() >= checkpoint_at_ns {
+            if checkpoints.is_due(clock::monotonic_ns()) || stopping {
                 let series: Vec<KernelSeries> = self.sources.iter().flat_map(SourceReader::so_far).collect();
                 let _ = self.output.send(Found::Series(series));
-                checkpoint_every_ns = (checkpoint_every_ns * 2).min(LONGEST_CHECKPOINT_NS);
-                checkpoint_at_ns = clock::monotonic_ns() + checkpoint_every_ns;
             }
             if stopping {
                 let not_kept = self.latency.as_ref().map_or(0, |latency| latency.not_kept);
@@ -107,16 +112,17 @@ impl Reading {
     }
 
     /// The first instant that counts; `None` when the run ends before.
-    fn await_begin(&self, schedule: &OnceLock<Vec<Schedule>>) -> Option<i64> {
+    fn await_start(&self, start: &StartInstant) -> Option<i64> {
+        let count_from_ns = start.wait()?;
         loop {
+            let now_ns = clock::monotonic_ns();
+            if now_ns >= count_from_ns {
+                return Some(count_from_ns);
+            }
             if self.stop.load(Relaxed) {
                 return None;
             }
-            let first = schedule.get().map(|schedules| schedules.first().map_or(0, |first| first.count_from_ns));
-            if first.is_some_and(|first| clock::monotonic_ns() >= first) {
-                return first;
-            }
-            std::thread::sleep(Duration::from_millis(2));
+            clock::sleep_until_ns(count_from_ns.min(now_ns + LOOK_NS));
         }
     }
 

@@ -26,6 +26,18 @@ pub struct Schedule {
     pub traced: bool,
 }
 
+impl Schedule {
+    /// The same schedule, whose instants were relative to this one.
+    pub fn starting_at(self, instant_ns: i64) -> Self {
+        Self {
+            first_due_ns: self.first_due_ns.saturating_add(instant_ns),
+            count_from_ns: self.count_from_ns.saturating_add(instant_ns),
+            end_ns: self.end_ns.saturating_add(instant_ns),
+            ..self
+        }
+    }
+}
+
 /// The state of one measuring thread between two wake-ups.
 #[derive(Debug)]
 pub struct Cycles<'a> {

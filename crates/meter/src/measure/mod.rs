@@ -7,5 +7,6 @@ pub mod books;
 pub mod cycle;
 pub mod dither;
 pub mod ring;
+pub mod start_instant;
 pub mod thread;
 pub mod worst;

@@ -2,6 +2,7 @@
 
 use super::books::Books;
 use super::cycle::{Cycles, Schedule};
+use super::start_instant::StartInstant;
 use crate::kernel::{memory, scheduling};
 use crate::source::timer;
 use crate::virtual_time::marker;
@@ -9,9 +10,9 @@ use archive::sample::Sample;
 use archive::settings::{EffectiveThread, Policy};
 use std::fs::File;
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 /// Least stack that holds the loop and the set-up before it; locked memory is paid for whole.
@@ -28,14 +29,16 @@ pub struct ThreadRequest {
     pub priority: u8,
     pub interval_ns: u64,
     pub worst_kept: usize,
+    /// Its instants are relative to the start instant.
+    pub schedule: Schedule,
 }
 
 /// What a thread needs beside its request.
 #[derive(Debug)]
 pub struct ThreadContext {
     pub books: Arc<Books>,
-    /// Given once every thread is ready; threads sleep until then.
-    pub schedule: Arc<OnceLock<Vec<Schedule>>>,
+    /// Chosen once every thread is ready; threads sleep until then.
+    pub start: Arc<StartInstant>,
     pub stop: Arc<AtomicBool>,
     /// Where a spike is marked.
     pub marker: Option<File>,
@@ -44,7 +47,7 @@ pub struct ThreadContext {
 /// How a thread answers once it is set up, or why it could not be.
 pub type Readiness = (u32, Result<EffectiveThread, String>);
 
-/// Starts the thread; it reports on `ready` and then waits for its schedule.
+/// Starts the thread; it reports on `ready` and then waits for the start.
 ///
 /// # Errors
 /// When the system has no thread left.
@@ -62,16 +65,10 @@ pub fn spawn(
         if failed {
             return Vec::new();
         }
-        let schedule = loop {
-            if let Some(schedules) = context.schedule.get() {
-                break schedules[request.thread as usize];
-            }
-            if context.stop.load(Relaxed) {
-                return Vec::new();
-            }
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        };
-        measure(&request, &context, schedule)
+        match context.start.wait() {
+            Some(start_ns) => measure(&request, &context, request.schedule.starting_at(start_ns)),
+            None => Vec::new(),
+        }
     })
 }
 

@@ -1,10 +1,10 @@
 //! Whether and how this run is traced.
 
-use super::Failure;
-use super::plan::Plan;
 use crate::journal::Journal;
 use crate::kernel_tracer::{refusal, setup};
 use crate::link::Link;
+use crate::problem::Failure;
+use crate::session::plan::Plan;
 use crate::trace::mount;
 use crate::trace::recorder::{self, Armed, INSTANCE_PREFIX};
 use archive::message::Severity;

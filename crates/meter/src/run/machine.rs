@@ -1,11 +1,10 @@
 //! What is changed on the machine for the run, and put back after it.
 
-use super::Failure;
 use crate::journal::Journal;
 use crate::kernel::dma_latency::DmaLatencyRequest;
 use crate::kernel::memory;
 use crate::link::Link;
-use archive::message::Severity;
+use crate::problem::{Failure, severity_of_refusal};
 use archive::settings::RunSettings;
 use std::io::Write;
 use std::path::{Component, Path};
@@ -44,18 +43,13 @@ impl Machine {
         match DmaLatencyRequest::hold(latency_us) {
             Ok(request) => self.power = Some((latency_us, request)),
             Err(error) => link.problem(
-                refusal(settings),
+                severity_of_refusal(settings),
                 format!("/dev/cpu_dma_latency could not be held at {latency_us} us: {error}"),
                 "run as root on a kernel with CONFIG_CPU_IDLE, or leave out --cpu-dma-latency",
             ),
         }
         Ok(())
     }
-}
-
-/// How bad it is when something asked for was refused.
-pub fn refusal(settings: &RunSettings) -> Severity {
-    if settings.degrade { Severity::Degraded } else { Severity::Invalid }
 }
 
 /// Changes the kernel settings of the plan and those that its loads need, journalled.
@@ -87,7 +81,7 @@ pub fn lock_memory<W: Write>(settings: &RunSettings, link: &mut Link<W>) {
     }
     if let Err(error) = memory::lock_all() {
         link.problem(
-            refusal(settings),
+            severity_of_refusal(settings),
             format!("memory could not be locked: {error}; page faults may be part of the latencies"),
             "run as root, `setcap cap_ipc_lock,cap_sys_nice+ep tardy-meter`, or raise `ulimit -l`",
         );

@@ -3,59 +3,36 @@
 //! The phases are functions in the order they happen. Whatever goes wrong in one of them, the machine is put back and the
 //! host is told what and how to fix it.
 
-pub(crate) mod capture_setup;
-pub(crate) mod collect;
-pub(crate) mod effective;
-pub(crate) mod machine;
-pub(crate) mod plan;
-mod team;
-pub(crate) mod watch;
+mod capture_setup;
+mod machine;
 
 use crate::journal::{Header, Journal, journal_directory, restore};
-use crate::kernel::{clock, memory, scheduling, signals};
-use crate::kernel_tracer::refusal::Refusal;
-use crate::link::Link;
+use crate::kernel::{clock, scheduling, signals};
+use crate::kernel_tracer::setup;
+use crate::kernel_tracer::tracing::KernelTracing;
+use crate::link::{Lines, Link};
+use crate::measure::start_instant::StartInstant;
+use crate::problem::Failure;
+use crate::session::clocks::Clocks;
+use crate::session::plan::Plan;
+use crate::session::timer_threads::TimerThreads;
+use crate::session::{Equipment, Loads, Session};
+use crate::trace::capturing::Capturing;
+use crate::trace::recorder::Armed;
+use crate::watch;
+use crate::watch::start::HeldCommand;
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::settings::RunSettings;
+use archive::watched::WatchSettings;
 use load::{LoadError, RunningLoads};
+use machine::Machine;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
+use std::sync::Arc;
 
 /// Longest settings line that is accepted.
 const SETTINGS_BYTES_MAX: usize = 1 << 20;
-
-/// Why a run could not be made, with the fix.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    pub text: String,
-    pub fix: String,
-}
-
-impl Failure {
-    pub(crate) fn new(text: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { text: text.into(), fix: fix.into() }
-    }
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self { text: refusal.text, fix: refusal.fix }
-    }
-}
-
-/// The host's end of the line, and our own.
-pub(crate) struct Lines<W: Write> {
-    pub link: Link<W>,
-    pub control: File,
-    pub signals: OwnedFd,
-}
-
-impl<W: Write> Lines<W> {
-    fn phase(&mut self, phase: RunPhase) {
-        self.link.send(&Message::Phase { phase, monotonic_ns: clock::monotonic_ns() });
-    }
-}
 
 /// Runs `tardy-meter measure` on standard input and output. Answers the exit code: 0 measured, 2 no usable settings,
 /// 3 could not measure.
@@ -109,7 +86,7 @@ fn read_settings(mut input: &File) -> Result<RunSettings, String> {
 fn run<W: Write>(settings: &RunSettings, mut lines: Lines<W>) -> Ending {
     hello(&mut lines.link);
     lines.phase(RunPhase::Check);
-    let mut machine = machine::Machine::default();
+    let mut machine = Machine::default();
     let ending = stages(settings, &mut lines, &mut machine).unwrap_or_else(|failure| {
         lines.link.problem(Severity::Invalid, failure.text, failure.fix);
         Ending::Failed
@@ -133,14 +110,19 @@ fn hello<W: Write>(link: &mut Link<W>) {
     });
 }
 
-fn stages<W: Write>(
-    settings: &RunSettings,
-    lines: &mut Lines<W>,
-    machine: &mut machine::Machine,
-) -> Result<Ending, Failure> {
+/// What the stages before the measurement leave to it.
+struct Prepared {
+    plan: Plan,
+    recorder: Option<Armed>,
+    tracers: Option<setup::Armed>,
+    loads: Loads,
+    clocks: Clocks,
+}
+
+fn stages<W: Write>(settings: &RunSettings, lines: &mut Lines<W>, machine: &mut Machine) -> Result<Ending, Failure> {
     let allowed = scheduling::allowed_cpus(0)
         .map_err(|error| Failure::new(format!("failed to read the allowed CPUs: {error}"), ""))?;
-    let plan = plan::Plan::of(settings, &allowed)?;
+    let plan = Plan::of(settings, &allowed)?;
     load::check(&settings.loads).map_err(cannot_load)?;
     let journals = journal_directory();
     repair(&mut lines.link, &journals);
@@ -155,42 +137,92 @@ fn stages<W: Write>(
     machine.hold_power_request(settings, &mut lines.link)?;
 
     lines.phase(RunPhase::Load);
-    let mut loads = prepare_loads(settings)?;
-    let begins_with_schedule = settings.dither_seed.is_some() && settings.watch.is_none();
-    if !begins_with_schedule {
-        loads.begin_at(clock::monotonic_ns());
+    let mut loads = Loads {
+        running: prepare_loads(settings)?,
+        start_with_source: settings.dither_seed.is_some() && settings.watch.is_none(),
+    };
+    if !loads.start_with_source {
+        loads.running.begin_at(clock::monotonic_ns());
     }
     machine::lock_memory(settings, &mut lines.link);
     // The loads are ordinary tasks; the thread that drains the books must not wait in their queue.
     let _ = scheduling::set_nice(-10);
-    let clocks = collect::Clocks::now();
+    let prepared = Prepared { plan, recorder, tracers, loads, clocks: Clocks::now() };
+    match &settings.watch {
+        Some(request) => watch_threads(settings, request.clone(), prepared, lines, machine),
+        None => measure_threads(settings, prepared, lines, machine),
+    }
+}
 
-    if let Some(request) = &settings.watch {
-        let prepared = crate::watch::Prepared { plan, recorder, loads, clocks };
-        return crate::watch::run(settings, request, prepared, lines, machine);
-    }
-    let mut team = team::Team::assemble(settings, &plan, recorder, &mut lines.link)?;
-    team.start_tracers(&plan, tracers)?;
-    team.announce(settings, machine, &mut lines.link);
-    if begins_with_schedule {
-        // With the first wake-up, so that all that happens in virtual time from then on begins at one instant.
-        loads.begin_at(team.start_ns);
-    }
-    if settings.lock_memory {
-        memory::lock_new_memory_when_touched();
-    }
-    lines.phase(RunPhase::Settle);
-    let mut watch = watch::Watch::new(settings, loads);
-    let stopped = watch.until_done(&mut team, lines);
+/// Measures with threads of our own.
+fn measure_threads<W: Write>(
+    settings: &RunSettings,
+    prepared: Prepared,
+    lines: &mut Lines<W>,
+    machine: &Machine,
+) -> Result<Ending, Failure> {
+    let Prepared { plan, recorder, tracers, loads, clocks } = prepared;
+    let start = Arc::new(StartInstant::default());
+    // Threads that wait for a start that does not come keep their markers open, and so their instances in use.
+    let source = TimerThreads::assemble(settings, &plan, recorder.as_ref(), &start, &mut lines.link)
+        .inspect_err(|_| start.cancel())?;
+    let capturing = recorder.map(|armed| {
+        let cpus = plan.housekeeping.clone();
+        Capturing::start(armed, settings.trace.clone(), source.watched(), cpus, start.clone()).map_err(|why| {
+            Failure::new(format!("the recorder did not start: {why}"), "use --trace off to measure without it")
+        })
+    });
+    let capturing = capturing.transpose()?;
+    let tracing = read_tracers(tracers, &plan, &start)?;
+    let cpu_dma_latency_us = machine.dma_latency_us();
+    let equipment = Equipment { capturing, tracing, loads, cpu_dma_latency_us, clocks };
+    Session::new(settings, source, equipment).conduct(lines)
+}
 
-    // A loaded machine may notice the end late; the measurement ended when it was due to.
-    let ended_ns = if stopped == watch::Stopped::AsPlanned {
-        team.end_ns.min(clock::monotonic_ns())
-    } else {
-        clock::monotonic_ns()
-    };
-    lines.link.send(&Message::Phase { phase: RunPhase::Collect, monotonic_ns: ended_ns });
-    collect::collect(team, watch, clocks, stopped, &mut lines.link)
+/// Measures threads of another program. A command of ours does not outlive this.
+fn watch_threads<W: Write>(
+    settings: &RunSettings,
+    mut request: WatchSettings,
+    prepared: Prepared,
+    lines: &mut Lines<W>,
+    machine: &mut Machine,
+) -> Result<Ending, Failure> {
+    let command = HeldCommand::of(&mut request)
+        .map_err(|error| Failure::new(format!("failed to start {}: {error}", request.command.join(" ")), ""))?;
+    let ended = watch_request(settings, &request, prepared, lines, machine);
+    if let Some(how) = command.end() {
+        lines.link.problem(Severity::Notice, how, "");
+    }
+    ended
+}
+
+fn watch_request<W: Write>(
+    settings: &RunSettings,
+    request: &WatchSettings,
+    prepared: Prepared,
+    lines: &mut Lines<W>,
+    machine: &mut Machine,
+) -> Result<Ending, Failure> {
+    let Prepared { plan, recorder, tracers, loads, clocks } = prepared;
+    let cpu_dma_latency_us = machine.dma_latency_us();
+    let journal = machine.journal().ok_or_else(|| Failure::new("there is no journal", "please report this"))?;
+    let start = Arc::new(StartInstant::default());
+    let (source, capturing) = watch::assemble(settings, request, &plan, recorder, &start, journal, &mut lines.link)?;
+    let tracing = read_tracers(tracers, &plan, &start)?;
+    let equipment = Equipment { capturing, tracing, loads, cpu_dma_latency_us, clocks };
+    Session::new(settings, source, equipment).conduct(lines)
+}
+
+/// Starts the thread that reads the kernel's own tracers, if there are any.
+fn read_tracers(
+    armed: Option<setup::Armed>,
+    plan: &Plan,
+    start: &Arc<StartInstant>,
+) -> Result<Option<KernelTracing>, Failure> {
+    let started = armed.map(|armed| KernelTracing::start(armed, plan.housekeeping.clone(), start.clone()));
+    started
+        .transpose()
+        .map_err(|why| Failure::new(format!("the kernel's tracers cannot be read: {why}"), "free some threads"))
 }
 
 /// Loads start before memory is locked: what a child inherits is none of our locked pages, but starting is quicker.

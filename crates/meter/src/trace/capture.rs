@@ -8,19 +8,19 @@ use super::recorder::{CpuCopy, Frozen, Recorder};
 use super::retention::Retention;
 use crate::kernel::{clock, scheduling};
 use crate::measure::books::{Books, SpikeSignal};
-use crate::measure::cycle::Schedule;
+use crate::measure::start_instant::StartInstant;
 use archive::settings::{Policy, SnapshotMode, TraceSettings};
 use archive::spike::{Snapshot, Spike, SpikeReason};
 use archive::watched::WatchedKind;
 use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
 use ftrace::trace_dat::cut_pages;
+use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicU32, AtomicU64,
     Ordering::{Relaxed, SeqCst},
 };
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -103,8 +103,8 @@ pub struct CaptureJob {
     pub bytes_without_pages: u64,
     pub counters: Arc<CaptureCounters>,
     pub stop: Arc<AtomicBool>,
-    /// When counting begins, once that is known.
-    pub schedule: Arc<OnceLock<Vec<Schedule>>>,
+    /// When counting starts, once that is known.
+    pub start: Arc<StartInstant>,
     pub output: Sender<Captured>,
 }
 
@@ -190,7 +190,7 @@ impl Capture {
     }
 
     fn run(&mut self) {
-        self.await_begin();
+        self.await_start();
         loop {
             let stopping = self.job.stop.load(Relaxed);
             self.collect();
@@ -209,17 +209,11 @@ impl Capture {
         }
     }
 
-    fn await_begin(&mut self) {
-        while !self.job.stop.load(Relaxed) {
-            if let Some(first) =
-                self.job.schedule.get().map(|schedules| schedules.first().map(|first| first.count_from_ns))
-            {
-                if let Err(why) = self.job.recorder.begin(first.unwrap_or(0)) {
-                    let _ = self.job.output.send(Captured::Broken { why });
-                }
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(2));
+    fn await_start(&mut self) {
+        if let Some(count_from_ns) = self.job.start.wait()
+            && let Err(why) = self.job.recorder.begin(count_from_ns)
+        {
+            let _ = self.job.output.send(Captured::Broken { why });
         }
     }
 

@@ -5,11 +5,11 @@ use super::capture::{
     self, Announcements, CaptureCounters, CaptureJob, Captured, CpuPart, Watched, bytes_of, received,
 };
 use super::recorder::{Armed, failed};
-use crate::measure::cycle::Schedule;
+use crate::measure::start_instant::StartInstant;
 use archive::settings::{SnapshotMode, TraceSettings};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 /// Ends with [`Capturing::stop`].
@@ -23,6 +23,7 @@ pub struct Capturing {
     pub counters: Arc<CaptureCounters>,
     assembler: Assembler,
     captured: Receiver<Captured>,
+    start: Arc<StartInstant>,
     stop: Arc<AtomicBool>,
     handle: Option<JoinHandle<()>>,
 }
@@ -37,9 +38,9 @@ impl Capturing {
         settings: TraceSettings,
         watched: Vec<Watched>,
         cpus: Vec<u32>,
-        schedule: Arc<OnceLock<Vec<Schedule>>>,
+        start: Arc<StartInstant>,
     ) -> Result<Self, String> {
-        Self::start_listening(armed, settings, watched, None, cpus, schedule)
+        Self::start_listening(armed, settings, watched, None, cpus, start)
     }
 
     /// The same for threads that are not ours: somebody who follows them announces their spikes.
@@ -51,9 +52,9 @@ impl Capturing {
         settings: TraceSettings,
         announcements: Announcements,
         cpus: Vec<u32>,
-        schedule: Arc<OnceLock<Vec<Schedule>>>,
+        start: Arc<StartInstant>,
     ) -> Result<Self, String> {
-        Self::start_listening(armed, settings, Vec::new(), Some(announcements), cpus, schedule)
+        Self::start_listening(armed, settings, Vec::new(), Some(announcements), cpus, start)
     }
 
     fn start_listening(
@@ -62,7 +63,7 @@ impl Capturing {
         watched: Vec<Watched>,
         announcements: Option<Announcements>,
         cpus: Vec<u32>,
-        schedule: Arc<OnceLock<Vec<Schedule>>>,
+        start: Arc<StartInstant>,
     ) -> Result<Self, String> {
         let instance = armed.recorder.instance().clone();
         let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
@@ -85,7 +86,7 @@ impl Capturing {
             bytes_without_pages: assembler.bytes_without_pages(),
             counters: counters.clone(),
             stop: stop.clone(),
-            schedule,
+            start: start.clone(),
             output,
         };
         let handle = capture::spawn(job, ready).map_err(|error| error.to_string())?;
@@ -99,6 +100,7 @@ impl Capturing {
             counters,
             assembler,
             captured,
+            start,
             stop,
             handle: Some(handle),
         })
@@ -122,6 +124,14 @@ impl Capturing {
     /// Ends the thread after what is pending; [`Capturing::received`] then gives the rest. `false` when it had died.
     pub fn stop(&mut self) -> bool {
         self.stop.store(true, Relaxed);
+        self.start.cancel();
         self.handle.take().is_none_or(|handle| handle.join().is_ok())
+    }
+}
+
+/// A run that fails leaves no thread that holds files of an instance open, or the instance could not be removed.
+impl Drop for Capturing {
+    fn drop(&mut self) {
+        self.stop();
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! [`targets`] finds the threads, [`start`] holds a command back until everything is armed, [`follower`] reads what the
 //! kernel says of them, [`hearing`] and [`wakeups`] make samples of it and [`series`] counts them. Spikes go to the same
-//! capturing thread and recorder as those of a measurement; [`recording`] tells the recorder whom it is about, and
-//! [`telling`] is the main thread meanwhile.
+//! capturing thread and recorder as those of a measurement; [`recording`] names the threads to the recorder. [`threads`]
+//! is all of them as a source of samples for a [`crate::session`].
 
 pub mod follower;
 pub mod hearing;
@@ -12,114 +12,65 @@ mod recording;
 pub mod series;
 pub mod start;
 pub mod targets;
-mod telling;
+mod threads;
 pub mod wakeups;
 
-use crate::environment::{self, OwnPriority};
+use crate::journal::Journal;
 use crate::kernel::{clock, scheduling};
-use crate::load_reports;
-use crate::measure::cycle::Schedule;
-use crate::run::collect::Clocks;
-use crate::run::effective::effective;
-use crate::run::machine::Machine;
-use crate::run::plan::Plan;
-use crate::run::watch::Stopped;
-use crate::run::{Failure, Lines};
+use crate::link::Link;
+use crate::measure::start_instant::StartInstant;
+use crate::problem::Failure;
+use crate::session::plan::Plan;
+use crate::session::source::Span;
 use crate::trace::capture::Announcements;
 use crate::trace::capturing::Capturing;
 use crate::trace::maxima::Lateness;
 use crate::trace::mount;
 use crate::trace::recorder::{Armed, failed};
-use archive::message::{Ending, Message, RunPhase, Severity};
+use archive::message::Severity;
 use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
-use follower::{Additions, Bell, Followed, Follower};
-use load::RunningLoads;
+use follower::{Bell, Followed, Follower};
 use pattern::Pattern;
+use recording::Recording;
 use series::Terms;
 use std::io::Write;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use targets::Found;
-use telling::Telling;
+use threads::Following;
+pub use threads::WatchedThreads;
 use wakeups::Wakeups;
 
 /// Time between arming and the first counted instant.
 const LEAD_NS: i64 = 5_000_000;
 
-/// Everything that works while threads are watched.
-struct Watching {
-    followed: Arc<Mutex<Followed>>,
-    following: Option<JoinHandle<()>>,
-    additions: Additions,
-    capturing: Option<Capturing>,
-    /// Instances of the recorder, to be told of new threads.
-    recording: recording::Recording,
-    stop: Arc<AtomicBool>,
-    count_from_ns: i64,
-    end_ns: i64,
-}
-
-/// What a watch takes over from the run that prepared it.
-pub(crate) struct Prepared {
-    pub plan: Plan,
-    pub recorder: Option<Armed>,
-    pub loads: RunningLoads,
-    pub clocks: Clocks,
-}
-
-/// Watches to the end. The machine is prepared; whatever happens, a command of ours does not outlive this.
+/// Arms everything that measures the threads of a request; they are not measured before the session starts. Also gives
+/// the capturing thread, which is at work.
 ///
 /// # Errors
-/// Nobody to watch, or a kernel that does not tell.
-pub(crate) fn run<W: Write>(
+/// No thread to watch, or a kernel that cannot be traced.
+pub fn assemble<'a, W: Write>(
     settings: &RunSettings,
-    request: &WatchSettings,
-    prepared: Prepared,
-    lines: &mut Lines<W>,
-    machine: &mut Machine,
-) -> Result<Ending, Failure> {
-    let mut request = request.clone();
-    let mut started = None;
-    if request.pid.is_none() && request.comm.is_none() && !request.command.is_empty() {
-        let child = start::spawn(&request.command)
-            .map_err(|error| Failure::new(format!("failed to start {}: {error}", request.command.join(" ")), ""))?;
-        (request.pid, request.ours) = (Some(child.id() as i32), true);
-        started = Some(child);
-    }
-    let ours = request.pid.filter(|_| request.ours);
-    let ended = watch(settings, &request, prepared, lines, machine);
-    if let Some(pid) = ours.filter(|pid| targets::state_of(*pid).is_some()) {
-        start::terminate(pid);
-    }
-    if let Some(how) = started.and_then(start::ending) {
-        lines.link.problem(Severity::Notice, how, "");
-    }
-    ended
-}
-
-fn watch<W: Write>(
-    settings: &RunSettings,
-    request: &WatchSettings,
-    prepared: Prepared,
-    lines: &mut Lines<W>,
-    machine: &mut Machine,
-) -> Result<Ending, Failure> {
+    request: &'a WatchSettings,
+    plan: &Plan,
+    mut recorder: Option<Armed>,
+    start: &Arc<StartInstant>,
+    journal: &mut Journal,
+    link: &mut Link<W>,
+) -> Result<(WatchedThreads<'a>, Option<Capturing>), Failure> {
     let pattern =
         request.comm.as_deref().map(Pattern::new).transpose().map_err(|why| Failure::new(why, "check --comm"))?;
     let threads = find(request, pattern.as_ref())?;
-    let Prepared { plan, mut recorder, mut loads, clocks } = prepared;
     let tracefs = mount::find_or_mount().map_err(|error| blind(&failed(error)))?;
-    let journal = machine.journal().ok_or_else(|| Failure::new("there is no journal", "please report this"))?;
     let follower = Follower::arm(&tracefs, journal).map_err(|why| blind(&why))?;
     let count_from_ns = clock::monotonic_ns() + LEAD_NS;
-    let duration_ns = settings.duration_ns.map(|ns| ns.min(i64::MAX as u64) as i64);
-    let end_ns = duration_ns.map_or(i64::MAX, |ns| count_from_ns.saturating_add(ns));
+    let duration_ns = settings.duration_ns.map_or(i64::MAX, |ns| ns.min(i64::MAX as u64) as i64);
+    start.choose(count_from_ns);
+    let span = Span { start_ns: count_from_ns, count_from_ns, end_ns: count_from_ns.saturating_add(duration_ns) };
 
-    let mut wakeups = Wakeups::new(pattern, follower.functions);
+    let mut wakeups = Wakeups::new(pattern.clone(), follower.functions);
     threads.iter().for_each(|found| wakeups.add(found.tid, found.name.as_bytes()));
     let terms = Terms {
         count_from_ns,
@@ -130,69 +81,41 @@ fn watch<W: Write>(
         worst_kept: settings.worst_kept as usize,
         every_sample: settings.every_sample,
     };
-    let followed = Arc::new(Mutex::new(Followed::new(wakeups, terms, end_ns)));
+    let followed = Arc::new(Mutex::new(Followed::new(wakeups, terms, span.end_ns)));
     let tids: Vec<i32> = threads.iter().map(|found| found.tid).collect();
-    let cpus = housekeeping(&plan, &tids);
+    let cpus = housekeeping(plan, &tids);
     let lateness =
         Lateness { from_ns: count_from_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };
-    let recording = recording::Recording::of(recorder.as_mut(), &follower.functions, &tids, lateness, journal)
-        .map_err(|why| blind(&why))?;
-    let (capturing, bell) = start_capturing(settings, recorder, &cpus, count_from_ns, end_ns)?;
+    let recording =
+        Recording::of(recorder.as_mut(), &follower.functions, &tids, lateness, journal).map_err(|why| blind(&why))?;
+    let (capturing, bell) = start_capturing(settings, recorder, &cpus, start.clone())?;
 
     let mute_cpus = follower.mute_cpus.clone();
     let additions = follower.begin(&tids).map_err(|why| blind(&why))?;
     if let Err(why) = recording.begin(follower.instance()) {
         let text = format!("the kernel does not find maxima by itself, so spikes are copied some ms later: {why}");
-        lines.link.problem(Severity::Notice, text, "--trace trigger says so beforehand");
+        link.problem(Severity::Notice, text, "--trace trigger says so beforehand");
     }
     let stop = Arc::new(AtomicBool::new(false));
-    let (following, follower_tid) = follower
+    let (handle, tid) = follower
         .spawn(followed.clone(), bell, cpus.clone(), stop.clone())
         .map_err(|error| Failure::new(format!("failed to start the following thread: {error}"), "free some threads"))?;
     let _ = scheduling::bind(&cpus);
-    let mut watching =
-        Watching { followed, following: Some(following), additions, capturing, recording, stop, count_from_ns, end_ns };
-    announce(settings, machine, &watching, follower_tid, lines);
-    say_mute(&mute_cpus, lines);
-
-    clock::sleep_until_ns(count_from_ns);
-    lines.link.send(&Message::Phase { phase: RunPhase::Measure, monotonic_ns: count_from_ns });
-    if let Some(pid) = request.pid.filter(|_| request.ours) {
-        start::release(pid);
-    }
-    let mut telling = Telling::new(settings, request, &mut loads, watching.count_from_ns, threads);
-    let stopped = telling.until_done(&mut watching, lines);
-    let ended_ns = match stopped {
-        Stopped::AsPlanned => watching.end_ns.min(clock::monotonic_ns()),
-        _ => clock::monotonic_ns(),
-    };
-    lines.link.send(&Message::Phase { phase: RunPhase::Collect, monotonic_ns: ended_ns });
-    telling.collect(&mut watching, &mut lines.link);
-    let mut complained = telling.into_complained();
-    load_reports::send(loads.stop(), &mut complained, &mut lines.link);
-    for problem in clocks.changes_until(Clocks::now()) {
-        lines.link.send(&Message::Problem(problem));
-    }
-    Ok(match stopped {
-        Stopped::AsPlanned | Stopped::Overdue => Ending::Complete,
-        Stopped::Asked => Ending::Stopped,
-        Stopped::LinkLost => Ending::LinkLost,
-    })
+    report_mute(&mute_cpus, link);
+    report_faults(capturing.as_ref(), link);
+    let following = Following { handle, tid, followed, stop, additions, recording };
+    Ok((WatchedThreads::new(request, pattern, span, following, threads), capturing))
 }
 
 /// A quirk that the figures depend on.
-fn say_mute<W: Write>(mute_cpus: &[u32], lines: &mut Lines<W>) {
+fn report_mute<W: Write>(mute_cpus: &[u32], link: &mut Link<W>) {
     if !mute_cpus.is_empty() {
         let text = format!(
             "this kernel does not record when the idle task of CPU {} gives way; a thread woken from idle there counts from \
              its return from the system call, some microseconds later, and its spikes have an untraced stretch",
             mute_cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
         );
-        lines.link.problem(
-            Severity::Notice,
-            text,
-            "reboot the machine if it was restored from a snapshot of its memory",
-        );
+        link.problem(Severity::Notice, text, "reboot the machine if it was restored from a snapshot of its memory");
     }
 }
 
@@ -244,8 +167,7 @@ fn start_capturing(
     settings: &RunSettings,
     recorder: Option<Armed>,
     cpus: &[u32],
-    count_from_ns: i64,
-    end_ns: i64,
+    start: Arc<StartInstant>,
 ) -> Result<(Option<Capturing>, Option<Bell>), Failure> {
     let Some(armed) = recorder else { return Ok((None, None)) };
     let fail = |why: String| Failure::new(format!("the recorder did not start: {why}"), "use --trace off");
@@ -255,40 +177,15 @@ fn start_capturing(
     let busy = Arc::new(AtomicBool::new(false));
     let heard_until_ns = Arc::new(AtomicI64::new(i64::MIN));
     let announcements = Announcements { spikes, busy: busy.clone(), heard_until_ns: heard_until_ns.clone() };
-    let schedule = Arc::new(OnceLock::new());
-    let capturing = Capturing::start_for(armed, settings.trace.clone(), announcements, cpus.to_vec(), schedule.clone())
-        .map_err(fail)?;
-    let _ = schedule.set(vec![Schedule {
-        interval_ns: settings.interval_ns as i64,
-        dither: None,
-        first_due_ns: count_from_ns,
-        count_from_ns,
-        end_ns,
-        cycles_max: u64::MAX,
-        limit_ns: settings.limit_ns.unwrap_or(i64::MAX),
-        spike_threshold_ns: settings.trace.threshold_ns,
-        traced: true,
-    }]);
+    let capturing =
+        Capturing::start_for(armed, settings.trace.clone(), announcements, cpus.to_vec(), start).map_err(fail)?;
     Ok((Some(capturing), Some(Bell { output, busy, heard_until_ns, marker })))
 }
 
-fn announce<W: Write>(
-    settings: &RunSettings,
-    machine: &Machine,
-    watching: &Watching,
-    follower_tid: i32,
-    lines: &mut Lines<W>,
-) {
-    let capturing = watching.capturing.as_ref();
-    let mut tool_tids = vec![scheduling::thread_id(), follower_tid];
-    tool_tids.extend(rustix::process::getppid().map(|host| host.as_raw_nonzero().get()));
-    tool_tids.extend(capturing.map(|capturing| capturing.tid));
-    let own = OwnPriority { priority: settings.priority, exclude_tids: tool_tids.clone() };
-    lines.link.send(&Message::Environment(Box::new(environment::collect(Path::new("/"), &own))));
-    lines.link.send(&Message::Effective(Box::new(effective(machine, capturing, tool_tids))));
+fn report_faults<W: Write>(capturing: Option<&Capturing>, link: &mut Link<W>) {
     let faults = |event: &String| event.starts_with("exceptions:page_fault");
     if capturing.is_some_and(|capturing| capturing.events_absent.iter().any(faults)) {
-        lines.link.problem(
+        link.problem(
             Severity::Notice,
             "this kernel has no events for page faults on this architecture: they are counted, but a single one cannot be blamed",
             "",

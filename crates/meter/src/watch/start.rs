@@ -4,6 +4,7 @@
 //! its files and its terminal are those of the command.
 
 use super::targets;
+use archive::watched::WatchSettings;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::io;
 use std::os::fd::AsFd;
@@ -29,19 +30,47 @@ pub fn become_command(words: &[String]) -> i32 {
     if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }
 }
 
-/// Starts a command to be watched, on a machine where nobody else can: it waits as if the host had started it. What it
-/// prints goes where this process complains.
-///
-/// # Errors
-/// When this program cannot be started once more.
-pub fn spawn(words: &[String]) -> io::Result<Child> {
+/// A command that is held back until its watch is armed, whoever started it. It ends with the watch.
+#[derive(Debug, Default)]
+pub struct HeldCommand {
+    pid: Option<i32>,
+    /// Started by this process.
+    child: Option<Child>,
+}
+
+impl HeldCommand {
+    /// Starts the command of a request, on a machine where the host cannot: what it prints goes where this process
+    /// complains. The request then names its process.
+    ///
+    /// # Errors
+    /// When this program cannot be started once more.
+    pub fn of(request: &mut WatchSettings) -> io::Result<Self> {
+        let mut child = None;
+        if request.pid.is_none() && request.comm.is_none() && !request.command.is_empty() {
+            let started = spawn(&request.command)?;
+            (request.pid, request.ours) = (Some(started.id() as i32), true);
+            child = Some(started);
+        }
+        Ok(Self { pid: request.pid.filter(|_| request.ours), child })
+    }
+
+    /// Ends it, if it still runs; answers how a command of this process ended, when that is worth a word.
+    pub fn end(self) -> Option<String> {
+        if let Some(pid) = self.pid.filter(|pid| targets::state_of(*pid).is_some()) {
+            terminate(pid);
+        }
+        ending(self.child?)
+    }
+}
+
+fn spawn(words: &[String]) -> io::Result<Child> {
     let elsewhere = io::stderr().as_fd().try_clone_to_owned()?;
     let mut command = Command::new("/proc/self/exe");
     command.arg("start").args(words).stdin(Stdio::null()).stdout(Stdio::from(elsewhere)).spawn()
 }
 
-/// How a command of ours ended, when that is worth a word. It is asked to end and waited for a while.
-pub fn ending(mut child: Child) -> Option<String> {
+/// A command that does not end when asked to is killed.
+fn ending(mut child: Child) -> Option<String> {
     let begun = Instant::now();
     let status = loop {
         match child.try_wait() {
@@ -78,7 +107,7 @@ pub fn release(pid: i32) {
 }
 
 /// Asks it to end.
-pub fn terminate(pid: i32) {
+fn terminate(pid: i32) {
     signal(pid, Signal::TERM);
     signal(pid, Signal::CONT);
 }

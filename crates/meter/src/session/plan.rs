@@ -1,6 +1,6 @@
 //! What the settings mean on this machine: which CPUs, how long, and whether that makes sense at all.
 
-use super::Failure;
+use crate::problem::Failure;
 use archive::settings::{Policy, RunSettings};
 
 /// The settings, made concrete.

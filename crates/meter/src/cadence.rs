@@ -1,0 +1,67 @@
+//! When something that is done again and again is due.
+
+const FIRST_CHECKPOINT_NS: i64 = 1_000_000_000;
+const LONGEST_CHECKPOINT_NS: i64 = 600_000_000_000;
+
+/// Due at once, then at a fixed distance.
+#[derive(Debug, Clone, Copy)]
+pub struct Every {
+    interval_ns: i64,
+    next_ns: i64,
+}
+
+impl Every {
+    pub const fn new(interval_ns: i64) -> Self {
+        Self { interval_ns, next_ns: i64::MIN }
+    }
+
+    /// Whether it is due; then the next time is one interval later.
+    pub fn is_due(&mut self, now_ns: i64) -> bool {
+        let due = now_ns >= self.next_ns;
+        if due {
+            self.next_ns = now_ns + self.interval_ns;
+        }
+        due
+    }
+}
+
+/// Totals so far, sent in case a run is cut off: each distance is twice the one before, up to ten minutes.
+#[derive(Debug, Clone, Copy)]
+pub struct Checkpoints {
+    every_ns: i64,
+    next_ns: i64,
+}
+
+impl Checkpoints {
+    pub fn from(start_ns: i64) -> Self {
+        Self { every_ns: FIRST_CHECKPOINT_NS, next_ns: start_ns.saturating_add(FIRST_CHECKPOINT_NS) }
+    }
+
+    pub fn is_due(&mut self, now_ns: i64) -> bool {
+        let due = now_ns >= self.next_ns;
+        if due {
+            self.every_ns = (self.every_ns * 2).min(LONGEST_CHECKPOINT_NS);
+            self.next_ns = now_ns + self.every_ns;
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_recurs_is_due_at_once_and_an_interval_after_each_time() {
+        let mut every = Every::new(100);
+        let due: Vec<i64> = (0..400).step_by(30).filter(|now_ns| every.is_due(*now_ns)).collect();
+        assert_eq!(due, [0, 120, 240, 360]);
+    }
+
+    #[test]
+    fn checkpoints_become_rarer() {
+        let mut checkpoints = Checkpoints::from(5_000_000_000);
+        let due: Vec<i64> = (0..40).filter(|second| checkpoints.is_due(second * 1_000_000_000)).collect();
+        assert_eq!(due, [6, 8, 12, 20, 36]);
+    }
+}

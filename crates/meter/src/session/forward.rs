@@ -1,0 +1,52 @@
+//! What the capturing thread and the reader of the kernel's tracers hand over, as messages.
+
+use crate::kernel_tracer::tracing::{Found, KernelTracing};
+use crate::link::Link;
+use crate::trace::capture::Captured;
+use crate::trace::capturing::Capturing;
+use archive::message::{FileKind, Message, Severity};
+use std::io::Write;
+
+/// Sends what was captured since the last time.
+pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
+    for captured in capturing.received() {
+        match captured {
+            Captured::Spike { mut spike, parts } => {
+                if let Some(snapshot) = &mut spike.snapshot {
+                    let trace = capturing.trace_dat(&parts);
+                    snapshot.trace_bytes = trace.len() as u64;
+                    link.file(FileKind::SpikeTrace { spike: spike.number }, &trace);
+                    capturing.done_with(&parts);
+                }
+                link.send(&Message::Spike(spike));
+            }
+            Captured::Broken { why } => {
+                let text = format!("no spike gets a snapshot: {why}");
+                link.problem(Severity::Degraded, text, "use --trace flip, which needs nothing of the kernel");
+            }
+            Captured::Dropped { number } => {
+                link.send(&Message::SpikeDropped { number, why: "larger spikes took its place".into() });
+            }
+        }
+    }
+}
+
+/// Sends what the kernel's own tracers kept and measured.
+pub fn found<W: Write>(tracing: &KernelTracing, link: &mut Link<W>) {
+    for found in tracing.received() {
+        match found {
+            Found::Latency(copied) => {
+                link.file(FileKind::LatencyTrace { number: copied.trace.number }, copied.text.as_bytes());
+                link.send(&Message::LatencyTrace(Box::new(copied.trace)));
+            }
+            Found::Series(series) => link.send(&Message::KernelSeries(series)),
+            Found::NotKept(count) => {
+                link.loss("latency traces", count, "above the threshold, not kept (raise --tracer-threshold)");
+            }
+            Found::Broken(why) => {
+                let text = format!("the kernel's tracers could not be read to the end: {why}");
+                link.problem(Severity::Degraded, text, "look into the kernel log");
+            }
+        }
+    }
+}

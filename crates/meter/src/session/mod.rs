@@ -1,0 +1,252 @@
+//! One measurement: starts a source of samples, drains it, sends what is new, listens for the host and signals, ends it.
+//!
+//! [`source`] is what a session asks of any source; [`timer_threads`] is the source of our own measuring threads, and
+//! [`crate::watch`] that of another program's. [`forward`] sends what was captured beside them, [`sample_files`] every
+//! sample, [`controls`] times the ordinary samples among the captured ones, [`clocks`] sees clocks that were set.
+
+pub mod clocks;
+mod controls;
+mod effective;
+mod forward;
+pub mod plan;
+mod sample_files;
+pub mod source;
+pub mod timer_threads;
+
+use crate::cadence::{Checkpoints, Every};
+use crate::counters::Counters;
+use crate::environment::{self, OwnPriority};
+use crate::kernel::{clock, memory, scheduling};
+use crate::kernel_tracer::tracing::KernelTracing;
+use crate::link::{Control, Lines, Link};
+use crate::load_reports;
+use crate::problem::Failure;
+use crate::trace::capturing::Capturing;
+use archive::message::{Ending, Message, RunPhase, Severity};
+use archive::settings::RunSettings;
+use clocks::Clocks;
+use controls::Controls;
+use effective::effective;
+use load::RunningLoads;
+use sample_files::SampleFiles;
+use source::{Batch, SampleSource, Span};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+
+const PROGRESS_NS: i64 = 250_000_000;
+const LOADS_NS: i64 = 1_000_000_000;
+
+/// Why the measurement ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stopped {
+    AsPlanned,
+    Asked,
+    LinkLost,
+}
+
+/// Loads that are ready, and when they start.
+pub struct Loads {
+    pub running: RunningLoads,
+    /// They wait for the first wake-up, so that all that happens in virtual time from then on begins at one instant.
+    pub start_with_source: bool,
+}
+
+/// What works beside a source.
+pub struct Equipment {
+    pub capturing: Option<Capturing>,
+    pub tracing: Option<KernelTracing>,
+    pub loads: Loads,
+    /// Value held in /dev/cpu_dma_latency, in µs.
+    pub cpu_dma_latency_us: Option<i32>,
+    /// As they were before anything was started.
+    pub clocks: Clocks,
+}
+
+/// A measurement that is ready to start.
+pub struct Session<'a> {
+    settings: &'a RunSettings,
+    source: Box<dyn SampleSource + 'a>,
+    equipment: Equipment,
+    counters: Option<Counters>,
+    batch: Batch,
+    samples: SampleFiles,
+    complained: BTreeSet<String>,
+    measuring: bool,
+}
+
+/// What the loop does from time to time.
+struct Agenda {
+    progress: Every,
+    loads: Every,
+    checkpoints: Checkpoints,
+    controls: Controls,
+}
+
+impl<'a> Session<'a> {
+    pub fn new(settings: &'a RunSettings, source: impl SampleSource + 'a, equipment: Equipment) -> Self {
+        Self {
+            settings,
+            source: Box::new(source),
+            equipment,
+            counters: None,
+            batch: Batch::default(),
+            samples: SampleFiles::default(),
+            complained: BTreeSet::new(),
+            measuring: false,
+        }
+    }
+
+    /// Measures to the end. Answers how the measurement ended.
+    ///
+    /// # Errors
+    /// A thread of the source that never came back.
+    pub fn conduct<W: Write>(mut self, lines: &mut Lines<W>) -> Result<Ending, Failure> {
+        self.announce(&mut lines.link);
+        if self.settings.lock_memory {
+            memory::lock_new_memory_when_touched();
+        }
+        lines.phase(RunPhase::Settle);
+        let span = self.source.start();
+        if self.equipment.loads.start_with_source {
+            self.equipment.loads.running.begin_at(span.start_ns);
+        }
+        let stopped = self.until_done(span, lines)?;
+        // A loaded machine may notice the end late; the measurement ended when it was due to.
+        let now_ns = clock::monotonic_ns();
+        let ended_ns = if stopped == Stopped::AsPlanned { span.end_ns.min(now_ns) } else { now_ns };
+        lines.link.send(&Message::Phase { phase: RunPhase::Collect, monotonic_ns: ended_ns });
+        self.collect(&mut lines.link)?;
+        Ok(match stopped {
+            Stopped::AsPlanned => Ending::Complete,
+            Stopped::Asked => Ending::Stopped,
+            Stopped::LinkLost => Ending::LinkLost,
+        })
+    }
+
+    /// Sends what the run really runs with, and on what machine.
+    fn announce<W: Write>(&self, link: &mut Link<W>) {
+        let Equipment { capturing, tracing, cpu_dma_latency_us, .. } = &self.equipment;
+        let mut tool_tids = vec![scheduling::thread_id()];
+        tool_tids.extend(capturing.as_ref().map(|capturing| capturing.tid));
+        tool_tids.extend(tracing.as_ref().map(|tracing| tracing.tid));
+        tool_tids.extend(self.source.tool_tids());
+        let measuring = self.source.threads().into_iter().map(|thread| thread.tid);
+        let exclude_tids = measuring.chain(tool_tids.iter().copied()).collect();
+        let own = OwnPriority { priority: self.settings.priority, exclude_tids };
+        link.send(&Message::Environment(Box::new(environment::collect(Path::new("/"), &own))));
+        let effective = effective(self.settings, &*self.source, capturing.as_ref(), *cpu_dma_latency_us, tool_tids);
+        link.send(&Message::Effective(Box::new(effective)));
+    }
+
+    fn until_done<W: Write>(&mut self, span: Span, lines: &mut Lines<W>) -> Result<Stopped, Failure> {
+        let mut agenda = Agenda {
+            progress: Every::new(PROGRESS_NS),
+            loads: Every::new(LOADS_NS),
+            checkpoints: Checkpoints::from(span.count_from_ns),
+            controls: Controls::new(self.settings.trace.controls, self.source.control_pace(), span),
+        };
+        self.notice_start(span, &mut lines.link);
+        loop {
+            let control = lines.listen();
+            self.notice_start(span, &mut lines.link);
+            self.drain(&mut lines.link);
+            let now_ns = clock::monotonic_ns();
+            self.report(&mut agenda, &mut lines.link, now_ns);
+            let stopped = match control {
+                Some(Control::Stop) => Stopped::Asked,
+                Some(Control::Gone) => Stopped::LinkLost,
+                None if lines.link.is_broken() => Stopped::LinkLost,
+                None if self.source.is_done(now_ns)? => Stopped::AsPlanned,
+                None => continue,
+            };
+            lines.link.send_counters(self.counters.as_mut().and_then(|counters| counters.last_look(now_ns)));
+            return Ok(stopped);
+        }
+    }
+
+    fn notice_start<W: Write>(&mut self, span: Span, link: &mut Link<W>) {
+        if self.measuring || clock::monotonic_ns() < span.count_from_ns {
+            return;
+        }
+        self.measuring = true;
+        let threads: Vec<i32> = self.source.threads().iter().map(|thread| thread.tid).collect();
+        self.counters = self.settings.counters.then(|| Counters::begin(&threads));
+        link.send(&Message::Phase { phase: RunPhase::Measure, monotonic_ns: span.count_from_ns });
+    }
+
+    /// Takes everything out of the queues and sends it.
+    fn drain<W: Write>(&mut self, link: &mut Link<W>) {
+        self.source.drain(&mut self.batch);
+        if !self.batch.seconds.is_empty() {
+            link.send(&Message::Seconds(std::mem::take(&mut self.batch.seconds)));
+        }
+        self.samples.append(&mut self.batch, link);
+        if let Some(capturing) = &mut self.equipment.capturing {
+            forward::captured(capturing, link);
+        }
+        if let Some(tracing) = &self.equipment.tracing {
+            forward::found(tracing, link);
+        }
+    }
+
+    fn report<W: Write>(&mut self, agenda: &mut Agenda, link: &mut Link<W>, now_ns: i64) {
+        for problem in self.source.check(now_ns) {
+            link.send(&Message::Problem(problem));
+        }
+        if agenda.progress.is_due(now_ns) {
+            let capturing = self.equipment.capturing.as_ref();
+            let snapshots = capturing.map_or(0, |capturing| capturing.counters.snapshots.load(Relaxed));
+            link.send(&Message::Progress { threads: self.source.progress(), snapshots });
+        }
+        if agenda.loads.is_due(now_ns) {
+            self.check_loads(link);
+        }
+        link.send_counters(self.counters.as_mut().and_then(|counters| counters.look_when_due(now_ns)));
+        if agenda.checkpoints.is_due(now_ns) {
+            self.source.send_totals(false, &mut |message| link.send(&message));
+        }
+        agenda.controls.request_when_due(now_ns, || self.source.request_control());
+    }
+
+    /// A load that died or does nothing makes the run something else than what was asked for.
+    fn check_loads<W: Write>(&mut self, link: &mut Link<W>) {
+        load_reports::send(self.equipment.loads.running.sample(), &mut self.complained, link);
+    }
+
+    /// Ends all threads and loads, counts what was lost, sends what is left and the final totals.
+    fn collect<W: Write>(mut self, link: &mut Link<W>) -> Result<(), Failure> {
+        self.source.stop(&mut |message| link.send(&message))?;
+        self.check_loads(link);
+        load_reports::send(std::mem::take(&mut self.equipment.loads.running).stop(), &mut self.complained, link);
+        self.drain(link);
+        if self.equipment.tracing.as_mut().is_some_and(|tracing| !tracing.stop()) {
+            let text = "the thread that reads the kernel's tracers died; what they found later is missing";
+            link.problem(Severity::Degraded, text, "please report this");
+        }
+        if self.equipment.capturing.as_mut().is_some_and(|capturing| !capturing.stop()) {
+            let text = "the capturing thread died; later spikes have no trace";
+            link.problem(Severity::Degraded, text, "please report this");
+        }
+        self.drain(link);
+        std::mem::take(&mut self.samples).close(link);
+        self.report_losses(link);
+        for problem in self.equipment.clocks.changes_until(Clocks::now()) {
+            link.send(&Message::Problem(problem));
+        }
+        self.source.send_totals(true, &mut |message| link.send(&message));
+        Ok(())
+    }
+
+    fn report_losses<W: Write>(&self, link: &mut Link<W>) {
+        for loss in self.source.losses() {
+            link.send(&Message::Loss(loss));
+        }
+        if let Some(capturing) = &self.equipment.capturing {
+            let smaller = capturing.counters.not_worth.load(Relaxed);
+            let detail = "not taken: every kept one was of a larger spike (raise --snapshots to keep more)";
+            link.loss("snapshots", smaller, detail);
+        }
+    }
+}

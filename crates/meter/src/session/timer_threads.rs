@@ -1,0 +1,386 @@
+//! The source of our own threads: one measures on each CPU, all ready before the first sample.
+
+use super::plan::Plan;
+use super::source::{Batch, ControlPace, SampleSource, Send, Span};
+use crate::cadence::Every;
+use crate::kernel::{clock, scheduling};
+use crate::link::Link;
+use crate::measure::books::Books;
+use crate::measure::cycle::Schedule;
+use crate::measure::dither::Dither;
+use crate::measure::start_instant::StartInstant;
+use crate::measure::thread::{self, ThreadContext, ThreadRequest, policy_words};
+use crate::problem::{Failure, severity_of_refusal};
+use crate::trace::capture::Watched;
+use crate::trace::recorder::Armed;
+use archive::message::{Loss, Message, Problem, Severity, ThreadProgress};
+use archive::sample::Sample;
+use archive::settings::{EffectiveThread, Policy, RunSettings};
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Time for every thread to get ready after the start instant was chosen.
+const LEAD_NS: i64 = 20_000_000;
+/// Instants drawn by a seed begin at a multiple of this, so that in virtual time a seed stands for the same instants
+/// whatever the kernel, and however long it took to get ready.
+const WHOLE_NS: i64 = 100_000_000;
+/// Time for the measuring threads to see that they shall stop, beyond one interval.
+const STOP_TIME: Duration = Duration::from_secs(5);
+/// A measuring thread that is still asleep this long after the end will not wake.
+const OVERDUE_NS: i64 = 10_000_000_000;
+const CHECK_NS: i64 = 1_000_000_000;
+/// Without an end to spread them over, controls are taken this far apart.
+const CONTROL_EVERY_NS: i64 = 30_000_000_000;
+
+struct TimerThread {
+    thread: u32,
+    cpu: u32,
+    books: Arc<Books>,
+    effective: EffectiveThread,
+    handle: Option<JoinHandle<Vec<Sample>>>,
+    policy_changed: bool,
+}
+
+impl TimerThread {
+    fn is_finished(&self) -> bool {
+        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+/// All measuring threads of a run.
+pub struct TimerThreads<'a> {
+    settings: &'a RunSettings,
+    threads: Vec<TimerThread>,
+    stop: Arc<AtomicBool>,
+    start: Arc<StartInstant>,
+    end_ns: i64,
+    controls: usize,
+    check: Every,
+}
+
+impl<'a> TimerThreads<'a> {
+    /// Starts every thread and sees that each is what was asked for; they then wait for the start.
+    ///
+    /// # Errors
+    /// A thread that could not be started or set up.
+    pub fn assemble<W: Write>(
+        settings: &'a RunSettings,
+        plan: &Plan,
+        recorder: Option<&Armed>,
+        start: &Arc<StartInstant>,
+        link: &mut Link<W>,
+    ) -> Result<Self, Failure> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut spawned = Vec::new();
+        let (ready, answers) = channel();
+        let recorder_busy: Arc<AtomicBool> = Arc::default();
+        for (at, cpu) in plan.measured.iter().enumerate() {
+            let books = Arc::new(Books::beside(samples_capacity(settings), recorder_busy.clone()));
+            let marker = match recorder {
+                Some(armed) if armed.recorder.needs_marker() => {
+                    Some(armed.recorder.marker().map_err(|why| Failure::new(why, "use --trace off"))?)
+                }
+                _ => None,
+            };
+            let request = ThreadRequest {
+                thread: at as u32,
+                cpus: vec![*cpu],
+                pinned: plan.pinned,
+                policy: settings.policy,
+                priority: settings.priority,
+                interval_ns: settings.interval_ns,
+                worst_kept: settings.worst_kept as usize,
+                schedule: schedule(settings, at, plan.measured.len(), recorder.is_some()),
+            };
+            let context = ThreadContext { books: books.clone(), start: start.clone(), stop: stop.clone(), marker };
+            let handle = thread::spawn(request, context, ready.clone()).map_err(|error| {
+                Failure::new(format!("failed to start a measuring thread: {error}"), "free some memory or threads")
+            })?;
+            spawned.push((at as u32, *cpu, books, handle));
+        }
+        drop(ready);
+        let mut effective: Vec<Option<EffectiveThread>> = vec![None; spawned.len()];
+        for (thread, answer) in answers {
+            let cpu = plan.measured[thread as usize];
+            let answer = answer.map_err(|why| {
+                Failure::new(format!("the measuring thread of CPU {cpu} {why}"), fix_of_policy(settings))
+            })?;
+            effective[thread as usize] = Some(answer);
+        }
+        let threads: Vec<TimerThread> = spawned
+            .into_iter()
+            .zip(effective)
+            .map(|((thread, cpu, books, handle), effective)| {
+                let effective = effective.ok_or_else(|| {
+                    Failure::new(format!("the measuring thread of CPU {cpu} died while it was set up"), "")
+                })?;
+                Ok(TimerThread { thread, cpu, books, effective, handle: Some(handle), policy_changed: false })
+            })
+            .collect::<Result<_, Failure>>()?;
+        for thread in &threads {
+            compare_policy(settings, thread, link);
+        }
+        let _ = scheduling::bind(&plan.housekeeping);
+        Ok(Self {
+            settings,
+            threads,
+            stop,
+            start: start.clone(),
+            end_ns: i64::MAX,
+            controls: 0,
+            check: Every::new(CHECK_NS),
+        })
+    }
+
+    /// The threads as the capturing thread needs them.
+    pub fn watched(&self) -> Vec<Watched> {
+        let watched = |thread: &TimerThread| Watched {
+            thread: thread.thread,
+            tid: thread.effective.tid,
+            books: thread.books.clone(),
+        };
+        self.threads.iter().map(watched).collect()
+    }
+
+    fn all_finished(&self) -> bool {
+        self.threads.iter().all(TimerThread::is_finished)
+    }
+
+    fn all_finished_within(&self, time: Duration) -> bool {
+        let until_ns = clock::monotonic_ns() + time.as_nanos() as i64;
+        while !self.all_finished() {
+            if clock::monotonic_ns() > until_ns {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+}
+
+impl SampleSource for TimerThreads<'_> {
+    fn threads(&self) -> Vec<EffectiveThread> {
+        self.threads.iter().map(|thread| thread.effective.clone()).collect()
+    }
+
+    fn start(&mut self) -> Span {
+        let ready_ns = clock::monotonic_ns() + LEAD_NS;
+        let start_ns = if self.settings.dither_seed.is_some() { next_whole_ns(ready_ns) } else { ready_ns };
+        let count_from_ns = start_ns.saturating_add(settle_ns(self.settings));
+        self.end_ns = count_from_ns.saturating_add(duration_ns(self.settings));
+        self.start.choose(count_from_ns);
+        Span { start_ns, count_from_ns, end_ns: self.end_ns }
+    }
+
+    fn drain(&mut self, batch: &mut Batch) {
+        for TimerThread { thread, books, .. } in &self.threads {
+            batch.seconds.extend(std::iter::from_fn(|| books.take_second(*thread)));
+            batch.add_samples(*thread, std::iter::from_fn(|| books.take_sample()));
+        }
+    }
+
+    /// Another program may have changed or killed a thread meanwhile.
+    fn check(&mut self, now_ns: i64) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if !self.check.is_due(now_ns) {
+            return problems;
+        }
+        for thread in self.threads.iter_mut().filter(|thread| !thread.policy_changed && !thread.is_finished()) {
+            let Ok(now) = scheduling::policy_of(thread.effective.tid) else { continue };
+            thread.policy_changed = now != (thread.effective.policy, thread.effective.priority);
+            if thread.policy_changed {
+                problems.push(Problem {
+                    code: Default::default(),
+                    severity: severity_of_refusal(self.settings),
+                    text: format!(
+                        "somebody changed the scheduling of the measuring thread of CPU {} during the run",
+                        thread.cpu
+                    ),
+                    fix: "find out who (rtkit, systemd, a chrt in a script) and run again".into(),
+                });
+            }
+        }
+        problems
+    }
+
+    fn progress(&self) -> Vec<ThreadProgress> {
+        let progress = |thread: &TimerThread| {
+            let totals = thread.books.totals();
+            ThreadProgress {
+                thread: thread.thread,
+                cpu: thread.cpu,
+                cycles: totals.cycles,
+                latency_ns_last: thread.books.latency_ns_last(),
+                latency_ns_max: totals.latency_ns_max.unwrap_or(0),
+                missed_periods: totals.missed_periods,
+            }
+        };
+        self.threads.iter().map(progress).collect()
+    }
+
+    fn control_pace(&self) -> ControlPace {
+        ControlPace::Spread { without_end_ns: CONTROL_EVERY_NS }
+    }
+
+    /// Ordinary is what at least every second sample is like.
+    fn request_control(&mut self) -> bool {
+        let books = &self.threads[self.controls % self.threads.len()].books;
+        self.controls += 1;
+        if let Some(ceiling_ns) = books.histogram().quantile_ns(0.6) {
+            books.control_ceiling_ns.store(ceiling_ns, Relaxed);
+            books.control_wanted.store(true, Relaxed);
+        }
+        true
+    }
+
+    fn is_done(&mut self, now_ns: i64) -> Result<bool, Failure> {
+        if self.all_finished() {
+            return Ok(true);
+        }
+        let overdue_ns = self.end_ns.saturating_add(OVERDUE_NS + self.settings.interval_ns as i64);
+        if now_ns > overdue_ns {
+            self.stop.store(true, Relaxed);
+            return Err(never_woke());
+        }
+        Ok(false)
+    }
+
+    fn stop(&mut self, _send: Send<'_>) -> Result<(), Failure> {
+        self.stop.store(true, Relaxed);
+        if self.all_finished_within(STOP_TIME) { Ok(()) } else { Err(never_woke()) }
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        let loss = |thread: &TimerThread| Loss {
+            what: "records".into(),
+            count: thread.books.totals().records_dropped,
+            detail: format!("of CPU {}, because the host or the disk was slow", thread.cpu),
+        };
+        self.threads.iter().map(loss).filter(|loss| loss.count > 0).collect()
+    }
+
+    fn send_totals(&mut self, last: bool, send: Send<'_>) {
+        for thread in &mut self.threads {
+            let joined = thread.handle.take_if(|_| last).map(JoinHandle::join);
+            let worst = joined.map_or(Ok(Vec::new()), |worst| worst).unwrap_or_else(|_| {
+                send(Message::Problem(Problem {
+                    code: Default::default(),
+                    severity: Severity::Invalid,
+                    text: format!("the measuring thread of CPU {} died during the run", thread.cpu),
+                    fix: "please report this".into(),
+                }));
+                Vec::new()
+            });
+            send(Message::Thread {
+                thread: thread.thread,
+                cpu: thread.cpu,
+                totals: thread.books.totals(),
+                histogram: thread.books.histogram(),
+                worst,
+            });
+        }
+    }
+}
+
+/// Threads that are never started end.
+impl Drop for TimerThreads<'_> {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        self.start.cancel();
+    }
+}
+
+fn never_woke() -> Failure {
+    Failure::new(
+        "a measuring thread never woke up again",
+        "real-time throttling, a stopped process or a hung CPU: see dmesg",
+    )
+}
+
+fn settle_ns(settings: &RunSettings) -> i64 {
+    settings.settle_ns.min(i64::MAX as u64) as i64
+}
+
+fn duration_ns(settings: &RunSettings) -> i64 {
+    settings.duration_ns.map_or(i64::MAX, |ns| ns.min(i64::MAX as u64) as i64)
+}
+
+/// The schedule of one of several threads, from the instant on from which wake-ups count. Threads start a fraction of the
+/// interval apart, so that they do not all wake in the same instant.
+fn schedule(settings: &RunSettings, at: usize, count: usize, traced: bool) -> Schedule {
+    let interval_ns = settings.interval_ns as i64;
+    Schedule {
+        interval_ns,
+        dither: settings.dither_seed.map(|seed| Dither::new(seed, at as u64)),
+        first_due_ns: interval_ns * at as i64 / count as i64 - settle_ns(settings),
+        count_from_ns: 0,
+        end_ns: duration_ns(settings),
+        cycles_max: settings.cycles.unwrap_or(u64::MAX),
+        limit_ns: settings.limit_ns.unwrap_or(i64::MAX),
+        spike_threshold_ns: settings.trace.threshold_ns,
+        traced,
+    }
+}
+
+/// The next instant at or after this one that is a multiple of [`WHOLE_NS`].
+fn next_whole_ns(instant_ns: i64) -> i64 {
+    instant_ns + (WHOLE_NS - instant_ns % WHOLE_NS) % WHOLE_NS
+}
+
+fn samples_capacity(settings: &RunSettings) -> usize {
+    if settings.every_sample { (4_000_000_000 / settings.interval_ns.max(1)).clamp(1024, 1 << 20) as usize } else { 0 }
+}
+
+fn compare_policy<W: Write>(settings: &RunSettings, thread: &TimerThread, link: &mut Link<W>) {
+    let effective = &thread.effective;
+    let realtime = matches!(settings.policy, Policy::Fifo | Policy::Rr);
+    if effective.policy != settings.policy || (realtime && effective.priority != settings.priority) {
+        link.problem(
+            severity_of_refusal(settings),
+            format!(
+                "CPU {} is measured as {} although {} was asked for: its latencies say nothing about a real-time task",
+                thread.cpu,
+                policy_words(effective.policy, effective.priority),
+                policy_words(settings.policy, settings.priority)
+            ),
+            fix_of_policy(settings),
+        );
+    }
+}
+
+fn fix_of_policy(settings: &RunSettings) -> &'static str {
+    match settings.policy {
+        Policy::Other => "",
+        Policy::Deadline => "run as root; the kernel admits deadline tasks only with room in sched_rt_runtime_us",
+        Policy::Fifo | Policy::Rr => {
+            "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r`; \
+             in a container add --cap-add SYS_NICE"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_instant_is_never_before() {
+        assert_eq!(next_whole_ns(5_011_468_996), 5_100_000_000);
+        assert_eq!(next_whole_ns(5_100_000_000), 5_100_000_000);
+        assert_eq!(next_whole_ns(5_100_000_001), 5_200_000_000);
+    }
+
+    #[test]
+    fn threads_are_spread_over_the_interval_and_settle_before_they_count() {
+        let settings =
+            RunSettings { settle_ns: 5_000, interval_ns: 9_000, duration_ns: None, ..RunSettings::default() };
+        let first_due_ns = |at| schedule(&settings, at, 3, false).starting_at(1_000_000).first_due_ns;
+        assert_eq!([0, 1, 2].map(first_due_ns), [995_000, 998_000, 1_001_000]);
+        let started = schedule(&settings, 0, 3, false).starting_at(1_000_000);
+        assert_eq!((started.count_from_ns, started.end_ns), (1_000_000, i64::MAX));
+    }
+}

@@ -1,0 +1,306 @@
+//! The source of another program's threads: their series as the follower counts them, what /proc says of them, and when
+//! they are gone.
+
+use super::follower::{Additions, Followed};
+use super::pattern::Pattern;
+use super::recording::Recording;
+use super::series::{ControlWish, Series};
+use super::start;
+use super::targets::{self, Found};
+use crate::cadence::Every;
+use crate::kernel::{clock, scheduling};
+use crate::problem::Failure;
+use crate::session::source::{Batch, ControlPace, SampleSource, Send, Span};
+use archive::message::{Loss, Message, Problem, Severity, ThreadProgress};
+use archive::settings::Policy;
+use archive::watched::{PageFaults, WatchSettings, WatchedKind, WatchedSeries};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+const LOOK_AROUND_NS: i64 = 200_000_000;
+const FIRST_CONTROL_NS: i64 = 1_000_000_000;
+const CONTROL_EVERY_NS: i64 = 2_000_000_000;
+/// A series is known well enough for a control after this many samples.
+const CONTROL_SAMPLES_MIN: u64 = 100;
+
+/// What is known of a thread beside its samples.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    pid: i32,
+    policy: Option<(Policy, u8)>,
+    /// When its first sample came, and last.
+    faults_before: Option<PageFaults>,
+    faults: Option<PageFaults>,
+}
+
+/// The thread that follows, and what it shares.
+pub struct Following {
+    pub handle: JoinHandle<()>,
+    pub tid: i32,
+    pub followed: Arc<Mutex<Followed>>,
+    pub stop: Arc<AtomicBool>,
+    pub additions: Additions,
+    /// Instances of the recorder, whose filters name the threads.
+    pub recording: Recording,
+}
+
+/// Threads of another program.
+pub struct WatchedThreads<'a> {
+    request: &'a WatchSettings,
+    pattern: Option<Pattern>,
+    span: Span,
+    followed: Arc<Mutex<Followed>>,
+    following: Option<JoinHandle<()>>,
+    follower_tid: i32,
+    stop: Arc<AtomicBool>,
+    additions: Additions,
+    recording: Recording,
+    threads: BTreeMap<i32, Facts>,
+    look_around: Every,
+}
+
+impl<'a> WatchedThreads<'a> {
+    pub fn new(
+        request: &'a WatchSettings,
+        pattern: Option<Pattern>,
+        span: Span,
+        following: Following,
+        threads: Vec<Found>,
+    ) -> Self {
+        let Following { handle, tid, followed, stop, additions, recording } = following;
+        Self {
+            request,
+            pattern,
+            span,
+            followed,
+            following: Some(handle),
+            follower_tid: tid,
+            stop,
+            additions,
+            recording,
+            threads: threads.into_iter().map(|found| (found.tid, Facts::of(found.pid))).collect(),
+            look_around: Every::new(LOOK_AROUND_NS),
+        }
+    }
+
+    /// Looks at /proc: threads that are new, that have the name asked for, and what became of those that are known.
+    fn look_around(&mut self) {
+        let mut found = match (&self.pattern, self.request.pid) {
+            (Some(pattern), _) => targets::threads_called(pattern, std::process::id() as i32),
+            (None, Some(pid)) => targets::threads_below(pid),
+            (None, None) => Vec::new(),
+        };
+        let (living, sampled) = {
+            let mut followed = lock(&self.followed);
+            let born = std::mem::take(&mut followed.wakeups.born);
+            found.extend(born.into_iter().filter_map(|tid| {
+                let pid = targets::process_of(tid)?;
+                Some(Found { tid, pid, name: String::new() })
+            }));
+            let new: Vec<i32> =
+                found.iter().filter(|found| !followed.wakeups.knows(found.tid)).map(|found| found.tid).collect();
+            for found in &found {
+                followed.wakeups.add(found.tid, found.name.as_bytes());
+            }
+            self.additions.add(&new);
+            let sampled: BTreeSet<i32> = followed.series.iter().map(|series| series.tid).collect();
+            (followed.wakeups.living().collect::<Vec<_>>(), sampled)
+        };
+        for found in found {
+            self.threads.entry(found.tid).or_insert_with(|| Facts::of(found.pid));
+        }
+        for (tid, facts) in &mut self.threads {
+            facts.look(*tid, sampled.contains(tid));
+        }
+        self.recording.only(&living);
+    }
+
+    fn end_following(&mut self) -> bool {
+        self.stop.store(true, Relaxed);
+        self.following.take().is_none_or(|thread| thread.join().is_ok())
+    }
+}
+
+impl SampleSource for WatchedThreads<'_> {
+    fn tool_tids(&self) -> Vec<i32> {
+        let host = rustix::process::getppid().map(|host| host.as_raw_nonzero().get());
+        [self.follower_tid].into_iter().chain(host).collect()
+    }
+
+    fn start(&mut self) -> Span {
+        clock::sleep_until_ns(self.span.count_from_ns);
+        if let Some(pid) = self.request.pid.filter(|_| self.request.ours) {
+            start::release(pid);
+        }
+        self.span
+    }
+
+    fn drain(&mut self, batch: &mut Batch) {
+        for series in &mut lock(&self.followed).series {
+            batch.seconds.append(&mut series.seconds);
+            batch.add_samples(series.thread, series.samples.drain(..));
+        }
+    }
+
+    fn check(&mut self, now_ns: i64) -> Vec<Problem> {
+        if self.look_around.is_due(now_ns) {
+            self.look_around();
+        }
+        Vec::new()
+    }
+
+    /// Where the wake-ups stand: those by timers, or all there are when no timer woke a thread.
+    fn progress(&self) -> Vec<ThreadProgress> {
+        let series = &lock(&self.followed).series;
+        let timers = series.iter().any(|series| series.kind == WatchedKind::Timer);
+        let kind = if timers { WatchedKind::Timer } else { WatchedKind::Woken };
+        let shown = series.iter().filter(|series| series.kind == kind);
+        shown.map(progress_of).collect()
+    }
+
+    fn control_pace(&self) -> ControlPace {
+        ControlPace::Early { first_ns: FIRST_CONTROL_NS, every_ns: CONTROL_EVERY_NS }
+    }
+
+    /// Ordinary is what at least every second sample is like. Asked of the series with most samples, timers before others.
+    fn request_control(&mut self) -> bool {
+        let mut followed = lock(&self.followed);
+        let known = followed
+            .series
+            .iter_mut()
+            .filter(|series| series.kind != WatchedKind::Cycle && series.totals().cycles >= CONTROL_SAMPLES_MIN);
+        let chosen = known.min_by_key(|series| (series.kind, std::cmp::Reverse(series.totals().cycles)));
+        let Some((series, ceiling_ns)) =
+            chosen.and_then(|series| series.histogram().quantile_ns(0.6).map(|ceiling_ns| (series, ceiling_ns)))
+        else {
+            return false;
+        };
+        series.control = Some(ControlWish { ceiling_ns });
+        true
+    }
+
+    /// A process that was named is gone; a name may come back at any time.
+    fn is_done(&mut self, now_ns: i64) -> Result<bool, Failure> {
+        let gone = |pid: i32| {
+            targets::state_of(pid).is_none()
+                && (self.request.ours || lock(&self.followed).wakeups.living().next().is_none())
+        };
+        Ok(now_ns >= self.span.end_ns || self.request.pid.is_some_and(gone))
+    }
+
+    fn stop(&mut self, send: Send<'_>) -> Result<(), Failure> {
+        let followed = self.end_following();
+        self.look_around();
+        if !followed {
+            send(Message::Problem(Problem {
+                code: Default::default(),
+                severity: Severity::Invalid,
+                text: "the following thread died; later samples are missing".into(),
+                fix: "please report this".into(),
+            }));
+        }
+        lock(&self.followed).series.iter_mut().for_each(Series::close_second);
+        Ok(())
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        let followed = lock(&self.followed);
+        let events = followed.wakeups.lost.iter().map(|(cpu, count)| Loss {
+            what: "events".into(),
+            count: *count,
+            detail: format!("about the watched threads on CPU {cpu}: wake-ups around them have no sample"),
+        });
+        let unseen = Loss {
+            what: "wake-ups".into(),
+            count: followed.wakeups.unseen,
+            detail: "have no sample: the kernel did not record when the thread was given the CPU; after the first few its return from the system call counts instead".into(),
+        };
+        events.chain([unseen]).filter(|loss| loss.count > 0).collect()
+    }
+
+    fn send_totals(&mut self, last: bool, send: Send<'_>) {
+        let mut followed = lock(&self.followed);
+        let Followed { wakeups, series, .. } = &mut *followed;
+        let watched: Vec<WatchedSeries> = series
+            .iter()
+            .map(|series| {
+                let thread = wakeups.thread(series.tid);
+                let facts = self.threads.get(&series.tid);
+                let policy = facts.and_then(|facts| facts.policy);
+                WatchedSeries {
+                    thread: series.thread,
+                    kind: series.kind,
+                    tid: series.tid,
+                    name: thread.map(|thread| thread.name()).unwrap_or_default(),
+                    policy: policy.map(|(policy, _)| policy),
+                    priority: policy.map_or(0, |(_, priority)| priority),
+                    slack_ns_max: thread.map_or(0, |thread| thread.slack_ns_max),
+                    late_arms: series.late_arms,
+                    page_faults: facts.and_then(Facts::faults_since),
+                    ended: thread.is_none_or(|thread| thread.ended),
+                }
+            })
+            .collect();
+        if !watched.is_empty() {
+            send(Message::Watched(watched));
+        }
+        for series in series {
+            send(Message::Thread {
+                thread: series.thread,
+                cpu: series.cpu,
+                totals: series.totals(),
+                histogram: series.histogram(),
+                worst: if last { series.take_worst() } else { Vec::new() },
+            });
+        }
+    }
+}
+
+/// A watch that fails leaves no thread that holds files of its instance open.
+impl Drop for WatchedThreads<'_> {
+    fn drop(&mut self) {
+        self.end_following();
+    }
+}
+
+impl Facts {
+    fn of(pid: i32) -> Self {
+        Self { pid, policy: None, faults_before: None, faults: None }
+    }
+
+    /// Asks the kernel while it can be asked. Faults count from the first sample: what a program does before it has
+    /// begun its work is nobody's concern.
+    fn look(&mut self, tid: i32, sampled: bool) {
+        self.policy = scheduling::policy_of(tid).ok().or(self.policy);
+        if sampled && let Some(faults) = targets::page_faults(self.pid, tid) {
+            self.faults_before = self.faults_before.or(Some(faults));
+            self.faults = Some(faults);
+        }
+    }
+
+    fn faults_since(&self) -> Option<PageFaults> {
+        let (before, now) = self.faults_before.zip(self.faults)?;
+        Some(PageFaults {
+            minor: now.minor.saturating_sub(before.minor),
+            major: now.major.saturating_sub(before.major),
+        })
+    }
+}
+
+fn lock(followed: &Mutex<Followed>) -> MutexGuard<'_, Followed> {
+    followed.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn progress_of(series: &Series) -> ThreadProgress {
+    let totals = series.totals();
+    ThreadProgress {
+        thread: series.thread,
+        cpu: series.cpu,
+        cycles: totals.cycles,
+        latency_ns_last: series.latency_ns_last,
+        latency_ns_max: totals.latency_ns_max.unwrap_or(0),
+        missed_periods: series.late_arms,
+    }
+}
