@@ -7,11 +7,13 @@ mod cut;
 mod layout;
 mod reader;
 mod records;
+mod source;
 mod writer;
 
 pub use cut::cut_pages;
 pub use reader::{Buffer, CpuPages, Gap, TraceFile};
 pub use records::{CpuGap, CpuRecords, Merged, Record, TraceItem};
+pub use source::{ReadAt, Source};
 pub use writer::{CpuBytes, TraceDat};
 
 #[cfg(test)]

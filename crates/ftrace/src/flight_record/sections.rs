@@ -1,10 +1,11 @@
 //! The sections of a flight record from version 2 on.
 
+use std::borrow::Cow;
+
 use super::{FlightGap, FlightRecord};
 
-/// What the record of a moment needs is far below; more is a bomb.
-#[cfg(feature = "zlib")]
-const UNPACKED_BYTES_MAX: usize = 1 << 28;
+/// What all sections of a record may unpack to. The record of a moment needs far less; more is a bomb.
+const UNPACKED_BYTES_MAX: usize = 1 << 26;
 
 /// The code of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,7 @@ impl FlightRecord {
     /// Reads every section that is known.
     pub(super) fn take_sections(&mut self, bytes: &[u8]) {
         let mut rest = Taking(bytes);
+        let mut unpacked_bytes_left = UNPACKED_BYTES_MAX;
         while !rest.0.is_empty() {
             let head = |rest: &mut Taking| Some((*rest.bytes(4)?.first_chunk()?, rest.number(4)?, rest.length()?));
             let Some((name, encoding, length)) = head(&mut rest) else {
@@ -62,8 +64,13 @@ impl FlightRecord {
             if there < length {
                 self.gaps.push(FlightGap::BrokenSection(name));
             }
-            match unpacked(encoding, stored) {
-                Some(plain) => self.take_section(name, &plain),
+            match unpacked(encoding, stored, unpacked_bytes_left) {
+                Some(plain) => {
+                    if let Cow::Owned(plain) = &plain {
+                        unpacked_bytes_left -= plain.len();
+                    }
+                    self.take_section(name, &plain);
+                }
                 None => self.gaps.push(FlightGap::BrokenSection(name)),
             }
         }
@@ -110,11 +117,33 @@ impl FlightRecord {
     }
 }
 
-fn unpacked(encoding: u64, stored: &[u8]) -> Option<Vec<u8>> {
+/// What a section holds; `None` when it cannot be unpacked, or not into so many bytes.
+fn unpacked(encoding: u64, stored: &[u8], bytes_max: usize) -> Option<Cow<'_, [u8]>> {
     match encoding {
-        0 => Some(stored.to_vec()),
+        0 => Some(Cow::Borrowed(stored)),
         #[cfg(feature = "zlib")]
-        1 => miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(stored, UNPACKED_BYTES_MAX).ok(),
-        _ => None,
+        1 => {
+            let plain = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(stored, bytes_max).ok()?;
+            Some(Cow::Owned(plain))
+        }
+        _ => {
+            let _ = bytes_max;
+            None
+        }
+    }
+}
+
+#[cfg(all(test, feature = "zlib"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_sections_together_unpack_to_no_more_than_one_may() {
+        let packed = miniz_oxide::deflate::compress_to_vec_zlib(&vec![0; UNPACKED_BYTES_MAX / 4], 9);
+        let section = [&b"SYMS\x01\0\0\0"[..], &(packed.len() as u64).to_le_bytes(), &packed].concat();
+        let mut record = FlightRecord::default();
+        record.take_sections(&section.repeat(6));
+        assert_eq!(record.gaps, [FlightGap::BrokenSection(*b"SYMS"); 2]);
+        assert_eq!(record.symbols.len(), UNPACKED_BYTES_MAX / 4);
     }
 }

@@ -1,5 +1,7 @@
 //! The pages of one CPU that matter for a span of time.
 
+use std::ops::Range;
+
 use crate::header::PageLayout;
 use crate::page::page_ts_ns;
 
@@ -9,43 +11,69 @@ use crate::page::page_ts_ns;
 /// Every page header is looked at, so pages out of order (as after a swap of buffers) are never cut off: what is kept
 /// reaches from the first overlapping page to the last.
 pub fn cut_pages<'a>(cpu_pages: &'a [u8], layout: &PageLayout, from_ns: u64, to_ns: u64) -> &'a [u8] {
-    let mut kept: Option<(usize, usize)> = None;
-    let mut pages = cpu_pages.chunks(layout.page_size).enumerate().peekable();
-    while let Some((index, page)) = pages.next() {
-        let begins = page_ts_ns(page, layout).unwrap_or(u64::MAX);
-        let ends = pages.peek().and_then(|(_, next)| page_ts_ns(next, layout)).unwrap_or(u64::MAX);
-        if begins <= to_ns && ends.max(begins) >= from_ns {
-            kept = Some((kept.map_or(index, |(first, _)| first), index));
-        }
-    }
-    let Some((first, last)) = kept else { return &[] };
-    let end = ((last + 1) * layout.page_size).min(cpu_pages.len());
-    &cpu_pages[first * layout.page_size..end]
+    let count = cpu_pages.len().div_ceil(layout.page_size);
+    let kept = overlapping(count, begins_in(cpu_pages, layout), from_ns, to_ns);
+    &cpu_pages[kept.start * layout.page_size..(kept.end * layout.page_size).min(cpu_pages.len())]
 }
 
-/// The same for pages in order of time, looking at only a few of them: `cpu_pages` may be a mapped file.
+/// The same for pages in order of time, looking at only a few of them.
 pub(super) fn cut_ordered_pages<'a>(cpu_pages: &'a [u8], layout: &PageLayout, from_ns: u64, to_ns: u64) -> &'a [u8] {
     let count = cpu_pages.len().div_ceil(layout.page_size);
-    let begins = |index: usize| {
-        let page = &cpu_pages[index * layout.page_size..];
-        page_ts_ns(page, layout).unwrap_or(u64::MAX)
-    };
-    let first_after = |ns: u64, inclusive: bool| {
-        let (mut low, mut high) = (0, count);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let before = if inclusive { begins(middle) <= ns } else { begins(middle) < ns };
-            if before { low = middle + 1 } else { high = middle }
+    let kept = overlapping_in_order(count, begins_in(cpu_pages, layout), from_ns, to_ns);
+    &cpu_pages[kept.start * layout.page_size..(kept.end * layout.page_size).min(cpu_pages.len())]
+}
+
+fn begins_in(cpu_pages: &[u8], layout: &PageLayout) -> impl Fn(usize) -> u64 {
+    move |index| page_ts_ns(&cpu_pages[index * layout.page_size..], layout).unwrap_or(u64::MAX)
+}
+
+/// From the first of `count` pages that overlaps `from_ns..=to_ns` to the last; `begins` answers when a page begins.
+pub(super) fn overlapping(count: usize, begins: impl Fn(usize) -> u64, from_ns: u64, to_ns: u64) -> Range<usize> {
+    let mut kept: Option<Range<usize>> = None;
+    let mut next_ns = if count > 0 { begins(0) } else { 0 };
+    for index in 0..count {
+        let begin_ns = next_ns;
+        next_ns = if index + 1 < count { begins(index + 1) } else { u64::MAX };
+        if begin_ns <= to_ns && next_ns.max(begin_ns) >= from_ns {
+            kept = Some(kept.map_or(index, |kept| kept.start)..index + 1);
         }
-        low
-    };
-    // The page before the first that begins inside may reach into the window.
-    let first = first_after(from_ns, false).saturating_sub(1);
-    let end = first_after(to_ns, true);
-    if first >= end {
-        return &[];
     }
-    &cpu_pages[first * layout.page_size..(end * layout.page_size).min(cpu_pages.len())]
+    kept.unwrap_or(0..0)
+}
+
+/// The same for pages in order of time, of which only a few are looked at.
+pub(super) fn overlapping_in_order(
+    count: usize,
+    begins: impl Fn(usize) -> u64,
+    from_ns: u64,
+    to_ns: u64,
+) -> Range<usize> {
+    // The page before the first that begins inside may reach into the window.
+    let first = partition_point(count, |index| begins(index) < from_ns).saturating_sub(1);
+    let end = partition_point(count, |index| begins(index) <= to_ns);
+    if first < end { first..end } else { 0..0 }
+}
+
+fn partition_point(count: usize, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// Pages looked at to see whether all are in order: so many at either end, and as many again spread between.
+const SAMPLED: usize = 16;
+
+/// Whether pages are in order of time, judged by a few of them. A swap of buffers leaves its pages out of order at the ends.
+pub(super) fn look_ordered(count: usize, begins: impl Fn(usize) -> u64) -> bool {
+    let spread = (0..4 * SAMPLED).map(|sample| sample * (count / (4 * SAMPLED)));
+    let mut looked_at: Vec<usize> =
+        (0..SAMPLED.min(count)).chain(spread).chain(count.saturating_sub(SAMPLED)..count).collect();
+    looked_at.sort_unstable();
+    looked_at.dedup();
+    looked_at.into_iter().map(begins).is_sorted()
 }
 
 #[cfg(test)]

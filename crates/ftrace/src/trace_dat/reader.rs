@@ -6,6 +6,7 @@
 mod bytes;
 mod compression;
 mod gap;
+mod pages;
 mod text_sections;
 mod version6;
 mod version7;
@@ -15,14 +16,14 @@ use std::borrow::Cow;
 pub use gap::Gap;
 
 use self::bytes::Bytes;
-use super::cut::cut_pages;
 use super::layout::MAGIC;
 use super::records::{CpuRecords, Merged};
+use super::source::Source;
 use crate::byte_order::ByteOrder;
 use crate::header::PageLayout;
 use crate::metadata::Metadata;
 
-/// A trace.dat file. Pages of an uncompressed file are borrowed from its bytes, which may be mapped.
+/// A trace.dat file. Pages of an uncompressed file in memory are borrowed from its bytes, which may be mapped.
 #[derive(Clone, Debug)]
 pub struct TraceFile<'a> {
     /// 6 or 7; 0 when the bytes are no trace.dat.
@@ -56,34 +57,23 @@ pub struct CpuPages<'a> {
 type Span = (u64, u64);
 
 impl<'a> TraceFile<'a> {
-    pub fn parse(file: &'a [u8]) -> TraceFile<'a> {
+    pub fn parse(file: impl Into<Source<'a>>) -> TraceFile<'a> {
         TraceFile::parse_window(file, 0, u64::MAX)
     }
 
-    /// Keeps only the pages that overlap `from_ns..=to_ns`. Of a compressed file no more than those and one chunk are in
-    /// memory at a time.
-    pub fn parse_window(file: &'a [u8], from_ns: u64, to_ns: u64) -> TraceFile<'a> {
+    /// Keeps only the pages that overlap `from_ns..=to_ns`. Of a file that is not in memory no more than those and the
+    /// metadata are read, of a compressed one no more than those and one chunk are in memory at a time. Where a CPU has
+    /// more than 1 MiB there, its pages are taken to be in order of time.
+    pub fn parse_window(file: impl Into<Source<'a>>, from_ns: u64, to_ns: u64) -> TraceFile<'a> {
         let mut trace = TraceFile {
             version: 0,
             metadata: Metadata::empty(PageLayout::bits64(ByteOrder::Little)),
             buffers: Vec::new(),
             gaps: Vec::new(),
         };
-        if !file.starts_with(MAGIC) {
-            trace.gaps.push(Gap::NotATrace);
-            return trace;
-        }
         let mut bytes = Bytes::new(file, ByteOrder::Little);
-        bytes.skip(MAGIC.len());
-        if trace.head(&mut bytes).is_none() {
-            trace.gaps.push(Gap::missing("head", 1));
-            return trace;
-        }
-        match trace.version {
-            6 => version6::read(&mut trace, &mut bytes, (from_ns, to_ns)),
-            7 => version7::read(&mut trace, &mut bytes, (from_ns, to_ns)),
-            other => trace.gaps.push(Gap::Unsupported { what: format!("version {other} of trace.dat") }),
-        }
+        trace.read(&mut bytes, (from_ns, to_ns));
+        trace.gaps.extend(bytes.failed().map(|error| Gap::Unreadable { error }));
         // The top-level buffer may come last; an empty one says nothing about the instances.
         trace.buffers.sort_by_key(|buffer| buffer.is_empty());
         if trace.metadata.clock.is_empty()
@@ -92,6 +82,20 @@ impl<'a> TraceFile<'a> {
             trace.metadata.clock = buffer.clock.clone();
         }
         trace
+    }
+
+    fn read(&mut self, bytes: &mut Bytes<'a>, span: Span) {
+        if bytes.take(MAGIC.len() as u64).as_deref() != Some(MAGIC) {
+            return self.gaps.push(Gap::NotATrace);
+        }
+        if self.head(bytes).is_none() {
+            return self.gaps.push(Gap::missing("head", 1));
+        }
+        match self.version {
+            6 => version6::read(self, bytes, span),
+            7 => version7::read(self, bytes, span),
+            other => self.gaps.push(Gap::Unsupported { what: format!("version {other} of trace.dat") }),
+        }
     }
 
     fn head(&mut self, bytes: &mut Bytes<'a>) -> Option<()> {
@@ -157,22 +161,4 @@ impl<'a> Buffer<'a> {
     pub fn window(&self, from_ns: u64, to_ns: u64) -> Merged<'_> {
         Merged::new(self.cpus.iter().map(|cpu| CpuRecords::window(cpu.cpu, &cpu.pages, &self.layout, from_ns, to_ns)))
     }
-}
-
-/// Takes the pages of one CPU out of the file as far as it reaches.
-fn borrow_pages<'a>(
-    file: &'a [u8],
-    gaps: &mut Vec<Gap>,
-    layout: &PageLayout,
-    span: Span,
-    cpu: u32,
-    offset: u64,
-    size: u64,
-) -> CpuPages<'a> {
-    let there = bytes::range(file, offset, size);
-    if (there.len() as u64) < size {
-        gaps.push(Gap::missing(format!("pages of CPU {cpu}"), size - there.len() as u64));
-    }
-    let pages = if span == (0, u64::MAX) { there } else { cut_pages(there, layout, span.0, span.1) };
-    CpuPages { cpu, pages: Cow::Borrowed(pages) }
 }

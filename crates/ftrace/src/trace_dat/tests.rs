@@ -1,6 +1,8 @@
 //! Written files read back: whole, cut short, spoilt, and in every byte order and word size.
 
+mod hostile;
 mod properties;
+mod windows;
 
 use super::*;
 use crate::byte_order::ByteOrder;

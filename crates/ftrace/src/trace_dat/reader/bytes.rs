@@ -1,87 +1,135 @@
 //! A position in bytes of known order.
 
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::io::ErrorKind;
+use std::rc::Rc;
+
 use crate::byte_order::ByteOrder;
+use crate::trace_dat::source::Source;
+
+/// Longer texts that end with a NUL are none: they are names.
+const TEXT_BYTES_MAX: u64 = 64 << 10;
+/// Names are read in steps of this size.
+const TEXT_STEP_BYTES: u64 = 256;
 
 /// Every read answers `None` at the end and then leaves the position where it was.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bytes<'a> {
-    whole: &'a [u8],
-    position: usize,
+    source: Source<'a>,
+    position: u64,
     pub order: ByteOrder,
+    /// The first error of the medium.
+    failed: Rc<Cell<Option<ErrorKind>>>,
 }
 
 impl<'a> Bytes<'a> {
-    pub fn new(whole: &'a [u8], order: ByteOrder) -> Bytes<'a> {
-        Bytes { whole, position: 0, order }
+    pub fn new(source: impl Into<Source<'a>>, order: ByteOrder) -> Bytes<'a> {
+        Bytes { source: source.into(), position: 0, order, failed: Rc::default() }
     }
 
-    pub fn at(self, position: u64) -> Bytes<'a> {
-        Bytes { position: usize::try_from(position).unwrap_or(usize::MAX).min(self.whole.len()), ..self }
+    pub fn at(&self, position: u64) -> Bytes<'a> {
+        Bytes { position: position.min(self.size()), ..self.clone() }
     }
 
-    pub fn whole(&self) -> &'a [u8] {
-        self.whole
+    pub fn size(&self) -> u64 {
+        self.source.size()
     }
 
-    pub fn position(&self) -> usize {
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self.source, Source::Memory(_))
+    }
+
+    pub fn failed(&self) -> Option<ErrorKind> {
+        self.failed.get()
+    }
+
+    pub fn position(&self) -> u64 {
         self.position
     }
 
-    pub fn remaining(&self) -> &'a [u8] {
-        &self.whole[self.position..]
+    pub fn skip(&mut self, count: u64) {
+        self.position = self.position.saturating_add(count).min(self.size());
     }
 
-    pub fn skip(&mut self, count: usize) {
-        self.position = self.position.saturating_add(count).min(self.whole.len());
+    /// The bytes at `offset..offset + size` as far as there are any.
+    pub fn range(&self, offset: u64, size: u64) -> Cow<'a, [u8]> {
+        let (bytes, error) = self.source.range(offset, size);
+        self.note(error);
+        bytes
     }
 
-    pub fn take(&mut self, count: u64) -> Option<&'a [u8]> {
-        let taken = self.remaining().get(..usize::try_from(count).ok()?)?;
-        self.position += taken.len();
+    pub fn take(&mut self, count: u64) -> Option<Cow<'a, [u8]>> {
+        if count > self.size() - self.position {
+            return None;
+        }
+        let taken = self.range(self.position, count);
+        if (taken.len() as u64) < count {
+            return None;
+        }
+        self.position += count;
         Some(taken)
     }
 
     /// As many of the bytes as there are, and how many are not.
-    pub fn take_up_to(&mut self, count: u64) -> (&'a [u8], u64) {
-        let there = count.min(self.remaining().len() as u64);
-        let taken = self.take(there).unwrap_or(&[]);
-        (taken, count - there)
+    pub fn take_up_to(&mut self, count: u64) -> (Cow<'a, [u8]>, u64) {
+        let taken = self.range(self.position, count);
+        self.position += taken.len() as u64;
+        let missing = count - taken.len() as u64;
+        (taken, missing)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        match self.source.array(self.position) {
+            Ok(array) => {
+                self.position += N as u64;
+                Some(array)
+            }
+            Err(error) => {
+                self.note(error);
+                None
+            }
+        }
+    }
+
+    fn note(&self, error: Option<ErrorKind>) {
+        self.failed.set(self.failed.get().or(error));
     }
 
     pub fn u8(&mut self) -> Option<u8> {
-        self.take(1).map(|byte| byte[0])
+        self.array().map(|[byte]| byte)
     }
 
     pub fn u16(&mut self) -> Option<u16> {
         let order = self.order;
-        order.u16_at(self.take(2)?, 0)
+        order.u16_at(&self.array::<2>()?, 0)
     }
 
     pub fn u32(&mut self) -> Option<u32> {
         let order = self.order;
-        order.u32_at(self.take(4)?, 0)
+        order.u32_at(&self.array::<4>()?, 0)
     }
 
     pub fn u64(&mut self) -> Option<u64> {
         let order = self.order;
-        order.u64_at(self.take(8)?, 0)
+        order.u64_at(&self.array::<8>()?, 0)
     }
 
     /// Text up to its NUL, which is consumed; bytes that are no UTF-8 become U+FFFD.
     pub fn text(&mut self) -> Option<String> {
-        let length = self.remaining().iter().position(|&byte| byte == 0)?;
-        let text = self.take(length as u64)?;
-        self.skip(1);
-        Some(lossy(text))
+        let mut size = TEXT_STEP_BYTES;
+        loop {
+            let bytes = self.range(self.position, size);
+            if let Some(length) = bytes.iter().position(|&byte| byte == 0) {
+                self.position += length as u64 + 1;
+                return Some(lossy(&bytes));
+            }
+            if (bytes.len() as u64) < size || size >= TEXT_BYTES_MAX {
+                return None;
+            }
+            size *= 4;
+        }
     }
-}
-
-/// The bytes at `offset..offset + size`, as far as the file reaches.
-pub(super) fn range(file: &[u8], offset: u64, size: u64) -> &[u8] {
-    let length = file.len() as u64;
-    let start = offset.min(length);
-    let end = offset.saturating_add(size).min(length);
-    &file[start as usize..end as usize]
 }
 
 /// Text up to its NUL, if it has one.

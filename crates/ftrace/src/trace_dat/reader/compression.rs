@@ -29,8 +29,8 @@ impl Compression {
             return Err("more data than a file of this size can hold");
         }
         match self {
-            Compression::Zstd => zstd(data, size as usize),
-            Compression::Zlib => zlib(data, size as usize),
+            Compression::Zstd => zstd(&data, size as usize),
+            Compression::Zlib => zlib(&data, size as usize),
             Compression::Other(_) => Err("compressed in a way this build does not know"),
         }
     }
@@ -44,7 +44,7 @@ impl Compression {
     }
 }
 
-const ENDS_EARLY: &str = "the compressed bytes end early";
+pub(super) const ENDS_EARLY: &str = "the compressed bytes end early";
 
 #[cfg(feature = "zstd")]
 fn zstd(data: &[u8], size: usize) -> Result<Vec<u8>, &'static str> {

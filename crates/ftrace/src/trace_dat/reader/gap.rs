@@ -1,6 +1,7 @@
 //! What a file should hold and does not.
 
 use std::fmt;
+use std::io::ErrorKind;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gap {
@@ -10,6 +11,8 @@ pub enum Gap {
     Missing { part: String, bytes: u64 },
     /// The part is there and makes no sense.
     Corrupt { part: String, why: &'static str },
+    /// The medium failed somewhere; what lies there counts as missing.
+    Unreadable { error: ErrorKind },
     /// Valid, but not understood by this reader.
     Unsupported { what: String },
 }
@@ -26,6 +29,7 @@ impl fmt::Display for Gap {
             Gap::NotATrace => write!(formatter, "this is not a trace.dat file"),
             Gap::Missing { part, bytes } => write!(formatter, "{part}: at least {bytes} bytes are missing"),
             Gap::Corrupt { part, why } => write!(formatter, "{part}: {why}"),
+            Gap::Unreadable { error } => write!(formatter, "a part of the file could not be read: {error}"),
             Gap::Unsupported { what } => write!(formatter, "{what} is not supported"),
         }
     }

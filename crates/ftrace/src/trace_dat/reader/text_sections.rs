@@ -89,7 +89,10 @@ impl TraceFile<'_> {
     }
 
     fn unapplied(&mut self, what: &str) {
-        self.gaps.push(Gap::Unsupported { what: what.to_owned() });
+        let gap = Gap::Unsupported { what: what.to_owned() };
+        if !self.gaps.contains(&gap) {
+            self.gaps.push(gap);
+        }
     }
 
     /// Text of the CPUSTAT option: `CPU: N` and the kernel's counters.
@@ -135,8 +138,8 @@ impl TraceFile<'_> {
         if missing > 0 {
             self.gaps.push(Gap::missing(part, missing));
             // Names and addresses cut short are still names and addresses; a cut format is not a format.
-            return (!part.starts_with("event formats")).then(|| lossy(text));
+            return (!part.starts_with("event formats")).then(|| lossy(&text));
         }
-        Some(lossy(text))
+        Some(lossy(&text))
     }
 }

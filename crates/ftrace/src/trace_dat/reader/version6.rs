@@ -1,7 +1,8 @@
 //! Version 6: every part in a fixed order, one buffer.
 
 use super::bytes::{Bytes, lossy};
-use super::{Buffer, Gap, Span, TraceFile, borrow_pages};
+use super::pages::{PageReader, PageSpan};
+use super::{Buffer, Gap, Span, TraceFile};
 use crate::trace_dat::layout::id;
 
 pub(super) fn read<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: Span) {
@@ -20,7 +21,7 @@ fn read_parts<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: Span) 
     let cpu_count = trace.or_missing(cpu_count, "number of CPUs")?;
     loop {
         let kind = bytes.take(10);
-        match trace.or_missing(kind, "kind of the trace data")? {
+        match trace.or_missing(kind, "kind of the trace data")?.as_ref() {
             b"options  \0" => read_options(trace, bytes)?,
             b"flyrecord\0" => return read_buffer(trace, bytes, cpu_count, span),
             b"latency  \0" => {
@@ -53,7 +54,7 @@ fn read_options(trace: &mut TraceFile<'_>, bytes: &mut Bytes<'_>) -> Option<()> 
                 let name = lossy(data.get(8..).unwrap_or(&[]));
                 trace.gaps.push(Gap::Unsupported { what: format!("instance {name:?} in a trace.dat of version 6") });
             }
-            _ => trace.read_option(number, data),
+            _ => trace.read_option(number, &data),
         }
     }
 }
@@ -71,12 +72,13 @@ fn read_buffer<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, cpu_count: 
     if let Some(size) = bytes.u64()
         && let Some(clock) = bytes.take(size)
     {
-        trace.metadata.clock = TraceFile::clock_name(&lossy(clock));
+        trace.metadata.clock = TraceFile::clock_name(&lossy(&clock));
     }
-    let file = bytes.whole();
+    let reader = PageReader::new(bytes.clone());
+    let wanted = PageSpan { layout, span };
     let cpus = places
         .into_iter()
-        .map(|(cpu, offset, size)| borrow_pages(file, &mut trace.gaps, &layout, span, cpu, offset, size))
+        .map(|(cpu, offset, size)| reader.plain(&mut trace.gaps, &wanted, cpu, offset, size))
         .collect();
     trace.buffers.push(Buffer { name: String::new(), clock: trace.metadata.clock.clone(), layout, cpus });
     Some(())

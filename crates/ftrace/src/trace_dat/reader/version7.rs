@@ -4,16 +4,21 @@ use std::borrow::Cow;
 use std::cell::Cell;
 
 use super::bytes::Bytes;
-use super::compression::Compression;
-use super::{Buffer, CpuPages, Gap, Span, TraceFile, borrow_pages};
-use crate::header::PageLayout;
+use super::compression::{Compression, ENDS_EARLY};
+use super::pages::{PageReader, PageSpan, spend};
+use super::{Buffer, Gap, Span, TraceFile};
 use crate::trace_dat::layout::id;
 
 const FLAG_COMPRESSED: u16 = 1;
-/// More lists of options than any file has; a loop of them ends here.
+/// More lists of options than any file has.
 const OPTION_LISTS_MAX: usize = 1000;
+/// Some hundred bytes for each CPU and buffer are usual.
+const OPTION_BYTES_MAX: u64 = 8 << 20;
 /// A file has six; a hostile one that names thousands must not take hours.
 const TEXT_SECTIONS_MAX: usize = 100;
+/// The names of all functions of a kernel are the most of it, about 10 MB.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
+const TOO_MUCH: &str = "longer than any file needs";
 
 struct Section<'a> {
     number: u16,
@@ -28,14 +33,25 @@ pub(super) fn read<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: S
     let compression = Compression::named(&name);
     let first = bytes.u64();
     let Some(first) = trace.or_missing(first, "offset of the options") else { return };
-    let sections_at = bytes.position() as u64;
+    let sections_at = bytes.position();
 
-    // Traces shrink to a tenth as a rule, nearly empty pages to a hundredth.
-    let plain_bytes_left = Cell::new((256 << 20) + 256 * bytes.whole().len() as u64);
-    let mut reader =
-        Reader { file: *bytes, compression, span, buffers: Vec::new(), understood: Vec::new(), plain_bytes_left };
+    let mut reader = Reader {
+        file: bytes.clone(),
+        compression,
+        span,
+        buffers: Vec::new(),
+        understood: Vec::new(),
+        text_bytes_left: Cell::new(TEXT_BYTES_MAX),
+        option_bytes_left: Cell::new(OPTION_BYTES_MAX),
+    };
     let mut options_at = first;
+    let mut lists = Vec::new();
     for _ in 0..OPTION_LISTS_MAX {
+        if lists.contains(&options_at) {
+            trace.gaps.push(Gap::Corrupt { part: "options".to_owned(), why: "one list of them comes after itself" });
+            break;
+        }
+        lists.push(options_at);
         match reader.options(trace, options_at) {
             Some(0) => return reader.finish(trace),
             Some(next) => options_at = next,
@@ -55,14 +71,16 @@ struct Reader<'a> {
     buffers: Vec<Vec<u8>>,
     /// Offsets of the metadata sections read so far.
     understood: Vec<u64>,
-    /// Bytes that may still come out of compressed ones, so that a small file cannot fill the memory.
-    plain_bytes_left: Cell<u64>,
+    /// What sections of either kind may still hold, so that a small file whose sections overlap, or are compressed, cannot
+    /// fill the memory.
+    text_bytes_left: Cell<u64>,
+    option_bytes_left: Cell<u64>,
 }
 
 impl<'a> Reader<'a> {
     /// One list of options; answers the offset of the next, or `None` when there is no telling.
     fn options(&mut self, trace: &mut TraceFile<'a>, offset: u64) -> Option<u64> {
-        let Some(section) = self.section(trace, offset) else {
+        let Some(section) = self.section(trace, offset, &self.option_bytes_left) else {
             trace.gaps.push(Gap::missing("options", 1));
             return None;
         };
@@ -70,7 +88,7 @@ impl<'a> Reader<'a> {
             trace.gaps.push(Gap::Corrupt { part: "options".to_owned(), why: "another section lies where they should" });
             return None;
         }
-        let mut options = Bytes::new(&section.content, self.file.order);
+        let mut options = Bytes::new(&*section.content, self.file.order);
         loop {
             let (number, size) = (options.u16(), options.u32());
             let data = size.and_then(|size| options.take(u64::from(size)));
@@ -80,13 +98,13 @@ impl<'a> Reader<'a> {
             };
             let order = self.file.order;
             match number {
-                id::DONE => return Some(order.u64_at(data, 0).unwrap_or(0)),
-                id::BUFFER => self.buffers.push(data.to_vec()),
-                id::HEADER_INFO..=id::COMMAND_LINES => match order.u64_at(data, 0) {
+                id::DONE => return Some(order.u64_at(&data, 0).unwrap_or(0)),
+                id::BUFFER => self.buffers.push(data.into_owned()),
+                id::HEADER_INFO..=id::COMMAND_LINES => match order.u64_at(&data, 0) {
                     Some(offset) => self.text_section(trace, offset),
                     None => trace.gaps.push(Gap::Corrupt { part: "options".to_owned(), why: "an offset cut short" }),
                 },
-                _ => trace.read_option(number, data),
+                _ => trace.read_option(number, &data),
             }
         }
     }
@@ -96,7 +114,7 @@ impl<'a> Reader<'a> {
             return;
         }
         self.understood.push(offset);
-        let Some(section) = self.section(trace, offset) else {
+        let Some(section) = self.section(trace, offset, &self.text_bytes_left) else {
             trace.gaps.push(Gap::missing(format!("section at offset {offset}"), 1));
             return;
         };
@@ -104,7 +122,7 @@ impl<'a> Reader<'a> {
     }
 
     fn understand(&self, trace: &mut TraceFile<'a>, section: &Section<'_>) {
-        let mut bytes = Bytes::new(&section.content, self.file.order);
+        let mut bytes = Bytes::new(&*section.content, self.file.order);
         // A part that ends early has named its gap.
         let _ = match section.number {
             id::HEADER_INFO => trace.read_headers(&mut bytes),
@@ -118,28 +136,29 @@ impl<'a> Reader<'a> {
     }
 
     /// The section at an offset, decompressed, as far as the file reaches; `None` when its header is not there.
-    fn section(&self, trace: &mut TraceFile<'a>, offset: u64) -> Option<Section<'a>> {
+    fn section(&self, trace: &mut TraceFile<'a>, offset: u64, bytes_left: &Cell<u64>) -> Option<Section<'a>> {
         let mut bytes = self.file.at(offset);
         let (number, flags, _name, size) = (bytes.u16()?, bytes.u16()?, bytes.u32()?, bytes.u64()?);
-        let (raw, _missing) = bytes.take_up_to(size);
-        if flags & FLAG_COMPRESSED == 0 {
-            return Some(Section { number, content: Cow::Borrowed(raw) });
+        let part = || format!("section {number}");
+        if !spend(bytes_left, size.min(bytes.size() - bytes.position())) {
+            trace.gaps.push(Gap::Corrupt { part: part(), why: TOO_MUCH });
+            return Some(Section { number, content: Cow::Borrowed(&[]) });
         }
-        let mut chunk = Bytes::new(raw, self.file.order);
-        let content = match self.chunk(&mut chunk) {
-            Ok(content) => content,
-            Err(why) => {
-                trace.gaps.push(self.compression.gap(format!("section {number}"), why));
-                Vec::new()
-            }
+        if flags & FLAG_COMPRESSED == 0 {
+            return Some(Section { number, content: bytes.take_up_to(size).0 });
+        }
+        // The chunk says by itself how long it is.
+        let end = bytes.position().saturating_add(size);
+        let content = match self.compression.chunk(&mut bytes, bytes_left.get()) {
+            Ok(_) if bytes.position() > end => Err(ENDS_EARLY),
+            unpacked => unpacked,
         };
+        let content = content.unwrap_or_else(|why| {
+            trace.gaps.push(self.compression.gap(part(), why));
+            Vec::new()
+        });
+        spend(bytes_left, content.len() as u64);
         Some(Section { number, content: Cow::Owned(content) })
-    }
-
-    fn chunk(&self, bytes: &mut Bytes<'_>) -> Result<Vec<u8>, &'static str> {
-        let plain = self.compression.chunk(bytes, self.plain_bytes_left.get())?;
-        self.plain_bytes_left.set(self.plain_bytes_left.get() - plain.len() as u64);
-        Ok(plain)
     }
 
     fn scan(&mut self, trace: &mut TraceFile<'a>, from: u64) {
@@ -161,24 +180,26 @@ impl<'a> Reader<'a> {
             if (id::HEADER_INFO..=id::COMMAND_LINES).contains(&number) {
                 self.text_section(trace, offset);
             }
-            offset = (bytes.position() as u64).saturating_add(size);
+            offset = bytes.position().saturating_add(size);
         }
     }
 
     fn finish(self, trace: &mut TraceFile<'a>) {
+        let pages = PageReader::new(self.file.clone());
         for data in &self.buffers {
-            match self.buffer(trace, data) {
+            match self.buffer(trace, &pages, data) {
                 Some(buffer) => trace.buffers.push(buffer),
                 None => trace.gaps.push(Gap::Corrupt { part: "buffer option".to_owned(), why: "cut short" }),
             }
         }
     }
 
-    fn buffer(&self, trace: &mut TraceFile<'a>, data: &[u8]) -> Option<Buffer<'a>> {
+    fn buffer(&self, trace: &mut TraceFile<'a>, pages: &PageReader<'a>, data: &[u8]) -> Option<Buffer<'a>> {
         let mut option = Bytes::new(data, self.file.order);
         let section_at = option.u64()?;
         let (name, clock) = (option.text()?, TraceFile::clock_name(&option.text()?));
         let layout = trace.metadata.layout.with_page_size(option.u32()? as usize);
+        let wanted = PageSpan { layout, span: self.span };
         let compressed = {
             let mut section = self.file.at(section_at);
             section.skip(2);
@@ -191,33 +212,11 @@ impl<'a> Reader<'a> {
                 break;
             };
             cpus.push(if compressed && size > 0 {
-                self.compressed_pages(trace, &layout, cpu, offset)
+                pages.compressed(&self.compression, &mut trace.gaps, &wanted, cpu, offset)
             } else {
-                borrow_pages(self.file.whole(), &mut trace.gaps, &layout, self.span, cpu, offset, size)
+                pages.plain(&mut trace.gaps, &wanted, cpu, offset, size)
             });
         }
         Some(Buffer { name, clock, layout, cpus })
-    }
-
-    fn compressed_pages(&self, trace: &mut TraceFile<'a>, layout: &PageLayout, cpu: u32, offset: u64) -> CpuPages<'a> {
-        let part = format!("pages of CPU {cpu}");
-        let mut bytes = self.file.at(offset);
-        let mut pages = Vec::new();
-        let Some(chunks) = bytes.u32() else {
-            trace.gaps.push(Gap::missing(part, 4));
-            return CpuPages { cpu, pages: Cow::Owned(pages) };
-        };
-        for _ in 0..chunks {
-            match self.chunk(&mut bytes) {
-                Ok(chunk) => {
-                    pages.extend_from_slice(crate::trace_dat::cut_pages(&chunk, layout, self.span.0, self.span.1))
-                }
-                Err(why) => {
-                    trace.gaps.push(self.compression.gap(part, why));
-                    break;
-                }
-            }
-        }
-        CpuPages { cpu, pages: Cow::Owned(pages) }
     }
 }

@@ -5,14 +5,14 @@ use proptest::prelude::*;
 use super::*;
 
 #[derive(Clone, Debug)]
-struct Event {
+pub(super) struct Event {
     delta_ns: u64,
     id: u16,
     pid: i32,
     rest: Vec<u8>,
 }
 
-fn event() -> impl Strategy<Value = Event> {
+pub(super) fn event() -> impl Strategy<Value = Event> {
     let delta = prop_oneof![0..5000u64, 0..(1u64 << 40)];
     (delta, 1..2000u16, any::<i32>(), prop::collection::vec(any::<u8>(), 0..60)).prop_map(
         |(delta_ns, id, pid, mut rest)| {
@@ -23,7 +23,7 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 /// Packs the events into pages as the kernel would, beginning at `ts_ns`; answers what must come out again.
-fn pack(layout: PageLayout, mut ts_ns: u64, events: &[Event]) -> (Vec<u8>, Vec<(u64, Vec<u8>)>) {
+pub(super) fn pack(layout: PageLayout, mut ts_ns: u64, events: &[Event]) -> (Vec<u8>, Vec<(u64, Vec<u8>)>) {
     let order = layout.byte_order;
     let (mut pages, mut expected) = (Vec::new(), Vec::new());
     let mut maker = PageMaker::new(layout, ts_ns);

@@ -1,0 +1,188 @@
+//! The pages of one CPU, as far as the file reaches and as far as they are wanted.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::ops::Range;
+
+use super::bytes::Bytes;
+use super::compression::{Compression, ENDS_EARLY};
+use super::{CpuPages, Gap, Span};
+use crate::header::PageLayout;
+use crate::page::page_ts_ns;
+use crate::trace_dat::cut::{cut_pages, look_ordered, overlapping, overlapping_in_order};
+
+/// Where a CPU has no more, every page is looked at, so that pages out of order are never cut off.
+pub const SCANNED_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 1 << 20 };
+/// More than any file has: trace-cmd packs ten pages in one.
+const CHUNKS_MAX: u32 = 1 << 20;
+const TOO_MUCH: &str = "more data than a file of this size can hold";
+
+/// Which pages are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageSpan {
+    pub layout: PageLayout,
+    pub span: Span,
+}
+
+/// Where one chunk of compressed pages lies.
+struct Chunk {
+    at: u64,
+    plain_bytes: u32,
+}
+
+/// Takes pages out of a file.
+pub(super) struct PageReader<'a> {
+    file: Bytes<'a>,
+    /// No byte is in the pages of two CPUs, so that a small file that says otherwise cannot take hours or all memory.
+    file_bytes_left: Cell<u64>,
+    /// Bytes that may still come out of compressed ones, for the same reason.
+    plain_bytes_left: Cell<u64>,
+}
+
+impl PageSpan {
+    fn is_whole(&self) -> bool {
+        self.span == (0, u64::MAX)
+    }
+
+    fn cut<'p>(&self, pages: &'p [u8]) -> &'p [u8] {
+        if self.is_whole() { pages } else { cut_pages(pages, &self.layout, self.span.0, self.span.1) }
+    }
+}
+
+impl<'a> PageReader<'a> {
+    pub fn new(file: Bytes<'a>) -> PageReader<'a> {
+        let size = file.size();
+        // Traces shrink to a tenth as a rule, nearly empty pages to a hundredth.
+        let plain_bytes_left = Cell::new(size.saturating_mul(256).saturating_add(256 << 20));
+        PageReader { file, file_bytes_left: Cell::new(size), plain_bytes_left }
+    }
+
+    pub fn plain(&self, gaps: &mut Vec<Gap>, wanted: &PageSpan, cpu: u32, offset: u64, size: u64) -> CpuPages<'a> {
+        let part = format!("pages of CPU {cpu}");
+        let there = size.min(self.file.size().saturating_sub(offset));
+        if there < size {
+            gaps.push(Gap::missing(part.as_str(), size - there));
+        }
+        if !spend(&self.file_bytes_left, there) {
+            gaps.push(Gap::Corrupt { part, why: TOO_MUCH });
+            return CpuPages { cpu, pages: Cow::Borrowed(&[]) };
+        }
+        if wanted.is_whole() || self.file.is_in_memory() || there <= SCANNED_BYTES {
+            let pages = match self.file.range(offset, there) {
+                Cow::Borrowed(pages) => Cow::Borrowed(wanted.cut(pages)),
+                Cow::Owned(pages) if wanted.is_whole() => Cow::Owned(pages),
+                Cow::Owned(pages) => Cow::Owned(wanted.cut(&pages).to_vec()),
+            };
+            return CpuPages { cpu, pages };
+        }
+        let page_size = wanted.layout.page_size as u64;
+        let count = usize::try_from(there.div_ceil(page_size)).unwrap_or(usize::MAX);
+        let begins = |index: usize| {
+            let at = index as u64 * page_size;
+            if there - at < 8 { None } else { self.file.at(offset + at).u64() }.unwrap_or(u64::MAX)
+        };
+        let (from_ns, to_ns) = wanted.span;
+        let kept = match look_ordered(count, begins) {
+            true => overlapping_in_order(count, begins, from_ns, to_ns),
+            false => overlapping(count, begins, from_ns, to_ns),
+        };
+        let (start, end) = (kept.start as u64 * page_size, (kept.end as u64 * page_size).min(there));
+        CpuPages { cpu, pages: self.file.range(offset + start, end - start) }
+    }
+
+    pub fn compressed(
+        &self,
+        compression: &Compression,
+        gaps: &mut Vec<Gap>,
+        wanted: &PageSpan,
+        cpu: u32,
+        offset: u64,
+    ) -> CpuPages<'a> {
+        let part = format!("pages of CPU {cpu}");
+        let (chunks, end) = self.chunks(offset);
+        let plain_bytes: u64 = chunks.iter().map(|chunk| u64::from(chunk.plain_bytes)).sum();
+        let (kept, mut failed) = match wanted.is_whole() || plain_bytes <= SCANNED_BYTES {
+            true => (0..chunks.len(), end),
+            false => match self.chunks_in_span(compression, &chunks, wanted) {
+                (kept, None) => (kept, end),
+                (kept, failed) => (kept, failed),
+            },
+        };
+        let mut pages = Vec::new();
+        for chunk in &chunks[kept] {
+            match self.unpacked(compression, chunk) {
+                Ok(chunk) => pages.extend_from_slice(wanted.cut(&chunk)),
+                Err(why) => {
+                    failed = Some(why);
+                    break;
+                }
+            }
+        }
+        gaps.extend(failed.map(|why| compression.gap(part, why)));
+        CpuPages { cpu, pages: Cow::Owned(pages) }
+    }
+
+    /// Where the chunks lie, and why there are no more of them when there should be.
+    fn chunks(&self, offset: u64) -> (Vec<Chunk>, Option<&'static str>) {
+        let mut chunks = Vec::new();
+        let mut bytes = self.file.at(offset);
+        let Some(count) = bytes.u32() else { return (chunks, Some(ENDS_EARLY)) };
+        for _ in 0..count.min(CHUNKS_MAX) {
+            let at = bytes.position();
+            let (Some(packed_bytes), Some(plain_bytes)) = (bytes.u32(), bytes.u32()) else {
+                return (chunks, Some(ENDS_EARLY));
+            };
+            let packed_bytes = u64::from(packed_bytes);
+            if packed_bytes > bytes.size() - bytes.position() {
+                return (chunks, Some(ENDS_EARLY));
+            }
+            if !spend(&self.file_bytes_left, 8 + packed_bytes) {
+                return (chunks, Some(TOO_MUCH));
+            }
+            bytes.skip(packed_bytes);
+            chunks.push(Chunk { at, plain_bytes });
+        }
+        (chunks, (count > CHUNKS_MAX).then_some(TOO_MUCH))
+    }
+
+    /// The chunks that reach into the span, of which only a few are unpacked. Behind one that is broken nothing is known,
+    /// which is then said.
+    fn chunks_in_span(
+        &self,
+        compression: &Compression,
+        chunks: &[Chunk],
+        wanted: &PageSpan,
+    ) -> (Range<usize>, Option<&'static str>) {
+        let (from_ns, to_ns) = wanted.span;
+        let mut count = chunks.len();
+        let mut failed = None;
+        loop {
+            let broken = Cell::new(None);
+            let begins = |index: usize| match self.unpacked(compression, &chunks[index]) {
+                Ok(pages) => page_ts_ns(&pages, &wanted.layout).unwrap_or(u64::MAX),
+                Err(why) => {
+                    broken.set(Some((index, why)));
+                    u64::MAX
+                }
+            };
+            let kept = overlapping_in_order(count, begins, from_ns, to_ns);
+            match broken.get() {
+                None => return (kept, failed),
+                Some((index, why)) => (count, failed) = (index, Some(why)),
+            }
+        }
+    }
+
+    fn unpacked(&self, compression: &Compression, chunk: &Chunk) -> Result<Vec<u8>, &'static str> {
+        let plain = compression.chunk(&mut self.file.at(chunk.at), self.plain_bytes_left.get())?;
+        spend(&self.plain_bytes_left, plain.len() as u64);
+        Ok(plain)
+    }
+}
+
+/// Whether so much is left, which then is spent.
+pub(super) fn spend(left: &Cell<u64>, bytes: u64) -> bool {
+    let rest = left.get().checked_sub(bytes);
+    left.set(rest.unwrap_or(left.get()));
+    rest.is_some()
+}

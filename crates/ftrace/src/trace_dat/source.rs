@@ -1,0 +1,148 @@
+//! The bytes of a file, in memory or read as they are needed.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+
+/// Bytes at random access, as of a file. Whoever does I/O implements it; nothing here opens anything.
+pub trait ReadAt {
+    fn size(&self) -> u64;
+
+    /// Fills `buffer` with the bytes from `offset` on. Answers how many there were: fewer than asked for only when a read
+    /// was cut short, none only at the end.
+    ///
+    /// # Errors
+    /// Of the medium. The reader takes the bytes for missing and names the error.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+}
+
+/// Where the bytes of a file are.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    /// Pages are borrowed from here.
+    Memory(&'a [u8]),
+    /// Only what is needed is read; pages are copies.
+    Reader(&'a dyn ReadAt),
+}
+
+/// Memory is taken in steps of this size, so that a file that is shorter than it says costs no more.
+const STEP_BYTES: usize = 1 << 20;
+
+impl<'a> Source<'a> {
+    pub fn size(&self) -> u64 {
+        match self {
+            Source::Memory(bytes) => bytes.len() as u64,
+            Source::Reader(reader) => reader.size(),
+        }
+    }
+
+    /// The bytes at `offset..offset + size` as far as there are any, and the error that ended them early.
+    pub fn range(&self, offset: u64, size: u64) -> (Cow<'a, [u8]>, Option<io::ErrorKind>) {
+        let end = offset.saturating_add(size).min(self.size());
+        let start = offset.min(end);
+        match self {
+            Source::Memory(bytes) => (Cow::Borrowed(&bytes[start as usize..end as usize]), None),
+            Source::Reader(reader) => {
+                let mut bytes = Vec::new();
+                let mut error = None;
+                while error.is_none() && start + (bytes.len() as u64) < end {
+                    let at = bytes.len();
+                    let step = (end - start - at as u64).min(STEP_BYTES as u64) as usize;
+                    if at == 0 {
+                        bytes.reserve_exact(step);
+                    }
+                    bytes.resize(at + step, 0);
+                    let (there, failed) = fill(*reader, start + at as u64, &mut bytes[at..]);
+                    bytes.truncate(at + there);
+                    error = failed;
+                    if there < step {
+                        break;
+                    }
+                }
+                (Cow::Owned(bytes), error)
+            }
+        }
+    }
+
+    /// The bytes at `offset`, when all of them are there.
+    pub fn array<const N: usize>(&self, offset: u64) -> Result<[u8; N], Option<io::ErrorKind>> {
+        match self {
+            Source::Memory(bytes) => {
+                let start = usize::try_from(offset).map_err(|_| None)?;
+                bytes.get(start..).and_then(|rest| rest.first_chunk()).copied().ok_or(None)
+            }
+            Source::Reader(reader) => {
+                let mut array = [0; N];
+                match fill(*reader, offset, &mut array) {
+                    (there, _) if there == N => Ok(array),
+                    (_, error) => Err(error),
+                }
+            }
+        }
+    }
+}
+
+/// How many bytes could be read, and why no more if that was an error.
+fn fill(reader: &dyn ReadAt, offset: u64, buffer: &mut [u8]) -> (usize, Option<io::ErrorKind>) {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read_at(offset.saturating_add(filled as u64), &mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled = buffer.len().min(filled + count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (filled, Some(error.kind())),
+        }
+    }
+    (filled, None)
+}
+
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Source::Memory(_) => "Memory",
+            Source::Reader(_) => "Reader",
+        };
+        write!(formatter, "Source::{kind}({} bytes)", self.size())
+    }
+}
+
+impl<'a> From<&'a [u8]> for Source<'a> {
+    fn from(bytes: &'a [u8]) -> Source<'a> {
+        Source::Memory(bytes)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Source<'a> {
+    fn from(bytes: &'a [u8; N]) -> Source<'a> {
+        Source::Memory(bytes)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Source<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Source<'a> {
+        Source::Memory(bytes)
+    }
+}
+
+impl ReadAt for [u8] {
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = usize::try_from(offset).ok().and_then(|start| self.get(start..)).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+}
+
+impl ReadAt for Vec<u8> {
+    fn size(&self) -> u64 {
+        self.as_slice().size()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.as_slice().read_at(offset, buffer)
+    }
+}
