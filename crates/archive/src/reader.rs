@@ -262,14 +262,24 @@ impl Run {
     /// # Errors
     /// [`OpenError::Io`] when there is no such file or it is absurdly large.
     pub fn spike_trace(&self, number: u32) -> Result<Vec<u8>, OpenError> {
+        let (path, file) = self.spike_trace_file(number)?;
+        let mut bytes = Vec::new();
+        let read = file.take(TRACE_BYTES_MAX).read_to_end(&mut bytes);
+        read.map(|_| bytes).map_err(|source| OpenError::Io { path, source })
+    }
+
+    /// The file of a spike's trace, to read only a part of it, and its path; it may have been cut short.
+    ///
+    /// # Errors
+    /// [`OpenError::Io`] when there is no such file.
+    pub fn spike_trace_file(&self, number: u32) -> Result<(PathBuf, File), OpenError> {
         let path = self.directory.join(file_path(FileKind::SpikeTrace { spike: number }));
         let partial = path.with_extension("partial");
-        let chosen = if path.exists() || !partial.exists() { path } else { partial };
-        let fail = |source| OpenError::Io { path: chosen.clone(), source };
-        let file = File::open(&chosen).map_err(fail)?;
-        let mut bytes = Vec::new();
-        file.take(TRACE_BYTES_MAX).read_to_end(&mut bytes).map_err(fail)?;
-        Ok(bytes)
+        let path = if path.exists() || !partial.exists() { path } else { partial };
+        match File::open(&path) {
+            Ok(file) => Ok((path, file)),
+            Err(source) => Err(OpenError::Io { path, source }),
+        }
     }
 
     /// The bytes of a spike's flight record; a part of them when the file was cut short.

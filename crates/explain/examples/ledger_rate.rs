@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let input = SpikeInput {
         spike: &spike,
-        trace: &trace,
+        trace: (&trace).into(),
         median_ns: 20_000,
         interval_ns: INTERVAL_NS,
         measuring_tids: &[(spike.sample.cpu, spike.tid)],

@@ -27,6 +27,7 @@ use archive::environment::Environment;
 use archive::explanation::{Confidence, Explanation, ExplanationStatus, Owner, OwnerKind, Phase, PhaseName, PhaseSpan};
 use archive::spike::Spike;
 use decide::verdict;
+pub use ftrace::trace_dat::{ReadAt, Source};
 use read::window::Window;
 use recognise::case::{Case, WakeInterrupt};
 use recognise::functions;
@@ -37,8 +38,9 @@ use replay::trace::Trace;
 #[derive(Debug, Clone, Copy)]
 pub struct SpikeInput<'a> {
     pub spike: &'a Spike,
-    /// Bytes of a trace.dat, or of a flight record of virtual time; may be cut short or garbage.
-    pub trace: &'a [u8],
+    /// A trace.dat, or a flight record of virtual time; may be cut short or garbage. Of one that is not in memory no more is
+    /// read than the account needs.
+    pub trace: Source<'a>,
     /// Median latency of the spike's CPU over the run, in ns.
     pub median_ns: i64,
     /// Interval of the measuring thread, in ns.

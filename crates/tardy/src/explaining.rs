@@ -1,5 +1,7 @@
 //! Explains every spike of an archive: reads what `explain` needs from the disk, one trace at a time.
 
+mod spike_trace;
+
 use archive::causes::RunCauses;
 use archive::environment::{Environment, VIRTUAL_TIME};
 use archive::explanation::Explanation;
@@ -12,7 +14,8 @@ pub use explain::Stretch;
 pub use explain::flight::{FlightArchiver, StopPoint};
 use explain::run_analysis::{SpikesOfRun, analyse};
 pub use explain::scheduling_bound::{Delays, Interference, bound_ns};
-use explain::{SpikeInput, evidence_window, explain_spike, explain_without_trace, stretches};
+use explain::{ReadAt, Source, SpikeInput, evidence_window, explain_spike, explain_without_trace, stretches};
+pub use spike_trace::SpikeTrace;
 use std::collections::BTreeMap;
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
@@ -51,13 +54,14 @@ pub fn causes_of(run: &Run, explanations: &[Explanation]) -> RunCauses {
 /// The lines of the trace around one spike; empty without a trace.
 pub fn events_of(run: &Run, spike: &Spike) -> Vec<String> {
     let recorded = run.recordings.contains_key(&spike.number).then(|| run.flight_record(spike.number).ok()).flatten();
-    let Some(trace) = recorded.or_else(|| run.spike_trace(spike.number).ok()) else { return Vec::new() };
+    let recorded = recorded.map(SpikeTrace::Memory);
+    let Some(trace) = recorded.or_else(|| SpikeTrace::open(run, spike.number).ok()) else { return Vec::new() };
     let context = Context::of(run);
-    evidence_window(&context.input(spike, &trace, &[]))
+    evidence_window(&context.input(spike, trace.source(), &[]))
 }
 
 /// The ledger of one spike stretch by stretch; empty without a trace.
-pub fn stretches_of(run: &Run, spike: &Spike, trace: &[u8]) -> Vec<Stretch> {
+pub fn stretches_of(run: &Run, spike: &Spike, trace: Source<'_>) -> Vec<Stretch> {
     let context = Context::of(run);
     stretches(&context.input(spike, trace, &[]))
 }
@@ -67,9 +71,9 @@ pub fn interference_of(run: &Run) -> BTreeMap<u32, Interference> {
     let context = Context::of(run);
     let mut by_cpu: BTreeMap<u32, Interference> = BTreeMap::new();
     for spike in &run.spikes {
-        let Ok(trace) = run.spike_trace(spike.number) else { continue };
+        let Ok(trace) = SpikeTrace::open(run, spike.number) else { continue };
         let interference = by_cpu.entry(spike.sample.cpu).or_default();
-        explain::scheduling_bound::observe(&context.input(spike, &trace, &[]), interference);
+        explain::scheduling_bound::observe(&context.input(spike, trace.source(), &[]), interference);
     }
     by_cpu.retain(|_, interference| interference.recorded_ns > 0);
     by_cpu
@@ -126,7 +130,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn input<'b>(&'b self, spike: &'b Spike, trace: &'b [u8], controls: &'b [Explanation]) -> SpikeInput<'b> {
+    fn input<'b>(&'b self, spike: &'b Spike, trace: Source<'b>, controls: &'b [Explanation]) -> SpikeInput<'b> {
         let outside = self.run.absences.get(&spike.number);
         SpikeInput {
             spike,
@@ -163,14 +167,14 @@ impl<'a> Context<'a> {
         if let Some(recording) = self.run.recordings.get(&spike.number)
             && let Ok(record) = self.run.flight_record(spike.number)
         {
-            let explanation = explain_spike(&self.input(spike, &record, controls));
+            let explanation = explain_spike(&self.input(spike, (&record).into(), controls));
             return Explanation { recording: Some(recording.clone()), ..explanation };
         }
         if spike.snapshot.is_none() {
             return explain_without_trace(spike, self.median_ns(spike));
         }
-        match self.run.spike_trace(spike.number) {
-            Ok(trace) => explain_spike(&self.input(spike, &trace, controls)),
+        match SpikeTrace::open(self.run, spike.number) {
+            Ok(trace) => explain_spike(&self.input(spike, trace.source(), controls)),
             Err(error) => {
                 let mut explanation = explain_without_trace(spike, self.median_ns(spike));
                 explanation.caveats.push(error.to_string());

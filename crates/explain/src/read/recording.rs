@@ -5,7 +5,7 @@
 use ftrace::format::{EventFormat, Field, Storage};
 use ftrace::page::GapKind;
 use ftrace::print_fmt::EventPrinter;
-use ftrace::trace_dat::{CpuRecords, Record, TraceFile, TraceItem};
+use ftrace::trace_dat::{CpuRecords, Record, Source, TraceFile, TraceItem};
 use std::borrow::Cow;
 
 /// An opened trace.dat. Opening never fails: [`Recording::gaps`] names what is missing.
@@ -48,7 +48,7 @@ pub enum RecordedValue<'r> {
 }
 
 impl<'a> Recording<'a> {
-    pub fn open(trace: &'a [u8]) -> Self {
+    pub fn open(trace: impl Into<Source<'a>>) -> Self {
         Self { file: TraceFile::parse(trace) }
     }
 

@@ -5,6 +5,7 @@ use crate::read::window::Window;
 use crate::replay::snapshot::TraceSnapshot;
 use crate::replay::trace::{Covered, CpuActivity, RecordItem, Trace};
 use archive::spike::Spike;
+use ftrace::trace_dat::Source;
 
 /// Recorded for one wake-up.
 #[derive(Debug)]
@@ -15,11 +16,11 @@ pub enum Recorded<'a> {
 
 impl<'a> Recorded<'a> {
     /// Never fails; what the bytes do not hold is said in the trace's caveats.
-    pub fn new(bytes: &'a [u8], window: Window) -> Self {
-        if Flight::is_one(bytes) {
-            Self::Flight(Flight::open(bytes))
+    pub fn new(source: Source<'a>, window: Window) -> Self {
+        if Flight::is_one(&source.range(0, Flight::MAGIC_BYTES).0) {
+            Self::Flight(Flight::open(&source.range(0, source.size()).0))
         } else {
-            Self::Trace(Box::new(TraceSnapshot::new(bytes, window)))
+            Self::Trace(Box::new(TraceSnapshot::new(source, window)))
         }
     }
 

@@ -8,7 +8,7 @@ use crate::replay::trace::{Covered, CpuActivity, RecordItem, Stack, Trace};
 use archive::spike::{Coverage, Snapshot, Spike};
 use ftrace::page::GapKind;
 use ftrace::print_fmt::EventPrinter;
-use ftrace::trace_dat::{CpuRecords, Record, TraceFile, TraceItem};
+use ftrace::trace_dat::{CpuRecords, Record, Source, TraceFile, TraceItem};
 
 /// Events without words of their own that are printed; a window with more is nobody's reading.
 const PRINTED_MAX: usize = 20_000;
@@ -22,7 +22,7 @@ pub struct TraceSnapshot<'a> {
 
 impl<'a> TraceSnapshot<'a> {
     /// Never fails; what the bytes do not hold is said in the trace's caveats.
-    pub fn new(trace: &'a [u8], window: Window) -> Self {
+    pub fn new(trace: Source<'a>, window: Window) -> Self {
         let file = TraceFile::parse_window(trace, window.lookback_ns as u64, window.end_ns.max(0) as u64);
         let decoder = Decoder::new(&file.metadata);
         Self { file, decoder }

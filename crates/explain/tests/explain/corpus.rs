@@ -7,7 +7,7 @@ use archive::environment::Environment;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::spike::Spike;
 use explain::culprits::{CATALOGUE, Proof};
-use explain::{SpikeInput, confidence_word, evidence_window, explain_spike};
+use explain::{Source, SpikeInput, confidence_word, evidence_window, explain_spike};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +82,7 @@ fn run(directory: &Path) -> Result<Explained, String> {
     };
     let input = SpikeInput {
         spike: &case.spike,
-        trace: &trace,
+        trace: (&trace).into(),
         median_ns: case.median_ns,
         interval_ns: case.interval_ns,
         measuring_tids: &case.measuring_tids,
@@ -94,6 +94,10 @@ fn run(directory: &Path) -> Result<Explained, String> {
     };
     let explanation = explain_spike(&input);
     let window = evidence_window(&input);
+    let from_file = SpikeInput { trace: Source::Reader(&trace), ..input };
+    if explain_spike(&from_file) != explanation || evidence_window(&from_file) != window {
+        return Err("another account when the trace is not in memory".into());
+    }
     Ok(Explained { built, trace_bytes: trace.len(), explanation, window })
 }
 

@@ -29,7 +29,7 @@ fn spike(latency_ns: i64, previous_seen_ns: Option<i64>, snapshot: Option<Snapsh
 fn explain(spike: &Spike, trace: &[u8]) -> (Explanation, Vec<String>) {
     let input = SpikeInput {
         spike,
-        trace,
+        trace: trace.into(),
         median_ns: 5_000,
         interval_ns: 1_000_000,
         measuring_tids: &[(0, 101), (1, OWN)],

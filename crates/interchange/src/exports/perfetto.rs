@@ -9,7 +9,7 @@ mod kernel_packets;
 mod tracks;
 
 use super::protobuf::Message;
-use crate::recorded::{RecordedItem, Recording, Stretch};
+use crate::recorded::{RecordedItem, Recording, Source, Stretch};
 use archive::explanation::Explanation;
 use archive::sample::{Sample, Second};
 use archive::spike::Spike;
@@ -38,8 +38,8 @@ pub struct SpikeView<'a> {
     pub explanation: Option<&'a Explanation>,
     /// The ledger from due to seen.
     pub stretches: &'a [Stretch],
-    /// Bytes of its trace.dat; empty when there is none.
-    pub trace: &'a [u8],
+    /// Its trace.dat; empty when there is none.
+    pub trace: Source<'a>,
 }
 
 /// A trace being written. Spikes must come in order of time.
@@ -198,7 +198,7 @@ mod tests {
         let case: serde_json::Value = serde_json::from_str(CASE).unwrap();
         let spike: Spike = serde_json::from_value(case["spike"].clone()).unwrap();
         let mut file = PerfettoTrace::new(&RunSummary::of(&Run::default(), &[]));
-        file.add_spike(SpikeView { spike: &spike, explanation: None, stretches: &[], trace });
+        file.add_spike(SpikeView { spike: &spike, explanation: None, stretches: &[], trace: trace.into() });
         file.finish()
     }
 

@@ -2,7 +2,7 @@
 
 use super::exit::{Exit, UsageError};
 use super::limits::LimitArguments;
-use crate::explaining::{explain_run, stretches_of};
+use crate::explaining::{SpikeTrace, explain_run, stretches_of};
 use crate::text::json;
 use crate::text::page::{Page, write_stdout};
 use archive::atomic_file::write_atomically;
@@ -176,10 +176,11 @@ fn perfetto(run: &Run, which: Which) -> anyhow::Result<(String, Vec<u8>)> {
         run.threads.values().for_each(|thread| trace.add_worst(thread.cpu, &thread.worst));
     }
     for spike in spikes {
-        let bytes =
-            if spike.snapshot.is_some() { run.spike_trace(spike.number).unwrap_or_default() } else { Vec::new() };
+        let recorded = if spike.snapshot.is_some() { SpikeTrace::open(run, spike.number).ok() } else { None };
+        let recorded = recorded.unwrap_or_default();
         let explanation = explanations.iter().find(|explanation| explanation.spike == spike.number);
-        trace.add_spike(SpikeView { spike, explanation, stretches: &stretches_of(run, spike, &bytes), trace: &bytes });
+        let stretches = stretches_of(run, spike, recorded.source());
+        trace.add_spike(SpikeView { spike, explanation, stretches: &stretches, trace: recorded.source() });
     }
     let name = match which {
         Which::All => "run.pftrace".into(),

@@ -32,6 +32,9 @@ pub struct Flight {
 }
 
 impl Flight {
+    /// So many bytes at the start tell a flight record from a trace of the kernel's.
+    pub const MAGIC_BYTES: u64 = 8;
+
     /// Whether the bytes are a flight record and no trace of the kernel's.
     pub fn is_one(bytes: &[u8]) -> bool {
         FlightRecord::is_one(bytes)

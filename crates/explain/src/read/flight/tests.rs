@@ -111,7 +111,7 @@ fn made_up() -> (Vec<u8>, Spike) {
 fn explained(trace: &[u8], spike: &Spike) -> archive::explanation::Explanation {
     explain_spike(&SpikeInput {
         spike,
-        trace,
+        trace: trace.into(),
         median_ns: 300,
         interval_ns: 1_000_000,
         measuring_tids: &[(0, 70)],

@@ -1,0 +1,65 @@
+//! The trace of a spike on the disk: a small one is read at once, of a large one only what is asked for.
+
+use super::{ReadAt, Source};
+use archive::reader::{OpenError, Run};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+
+/// A snapshot is far below; a trace that another program recorded may be far above.
+const AT_ONCE_BYTES_MAX: u64 = 8 << 20;
+
+/// A trace that can be read from.
+#[derive(Debug)]
+pub enum SpikeTrace {
+    Memory(Vec<u8>),
+    Disk(DiskFile),
+}
+
+/// An open file and its size when it was opened.
+#[derive(Debug)]
+pub struct DiskFile {
+    file: File,
+    bytes: u64,
+}
+
+impl SpikeTrace {
+    /// # Errors
+    /// [`OpenError::Io`] when there is no such file.
+    pub fn open(run: &Run, number: u32) -> Result<Self, OpenError> {
+        let (path, mut file) = run.spike_trace_file(number)?;
+        let open = || -> io::Result<Self> {
+            let bytes = file.metadata()?.len();
+            if bytes > AT_ONCE_BYTES_MAX {
+                return Ok(Self::Disk(DiskFile { file, bytes }));
+            }
+            let mut small = Vec::new();
+            file.read_to_end(&mut small)?;
+            Ok(Self::Memory(small))
+        };
+        open().map_err(|source| OpenError::Io { path, source })
+    }
+
+    pub fn source(&self) -> Source<'_> {
+        match self {
+            Self::Memory(bytes) => Source::Memory(bytes),
+            Self::Disk(file) => Source::Reader(file),
+        }
+    }
+}
+
+impl Default for SpikeTrace {
+    fn default() -> Self {
+        Self::Memory(Vec::new())
+    }
+}
+
+impl ReadAt for DiskFile {
+    fn size(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read_at(buffer, offset)
+    }
+}
