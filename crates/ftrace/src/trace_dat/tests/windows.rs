@@ -137,7 +137,8 @@ fn many_pages(count: u64) -> Vec<u8> {
 #[test]
 fn little_is_read_outside_of_the_window() {
     let pages = many_pages(1000);
-    for bytes in [version7(layouts()[0], &[pages.clone()]), version6(&[pages.clone()])] {
+    let one = std::slice::from_ref(&pages);
+    for bytes in [version7(layouts()[0], one), version6(one)] {
         let metadata_bytes = bytes.len() - pages.len();
         let file = File::new(bytes);
         let trace = TraceFile::parse_window(Source::Reader(&file), 700_000, 702_000);
