@@ -14,6 +14,9 @@ LABGRID := target/labgrid
 MDBOOK := target/mdbook/bin/mdbook
 MDBOOK_VERSION := 0.5.4
 SKIPPED := target/skipped-tests
+TOOLS := target/tools
+# What these modules do with memory can be interpreted: no system call, no other process.
+MIRI := meter:measure recorder:ring
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
 RUST_SOURCES := $(shell find crates -name target -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
@@ -25,7 +28,7 @@ FUZZ_SECONDS ?= 60
 # Real files to begin with. A target that does not know a kind of file learns that soon.
 FUZZ_SEEDS := $(CURDIR)/plans $(CURDIR)/kernels $(CURDIR)/corpus/flight-records
 
-.PHONY: docs help demo build meters test e2e e2e-labgrid e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz clean
+.PHONY: docs help demo build meters test e2e e2e-labgrid e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz miri advisories clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -100,17 +103,18 @@ deps: ## install what the other targets need (Debian packages, the musl target, 
 fmt: ## format the Rust code
 	cargo fmt --all
 
-lint: $(UI) ## formatting, clippy, types
+lint: $(UI) $(TOOLS) ## formatting, clippy, documentation, licences and duplicates of packages, types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	$(TOOLS)/bin/cargo-deny check licenses bans sources
 	cd ui && npm run --silent check
 
 ui: $(UI) ## build the report's page
 
 # A test that the machine cannot run is no failure here, but it is no success either: it is counted and named. With CI set it fails.
-test-rust: $(UI) $(METER)
+test-rust: $(UI) $(METER) $(TOOLS)
 	@mkdir -p target; : > $(SKIPPED)
-	status=0; TARDY_SKIPPED_TESTS=$(CURDIR)/$(SKIPPED) cargo test --workspace --all-features || status=$$?; \
+	status=0; TARDY_SKIPPED_TESTS=$(CURDIR)/$(SKIPPED) $(TOOLS)/bin/cargo-nextest nextest run --workspace --all-features || status=$$?; \
 	  echo "tests that this machine could not run: $$(wc -l < $(SKIPPED))"; sort $(SKIPPED) | sed 's/^/  /'; exit $$status
 
 test-ui: $(UI)
@@ -125,8 +129,20 @@ fuzz: ## give every fuzz target a minute (needs cargo-fuzz and a nightly toolcha
 	      -max_total_time=$(FUZZ_SECONDS) -max_len=20000 || exit; \
 	  done); done
 
+miri: ## interpret the modules that threads share memory through (needs a nightly toolchain with miri and rust-src)
+	for module in $(MIRI); do \
+	  MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --target-dir target/miri --package $${module%:*} --lib $${module#*:}:: || exit; \
+	done
+
+advisories: $(TOOLS) ## ask the RustSec database for advisories about packages that are used (downloads it)
+	$(TOOLS)/bin/cargo-deny check advisories
+
 clean: ## remove everything that was built
 	rm -rf target dist ui/dist ui/node_modules
+
+$(TOOLS): packaging/test-tools.txt
+	packaging/install-test-tools $@
+	@touch $@
 
 ui/node_modules: ui/package-lock.json
 	cd ui && npm ci --silent --no-audit --no-fund
