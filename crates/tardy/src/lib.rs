@@ -1,14 +1,15 @@
-//! The host command line: run, explain, report, restore.
+//! The program `tardy`: one folder of verbs, and what verbs share.
 //!
 //! A presenter decides nothing: causes come from `explain`, and what a run is comes from `archive`.
 
 #[macro_use]
-mod text;
+mod terminal;
 
-pub mod cli;
-mod explaining;
-mod judging;
-mod kernel_tracer_text;
-mod progress;
-mod summary_text;
-mod watched_text;
+mod archives;
+pub mod command_line;
+mod exit;
+mod measuring;
+mod options;
+mod plans;
+mod verbs;
+mod virtual_time;

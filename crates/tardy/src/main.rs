@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    tardy::cli::main()
+    tardy::command_line::main()
 }

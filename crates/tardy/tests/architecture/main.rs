@@ -8,3 +8,4 @@ mod loads;
 mod purity;
 mod repository;
 mod sources;
+mod verbs;

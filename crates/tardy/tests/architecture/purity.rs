@@ -64,7 +64,7 @@ fn libraries_print_nothing() {
 
 /// The only files of the presenters that name `explain`: the one that has causes found, and the one that reads traces for
 /// exports.
-const DOORS_TO_EXPLAIN: [&str; 2] = ["crates/tardy/src/explaining.rs", "crates/interchange/src/recorded.rs"];
+const DOORS_TO_EXPLAIN: [&str; 2] = ["crates/tardy/src/archives/explaining.rs", "crates/interchange/src/recorded.rs"];
 
 #[test]
 fn causes_come_from_explain_alone() {

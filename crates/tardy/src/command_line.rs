@@ -1,0 +1,123 @@
+//! The command line: one file a verb. Verbs return how they ended; only this module turns that into an exit code.
+
+#[cfg(test)]
+mod documented;
+
+use crate::exit::{Exit, in_words};
+use crate::verbs::{
+    baseline, bisect, check, collect, compare, completions, cyclictest, experiment, explain, export, history, import,
+    judge, list, load, man, observe, plan, record, replay, report, restore, run, target, watch,
+};
+use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+use std::process::ExitCode;
+use words::printable::printable;
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid,
+4 not enough data.
+Times take a unit everywhere: 100us, 1.5ms, 20s, 2h.";
+
+/// Find out how late Linux wakes your task, and why.
+#[derive(Debug, Parser)]
+#[command(name = "tardy", version, after_help = AFTER_HELP, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Check(Box<check::CheckArguments>),
+    Run(Box<run::RunVerb>),
+    Watch(Box<watch::WatchArguments>),
+    Collect(collect::CollectArguments),
+    Plan(plan::PlanArguments),
+    Explain(explain::ExplainArguments),
+    Record(record::RecordArguments),
+    Replay(replay::ReplayArguments),
+    Report(report::ReportArguments),
+    Export(export::ExportArguments),
+    Import(import::ImportArguments),
+    Cyclictest(cyclictest::CyclictestArguments),
+    Observe(Box<observe::ObserveArguments>),
+    Judge(judge::JudgeArguments),
+    Compare(compare::CompareArguments),
+    Experiment(Box<experiment::ExperimentArguments>),
+    History(history::HistoryArguments),
+    Bisect(Box<bisect::BisectArguments>),
+    Baseline(baseline::BaselineArguments),
+    List(list::ListArguments),
+    Load(load::LoadArguments),
+    Restore(restore::RestoreArguments),
+    Target(target::TargetArguments),
+    Completions(completions::CompletionsArguments),
+    Man(man::ManArguments),
+}
+
+/// The definition of the whole command line, for completions and man pages.
+pub fn definition() -> clap::Command {
+    Arguments::command()
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let arguments = match Arguments::try_parse_from(&typed) {
+        Ok(arguments) => arguments,
+        Err(refusal) => {
+            // Help and version are asked for and go to standard output; everything else is wrong usage.
+            let _ = refusal.print();
+            // `git bisect run` would take the code of wrong usage for a bad commit.
+            let for_git =
+                typed.get(1).is_some_and(|verb| verb == "bisect") && typed.iter().any(|word| word == "--step");
+            let wrong = if for_git { Exit::GiveUp } else { Exit::Usage };
+            return if refusal.use_stderr() { wrong } else { Exit::Measured }.into();
+        }
+    };
+    let command: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let ended = match arguments.verb {
+        Verb::Check(arguments) => check::run(&arguments),
+        Verb::Run(arguments) => run::run(&arguments, command),
+        Verb::Watch(arguments) => watch::run(&arguments, command),
+        Verb::Collect(arguments) => collect::run(&arguments),
+        Verb::Plan(arguments) => plan::run(&arguments),
+        Verb::Explain(arguments) => explain::run(&arguments),
+        Verb::Record(arguments) => record::run(&arguments, &command),
+        Verb::Replay(arguments) => replay::run(&arguments, &command),
+        Verb::Report(arguments) => report::run(&arguments),
+        Verb::Export(arguments) => export::run(&arguments),
+        Verb::Import(arguments) => import::run(&arguments),
+        Verb::Cyclictest(arguments) => cyclictest::run(&arguments),
+        Verb::Observe(arguments) => observe::run(&arguments, command),
+        Verb::Judge(arguments) => judge::run(&arguments),
+        Verb::Compare(arguments) => compare::run(&arguments, &command),
+        Verb::Experiment(arguments) => experiment::run(&arguments, command),
+        Verb::History(arguments) => history::run(&arguments),
+        Verb::Bisect(arguments) => bisect::run(&arguments, command),
+        Verb::Baseline(arguments) => baseline::run(&arguments, &command),
+        Verb::List(arguments) => list::run(&arguments),
+        Verb::Load(arguments) => load::run(&arguments),
+        Verb::Restore(arguments) => restore::run(&arguments),
+        Verb::Target(arguments) => target::run(&arguments),
+        Verb::Completions(arguments) => completions::run(&arguments),
+        Verb::Man(arguments) => man::run(&arguments),
+    };
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            complain!("tardy: {}", printable(&in_words(&error)));
+            Exit::of_error(&error).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        definition().debug_assert();
+    }
+}

@@ -1,0 +1,262 @@
+//! The options of `tardy run` and what they ask of the meter.
+
+mod extent;
+mod output;
+mod trace;
+mod tracer;
+pub mod words;
+
+pub use extent::ExtentArguments;
+pub use output::{OutputArguments, Showing};
+pub use trace::{TraceArguments, TraceDefaults};
+
+use crate::exit::UsageError;
+use crate::options::quantity::{cpus, positive_time_ns, time_ns};
+use archive::settings::{LoadRequest, Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
+use clap::{Args, ValueEnum};
+use std::time::Duration;
+use tracer::TracerArguments;
+
+const DURATION_NS_DEFAULT: u64 = 60_000_000_000;
+const SEED_DEFAULT: u64 = 1;
+const WORST_KEPT_DEFAULT: u32 = 1000;
+
+/// What one run is asked to do, and where it goes.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Machine to measure on: `local`, or one that `tardy target add` made
+    #[arg(long, value_name = "NAME", default_value = "local", help_heading = "Measurement")]
+    pub target: String,
+    #[command(flatten)]
+    extent: ExtentArguments,
+    /// End when every thread has woken this often
+    #[arg(short = 'l', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Measurement")]
+    cycles: Option<u64>,
+    /// Time between two wake-ups
+    #[arg(short = 'i', long, value_name = "TIME", default_value = "1ms", value_parser = positive_time_ns, help_heading = "Measurement")]
+    interval: u64,
+    /// Draw every interval anew from this seed, from half to one and a half of --interval [default: none; in virtual time 1]
+    #[arg(long, value_name = "N", help_heading = "Measurement")]
+    pub seed: Option<u64>,
+    /// In virtual time: run this many seeds, from --seed on, each into an archive below --out, and name the worst
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Measurement")]
+    pub seeds: Option<u32>,
+    /// Wake up this long before counting
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = time_ns, help_heading = "Measurement")]
+    settle: u64,
+    /// CPUs to measure, one thread each, like 0-1,3 [default: all this process may use]
+    #[arg(short = 'a', long, value_name = "LIST", value_parser = parse_cpus, help_heading = "Measurement")]
+    cpus: Option<CpuList>,
+    /// Scheduling policy of the measuring threads
+    #[arg(long, value_enum, default_value = "fifo", help_heading = "Measurement")]
+    policy: PolicyName,
+    /// Real-time priority of the measuring threads (fifo and rr)
+    #[arg(short = 'p', long, value_name = "1-99", default_value_t = 80, value_parser = clap::value_parser!(u8).range(1..=99), help_heading = "Measurement")]
+    priority: u8,
+    /// Do not lock the meter's memory
+    #[arg(long, help_heading = "Measurement")]
+    no_lock_memory: bool,
+    /// Hold this value in /dev/cpu_dma_latency, in whole microseconds; 0 forbids idle states
+    #[arg(long, value_name = "TIME", value_parser = time_ns, help_heading = "Measurement")]
+    cpu_dma_latency: Option<u64>,
+    /// Set a kernel setting for the run, like kernel.sched_rt_runtime_us=-1; it is put back afterwards
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting, help_heading = "Measurement")]
+    settings: Vec<SettingChange>,
+    /// Do not look at the kernel's counters (switches, interrupts, faults, pressure) once a second; in virtual time nobody looks
+    #[arg(long, help_heading = "Measurement")]
+    no_counters: bool,
+    /// Measure with what is allowed when privileges are missing; the run is marked as degraded
+    #[arg(long, help_heading = "Measurement")]
+    degrade: bool,
+
+    /// Run a load beside the measurement: a built-in one and how many workers it has, like dentry:4, or a program of the
+    /// target's, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` shows them all
+    #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = LoadRequest::parse, help_heading = "Load")]
+    loads: Vec<LoadRequest>,
+    /// Run a shell command as a load beside the measurement
+    #[arg(long = "load-cmd", value_name = "COMMAND", help_heading = "Load")]
+    load_commands: Vec<String>,
+
+    #[command(flatten)]
+    trace: TraceArguments,
+    #[command(flatten)]
+    tracers: TracerArguments,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// A list of CPUs as one value; clap would take a bare vector for a repeated option.
+#[derive(Debug, Clone)]
+struct CpuList(Vec<u32>);
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PolicyName {
+    Fifo,
+    Rr,
+    Other,
+    Deadline,
+}
+
+impl RunArguments {
+    pub fn silence(&self) -> Duration {
+        self.output.silence()
+    }
+
+    /// What the meter is asked to do. A machine in virtual time keeps every sample and is not traced unless asked to.
+    pub fn settings(&self, virtual_time: bool) -> Result<RunSettings, UsageError> {
+        let commands = self.load_commands.iter().map(|line| LoadRequest::Command { line: line.clone() });
+        Ok(RunSettings {
+            interval_ns: self.interval,
+            duration_ns: self.extent.duration.or(if self.cycles.is_some() { None } else { Some(DURATION_NS_DEFAULT) }),
+            cycles: self.cycles,
+            settle_ns: self.settle,
+            cpus: self.cpus.clone().map(|CpuList(cpus)| cpus),
+            policy: match self.policy {
+                PolicyName::Fifo => Policy::Fifo,
+                PolicyName::Rr => Policy::Rr,
+                PolicyName::Other => Policy::Other,
+                PolicyName::Deadline => Policy::Deadline,
+            },
+            priority: self.priority,
+            lock_memory: !self.no_lock_memory,
+            cpu_dma_latency_us: self.cpu_dma_latency.map(whole_microseconds).transpose()?,
+            limit_ns: self.extent.limit,
+            worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
+            every_sample: self.output.every_sample || virtual_time,
+            trace: self.trace_settings(virtual_time)?,
+            loads: self.loads.iter().cloned().chain(commands).collect(),
+            settings: self.settings.clone(),
+            degrade: self.degrade,
+            sources: self.tracers.sources(),
+            dither_seed: self.seed.or(virtual_time.then_some(SEED_DEFAULT)),
+            watch: None,
+            counters: !virtual_time && !self.no_counters,
+        })
+    }
+
+    fn trace_settings(&self, virtual_time: bool) -> Result<TraceSettings, UsageError> {
+        let defaults = TraceDefaults {
+            buffer_kb: self.tracers.buffer_kb(),
+            snapshots: 40,
+            budget_mb: 64,
+            // Every traced event would be counted as time of the kernel's.
+            auto: if virtual_time { SnapshotMode::Off } else { SnapshotMode::Auto },
+        };
+        Ok(TraceSettings { tracer: self.tracers.tracer()?, ..self.trace.settings(defaults) })
+    }
+}
+
+fn whole_microseconds(ns: u64) -> Result<i32, UsageError> {
+    let whole = ns.is_multiple_of(1000).then(|| i32::try_from(ns / 1000).ok()).flatten();
+    whole.ok_or_else(|| UsageError("--cpu-dma-latency takes whole microseconds up to 35 min, like 0 or 20us".into()))
+}
+
+fn parse_cpus(text: &str) -> Result<CpuList, String> {
+    cpus(text).map(CpuList)
+}
+
+/// `PATH=VALUE`, where PATH is a file below /proc/sys or /sys or a sysctl name.
+fn setting(text: &str) -> Result<SettingChange, String> {
+    let (name, value) = text.split_once('=').ok_or("write it as PATH=VALUE, like kernel.sched_rt_runtime_us=-1")?;
+    let name = name.trim();
+    let path = if name.starts_with('/') {
+        name.to_owned()
+    } else if name.contains('/') {
+        format!("/proc/sys/{name}")
+    } else {
+        format!("/proc/sys/{}", name.replace('.', "/"))
+    };
+    let below = path.starts_with("/proc/sys/") || path.starts_with("/sys/");
+    let straight = path.split('/').skip(1).all(|part| !part.is_empty() && part != "." && part != "..");
+    if !below || !straight {
+        return Err(format!("`{name}` is neither a file below /proc/sys or /sys nor a sysctl name"));
+    }
+    Ok(SettingChange { path, value: value.trim().to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: RunArguments,
+    }
+
+    fn settings(words: &[&str]) -> RunSettings {
+        let words = std::iter::once(&"run").chain(words);
+        Line::try_parse_from(words).unwrap().arguments.settings(false).unwrap()
+    }
+
+    fn refused(words: &[&str]) -> String {
+        Line::try_parse_from(std::iter::once(&"run").chain(words)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn nothing_typed_means_the_defaults_of_a_run() {
+        assert_eq!(settings(&[]), RunSettings::default());
+    }
+
+    #[test]
+    fn cycles_alone_set_no_duration() {
+        assert_eq!(settings(&["--cycles", "100"]).duration_ns, None);
+        assert_eq!(settings(&["--cycles", "100", "-D", "1s"]).duration_ns, Some(1_000_000_000));
+    }
+
+    #[test]
+    fn every_option_reaches_the_meter() {
+        let words = "-D 20s -i 250us -a 0-1,3 -p 90 --policy rr --limit 100us --trace flip --trace-threshold 20us \
+             --buffer-kb 64 --snapshots 3 --budget-mb 2 --controls 1 --beside-others --cpu-dma-latency 0 \
+             --every-sample --settle 0 --worst-kept 7 --no-lock-memory --degrade --load cpu:2 --load messaging";
+        let mut words: Vec<&str> = words.split_whitespace().collect();
+        words.extend(["--load-cmd", "make -j4", "--set", "kernel.sched_rt_runtime_us=-1"]);
+        let expected = RunSettings {
+            interval_ns: 250_000,
+            duration_ns: Some(20_000_000_000),
+            cycles: None,
+            settle_ns: 0,
+            cpus: Some(vec![0, 1, 3]),
+            policy: Policy::Rr,
+            priority: 90,
+            lock_memory: false,
+            cpu_dma_latency_us: Some(0),
+            limit_ns: Some(100_000),
+            worst_kept: 7,
+            every_sample: true,
+            trace: TraceSettings {
+                mode: SnapshotMode::Flip,
+                buffer_kb_per_cpu: 64,
+                threshold_ns: 20_000,
+                snapshots_max: 3,
+                budget_bytes: 2 << 20,
+                controls: 1,
+                beside_others: true,
+                ..TraceSettings::default()
+            },
+            loads: vec![
+                LoadRequest::Builtin { name: "cpu".into(), workers: 2 },
+                LoadRequest::Builtin { name: "messaging".into(), workers: 0 },
+                LoadRequest::Command { line: "make -j4".into() },
+            ],
+            settings: vec![SettingChange { path: "/proc/sys/kernel/sched_rt_runtime_us".into(), value: "-1".into() }],
+            degrade: true,
+            ..RunSettings::default()
+        };
+        assert_eq!(settings(&words), expected);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_to_write() {
+        assert!(refused(&["--interval", "100"]).contains("100us"));
+        assert!(refused(&["--interval", "0"]).contains("longer"));
+        assert!(refused(&["--priority", "100"]).contains("99"));
+        assert!(refused(&["--load", "make -j4"]).contains("--load-cmd"));
+        assert!(refused(&["--load", "cpu:x"]).contains("workers"));
+        assert!(refused(&["--set", "/etc/passwd=x"]).contains("/proc/sys"));
+        assert!(refused(&["--set", "/sys/../etc/passwd=x"]).contains("/proc/sys"));
+        assert!(refused(&["--set", "kernel.x"]).contains("PATH=VALUE"));
+    }
+}

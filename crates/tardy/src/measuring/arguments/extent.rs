@@ -1,0 +1,14 @@
+//! How long it is measured and what is too late, as options of `tardy run` and `tardy watch`.
+
+use crate::options::quantity::{latency_ns, positive_time_ns};
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub struct ExtentArguments {
+    /// How long to measure [default: 60s, or until --cycles are done; in `tardy watch` as long as the program runs]
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = positive_time_ns, help_heading = "Measurement")]
+    pub duration: Option<u64>,
+    /// Wake-ups later than this are counted, captured, and end the command with code 1
+    #[arg(short = 'b', long, value_name = "TIME", value_parser = latency_ns, help_heading = "Measurement")]
+    pub limit: Option<i64>,
+}

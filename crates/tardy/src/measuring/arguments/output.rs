@@ -1,0 +1,45 @@
+//! The options about what is kept and what is printed, of `tardy run` and `tardy watch`.
+
+use crate::options::quantity::positive_time_ns;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub struct OutputArguments {
+    /// Directory of the archive [default: runs/<time>-<host>]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Keep every sample
+    #[arg(long, help_heading = "Output")]
+    pub every_sample: bool,
+    /// Worst samples to keep, each CPU or series [default: 1000; in `tardy watch` 100]
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    pub worst_kept: Option<u32>,
+    /// Print the summary as one JSON document; what a watched command prints then goes to standard error
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Print only the path of the archive; what a watched command prints then goes to standard error
+    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
+    pub quiet: bool,
+    /// Give up when the meter says nothing for this long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
+    silence: u64,
+}
+
+/// How a result is printed: as a page unless one of these is true.
+#[derive(Debug, Clone, Copy)]
+pub struct Showing {
+    pub json: bool,
+    pub quiet: bool,
+}
+
+impl OutputArguments {
+    pub fn showing(&self) -> Showing {
+        Showing { json: self.json, quiet: self.quiet }
+    }
+
+    pub fn silence(&self) -> Duration {
+        Duration::from_nanos(self.silence)
+    }
+}

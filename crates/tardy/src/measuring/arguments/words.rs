@@ -1,0 +1,62 @@
+//! Options of `tardy run` that come from elsewhere than its command line: from a plan, from a variant of an experiment.
+
+use crate::measuring::arguments::RunArguments;
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::error::Error;
+
+#[derive(Debug, Parser)]
+#[command(name = "tardy run", disable_help_flag = true)]
+struct Line {
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+impl RunArguments {
+    /// Reads words as `tardy run` reads those behind it.
+    ///
+    /// # Errors
+    /// As on the command line; [`reason`] says it without its form.
+    pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, clap::Error> {
+        Line::try_parse_from(std::iter::once("run").chain(words)).map(|line| line.run)
+    }
+}
+
+/// Whether an error is about the value of an option and not about options that are missing or do not fit together.
+pub fn is_about_a_value(error: &clap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::InvalidUtf8)
+}
+
+/// What is wrong, in one sentence.
+pub fn reason(error: &clap::Error) -> String {
+    if let Some(source) = error.source() {
+        return source.to_string();
+    }
+    let of = |kind| error.get(kind);
+    if let (Some(ContextValue::String(value)), Some(ContextValue::Strings(valid))) =
+        (of(ContextKind::InvalidValue), of(ContextKind::ValidValue))
+    {
+        return format!("`{value}` is none of {}", valid.join(", "));
+    }
+    let text = error.render().to_string();
+    text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(words: &[&str]) -> (bool, String) {
+        let error = RunArguments::of_words(words.iter().copied()).unwrap_err();
+        (is_about_a_value(&error), reason(&error))
+    }
+
+    #[test]
+    fn reasons_are_sentences() {
+        assert_eq!(refused(&["--trace=flyp"]), (true, "`flyp` is none of auto, trigger, onmax, flip, off".into()));
+        let (about_value, text) = refused(&["--interval=100"]);
+        assert!(about_value && text.contains("no unit") && !text.contains("error"), "{text}");
+        let (about_value, text) = refused(&["--functions=x"]);
+        assert!(!about_value && text.contains("--tracer"), "{text}");
+    }
+}

@@ -1,0 +1,27 @@
+//! What is asked of the runner for one run.
+
+use super::arguments::OutputArguments;
+use super::machine::host;
+use crate::archives::make_new;
+use archive::settings::RunSettings;
+use runner::run::{RunRequest, TimeLimits};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What is asked of the runner, with a directory for the archive: the one that was typed, or a new one below `runs/`.
+///
+/// # Errors
+/// When the directory cannot be made.
+pub fn new_request(
+    target: &str,
+    output: &OutputArguments,
+    command: Vec<String>,
+    meter: PathBuf,
+    settings: RunSettings,
+) -> anyhow::Result<RunRequest> {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (directory, id) = make_new(output.out.as_deref(), since_1970.as_secs(), &host(target))?;
+    let limits = TimeLimits::of(&settings, output.silence());
+    let tool_version = env!("CARGO_PKG_VERSION").into();
+    Ok(RunRequest { id, directory, command, tool_version, meter, settings, limits })
+}

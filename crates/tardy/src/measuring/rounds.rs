@@ -1,0 +1,253 @@
+//! Rounds of runs in a random order, whatever the runs differ in: the coin, the tries, what is void, what was stopped.
+
+mod journal;
+mod measuring;
+pub mod versus;
+
+pub use journal::{Journal, Question, new_directory, now};
+pub use measuring::{Measuring, system_seed};
+
+use judge::coin::Coin;
+use serde::{Deserialize, Serialize};
+
+/// So many void rounds in a row end a series: the next would be void, too.
+const VOIDS_MAX: usize = 3;
+
+/// How far a series got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundsState {
+    /// Being measured, or killed while it was.
+    Running,
+    Complete,
+    /// Ended early; `--resume` goes on.
+    Interrupted,
+    /// Round after round failed; `problem` says why.
+    Failed,
+}
+
+/// One run of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariantRun {
+    pub variant: String,
+    /// Directory of the archive, beside the file that holds this.
+    pub archive: String,
+}
+
+/// One try at a round. A round with a failed run is void as a whole and tried again with a new coin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// From 1; the coin follows from it and the seed.
+    pub number: u32,
+    /// What the coin said.
+    pub order: Vec<String>,
+    pub runs: Vec<VariantRun>,
+    /// Why it does not count.
+    pub void: Option<String>,
+}
+
+/// A series of rounds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rounds {
+    pub state: RoundsState,
+    pub problem: Option<String>,
+    pub seed: u64,
+    pub rounds_asked: u32,
+    /// What each round runs once.
+    pub variants: Vec<String>,
+    pub attempts: Vec<Attempt>,
+}
+
+/// How one run went: the inner error says why it cannot be used.
+pub type RunResult = anyhow::Result<Result<(), String>>;
+
+/// What a series needs from whoever measures it.
+pub trait Series {
+    fn rounds(&mut self) -> &mut Rounds;
+    /// Stores the series as it is.
+    fn save(&mut self) -> anyhow::Result<()>;
+    /// Runs a variant into the directory `archive` beside the series' file; `round` counts from 1.
+    fn run(&mut self, variant: &str, archive: &str, round: u32) -> RunResult;
+    /// Whether somebody asked to stop.
+    fn stopped(&self) -> bool;
+    /// Whether a complete round decides the matter, so that no further one is needed.
+    fn decided(&mut self) -> bool {
+        false
+    }
+}
+
+/// Measures until the rounds are complete or decide, somebody stops it, or nothing works.
+///
+/// # Errors
+/// When there is not even an archive to be had, or the series cannot be stored.
+pub fn measure(series: &mut dyn Series) -> anyhow::Result<()> {
+    let rounds = series.rounds();
+    (rounds.state, rounds.problem) = (RoundsState::Running, None);
+    rounds.void_what_was_cut_off();
+    let begun_at = rounds.attempts.len();
+    loop {
+        if series.stopped() {
+            series.rounds().state = RoundsState::Interrupted;
+        } else {
+            series.rounds().look_ahead(begun_at);
+            if series.rounds().state == RoundsState::Running && series.decided() {
+                series.rounds().state = RoundsState::Complete;
+            }
+        }
+        if series.rounds().state != RoundsState::Running {
+            return series.save();
+        }
+        one_round(series)?;
+    }
+}
+
+fn one_round(series: &mut dyn Series) -> anyhow::Result<()> {
+    let rounds = series.rounds();
+    let round = rounds.complete().count() as u32 + 1;
+    let number = rounds.attempts.len() as u32 + 1;
+    let mut order = rounds.variants.clone();
+    Coin::of_round(rounds.seed, number).shuffle(&mut order);
+    rounds.attempts.push(Attempt { number, order: order.clone(), runs: Vec::new(), void: None });
+    series.save()?;
+    for variant in order {
+        let archive = format!("{number:02}-{variant}");
+        let mut outcome = series.run(&variant, &archive, round)?;
+        if series.stopped() {
+            outcome = Err("stopped".into());
+        }
+        let attempt = series.rounds().attempts.last_mut().expect("it was just pushed");
+        attempt.runs.push(VariantRun { variant, archive });
+        attempt.void = outcome.err();
+        let void = attempt.void.is_some();
+        series.save()?;
+        if void {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl Rounds {
+    pub fn new(seed: u64, rounds_asked: u32, variants: Vec<String>) -> Self {
+        Self { state: RoundsState::Running, problem: None, seed, rounds_asked, variants, attempts: Vec::new() }
+    }
+
+    /// Attempts that count.
+    pub fn complete(&self) -> impl Iterator<Item = &Attempt> {
+        self.attempts.iter().filter(|attempt| attempt.void.is_none() && attempt.runs.len() == self.variants.len())
+    }
+
+    /// How many attempts do not count, and why the last of them does not.
+    pub fn voids(&self) -> (usize, Option<&str>) {
+        let reasons = || self.attempts.iter().filter_map(|attempt| attempt.void.as_deref());
+        (reasons().count(), reasons().next_back())
+    }
+
+    /// Whether every archive is one beside the file: a file may come from a stranger.
+    pub fn names_only_its_own(&self) -> bool {
+        let plain = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('/');
+        self.attempts.iter().flat_map(|attempt| &attempt.runs).all(|run| plain(&run.archive))
+    }
+
+    fn void_what_was_cut_off(&mut self) {
+        let runs = self.variants.len();
+        for attempt in self.attempts.iter_mut().filter(|attempt| attempt.void.is_none() && attempt.runs.len() < runs) {
+            attempt.void = Some("the series was cut off in it".into());
+        }
+    }
+
+    /// Ends the series when it is complete, or when round after round failed since it began or went on.
+    fn look_ahead(&mut self, begun_at: usize) {
+        if self.complete().count() as u32 >= self.rounds_asked {
+            self.state = RoundsState::Complete;
+            return;
+        }
+        let fresh = &self.attempts[begun_at..];
+        if fresh.iter().rev().take_while(|attempt| attempt.void.is_some()).count() >= VOIDS_MAX {
+            let why = fresh.last().and_then(|attempt| attempt.void.clone()).unwrap_or_default();
+            self.state = RoundsState::Failed;
+            self.problem = Some(format!("{VOIDS_MAX} rounds in a row failed; the last one: {why}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A series whose runs fail where it is told, counted from 0.
+    struct Invented {
+        rounds: Rounds,
+        failing: Vec<usize>,
+        stopping: usize,
+        runs: usize,
+    }
+
+    impl Series for Invented {
+        fn rounds(&mut self) -> &mut Rounds {
+            &mut self.rounds
+        }
+
+        fn save(&mut self) -> anyhow::Result<()> {
+            Ok(())
+        }
+
+        fn run(&mut self, _: &str, _: &str, _: u32) -> RunResult {
+            self.runs += 1;
+            Ok(if self.failing.contains(&(self.runs - 1)) { Err("it broke".into()) } else { Ok(()) })
+        }
+
+        fn stopped(&self) -> bool {
+            self.runs >= self.stopping
+        }
+    }
+
+    fn series(rounds: u32, failing: &[usize], stopping: usize) -> Invented {
+        let rounds = Rounds::new(7, rounds, vec!["a".into(), "b".into()]);
+        Invented { rounds, failing: failing.to_vec(), stopping, runs: 0 }
+    }
+
+    #[test]
+    fn a_failed_run_voids_its_round_and_only_that() {
+        let mut series = series(3, &[1, 2], 100);
+        measure(&mut series).unwrap();
+        assert_eq!((series.rounds.state, series.rounds.complete().count()), (RoundsState::Complete, 3));
+        assert_eq!(series.rounds.voids(), (2, Some("it broke")));
+        assert_eq!(series.runs, 9, "nothing is run in a void round");
+    }
+
+    #[test]
+    fn three_in_a_row_end_it_and_a_new_start_tries_again() {
+        let mut series = series(3, &[0, 1, 2, 3, 4], 100);
+        measure(&mut series).unwrap();
+        assert_eq!((series.rounds.state, series.runs), (RoundsState::Failed, 3));
+        measure(&mut series).unwrap();
+        assert_eq!((series.rounds.state, series.rounds.problem.clone()), (RoundsState::Complete, None));
+    }
+
+    #[test]
+    fn what_was_stopped_goes_on_with_its_coin() {
+        let mut whole = series(4, &[], 100);
+        measure(&mut whole).unwrap();
+        let mut cut = series(4, &[], 3);
+        measure(&mut cut).unwrap();
+        assert_eq!((cut.rounds.state, cut.rounds.complete().count()), (RoundsState::Interrupted, 1));
+        assert_eq!(cut.rounds.voids(), (1, Some("stopped")));
+        cut.stopping = 100;
+        measure(&mut cut).unwrap();
+        assert_eq!(cut.rounds.complete().count(), 4);
+        let orders = |rounds: &Rounds| rounds.attempts.iter().map(|attempt| attempt.order.clone()).collect::<Vec<_>>();
+        assert_eq!(orders(&cut.rounds)[..4], orders(&whole.rounds)[..]);
+    }
+
+    #[test]
+    fn archives_elsewhere_are_not_believed() {
+        let mut series = series(1, &[], 100);
+        measure(&mut series).unwrap();
+        assert!(series.rounds.names_only_its_own());
+        for name in ["../x", "/etc", "", ".hidden", "a/b"] {
+            series.rounds.attempts[0].runs[0].archive = name.into();
+            assert!(!series.rounds.names_only_its_own(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What a series of `tardy experiment` asks.
+
+use crate::measuring::rounds::{self, Question};
+use crate::measuring::variant::Variant;
+use judge::experiment::{ExperimentResult, Metric};
+use serde::{Deserialize, Serialize};
+
+/// Whether B differs from A.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Versus {
+    pub experiment_version: u32,
+    pub a: Variant,
+    pub b: Variant,
+    pub until_decided: bool,
+    /// Fixed before the first round; the first one is primary.
+    pub metrics: Vec<Metric>,
+}
+
+impl Question for Versus {
+    type Answer = ExperimentResult;
+    const VERB: &'static str = "experiment";
+    const VERSION: u32 = 1;
+
+    fn version(&self) -> u32 {
+        self.experiment_version
+    }
+}
+
+pub type Journal = rounds::Journal<Versus>;

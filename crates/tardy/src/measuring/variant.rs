@@ -1,0 +1,95 @@
+//! One of the two ways to run that an experiment compares.
+
+use super::arguments::RunArguments;
+use super::arguments::words::reason;
+use super::machine::is_in_virtual_time;
+use crate::exit::UsageError;
+use archive::settings::RunSettings;
+use serde::{Deserialize, Serialize};
+
+/// A way to run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// As typed: what makes this variant, without what both share.
+    pub options: String,
+    /// Shell command on the host before each run.
+    pub before: Option<String>,
+    pub target: String,
+    pub settings: RunSettings,
+}
+
+impl Variant {
+    /// # Errors
+    /// When the options are none of `tardy run`, or some that a variant cannot have.
+    pub fn parse(options: &str, both: &[String], before: Option<String>) -> Result<Self, UsageError> {
+        let own = words(options).map_err(UsageError)?;
+        let run = RunArguments::of_words(both.iter().chain(&own).map(String::as_str))
+            .map_err(|error| UsageError(format!("the options `{options}`: {}", reason(&error))))?;
+        if run.output.out.is_some() || run.output.json || run.output.quiet {
+            return Err(UsageError("--out, --json and --quiet belong before `--`: they are the experiment's".into()));
+        }
+        let settings = run.settings(is_in_virtual_time(&run.target))?;
+        Ok(Self { options: options.trim().into(), before, target: run.target.clone(), settings })
+    }
+
+    /// Samples that a run will have, as far as its settings tell.
+    pub fn samples(&self) -> f64 {
+        let cpus = self.settings.cpus.as_ref().map_or(1, Vec::len).max(1) as f64;
+        let timed = self.settings.duration_ns.map(|ns| ns as f64 / self.settings.interval_ns.max(1) as f64);
+        let counted = self.settings.cycles.map(|cycles| cycles as f64);
+        cpus * timed.into_iter().chain(counted).fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Words as a shell takes them apart: at blanks, but not inside of quotes.
+fn words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    for letter in text.chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => word.get_or_insert_default().push(letter),
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None, _) if letter.is_whitespace() => words.extend(word.take()),
+            (None, _) => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    if quote.is_some() { Err(format!("`{text}` has a quote without an end")) } else { Ok(words) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variant(options: &str, both: &[&str]) -> Result<Variant, UsageError> {
+        let both: Vec<String> = both.iter().map(|word| (*word).to_owned()).collect();
+        Variant::parse(options, &both, None)
+    }
+
+    #[test]
+    fn words_keep_what_is_quoted() {
+        assert_eq!(words(" a  'b c' \"d'e\" ''").unwrap(), ["a", "b c", "d'e", ""]);
+        assert!(words("a 'b").is_err());
+        assert!(words("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_variant_adds_to_what_both_share() {
+        let made = variant("--priority 90 --load-cmd 'make -j4'", &["--duration", "20s", "--cpus", "0-1"]).unwrap();
+        assert_eq!((made.settings.priority, made.settings.duration_ns), (90, Some(20_000_000_000)));
+        assert_eq!((made.settings.loads.len(), made.target.as_str()), (1, "local"));
+        assert_eq!(made.samples(), 40_000.0);
+    }
+
+    #[test]
+    fn options_that_are_none_are_refused_with_their_name() {
+        assert!(variant("--prio 90", &[]).unwrap_err().0.contains("--prio"));
+        assert!(variant("--priority 90", &["--priority", "80"]).unwrap_err().0.contains("--priority"));
+        assert!(variant("--out x", &[]).unwrap_err().0.contains("--out"));
+    }
+}

@@ -1,0 +1,191 @@
+//! The options that say what must hold, and the limits they name.
+
+use super::quantity::time_ns;
+use crate::exit::UsageError;
+use archive::planned::PlannedLimit;
+use archive::reader::Run;
+use clap::{Args, ValueEnum};
+use judge::limit::{Limit, Rate, Requirement};
+use judge::machine::DoubtKind;
+use words::figures::latency;
+
+const CONFIDENCE_DEFAULT: f64 = 0.95;
+
+/// What must hold, how often it may be broken, how sure the verdict must be, and which doubts about the machine count.
+#[derive(Debug, Clone, Args)]
+pub struct LimitArguments {
+    /// What must hold: 'latency < 100us', 'p99.9 < 50us', 'missed < 1/h'; may be repeated [default: the limits of the
+    /// run's plan, or its --limit]
+    #[arg(long = "limit", value_name = "LIMIT")]
+    limits: Vec<String>,
+    /// How often a latency may be exceeded on each CPU, like 1/h, 3/day or never
+    #[arg(long, value_name = "RATE", default_value = "1/h", value_parser = Rate::parse)]
+    allow: Rate,
+    /// Confidence of the verdict, in percent [default: that of the run's plan, or 95]
+    #[arg(long, value_name = "PERCENT", value_parser = confidence)]
+    confidence: Option<f64>,
+    /// Let such a machine pass a limit all the same [default: those that the run's plan accepts]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
+    accept: Vec<AcceptName>,
+}
+
+/// A confidence as it is typed, in percent; returns it in 0 .. 1.
+///
+/// # Errors
+/// A sentence that says what to write.
+pub fn confidence(text: &str) -> Result<f64, String> {
+    let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().map_err(|_| "write it like 95 or 99.9")?;
+    if (50.0..=99.9999).contains(&percent) {
+        Ok((percent * 1e6).round() / 1e8)
+    } else {
+        Err("it is from 50 to 99.9999".into())
+    }
+}
+
+/// The limits of a plan, from an archive as well, whose texts may be anybody's: what is no limit is none.
+pub fn limits_of(limits: &[PlannedLimit]) -> Vec<Limit> {
+    let read = |limit: &PlannedLimit| Limit::parse(&limit.limit, &Rate::parse(&limit.allow).ok()?, time_ns).ok();
+    limits.iter().filter_map(read).collect()
+}
+
+/// A limit with what it allows.
+pub fn described(limit: &Limit) -> String {
+    match (&limit.requirement, &limit.allow) {
+        (Requirement::Latency { .. }, Some(rate)) => {
+            format!("{}, exceeded at most {} on each CPU", limit.text, rate.text)
+        }
+        _ => limit.text.clone(),
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum AcceptName {
+    /// A program imitated the processor
+    Emulated,
+    /// A virtual machine
+    Virtual,
+    Container,
+    /// A kernel that is not PREEMPT_RT
+    NonRt,
+    /// A machine of which nothing is known
+    Unknown,
+}
+
+impl AcceptName {
+    fn kind(self) -> DoubtKind {
+        match self {
+            Self::Emulated => DoubtKind::Emulated,
+            Self::Virtual => DoubtKind::Virtual,
+            Self::Container => DoubtKind::Container,
+            Self::NonRt => DoubtKind::NonRt,
+            Self::Unknown => DoubtKind::Unknown,
+        }
+    }
+}
+
+impl LimitArguments {
+    /// The limits that were typed.
+    ///
+    /// # Errors
+    /// When one of them is no limit.
+    pub fn typed(&self) -> Result<Vec<Limit>, UsageError> {
+        self.limits.iter().map(|text| Limit::parse(text, &self.allow, time_ns).map_err(UsageError)).collect()
+    }
+
+    /// The limits that were typed, or else those of the run's plan, or else the one it was measured with.
+    ///
+    /// # Errors
+    /// When one that was typed is no limit.
+    pub fn of(&self, run: &Run) -> Result<Vec<Limit>, UsageError> {
+        let typed = self.typed()?;
+        if let Some(planned) = run.planned.as_ref().filter(|_| typed.is_empty()) {
+            return Ok(limits_of(&planned.limits));
+        }
+        let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
+        match settings.and_then(|settings| settings.limit_ns) {
+            Some(latest_ns) if typed.is_empty() => Ok(vec![Limit {
+                text: format!("latency <= {}", latency(latest_ns)),
+                requirement: Requirement::Latency { latest_ns },
+                allow: Some(self.allow.clone()),
+            }]),
+            _ => Ok(typed),
+        }
+    }
+
+    /// The confidence that was typed, in 0 .. 1, for what is judged without the plan of a run.
+    pub fn confidence(&self) -> f64 {
+        self.confidence.unwrap_or(CONFIDENCE_DEFAULT)
+    }
+
+    /// The confidence that was typed, or else that of the run's plan, in 0 .. 1.
+    pub fn confidence_of(&self, run: &Run) -> f64 {
+        let planned = run.planned.as_ref().map(|planned| planned.confidence_percent.to_string());
+        // An archive may be anybody's.
+        let planned = planned.and_then(|percent| confidence(&percent).ok());
+        self.confidence.or(planned).unwrap_or(CONFIDENCE_DEFAULT)
+    }
+
+    /// Doubts about the machine that do not keep it from passing: those that were typed, or else those of the run's plan.
+    pub fn accepted_of(&self, run: &Run) -> Vec<DoubtKind> {
+        match &run.planned {
+            Some(planned) if self.accept.is_empty() => {
+                planned.accept.iter().filter_map(|word| DoubtKind::of_word(word)).collect()
+            }
+            _ => self.accept.iter().map(|name| name.kind()).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::planned::PlannedStep;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        limits: LimitArguments,
+    }
+
+    fn typed(words: &[&str]) -> LimitArguments {
+        Line::try_parse_from([&["judge"], words].concat()).unwrap().limits
+    }
+
+    fn run_of_a_plan(confidence_percent: f64) -> Run {
+        let planned = PlannedStep {
+            plan: "x".into(),
+            text: String::new(),
+            step: 1,
+            steps: 1,
+            target: "local".into(),
+            kernel: None,
+            load: "none".into(),
+            variant: None,
+            repetition: 1,
+            limits: Vec::new(),
+            confidence_percent,
+            accept: vec!["virtual".into(), "nonsense".into()],
+        };
+        Run { planned: Some(planned), ..Run::default() }
+    }
+
+    #[test]
+    fn what_a_plan_said_holds_until_something_else_is_typed() {
+        let run = run_of_a_plan(99.0);
+        assert_eq!((typed(&[]).confidence_of(&run), typed(&[]).accepted_of(&run)), (0.99, vec![DoubtKind::Virtual]));
+        let other = typed(&["--confidence", "90", "--accept", "non-rt"]);
+        assert_eq!((other.confidence_of(&run), other.accepted_of(&run)), (0.9, vec![DoubtKind::NonRt]));
+        assert_eq!(typed(&[]).confidence_of(&run_of_a_plan(f64::NAN)), 0.95);
+        assert_eq!((typed(&[]).confidence_of(&Run::default()), typed(&[]).confidence()), (0.95, 0.95));
+        assert!(typed(&[]).accepted_of(&Run::default()).is_empty());
+    }
+
+    #[test]
+    fn confidences_are_percentages() {
+        assert_eq!((confidence("95"), confidence("99.9 %")), (Ok(0.95), Ok(0.999)));
+        for text in ["0.95", "100", "", "x", "nan", "49"] {
+            assert!(confidence(text).is_err(), "{text}");
+        }
+    }
+}

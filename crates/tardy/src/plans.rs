@@ -1,0 +1,43 @@
+//! Plans of what to measure: read and checked, and their rounds.
+
+pub mod checked;
+mod machine;
+pub mod round;
+
+use crate::exit::UsageError;
+use checked::{CheckedPlan, Overrides};
+use runner::plan::Plan;
+use runner::plan::document::Problem;
+use std::fs;
+use std::path::Path;
+use words::printable::printable;
+
+/// A plan read from its file, with what was typed beside it.
+///
+/// # Errors
+/// A [`UsageError`]; what is wrong with which line was told by then.
+pub fn load(path: &Path, overrides: &Overrides) -> anyhow::Result<CheckedPlan> {
+    let text = text_of(path)?;
+    let found = match CheckedPlan::read(&Plan::name_of(path), &text, overrides) {
+        Ok(plan) => return Ok(plan),
+        Err(found) => found,
+    };
+    for problem in &found {
+        complain!("{}", printable(&described(path, problem)));
+    }
+    Err(UsageError(format!("{} cannot be run; docs/how-to/plans.md says what a plan may hold", path.display())).into())
+}
+
+/// # Errors
+/// When the file cannot be read.
+pub fn text_of(path: &Path) -> Result<String, UsageError> {
+    fs::read_to_string(path).map_err(|error| UsageError(format!("failed to read the plan {}: {error}", path.display())))
+}
+
+/// A problem as editors find it: file, line, text.
+pub fn described(path: &Path, problem: &Problem) -> String {
+    match problem.line {
+        Some(line) => format!("{}:{line}: {}", path.display(), problem.text),
+        None => format!("{}: {}", path.display(), problem.text),
+    }
+}

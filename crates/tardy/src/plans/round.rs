@@ -1,0 +1,194 @@
+//! One round of a plan: each of its steps into an archive of its own, and what came out of all of them.
+
+mod archived;
+mod deployment;
+mod file;
+mod outcome;
+mod page;
+mod repeated;
+
+pub use archived::{ArchivedStep, archived};
+pub use file::is_round;
+pub use repeated::{Repetition, repeat};
+
+use super::checked::{CheckedPlan, CheckedStep, Overrides};
+use super::machine;
+use crate::archives::explaining::explain_run;
+use crate::archives::{RUNS, new_below};
+use crate::exit::{Exit, UsageError, in_words};
+use crate::measuring::arguments::Showing;
+use crate::measuring::rounds::Measuring;
+use crate::terminal::page::{Page, write_stdout};
+use file::{ROUND_VERSION, RoundFile};
+use judge::step::StepVerdict;
+use machines::board::AccessOptions;
+use outcome::{StepOutcome, StepState};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use words::printable::printable;
+
+/// A plan under way in its directory.
+pub struct Round<'a> {
+    directory: PathBuf,
+    file: RoundFile,
+    plan: CheckedPlan,
+    /// How boards are to be had, with nothing to deploy.
+    access: AccessOptions,
+    measuring: &'a Measuring,
+    /// Why a step left no archive.
+    failures: BTreeMap<u32, String>,
+}
+
+impl<'a> Round<'a> {
+    /// Begins a round in an empty directory.
+    ///
+    /// # Errors
+    /// When a target is not there, or the directory is none to write into.
+    pub fn begin(
+        plan: CheckedPlan,
+        overrides: Overrides,
+        access: AccessOptions,
+        directory: PathBuf,
+        measuring: &'a Measuring,
+    ) -> anyhow::Result<Self> {
+        machine::find_targets(plan.steps.iter().map(|step| &step.step))?;
+        let AccessOptions { deploy, .. } = access.clone();
+        deployment::check(deploy.as_deref(), &plan)?;
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let file = RoundFile {
+            round_version: ROUND_VERSION,
+            plan: plan.plan.name.clone(),
+            overrides,
+            command: measuring.command.clone(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
+            started_unix_ns: i64::try_from(started.as_nanos()).unwrap_or(i64::MAX),
+            packages: BTreeMap::new(),
+            deploy,
+            deployed: BTreeSet::new(),
+        };
+        file.begin(&directory, &plan)?;
+        let access = AccessOptions { deploy: None, ..access };
+        Ok(Self { directory, file, plan, access, measuring, failures: BTreeMap::new() })
+    }
+
+    /// Goes on with a round that was stopped or cut off. What is done is kept.
+    ///
+    /// # Errors
+    /// A [`UsageError`] when the directory holds no round.
+    pub fn resume(directory: PathBuf, access: AccessOptions, measuring: &'a Measuring) -> anyhow::Result<Self> {
+        let (file, plan) = RoundFile::load(&directory)?;
+        machine::find_targets(plan.steps.iter().map(|step| &step.step))?;
+        Ok(Self { directory, file, plan, access, measuring, failures: BTreeMap::new() })
+    }
+
+    /// Runs every step that is not done, in order, until somebody stops it. A step that fails stops none behind it.
+    ///
+    /// # Errors
+    /// When the files of the round cannot be written.
+    pub fn run(&mut self) -> anyhow::Result<()> {
+        let steps = self.plan.steps.clone();
+        let left_out = self.deploy()?;
+        for step in &steps {
+            if self.measuring.stopped() {
+                break;
+            }
+            let outcome = StepOutcome::of(&self.plan, step, &self.directory, None);
+            let of = format!("step {} of {}: {}", step.step.number, step.step.steps, step.step.title());
+            if outcome.state == StepState::Done {
+                self.measuring.tell(&format!("{of} (done before)"));
+                continue;
+            }
+            self.measuring.tell(&of);
+            let packages = self.file.packages.clone();
+            // What would be measured is the old software.
+            if let Some(why) = left_out.get(&step.step.target) {
+                self.failures.insert(step.step.number, format!("not measured: {why}"));
+                continue;
+            }
+            if let Err(error) = self.run_step(step)
+                && !self.measuring.stopped()
+            {
+                self.measuring.tell(&in_words(&error));
+                self.failures.insert(step.step.number, in_words(&error));
+            }
+            // On a full disk the file is as good as it was, and the steps are in their archives.
+            if self.file.packages != packages {
+                self.file.save(&self.directory)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_step(&mut self, step: &CheckedStep) -> anyhow::Result<()> {
+        let Measuring { meter, signals, .. } = self.measuring;
+        let mut target = machine::open(&step.step, &mut self.file.packages, self.access.clone(), meter, signals)?;
+        let directory = outcome::next(step, &self.directory);
+        let planned = Some(&step.planned);
+        let run = self.measuring.run_on(target.as_mut(), planned, step.settings.clone(), step.silence, &directory)?;
+        if !self.measuring.stopped() {
+            let explained = run.save_explanations(&explain_run(&run, &mut |_, _| {}));
+            // They can be made again at any time.
+            let _ = explained.inspect_err(|error| complain!("tardy: {}", printable(&error.to_string())));
+        }
+        Ok(())
+    }
+
+    /// Shows what came out, and says how the command ends.
+    ///
+    /// # Errors
+    /// When it cannot be printed.
+    pub fn show(&self, showing: Showing) -> anyhow::Result<Exit> {
+        let failure = |step: &CheckedStep| self.failures.get(&step.step.number).map(String::as_str);
+        let outcome = |step: &CheckedStep| StepOutcome::of(&self.plan, step, &self.directory, failure(step));
+        let outcomes: Vec<StepOutcome> = self.plan.steps.iter().map(outcome).collect();
+        let verdict = StepVerdict::of_all(outcomes.iter().map(|outcome| outcome.verdict));
+        if showing.json {
+            let document = serde_json::json!({
+                "round_version": ROUND_VERSION, "plan": self.plan.plan.name, "directory": self.directory,
+                "verdict": verdict, "steps": outcomes,
+            });
+            write_stdout(format!("{document}\n").as_bytes())?;
+        } else if showing.quiet {
+            let mut page = Page::for_stdout();
+            page.line(&self.directory.display().to_string());
+            page.print()?;
+        } else {
+            page::lay_out(&self.plan, &self.directory, &outcomes, Page::for_stdout()).print()?;
+        }
+        if showing.json || showing.quiet {
+            let problems = outcomes.iter().filter_map(|outcome| Some((outcome.step, outcome.problem.as_ref()?)));
+            problems.for_each(|(step, text)| complain!("tardy: step {step}: {}", printable(text)));
+        }
+        Ok(exit_of(verdict))
+    }
+}
+
+fn exit_of(verdict: StepVerdict) -> Exit {
+    match verdict {
+        StepVerdict::Pass | StepVerdict::Measured => Exit::Measured,
+        StepVerdict::NotEnoughData => Exit::NotEnoughData,
+        StepVerdict::NoVerdict | StepVerdict::Error => Exit::NotMeasured,
+        StepVerdict::Fail => Exit::LimitExceeded,
+    }
+}
+
+/// A new directory for a round: the one asked for, which must be empty, or `runs/<time>-<plan>`.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn new_directory(out: Option<&Path>, plan: &str) -> anyhow::Result<PathBuf> {
+    let Some(out) = out else { return new_round_below(Path::new(RUNS), plan) };
+    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
+        let text = format!("{} is not empty; choose another --out, or --resume {0}", out.display());
+        return Err(UsageError(text).into());
+    }
+    fs::create_dir_all(out).map_err(|error| anyhow::anyhow!("failed to create {}: {error}", out.display()))?;
+    Ok(out.to_owned())
+}
+
+fn new_round_below(directory: &Path, plan: &str) -> anyhow::Result<PathBuf> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(new_below(directory, now.as_secs(), plan)?.0)
+}

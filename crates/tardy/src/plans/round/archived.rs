@@ -1,0 +1,48 @@
+//! The steps of a round as its directory holds them, for verbs that take a round as a whole.
+
+use super::file::RoundFile;
+use super::outcome::{STOPPED, StepState, newest};
+use crate::archives::run_id;
+use crate::exit::UsageError;
+use archive::reader::Run;
+use archive::summary::RunSummary;
+use std::path::Path;
+
+/// A step with the archive of its last try.
+#[derive(Debug)]
+pub struct ArchivedStep {
+    /// With the step of the plan; of a step that has no archive nothing else.
+    pub run: Run,
+    pub summary: RunSummary,
+}
+
+/// All steps of a round in their order, those that were never run among them. The summary of a step that is not done is not
+/// valid and says why.
+///
+/// # Errors
+/// A [`UsageError`] when the directory holds no round, or one that is not understood.
+pub fn archived(directory: &Path) -> Result<Vec<ArchivedStep>, UsageError> {
+    let (file, plan) = RoundFile::load(directory)?;
+    let began_unix_s = u64::try_from(file.started_unix_ns / 1_000_000_000).unwrap_or(0);
+    let steps = plan.steps.iter().map(|step| {
+        if let Some(mut run) = newest(step, directory).and_then(|path| Run::open(path).ok()) {
+            let mut summary = RunSummary::of(&run, &[]);
+            if StepState::of(&summary) == StepState::Stopped && summary.valid {
+                (summary.valid, summary.invalid_because) = (false, vec![STOPPED.into()]);
+            }
+            // One whose first message is lost does not know it.
+            run.planned.get_or_insert_with(|| step.planned.clone());
+            return ArchivedStep { run, summary };
+        }
+        let planned = Some(step.planned.clone());
+        let run = Run { directory: directory.join(step.step.directory(1)), planned, ..Run::default() };
+        let summary = RunSummary {
+            id: format!("{}-{}", run_id(began_unix_s, &file.plan), step.step.directory(1)),
+            target: step.planned.target.clone(),
+            invalid_because: vec!["this step of the plan was not run, or its machine did not start".into()],
+            ..RunSummary::of(&run, &[])
+        };
+        ArchivedStep { run, summary }
+    });
+    Ok(steps.collect())
+}

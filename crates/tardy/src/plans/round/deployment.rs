@@ -1,0 +1,65 @@
+//! New software for the boards of a plan, before its steps: each gets it once in a round.
+
+use super::Round;
+use crate::exit::{UsageError, in_words};
+use crate::measuring::machine::{is_board, open_with};
+use crate::plans::checked::CheckedPlan;
+use archive::atomic_file::write_atomically;
+use machines::board::AccessOptions;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether there is a board to give it to.
+///
+/// # Errors
+/// A [`UsageError`] when there is none.
+pub fn check(deploy: Option<&str>, plan: &CheckedPlan) -> Result<(), UsageError> {
+    if deploy.is_some() && boards(plan).is_empty() {
+        return Err(UsageError(
+            "--deploy is for boards, and the plan names none; --target NAME takes one instead".into(),
+        ));
+    }
+    Ok(())
+}
+
+fn boards(plan: &CheckedPlan) -> BTreeSet<&str> {
+    plan.steps.iter().map(|step| step.step.target.as_str()).filter(|name| is_board(name)).collect()
+}
+
+impl Round<'_> {
+    /// Gives the boards what they are to be measured with; answers why one has it not, by its name. What the commands of
+    /// the lab said is `deploy-<board>.log` in the directory of the round.
+    ///
+    /// # Errors
+    /// When the files of the round cannot be written.
+    pub(super) fn deploy(&mut self) -> anyhow::Result<BTreeMap<String, String>> {
+        let mut left_out = BTreeMap::new();
+        let Some(image) = self.file.deploy.clone() else { return Ok(left_out) };
+        let boards: Vec<String> = boards(&self.plan).into_iter().map(str::to_owned).collect();
+        for board in boards {
+            if self.file.deployed.contains(&board) || self.measuring.stopped() {
+                continue;
+            }
+            self.measuring.tell(&format!("new software for {board}: {image}"));
+            match self.deploy_on(&board, &image) {
+                Ok(()) => {
+                    self.file.deployed.insert(board);
+                    self.file.save(&self.directory)?;
+                }
+                Err(error) => {
+                    self.measuring.tell(&in_words(&error));
+                    left_out.insert(board, in_words(&error));
+                }
+            }
+        }
+        Ok(left_out)
+    }
+
+    fn deploy_on(&self, board: &str, image: &str) -> anyhow::Result<()> {
+        let access = AccessOptions { deploy: Some(image.to_owned()), ..self.access.clone() };
+        let mut target = open_with(board, &self.measuring.meter, &self.measuring.signals, access)?;
+        let prepared = target.prepare();
+        write_atomically(&self.directory.join(format!("deploy-{board}.log")), &target.console())?;
+        prepared?;
+        Ok(target.close()?)
+    }
+}

@@ -1,0 +1,85 @@
+//! The two files of a round beside its archives: `plan.toml`, the plan as it was, and `round.json`, what was typed
+//! beside it. What came out of the steps is in their archives and nowhere else.
+
+use crate::exit::UsageError;
+use crate::plans::checked::{CheckedPlan, Overrides};
+use crate::plans::machine::Packages;
+use crate::terminal::json;
+use archive::atomic_file::write_atomically;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Version of `round.json`.
+pub const ROUND_VERSION: u32 = 1;
+const PLAN: &str = "plan.toml";
+const ROUND: &str = "round.json";
+
+/// `round.json`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundFile {
+    pub round_version: u32,
+    /// Name of the plan.
+    pub plan: String,
+    pub overrides: Overrides,
+    pub command: Vec<String>,
+    pub tool_version: String,
+    pub started_unix_ns: i64,
+    /// Packages of kernels that have a Debian name.
+    pub packages: Packages,
+    /// The new software that boards are to be given before they are measured on; may be an empty word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploy: Option<String>,
+    /// Boards that have it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub deployed: BTreeSet<String>,
+}
+
+/// Whether a directory is that of a round.
+pub fn is_round(directory: &Path) -> bool {
+    directory.join(ROUND).is_file()
+}
+
+impl RoundFile {
+    /// Begins a round in a directory that is there and empty.
+    ///
+    /// # Errors
+    /// When a file cannot be written; then the directory is gone.
+    pub fn begin(&self, directory: &Path, plan: &CheckedPlan) -> anyhow::Result<()> {
+        let written = write_atomically(&directory.join(PLAN), plan.plan.text.as_bytes());
+        written.map_err(anyhow::Error::from).and_then(|()| self.save(directory)).inspect_err(|_| {
+            let _ = fs::remove_file(directory.join(PLAN));
+            let _ = fs::remove_dir(directory);
+        })
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&self, directory: &Path) -> anyhow::Result<()> {
+        Ok(write_atomically(&directory.join(ROUND), &json::indented(self)?)?)
+    }
+
+    /// Reads the round in a directory, with its plan.
+    ///
+    /// # Errors
+    /// A [`UsageError`] when there is none or it is not understood.
+    pub fn load(directory: &Path) -> Result<(Self, CheckedPlan), UsageError> {
+        let why = |path: &Path, why: String| UsageError(format!("failed to read the round {}: {why}", path.display()));
+        let (round, plan) = (directory.join(ROUND), directory.join(PLAN));
+        let bytes = fs::read(&round)
+            .map_err(|error| why(&round, format!("{error}; `tardy run PLAN` makes such a directory")))?;
+        let file: Self = serde_json::from_slice(&bytes).map_err(|error| why(&round, error.to_string()))?;
+        if file.round_version > ROUND_VERSION {
+            return Err(why(&round, format!("version {} is newer than this program", file.round_version)));
+        }
+        let text = fs::read_to_string(&plan).map_err(|error| why(&plan, error.to_string()))?;
+        let checked = CheckedPlan::read(&file.plan, &text, &file.overrides).map_err(|found| {
+            let first = found.first().map(|problem| problem.text.clone()).unwrap_or_default();
+            why(&plan, first)
+        })?;
+        Ok((file, checked))
+    }
+}

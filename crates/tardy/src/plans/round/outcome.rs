@@ -1,0 +1,151 @@
+//! What came out of a step, as its archive says.
+
+use crate::archives::judging::judge_run;
+use crate::plans::checked::{CheckedPlan, CheckedStep};
+use archive::manifest::RunState;
+use archive::reader::Run;
+use archive::summary::RunSummary;
+use judge::step::StepVerdict;
+use judge::verdict::Judgement;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// How far a step got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    /// There is a whole and valid run of it: it need not be repeated.
+    Done,
+    /// Its run broke, or its numbers must not be used.
+    Failed,
+    /// Its run was stopped early, or cut off.
+    Stopped,
+    NotRun,
+}
+
+/// Why a run that was stopped is none of its step.
+pub const STOPPED: &str = "stopped early";
+
+impl StepState {
+    /// That of a step with such a run.
+    pub fn of(summary: &RunSummary) -> Self {
+        match summary.state {
+            RunState::Complete if summary.valid => Self::Done,
+            RunState::Running | RunState::Interrupted => Self::Stopped,
+            RunState::Complete | RunState::Failed => Self::Failed,
+        }
+    }
+}
+
+/// A step and its newest archive.
+#[derive(Debug, Clone, Serialize)]
+pub struct StepOutcome {
+    pub step: u32,
+    pub title: String,
+    pub target: String,
+    pub kernel: Option<String>,
+    pub load: String,
+    pub variant: Option<String>,
+    pub repetition: u32,
+    pub state: StepState,
+    pub verdict: StepVerdict,
+    /// Why there is nothing to judge.
+    pub problem: Option<String>,
+    pub archive: Option<PathBuf>,
+    pub emulated: bool,
+    pub virtual_time: bool,
+    pub cycles: u64,
+    pub missed: u64,
+    pub spikes: u64,
+    pub p99_ns: Option<i64>,
+    pub max_ns: Option<i64>,
+    pub judgements: Vec<Judgement>,
+}
+
+impl StepOutcome {
+    /// The outcome of a step in a round's directory. `failure`: why it left no archive, as far as this process knows.
+    pub fn of(plan: &CheckedPlan, checked: &CheckedStep, directory: &Path, failure: Option<&str>) -> Self {
+        let step = &checked.step;
+        let none = Self {
+            step: step.number,
+            title: step.title(),
+            target: step.target.clone(),
+            kernel: checked.planned.kernel.clone(),
+            load: step.load.name.clone(),
+            variant: step.variant.clone(),
+            repetition: step.repetition,
+            state: if failure.is_some() { StepState::Failed } else { StepState::NotRun },
+            verdict: StepVerdict::Error,
+            problem: failure.map(str::to_owned),
+            archive: None,
+            emulated: false,
+            virtual_time: false,
+            cycles: 0,
+            missed: 0,
+            spikes: 0,
+            p99_ns: None,
+            max_ns: None,
+            judgements: Vec::new(),
+        };
+        if failure.is_some() {
+            return none;
+        }
+        match newest(checked, directory).and_then(|path| Run::open(path).ok()) {
+            Some(run) => none.with(plan, checked, &run),
+            None => none,
+        }
+    }
+
+    fn with(self, plan: &CheckedPlan, checked: &CheckedStep, run: &Run) -> Self {
+        let summary = RunSummary::of(run, &[]);
+        let state = StepState::of(&summary);
+        let judgements = judge_run(run, &[], &checked.limits, plan.confidence, &plan.accepted).judgements;
+        let problem = match state {
+            StepState::Done | StepState::NotRun => None,
+            StepState::Stopped => Some(STOPPED.into()),
+            StepState::Failed => {
+                let told = run.manifest.as_ref().and_then(|manifest| manifest.problem.clone());
+                Some(told.unwrap_or_else(|| summary.invalid_because.join("; ")))
+            }
+        };
+        Self {
+            verdict: StepVerdict::of(state == StepState::Done, &judgements),
+            state,
+            problem,
+            archive: Some(run.directory.clone()),
+            emulated: summary.emulated,
+            virtual_time: summary.virtual_time,
+            cycles: summary.cpus.iter().map(|cpu| cpu.cycles).sum(),
+            missed: summary.cpus.iter().filter_map(|cpu| cpu.missed).sum(),
+            spikes: summary.spikes.len() as u64,
+            p99_ns: summary.all_cpus.p99,
+            max_ns: summary.all_cpus.max,
+            judgements,
+            ..self
+        }
+    }
+
+    /// The verdict in a word.
+    pub fn word(&self) -> &'static str {
+        match self.state {
+            StepState::NotRun => "not run",
+            StepState::Stopped => "stopped",
+            StepState::Done | StepState::Failed => self.verdict.words(),
+        }
+    }
+}
+
+/// Where each try of a step lies, the first of them first; without an end.
+fn attempts<'a>(checked: &'a CheckedStep, directory: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    (1..).map(|attempt| directory.join(checked.step.directory(attempt)))
+}
+
+/// The archive of the last try of a step.
+pub fn newest(checked: &CheckedStep, directory: &Path) -> Option<PathBuf> {
+    attempts(checked, directory).take_while(|path| path.exists()).last()
+}
+
+/// Where the next try of a step goes: nothing that was measured is overwritten.
+pub fn next(checked: &CheckedStep, directory: &Path) -> PathBuf {
+    attempts(checked, directory).find(|path| !path.exists()).expect("numbers do not end")
+}

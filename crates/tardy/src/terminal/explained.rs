@@ -1,0 +1,65 @@
+//! What was explained, on pages: the account of a spike, what the spikes of a run have in common, and the JSON document.
+
+pub mod account;
+pub mod causes;
+mod document;
+mod functions;
+pub mod timeline;
+
+use super::json;
+use super::page::Page;
+use super::summary::{alarm_of_clock, quoted};
+use crate::archives::explaining::{causes_of, explain_run};
+use crate::exit::Exit;
+use archive::explanation::Explanation;
+use archive::reader::Run;
+use archive::spike::{Spike, SpikeReason};
+use timeline::Canvas;
+
+/// Prints every spike of a run as one JSON document.
+pub fn print_document(run: &Run, explanations: &[Explanation]) -> anyhow::Result<Exit> {
+    json::print(&document::of(run, explanations, &causes_of(run, explanations)))?;
+    Ok(Exit::Measured)
+}
+
+/// The spikes of a run in virtual time that were recorded just now.
+pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit> {
+    let explanations = explain_run(run, &mut |_, _| {});
+    if json {
+        return print_document(run, &explanations);
+    }
+    let mut page = Page::for_stdout();
+    if quiet {
+        page.line(&run.directory.display().to_string());
+        page.print()?;
+        return Ok(Exit::Measured);
+    }
+    alarm(run, &mut page);
+    let late = run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control);
+    let mut recorded: Vec<&Spike> = late.filter(|spike| run.recordings.contains_key(&spike.number)).collect();
+    let canvas = Canvas::for_stdout(false);
+    recorded.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));
+    for (at, spike) in recorded.iter().enumerate() {
+        if at > 0 {
+            page.blank();
+        }
+        account::lay_out(spike, explanation_of(&explanations, spike), canvas, &mut page);
+    }
+    page.blank();
+    let path = quoted(&run.directory.display().to_string());
+    page.wrapped("", &format!("They are in the archive from now on: tardy explain {path}, tardy report {path}."));
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+/// What belongs before the figures of a run.
+pub fn alarm(run: &Run, page: &mut Page) {
+    if let Some(manifest) = &run.manifest {
+        alarm_of_clock(manifest.virtual_time, manifest.emulated, page);
+    }
+}
+
+/// What a run says of one spike.
+pub fn explanation_of<'a>(explanations: &'a [Explanation], spike: &Spike) -> Option<&'a Explanation> {
+    explanations.iter().find(|explanation| explanation.spike == spike.number)
+}

@@ -1,0 +1,115 @@
+//! The account of one spike on a page: who held the CPU in which phase, what is behind it, what to do.
+
+use super::functions;
+use super::timeline::{self, Canvas};
+use crate::terminal::page::Page;
+use crate::terminal::table::{Align, Table};
+use archive::explanation::{Explanation, ExplanationStatus, Finding};
+use archive::recorded::FlightRecording;
+use archive::spike::{Spike, SpikeReason};
+use report::account::culprit;
+use words::figures::{count, latency, microseconds};
+use words::vocabulary::{confidence_phrase, owner_before_name};
+
+const BAR_COLUMNS: i64 = 6;
+const NAME_COLUMNS: usize = 31;
+
+pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, canvas: Option<Canvas>, page: &mut Page) {
+    let reason = match spike.reason {
+        SpikeReason::NewMaximum if explanation.is_some_and(|known| known.recording.is_some()) => "recorded afterwards",
+        SpikeReason::NewMaximum => "a new maximum",
+        SpikeReason::OverLimit => "over the limit",
+        SpikeReason::Control => "an ordinary sample, for comparison",
+    };
+    let sample = &spike.sample;
+    page.heading(&format!(
+        "Spike {}: CPU {}, {} late, {reason} (cycle {})",
+        spike.number,
+        sample.cpu,
+        latency(sample.latency_ns),
+        sample.cycle
+    ));
+    page.wrapped("", &culprit(explanation));
+    if let Some(why) = &spike.snapshot_missing {
+        page.wrapped("  ", why);
+    }
+    let Some(explanation) = explanation else { return };
+    if explanation.status != ExplanationStatus::NoTrace {
+        if let Some(canvas) = canvas {
+            timeline::lay_out(spike, explanation, canvas, page);
+        }
+        ledger(explanation, page);
+        if !explanation.elsewhere.is_empty() {
+            page.blank();
+            explanation.elsewhere.iter().for_each(|sentence| page.wrapped("  ", sentence));
+        }
+    }
+    if let Some(recording) = &explanation.recording {
+        page.wrapped("  ", &recorded(recording));
+    }
+    if let Some(account) = &explanation.functions {
+        functions::lay_out(account, page);
+    }
+    for (at, finding) in explanation.findings.iter().enumerate() {
+        lay_out_finding(at + 1, finding, page);
+    }
+    if !explanation.caveats.is_empty() {
+        page.blank();
+        explanation.caveats.iter().for_each(|caveat| page.wrapped("  but ", caveat));
+    }
+}
+
+/// What vouches for an account in virtual time.
+fn recorded(recording: &FlightRecording) -> String {
+    format!(
+        "Virtual time: one instruction is one nanosecond. Recorded from outside of the machine, in a second run whose {} \
+         samples are those of the first: not one nanosecond was added.",
+        count(recording.samples_identical)
+    )
+}
+
+fn ledger(explanation: &Explanation, page: &mut Page) {
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Left]);
+    table.row(["phase", "who held the CPU", "µs", "share", ""]);
+    for phase in &explanation.phases {
+        for (at, owner) in phase.owners.iter().enumerate() {
+            let title = if at == 0 { phase.name.title().into() } else { String::new() };
+            let name = shortened(&format!("{} {}", owner_before_name(owner.kind), owner.name));
+            let (share, bar) = share_of(owner.ns, explanation.latency_ns);
+            table.row([title, name, microseconds(owner.ns), share, bar]);
+        }
+    }
+    let total: i64 = explanation.phases.iter().map(|phase| phase.ns).sum();
+    table.row(["sum".into(), String::new(), microseconds(total), String::new(), String::new()]);
+    page.blank();
+    table.lines().iter().for_each(|line| page.line(line));
+}
+
+fn lay_out_finding(number: usize, finding: &Finding, page: &mut Page) {
+    page.blank();
+    let head =
+        format!("  {number}. {} ({}, {})", finding.culprit, confidence_phrase(finding.confidence), latency(finding.ns));
+    page.line(&head);
+    page.wrapped("     ", &finding.sentence);
+    finding.evidence.iter().for_each(|line| page.line(&format!("       {line}")));
+    for (word, text) in [("confirm  ", &finding.confirm), ("fix      ", &finding.fix)] {
+        if !text.is_empty() {
+            page.wrapped(&format!("     {word}"), text);
+        }
+    }
+}
+
+fn share_of(ns: i64, latency_ns: i64) -> (String, String) {
+    if latency_ns <= 0 {
+        return (String::new(), String::new());
+    }
+    let of = |whole: i64| (i128::from(ns) * i128::from(whole) / i128::from(latency_ns)) as i64;
+    (format!("{} %", of(100)), "█".repeat(of(BAR_COLUMNS).clamp(0, BAR_COLUMNS) as usize))
+}
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= NAME_COLUMNS {
+        return name.to_owned();
+    }
+    name.chars().take(NAME_COLUMNS - 1).chain(['…']).collect()
+}

@@ -1,0 +1,30 @@
+//! What the spikes of the run have in common, on a page.
+
+use crate::terminal::page::Page;
+use crate::terminal::table::{Align, Table};
+use archive::causes::{CauseGroup, RunCauses};
+use words::figures::latency;
+
+pub fn lay_out(causes: &RunCauses, page: &mut Page) {
+    if causes.groups.is_empty() {
+        return;
+    }
+    page.heading("Causes of the late wake-ups");
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Left]);
+    table.row(["cause", "spikes", "latest", "on CPU"]);
+    for group in &causes.groups {
+        let name = group.culprit.as_ref().unwrap_or(&group.title).clone();
+        table.row([name, group.spikes.len().to_string(), latency(group.latency_ns_max), cpus(group)]);
+    }
+    table.lines().iter().for_each(|line| page.line(line));
+    for group in causes.groups.iter().filter(|group| group.period.is_some()) {
+        let name = group.culprit.as_ref().unwrap_or(&group.title);
+        page.wrapped("  ", &format!("{name}: {}", group.rhythm));
+    }
+    causes.sentences.iter().for_each(|sentence| page.wrapped("  ", sentence));
+}
+
+fn cpus(group: &CauseGroup) -> String {
+    let each: Vec<String> = group.cpus.iter().map(|of| format!("{} ({}×)", of.cpu, of.count)).collect();
+    each.join(", ")
+}

@@ -1,0 +1,200 @@
+//! What the block on the terminal says, as lines of at most 80 columns.
+
+use crate::terminal::page::COLUMNS;
+use crate::terminal::table::{Align, Table};
+use archive::message::{LoadReport, RunPhase, ThreadProgress};
+use runner::event::Event;
+use runner::run::phase_title;
+use std::time::Duration;
+use words::figures::{count, counted, duration, latency};
+use words::printable::printable;
+
+/// Threads shown at once; of more, those with the largest maxima.
+const THREADS_SHOWN: usize = 8;
+const BAR_COLUMNS: usize = 24;
+/// The spinner and its space.
+const MARGIN: usize = 2;
+
+/// What is known of a run while it goes on.
+#[derive(Debug, Default)]
+pub struct Status {
+    duration_ns: Option<u64>,
+    phase: Option<RunPhase>,
+    threads: Vec<ThreadProgress>,
+    snapshots: u32,
+    spikes: u64,
+    loads: Vec<LoadReport>,
+    losses: u64,
+    notes: Vec<String>,
+    explaining: Option<(usize, usize)>,
+    virtual_time: bool,
+}
+
+impl Status {
+    pub fn new(duration_ns: Option<u64>) -> Self {
+        Self { duration_ns, ..Self::default() }
+    }
+
+    pub fn take(&mut self, event: &Event) {
+        match event {
+            Event::Phase(phase) => self.phase = Some(*phase),
+            Event::Progress { threads, snapshots } => {
+                self.threads.clone_from(threads);
+                self.snapshots = *snapshots;
+            }
+            Event::Spike(_) => self.spikes += 1,
+            Event::Loads(loads) => self.loads.clone_from(loads),
+            Event::Problem(problem) => self.notes.push(problem.text.clone()),
+            Event::Loss(_) => self.losses += 1,
+            Event::Stopping { why } => self.notes.push(format!("stopping ({why})")),
+            Event::Begun { virtual_time, .. } => self.virtual_time = *virtual_time,
+            Event::Environment(_)
+            | Event::Effective(_)
+            | Event::Line { .. }
+            | Event::Said { .. }
+            | Event::Restored { .. }
+            | Event::NotGivenBack { .. }
+            | Event::Archived { .. } => {}
+        }
+    }
+
+    pub fn explaining(&mut self, done: usize, total: usize) {
+        self.explaining = Some((done, total));
+    }
+
+    /// The block, `in_phase` after the present phase was entered.
+    pub fn lines(&self, in_phase: Duration) -> Vec<String> {
+        if let Some((done, total)) = self.explaining {
+            return vec![format!("explain   spike {} of {total}", done + 1)];
+        }
+        let mut lines = vec![self.headline(in_phase)];
+        if !self.threads.is_empty() {
+            lines.extend(self.thread_lines());
+        }
+        for load in &self.loads {
+            let dead = if load.alive { "" } else { " (dead)" };
+            lines.push(format!("load {}: {} {}{dead}", load.name, count(load.progress), load.unit));
+        }
+        if let Some(note) = self.notes.last() {
+            lines.push(note.clone());
+        }
+        lines.iter().map(|line| fitted(line)).collect()
+    }
+
+    fn headline(&self, in_phase: Duration) -> String {
+        let phase = self.phase.map_or("start", phase_title);
+        let elapsed_ns = i64::try_from(in_phase.as_nanos()).unwrap_or(i64::MAX);
+        let mut line = format!("{phase:<8}");
+        if self.virtual_time {
+            // How much of it has gone by is not to be read from the host's clock.
+            let total =
+                self.duration_ns.and_then(|ns| i64::try_from(ns).ok()).map(|ns| format!("{} of ", duration(ns)));
+            line.push_str(&format!("  {}virtual time", total.unwrap_or_default()));
+        } else if self.phase == Some(RunPhase::Measure) {
+            line.push_str(&format!("  {}", duration(elapsed_ns)));
+            if let Some(total_ns) = self.duration_ns.and_then(|ns| i64::try_from(ns).ok()) {
+                line.push_str(&format!(" of {}  {}", duration(total_ns), bar(elapsed_ns, total_ns)));
+            }
+        }
+        if self.snapshots > 0 || self.spikes > 0 {
+            line.push_str(&format!("  {}", counted(self.spikes.max(u64::from(self.snapshots)), "snapshot")));
+        }
+        if self.losses > 0 {
+            line.push_str(&format!("  {}", counted(self.losses, "loss report")));
+        }
+        line
+    }
+
+    fn thread_lines(&self) -> Vec<String> {
+        let mut shown: Vec<&ThreadProgress> = self.threads.iter().collect();
+        shown.sort_by_key(|thread| std::cmp::Reverse(thread.latency_ns_max));
+        shown.truncate(THREADS_SHOWN);
+        shown.sort_by_key(|thread| thread.thread);
+        let mut table = Table::new(&[Align::Right; 5]);
+        table.row(["  CPU", "now", "max", "cycles", "missed"]);
+        for thread in &shown {
+            table.row([
+                thread.cpu.to_string(),
+                if thread.cycles > 0 { latency(thread.latency_ns_last) } else { "-".into() },
+                if thread.cycles > 0 { latency(thread.latency_ns_max) } else { "-".into() },
+                count(thread.cycles),
+                count(thread.missed_periods),
+            ]);
+        }
+        let mut lines = table.lines();
+        if self.threads.len() > shown.len() {
+            lines.push(format!("  and {} more CPUs with smaller maxima", self.threads.len() - shown.len()));
+        }
+        lines
+    }
+}
+
+fn bar(done_ns: i64, total_ns: i64) -> String {
+    let share = (done_ns as f64 / total_ns.max(1) as f64).clamp(0.0, 1.0);
+    let full = (share * BAR_COLUMNS as f64) as usize;
+    format!("{}{}", "█".repeat(full), "░".repeat(BAR_COLUMNS - full))
+}
+
+fn fitted(line: &str) -> String {
+    let safe = printable(line);
+    let room = COLUMNS - MARGIN;
+    if safe.chars().count() <= room {
+        return safe;
+    }
+    safe.chars().take(room - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(cpu: u32) -> ThreadProgress {
+        ThreadProgress {
+            thread: cpu,
+            cpu,
+            cycles: 12_345,
+            latency_ns_last: 3_100,
+            latency_ns_max: 1_000 * i64::from(cpu + 1),
+            missed_periods: 0,
+        }
+    }
+
+    #[test]
+    fn a_run_at_a_glance() {
+        let mut status = Status::new(Some(20_000_000_000));
+        status.take(&Event::Phase(RunPhase::Measure));
+        status.take(&Event::Progress { threads: vec![thread(0), thread(1)], snapshots: 2 });
+        let expected = [
+            "measure   5.0 s of 20.0 s  ██████░░░░░░░░░░░░░░░░░░  2 snapshots",
+            "  CPU     now     max  cycles  missed",
+            "    0  3.1 µs  1.0 µs  12 345       0",
+            "    1  3.1 µs  2.0 µs  12 345       0",
+        ];
+        assert_eq!(status.lines(Duration::from_secs(5)), expected);
+    }
+
+    #[test]
+    fn virtual_time_is_named_from_the_first_line_on() {
+        let mut status = Status::new(Some(20_000_000_000));
+        status.take(&Event::Begun { directory: "runs/one".into(), virtual_time: true });
+        assert_eq!(status.lines(Duration::from_secs(5)), ["start     20.0 s of virtual time"]);
+    }
+
+    #[test]
+    fn the_block_fits_80_columns_and_escapes_names() {
+        let mut status = Status::new(None);
+        let load = LoadReport {
+            name: "\x1b[2J".repeat(40),
+            unit: "messages".into(),
+            progress: 1,
+            alive: false,
+            detail: String::new(),
+        };
+        status.take(&Event::Loads(vec![load]));
+        status.take(&Event::Progress { threads: (0..64).map(thread).collect(), snapshots: 0 });
+        let lines = status.lines(Duration::ZERO);
+        assert!(lines.iter().all(|line| line.chars().count() <= COLUMNS - MARGIN), "{lines:?}");
+        assert!(!lines.concat().contains('\x1b'));
+        assert!(lines.contains(&"  and 56 more CPUs with smaller maxima".to_owned()), "{lines:?}");
+    }
+}

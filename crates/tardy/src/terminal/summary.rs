@@ -1,0 +1,151 @@
+//! The summary of a run as a page for people: one sentence, a table, the worst spikes, what is wrong, what to type next.
+
+use crate::terminal::kernel_tracers::{lay_out_latencies, lay_out_series};
+use crate::terminal::page::Page;
+use crate::terminal::table::{Align, Table};
+use crate::terminal::watched;
+use archive::spike::SpikeReason;
+use archive::summary::{CpuSummary, RunSummary, SpikeSummary};
+use report::account::{culprit, loads, losses, problems, tracing, verdict, virtual_speed_words};
+use report::watched::is_watch;
+use words::figures::{latency, microseconds_rough};
+
+const SPIKES_SHOWN: usize = 5;
+
+/// Lays the summary out on a page. `told` is what broke; it is said elsewhere and left out here.
+pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) -> Page {
+    alarm_of_clock(summary.virtual_time, summary.emulated, &mut page);
+    page.wrapped("", &verdict(summary));
+    let said_below = |reason: &str| summary.problems.iter().any(|problem| problem.text == reason);
+    let untold = |reason: &&String| Some(reason.as_str()) != told && !said_below(reason);
+    // Without any samples the sentence above has said why the numbers cannot be used.
+    for reason in summary.invalid_because.iter().filter(untold).filter(|_| !summary.cpus.is_empty()) {
+        page.wrapped("  because ", reason);
+    }
+    if summary.cpus.iter().any(|cpu| cpu.cycles > 0) {
+        page.blank();
+        match is_watch(summary) {
+            true => watched::tables(summary, &mut page),
+            false => cpu_table(summary, &mut page),
+        }
+        page.line(&format!("Recorded meanwhile: {}.", tracing(summary)));
+        page.line("A maximum is an observation, not a bound: a longer run may show a larger one.");
+    }
+    if let Some(speed) = summary.virtual_speed {
+        page.wrapped("", &virtual_speed_words(speed));
+    }
+    lay_out_series(&summary.kernel_series, &mut page);
+    match is_watch(summary) {
+        true => watched::spikes(summary, &mut page),
+        false => worst_spikes(summary, &mut page),
+    }
+    lay_out_latencies(&summary.latency_traces, &mut page);
+    section(&mut page, "Load", &loads(summary));
+    section(&mut page, "Lost", &losses(summary));
+    if let Some(imported) = &summary.imported {
+        section(&mut page, "Not in the source, so unknown here", &imported.lost);
+    }
+    section(&mut page, "Not as asked", &problems(summary));
+    section(&mut page, "Missing in the archive", &summary.gaps);
+    next_commands(summary, &mut page);
+    page
+}
+
+/// What belongs before figures whose clock was not that of hardware.
+pub fn alarm_of_clock(virtual_time: bool, emulated: bool, page: &mut Page) {
+    if virtual_time {
+        page.alarm("VIRTUAL TIME: these figures count executed instructions; they prove no deadline of hardware.");
+    } else if emulated {
+        page.alarm("EMULATED MACHINE: these latencies mean nothing as real-time figures.");
+    }
+}
+
+fn cpu_table(summary: &RunSummary, page: &mut Page) {
+    let mut table = Table::new(&[Align::Right; 10]);
+    table.row(["CPU", "cycles", "missed", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max µs"]);
+    for cpu in &summary.cpus {
+        table.row(cpu_row(cpu));
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+}
+
+fn cpu_row(cpu: &CpuSummary) -> [String; 10] {
+    let figures = &cpu.latency_ns;
+    [
+        cpu.cpu.to_string(),
+        cpu.cycles.to_string(),
+        cpu.missed.map_or("-".into(), |missed| missed.to_string()),
+        microseconds_rough(figures.min),
+        figures.mean.map_or("-".into(), |mean| format!("{:.1}", mean / 1e3)),
+        microseconds_rough(figures.p50),
+        microseconds_rough(figures.p99),
+        microseconds_rough(figures.p99_9),
+        microseconds_rough(figures.p99_99),
+        microseconds_rough(figures.max),
+    ]
+}
+
+fn worst_spikes(summary: &RunSummary, page: &mut Page) {
+    let spikes: Vec<&SpikeSummary> =
+        summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control).collect();
+    if spikes.is_empty() {
+        return;
+    }
+    page.blank();
+    page.heading("Worst spikes");
+    for entry in spikes.iter().take(SPIKES_SHOWN) {
+        let (cpu, late) = (entry.spike.sample.cpu, latency(entry.latency_ns));
+        let text = format!("CPU {cpu}, {late} late: {}", culprit(entry.explanation.as_ref()));
+        page.wrapped(&format!("  #{:<3} ", entry.spike.number), &text);
+    }
+    if spikes.len() > SPIKES_SHOWN {
+        page.line(&format!("  and {} more", spikes.len() - SPIKES_SHOWN));
+    }
+}
+
+fn section(page: &mut Page, title: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    page.blank();
+    page.heading(title);
+    for line in lines {
+        page.wrapped("  ", line);
+    }
+}
+
+fn next_commands(summary: &RunSummary, page: &mut Page) {
+    let archive = quoted(&summary.archive);
+    page.blank();
+    if summary.cpus.is_empty() {
+        page.line(&format!("The archive is {archive}."));
+        return;
+    }
+    page.line(&format!("The archive is {archive}. Next:"));
+    page.line(&format!("  tardy report {archive}"));
+    if summary.spikes.iter().any(|entry| entry.spike.reason != SpikeReason::Control) {
+        page.line(&format!("  tardy explain {archive}"));
+    } else if summary.virtual_time && summary.cpus.iter().all(|cpu| cpu.watched.is_none()) {
+        // The run comes out the same again, so what was not traced can still be explained.
+        page.line(&format!("  tardy record {archive}"));
+    }
+}
+
+/// A path as a shell takes it.
+pub fn quoted(path: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:,@%".contains(letter);
+    if !path.is_empty() && path.chars().all(plain) { path.into() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_survive_a_shell() {
+        assert_eq!(quoted("runs/2026-11-21T21-30-05-pi"), "runs/2026-11-21T21-30-05-pi");
+        assert_eq!(quoted("my runs/it's"), "'my runs/it'\\''s'");
+    }
+}

@@ -1,0 +1,174 @@
+//! `tardy baseline`: expected results in virtual time as a small file beside a kernel's sources, and what moved since.
+
+use crate::archives::{RUNS, new_below};
+use crate::exit::{Exit, UsageError};
+use crate::measuring::machine::is_in_virtual_time;
+use crate::measuring::signals::Signals;
+use crate::measuring::variant::Variant;
+use crate::options::quantity::time_ns;
+use crate::terminal::page::Page;
+use crate::virtual_time::baseline::{drift, file};
+use crate::virtual_time::laboratory::Laboratory;
+use crate::virtual_time::seed_runs::{OpenedRun, Seeds, all_seed_runs, open_all};
+use clap::{Args, Subcommand};
+use judge::virtual_time::Baseline;
+use machines::meter_places::MeterPlaces;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy baseline write tardy-baseline.toml --target exact --seeds 4 -- --duration 2s --load dentry
+  tardy baseline check tardy-baseline.toml
+  tardy judge --baseline tardy-baseline.toml runs/seeds
+
+Exit codes: 0 nothing moved beyond its tolerance, 1 something did, 2 wrong usage, 3 could not measure.";
+
+/// Expected results in virtual time, as a file to keep beside a kernel: write it, check a kernel against it
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct BaselineArguments {
+    #[command(subcommand)]
+    verb: BaselineVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum BaselineVerb {
+    Write(WriteArguments),
+    Check(CheckArguments),
+}
+
+/// Measure a target in virtual time, idle and with the load of the run options, and write what came out
+#[derive(Debug, Args)]
+struct WriteArguments {
+    /// The file to write; one that is there is replaced
+    file: PathBuf,
+    /// Target in virtual time
+    #[arg(long, value_name = "NAME")]
+    target: String,
+    /// Seeds to run
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    seeds: u32,
+    /// By how much a figure may move before a check fails, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    tolerance: f64,
+    /// By how much the idle guest's median may move before a check fails
+    #[arg(long, value_name = "TIME", default_value = "20ns", value_parser = time_ns)]
+    idle_tolerance: u64,
+    /// Directory of the archives [default: runs/<time>-baseline]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Show nothing while it goes on
+    #[arg(short, long)]
+    quiet: bool,
+    /// Options of `tardy run`
+    #[arg(last = true, value_name = "RUN OPTIONS")]
+    options: Vec<String>,
+}
+
+/// Measure as the file says, and tell what moved
+#[derive(Debug, Args)]
+struct CheckArguments {
+    /// The file
+    file: PathBuf,
+    /// Target in virtual time [default: that of the file]
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// Directory of the archives [default: runs/<time>-baseline]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &BaselineArguments, command: &[String]) -> anyhow::Result<Exit> {
+    match &arguments.verb {
+        BaselineVerb::Write(write) => write_baseline(write, command),
+        BaselineVerb::Check(check) => check_baseline(check, command),
+    }
+}
+
+fn write_baseline(write: &WriteArguments, command: &[String]) -> anyhow::Result<Exit> {
+    let asked = Asked {
+        target: &write.target,
+        options: &write.options,
+        seeds: write.seeds,
+        first_seed: None,
+        out: write.out.as_deref(),
+        quiet: write.quiet,
+    };
+    let (runs, directory) = asked.measure(command)?;
+    let idle_tolerance_ns = i64::try_from(write.idle_tolerance).unwrap_or(i64::MAX);
+    let baseline =
+        Baseline::of(&all_seed_runs(&runs), &write.target, &write.options, write.tolerance, idle_tolerance_ns);
+    baseline.check().map_err(UsageError)?;
+    file::write(&write.file, &baseline)?;
+    let mut page = Page::for_stdout();
+    page.wrapped(
+        "",
+        &format!(
+            "{} holds what {} does in virtual time with {} ({}); the archives are in {}.",
+            write.file.display(),
+            write.target,
+            baseline.kernel,
+            words::figures::counted(u64::from(write.seeds), "seed"),
+            directory.display()
+        ),
+    );
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+fn check_baseline(check: &CheckArguments, command: &[String]) -> anyhow::Result<Exit> {
+    let baseline = file::read(&check.file)?;
+    let seeds = if baseline.loaded.is_empty() { &baseline.idle } else { &baseline.loaded };
+    let asked = Asked {
+        target: check.target.as_deref().unwrap_or(&baseline.target),
+        options: &baseline.options,
+        seeds: u32::try_from(seeds.len()).unwrap_or(u32::MAX),
+        first_seed: seeds.iter().map(|seed| seed.seed).min(),
+        out: check.out.as_deref(),
+        quiet: check.json,
+    };
+    let (runs, directory) = asked.measure(command)?;
+    drift::show(&baseline, &check.file, &all_seed_runs(&runs), Some(&directory), check.json)
+}
+
+/// What to measure.
+struct Asked<'a> {
+    target: &'a str,
+    options: &'a [String],
+    seeds: u32,
+    /// That of the options when absent.
+    first_seed: Option<u64>,
+    out: Option<&'a Path>,
+    quiet: bool,
+}
+
+impl Asked<'_> {
+    fn measure(&self, command: &[String]) -> anyhow::Result<(Vec<OpenedRun>, PathBuf)> {
+        let target = self.target;
+        if !is_in_virtual_time(target) {
+            let text =
+                format!("{target} is no target in virtual time; `tardy target add NAME --virtual-time` makes one");
+            return Err(UsageError(text).into());
+        }
+        let words = [vec!["--target".to_owned(), target.to_owned()], self.options.to_vec()].concat();
+        let mut settings = Variant::parse("", &words, None)?.settings;
+        settings.dither_seed = self.first_seed.or(settings.dither_seed);
+        let directory = match self.out {
+            Some(out) => out.to_owned(),
+            None => {
+                let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                new_below(Path::new(RUNS), started.as_secs(), "baseline")?.0
+            }
+        };
+        let meter = MeterPlaces::of_process().find()?;
+        let signals = Signals::watch()?;
+        let laboratory = Laboratory { target, meter: &meter, signals: &signals, command, quiet: self.quiet };
+        Seeds { settings: &settings, count: self.seeds, idle_too: true }.measure(&laboratory, &directory)?;
+        // Read again like any other archive: what was explained after the measurement is in it by now.
+        Ok((open_all(std::slice::from_ref(&directory))?, directory))
+    }
+}

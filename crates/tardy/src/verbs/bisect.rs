@@ -1,0 +1,117 @@
+//! `tardy bisect`: which of an ordered list of kernels, targets or settings was the first bad one. One step of it serves
+//! `git bisect run`.
+
+mod candidate;
+mod git_step;
+mod journal;
+mod measuring;
+mod search;
+
+use crate::exit::{Exit, UsageError};
+use crate::measuring::rounds::Measuring;
+use crate::measuring::signals::Signals;
+use crate::options::limits::LimitArguments;
+use crate::options::quantity::positive_time_ns;
+use clap::Args;
+use judge::sign_flip::PAIRS_MAX;
+use machines::meter_places::MeterPlaces;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy bisect --good k1 --bad k8 k2 k3 k4 k5 k6 k7 --limit 'latency < 50us' --seeds 4 -- --duration 1s --load dentry
+  tardy bisect --list kernels.txt --before 'ssh pi boot-kernel \"$TARDY_CANDIDATE\"' -- --duration 5min --load messaging
+  git bisect run sh -c 'make -j8 bzImage || exit 125; tardy bisect --step --limit \"latency < 50us\" -- --target mine'
+
+A candidate is a target; or options of `tardy run` when it begins with a dash; or, with --before, whatever that command
+makes of $TARDY_CANDIDATE. In virtual time a step is exact for its seeds. Elsewhere it is a run judged by --limit, or without
+a limit an experiment against the good end, and the confidence is that of all steps together.
+Ctrl-C keeps what is done; the same command with the same --out goes on.
+Exit codes: 0 found, 2 wrong usage or an end that is not what it is said to be, 3 could not measure, 4 only suspects.
+With --step, as git wants them: 0 good, 1 bad, 125 cannot be tested, 128 and above give up.";
+
+/// Find the first bad one of an ordered list of kernels, targets or settings
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct BisectArguments {
+    /// The good end of the list; with --step and without --limit what to compare with
+    #[arg(long, value_name = "CANDIDATE", allow_hyphen_values = true)]
+    good: Option<String>,
+    /// The bad end of the list
+    #[arg(long, value_name = "CANDIDATE", allow_hyphen_values = true, requires = "good")]
+    bad: Option<String>,
+    /// What lies between the ends, in order
+    #[arg(value_name = "CANDIDATE", requires = "bad")]
+    between: Vec<String>,
+    /// File with all candidates, one a line, the good end first; lines that begin with # are left out
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["good", "bad", "between", "step"])]
+    list: Option<PathBuf>,
+    /// Measure once and end with the code that `git bisect run` wants
+    #[arg(long, conflicts_with_all = ["bad", "between", "out"])]
+    step: bool,
+    /// Shell command on this machine before a candidate is measured, which it finds in $TARDY_CANDIDATE
+    #[arg(long, value_name = "COMMAND")]
+    before: Option<String>,
+    #[command(flatten)]
+    limits: LimitArguments,
+    /// In virtual time: seeds of each step; the first that breaks the limit ends it
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    seeds: u32,
+    /// Elsewhere, without a limit: rounds of each experiment
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=PAIRS_MAX as i64))]
+    rounds: u32,
+    /// With --step, not in virtual time: steps that share the error, one for each halving and two for the ends
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000), requires = "step")]
+    steps: u32,
+    /// Directory of the search [default: runs/<time>-bisect]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    /// Give up a run when the meter says nothing for this long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
+    silence: u64,
+    /// Options of `tardy run` that all candidates share
+    #[arg(last = true, value_name = "RUN OPTIONS")]
+    options: Vec<String>,
+}
+
+pub fn run(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+    if arguments.step {
+        return Ok(git_step::run(arguments, command));
+    }
+    search::run(arguments, command)
+}
+
+fn measuring(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Measuring> {
+    Ok(Measuring {
+        meter: MeterPlaces::of_process().find()?,
+        signals: Signals::watch()?,
+        silence: Duration::from_nanos(arguments.silence),
+        quiet: arguments.json,
+        command,
+    })
+}
+
+/// The candidates, the good end first.
+fn candidates(arguments: &BisectArguments) -> Result<Vec<String>, UsageError> {
+    let list = match (&arguments.list, &arguments.good, &arguments.bad) {
+        (Some(path), ..) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| UsageError(format!("failed to read {}: {error}", path.display())))?;
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+            lines.map(str::to_owned).collect()
+        }
+        (None, Some(good), Some(bad)) => {
+            let between = arguments.between.iter().cloned();
+            std::iter::once(good.clone()).chain(between).chain([bad.clone()]).collect::<Vec<String>>()
+        }
+        _ => return Err(UsageError("name the ends with --good and --bad, or all candidates with --list".into())),
+    };
+    if list.len() < 2 {
+        return Err(UsageError("a list has at least two candidates: the good end and the bad end".into()));
+    }
+    Ok(list)
+}

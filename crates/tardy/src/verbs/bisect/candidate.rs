@@ -1,0 +1,81 @@
+//! What a word of the list stands for: a target, options of `tardy run`, or what a command makes of it.
+
+use super::BisectArguments;
+use crate::exit::UsageError;
+use crate::measuring::machine::is_in_virtual_time;
+use crate::measuring::variant::Variant;
+use std::process::{Command, Stdio};
+
+/// The variable in which the command finds the candidate.
+const VARIABLE: &str = "TARDY_CANDIDATE";
+/// What a command says with this code is that the candidate cannot be tested, as git has it.
+const UNTESTABLE: i32 = 125;
+
+/// A candidate that can be measured.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub variant: Variant,
+    pub virtual_time: bool,
+}
+
+/// Why a candidate is not ready to be measured.
+#[derive(Debug)]
+pub enum Unprepared {
+    Untestable(String),
+    /// The whole search makes no sense any more.
+    GiveUp(String),
+}
+
+impl Candidate {
+    /// # Errors
+    /// When it is none.
+    pub fn parse(word: &str, arguments: &BisectArguments) -> Result<Self, UsageError> {
+        let shared = arguments.options.clone();
+        let variant = match &arguments.before {
+            Some(before) => Variant::parse("", &shared, Some(with_candidate(before, word)))?,
+            None if word.is_empty() || word.starts_with('-') => Variant::parse(word, &shared, None)?,
+            None => Variant::parse("", &[vec!["--target".into(), word.to_owned()], shared].concat(), None)?,
+        };
+        Ok(Self { virtual_time: is_in_virtual_time(&variant.target), variant })
+    }
+
+    /// Runs the command that goes before a measurement, if there is one.
+    ///
+    /// # Errors
+    /// [`Unprepared`].
+    pub fn prepare(&self) -> Result<(), Unprepared> {
+        let Some(line) = &self.variant.before else { return Ok(()) };
+        let mut command = Command::new("sh");
+        // Standard output is the result's.
+        command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::from(std::io::stderr()));
+        let status =
+            command.status().map_err(|error| Unprepared::GiveUp(format!("failed to start a shell: {error}")))?;
+        match status.code() {
+            Some(0) => Ok(()),
+            Some(UNTESTABLE) => Err(Unprepared::Untestable("the command before it says so".into())),
+            Some(code) if code < 128 => {
+                Err(Unprepared::Untestable(format!("the command before it ended with code {code}")))
+            }
+            _ => Err(Unprepared::GiveUp(format!("the command before it ended with {status}"))),
+        }
+    }
+}
+
+/// A line of shell with the candidate in the environment, whatever letters it has.
+fn with_candidate(before: &str, word: &str) -> String {
+    format!("export {VARIABLE}='{}'\n{before}", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_candidate_reaches_the_command_whatever_its_letters() {
+        for word in ["v6.1", "a b", "it's", "$(false)", "`x`", "\"", "a;exit 9"] {
+            let line = with_candidate("printf %s \"$TARDY_CANDIDATE\"", word);
+            let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `tardy check`: says whether a machine is set up for real-time work, before anything is measured there.
+
+mod applying;
+mod arguments;
+mod layout;
+
+pub use arguments::CheckArguments;
+
+use crate::exit::{Exit, UsageError};
+use crate::measuring::machine::{self, is_in_virtual_time};
+use crate::measuring::signals::Signals;
+use crate::terminal::json;
+use crate::terminal::page::{Page, write_stdout};
+use applying::Change;
+use archive::facts::Facts;
+use arguments::Format;
+use judge::readiness::{Readiness, acceptance_lines, check, kernel_arguments, sysctl_text};
+use machines::Target;
+use machines::meter_places::MeterPlaces;
+use runner::facts::{gather, parse};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// A slow board needs seconds to read some thousand files.
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub fn run(arguments: &CheckArguments) -> anyhow::Result<Exit> {
+    // What is typed wrong is told before a machine is bothered.
+    let judged_by = arguments.judged_by()?;
+    let judge = |facts: &Facts| check(facts, &judged_by.subject, &judged_by.checklist, &judged_by.accepted);
+    let (facts, change) = match &arguments.facts {
+        Some(path) => {
+            let bytes =
+                fs::read(path).map_err(|error| UsageError(format!("failed to read {}: {error}", path.display())))?;
+            let facts = parse(&bytes).map_err(|error| UsageError(format!("{}: {error}", path.display())))?;
+            (facts, None)
+        }
+        None => of_target(arguments, &judge)?,
+    };
+    if let Some(path) = &arguments.save_facts {
+        save(path, &facts)?;
+    }
+    let readiness = judge(&facts);
+    show(arguments, &readiness, change.as_ref())?;
+    Ok(if readiness.is_ready() { Exit::Measured } else { Exit::LimitExceeded })
+}
+
+/// What a machine tells, after it was changed if that was asked for.
+fn of_target(
+    arguments: &CheckArguments,
+    judge: &dyn Fn(&Facts) -> Readiness,
+) -> anyhow::Result<(Facts, Option<Change>)> {
+    if is_in_virtual_time(&arguments.target) {
+        let why = "runs a measurement and nothing else, because its time does; check a target with the same kernel that \
+                   is not in virtual time";
+        return Err(UsageError(format!("{} {why}", arguments.target)).into());
+    }
+    let meter = MeterPlaces::of_process().find()?;
+    let mut target = machine::open(&arguments.target, &meter, &Signals::watch()?)?;
+    target.prepare()?;
+    let answer = ask(arguments, target.as_mut(), &meter, judge);
+    // What was learnt is worth more than how the machine was left.
+    let closed = target.close();
+    let answer = answer?;
+    closed?;
+    Ok(answer)
+}
+
+fn ask(
+    arguments: &CheckArguments,
+    target: &mut dyn Target,
+    meter: &Path,
+    judge: &dyn Fn(&Facts) -> Readiness,
+) -> anyhow::Result<(Facts, Option<Change>)> {
+    let limit = LIMIT * target.slowdown();
+    let facts = gather(target, meter, arguments.priority, limit)?;
+    if !arguments.apply {
+        return Ok((facts, None));
+    }
+    let change = applying::apply(target, meter, &judge(&facts), arguments.notices, limit)?;
+    // The answer is how the machine is now.
+    Ok((gather(target, meter, arguments.priority, limit)?, Some(change)))
+}
+
+fn save(path: &Path, facts: &Facts) -> anyhow::Result<()> {
+    fs::write(path, json::indented(facts)?)
+        .map_err(|error| anyhow::anyhow!("failed to write {}: {error}", path.display()))
+}
+
+fn show(arguments: &CheckArguments, readiness: &Readiness, change: Option<&Change>) -> anyhow::Result<()> {
+    let to_mend = || readiness.to_mend(arguments.notices);
+    if arguments.json {
+        let mut document = serde_json::to_value(readiness)?;
+        let words = kernel_arguments(to_mend());
+        document["ready"] = readiness.is_ready().into();
+        document["kernel_arguments"] = serde_json::json!({ "add": words.add, "remove": words.remove });
+        if let Some(change) = change {
+            document["applied"] = serde_json::to_value(&change.applied)?;
+            document["forgotten"] = change.forgotten.into();
+        }
+        write_stdout(format!("{document}\n").as_bytes())?;
+        return Ok(());
+    }
+    let mut page = Page::for_stdout();
+    match arguments.format {
+        Format::Text => layout::lay_out(readiness, change, arguments.notices, &mut page),
+        Format::Cmdline => {
+            let words = kernel_arguments(to_mend());
+            page.line(&words.add.join(" "));
+            words.remove.iter().for_each(|word| page.line(&format!("# remove: {word}")));
+        }
+        Format::Sysctl => sysctl_text(to_mend()).lines().for_each(|line| page.line(line)),
+        Format::Accepted => acceptance_lines(to_mend()).iter().for_each(|line| page.line(line)),
+    }
+    page.print()?;
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! `tardy collect`: fetches the rest of a run that went on without the line.
+
+use crate::archives;
+use crate::exit::{Exit, UsageError};
+use crate::measuring::arguments::Showing;
+use crate::measuring::ending::conclude;
+use crate::measuring::machine::{AccessArguments, open_with};
+use crate::measuring::signals::Signals;
+use crate::options::quantity::positive_time_ns;
+use crate::terminal::progress::Progress;
+use anyhow::anyhow;
+use archive::manifest::RunState;
+use clap::Args;
+use machines::board::Purpose;
+use machines::meter_places::MeterPlaces;
+use runner::run::{RECEIVED_FILE, RunRequest, TimeLimits};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy collect latest
+  tardy collect runs/2026-11-22T07-08-08-board
+
+A run on a board goes on when the line is lost or tardy is killed; what it says is kept there. This fetches what is
+missing, every byte once, follows the run to its end if it still goes on, and leaves the board as it was.
+Exit codes: those of `tardy run`.";
+
+/// Fetch the rest of a run whose line to the board was lost
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CollectArguments {
+    /// The archive: a path, an id below runs/, or `latest`
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    #[command(flatten)]
+    access: AccessArguments,
+    /// Print the summary as one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Print only the path of the archive
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+    /// Give up when the meter says nothing for this long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
+    silence: u64,
+}
+
+pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
+    let run = archives::open(&arguments.run)?;
+    let manifest = run.manifest.as_ref().ok_or_else(|| anyhow!("failed to fetch: the archive has no manifest"))?;
+    if !run.directory.join(RECEIVED_FILE).is_file() {
+        let why = match manifest.state {
+            RunState::Running if run.goes_on => "it goes on, and somebody is writing it",
+            RunState::Running => "nothing of it was kept on its target when it was cut off",
+            _ => "all that can be had is there",
+        };
+        let why = format!("{} has no rest to fetch: {why}", run.directory.display());
+        return Err(UsageError(why).into());
+    }
+    let settings = manifest.settings.clone().ok_or_else(|| anyhow!("failed to fetch: the archive has no settings"))?;
+    let meter = MeterPlaces::of_process().find()?;
+    let signals = Signals::watch()?;
+    let access = arguments.access.options(Purpose::Collect { run: manifest.id.clone() });
+    let mut target = open_with(&manifest.target, &meter, &signals, access)?;
+    let mut progress = Progress::new(arguments.quiet, arguments.json, settings.duration_ns);
+    let request = RunRequest {
+        id: manifest.id.clone(),
+        directory: run.directory.clone(),
+        command: manifest.command.clone(),
+        tool_version: manifest.tool_version.clone(),
+        meter,
+        limits: TimeLimits::of(&settings, Duration::from_nanos(arguments.silence)),
+        settings,
+    };
+    let watch = &mut |event| progress.event(&event);
+    let outcome = runner::run::collect(target.as_mut(), &request, signals.requests(), watch);
+    let showing = Showing { json: arguments.json, quiet: arguments.quiet };
+    conclude(outcome, &signals, &mut progress, showing)
+}

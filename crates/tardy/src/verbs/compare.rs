@@ -1,0 +1,220 @@
+//! `tardy compare`: two runs side by side, without a verdict; in virtual time two systems, exactly.
+
+mod seeds;
+
+use crate::archives::explaining::explain_run;
+use crate::archives::judging::{ComparedRuns, compare_runs};
+use crate::exit::{Exit, UsageError};
+use crate::terminal::json;
+use crate::terminal::page::Page;
+use crate::terminal::table::{Align, Table};
+use crate::virtual_time::seed_runs::{archives_of, is_virtual};
+use archive::reader::Run;
+use clap::Args;
+use judge::compare::{ComparedFigure, Comparison, WORK_NO_INTERVAL};
+use judge::difference::Difference;
+use std::path::PathBuf;
+use words::figures::{count, latency};
+
+/// Differences shown of each kind; `--json` has all of them.
+const DIFFERENCES_SHOWN: usize = 12;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy compare before after
+  tardy compare runs/old-seeds runs/new-seeds
+  tardy compare --a '--target old' --b '--target new' --seeds 16 --record 1 -- --duration 2s --load dentry
+
+In virtual time A and B may be directories with the runs of several seeds, which are paired by seed; or options of `tardy run`,
+and both are measured. Behind `--` stand those that both share.
+Exit codes: 0 compared, 1 one system with one seed is not identical in virtual time, 2 wrong usage, 3 could not measure.";
+
+/// Set two runs side by side: figures, causes, and in what machine and settings differ
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CompareArguments {
+    /// Path of an archive, an id below runs/, or `latest`; of runs in virtual time also a directory with several seeds
+    #[arg(value_name = "A", required_unless_present = "options_a")]
+    a: Option<PathBuf>,
+    /// The other run
+    #[arg(value_name = "B", required_unless_present = "options_a")]
+    b: Option<PathBuf>,
+    /// Measure in virtual time with these options of `tardy run` as A, idle and with its load
+    #[arg(long = "a", value_name = "OPTIONS", allow_hyphen_values = true, requires = "options_b", conflicts_with_all = ["a", "b"])]
+    options_a: Option<String>,
+    /// Measure in virtual time with these options as B
+    #[arg(long = "b", value_name = "OPTIONS", allow_hyphen_values = true, requires = "options_a")]
+    options_b: Option<String>,
+    /// Seeds of each side
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "options_a")]
+    seeds: u32,
+    /// Directory of the archives of both sides [default: runs/<time>-compare]
+    #[arg(short, long, value_name = "DIR", requires = "options_a")]
+    out: Option<PathBuf>,
+    /// In virtual time: make each run under load again, if nothing of it is recorded yet, and record this many of its worst
+    /// wake-ups, so that causes and functions are compared as well
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    record: Option<u32>,
+    /// Further runs are refused: several runs prove something only when they were measured in randomised rounds
+    #[arg(hide = true)]
+    more: Vec<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    /// Options of `tardy run` that both sides share
+    #[arg(last = true, value_name = "RUN OPTIONS")]
+    options: Vec<String>,
+}
+
+/// Why several runs of each side are refused where time was real.
+const SEVERAL: &str = "compare takes two runs. Several runs of each, measured one after the other, prove no more: whatever \
+                       drifted meanwhile looks like a difference. Only runs in randomised rounds can be tested: \
+                       `tardy experiment`. In virtual time directories of seeds can be compared";
+
+pub fn run(arguments: &CompareArguments, command: &[String]) -> anyhow::Result<Exit> {
+    if let Some((a, b)) = arguments.options_a.as_deref().zip(arguments.options_b.as_deref()) {
+        return seeds::of_options(arguments, [a, b], command);
+    }
+    if !arguments.more.is_empty() {
+        return Err(UsageError(SEVERAL.into()).into());
+    }
+    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else {
+        return Err(UsageError("compare takes two runs, A and B".into()).into());
+    };
+    let (a, b) = (archives_of(a)?, archives_of(b)?);
+    let virtual_runs = |runs: &[Run]| runs.iter().filter(|run| is_virtual(run)).count();
+    if virtual_runs(&a) == a.len() && virtual_runs(&b) == b.len() {
+        return seeds::of_archives(arguments, [a, b], command);
+    }
+    if arguments.record.is_some() {
+        return Err(UsageError("--record makes runs in virtual time again, and not all of these are".into()).into());
+    }
+    if virtual_runs(&a) + virtual_runs(&b) > 0 {
+        let text = "some of these runs count executed instructions (virtual time) and others time: nothing of the two can be \
+                    compared";
+        return Err(UsageError(text.into()).into());
+    }
+    let (Ok([a]), Ok([b])) = (<[Run; 1]>::try_from(a), <[Run; 1]>::try_from(b)) else {
+        return Err(UsageError(SEVERAL.into()).into());
+    };
+    let explained = [&a, &b].map(|run| explain_run(run, &mut |_, _| {}));
+    let compared = compare_runs((&a, &explained[0]), (&b, &explained[1]));
+    if arguments.json {
+        json::print(&compared)?;
+    } else {
+        lay_out(&compared, Page::for_stdout()).print()?;
+    }
+    Ok(Exit::Measured)
+}
+
+fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
+    let comparison = &compared.comparison;
+    page.wrapped("A  ", &compared.a);
+    page.wrapped("B  ", &compared.b);
+    for caution in &comparison.cautions {
+        page.wrapped("caution: ", caution);
+    }
+    page.blank();
+    figures(comparison, &mut page);
+    work(comparison, &mut page);
+    causes(comparison, &mut page);
+    lay_out_differences(&comparison.differences, &mut page);
+    page.blank();
+    page.wrapped("", &comparison.sentence);
+    page
+}
+
+fn figures(comparison: &Comparison, page: &mut Page) {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
+    table.row(["all CPUs", "A", "B", "B / A"]);
+    for figure in comparison.figures.iter().filter(|figure| !figure.work) {
+        let shown = |value: Option<f64>| value.map_or("-".into(), |value| amount(figure, value));
+        let ratio = figure.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"));
+        let name = if figure.unit == "ns" { figure.name.clone() } else { format!("{}, {}", figure.name, figure.unit) };
+        table.row([name, shown(figure.a), shown(figure.b), ratio]);
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+}
+
+/// The price of a change: the same loads with it and without.
+fn work(comparison: &Comparison, page: &mut Page) {
+    let figures: Vec<&ComparedFigure> = comparison.figures.iter().filter(|figure| figure.work).collect();
+    if figures.is_empty() {
+        return;
+    }
+    page.blank();
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
+    table.row(["the same work", "A", "B", "B / A", "change"]);
+    for figure in figures {
+        let shown = |value: Option<f64>| value.map_or("-".into(), |value| amount(figure, value));
+        let ratio = figure.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"));
+        let change = figure.ratio.map_or("-".into(), |ratio| format!("{:+.1} %", (ratio - 1.0) * 100.0));
+        table.row([format!("{}, {}", figure.name, figure.unit), shown(figure.a), shown(figure.b), ratio, change]);
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+    page.wrapped("", WORK_NO_INTERVAL);
+}
+
+fn amount(figure: &ComparedFigure, value: f64) -> String {
+    if figure.unit == "ns" { latency(value.round() as i64) } else { count(value.round() as u64) }
+}
+
+fn causes(comparison: &Comparison, page: &mut Page) {
+    let (unexplained_a, unexplained_b) = comparison.unexplained;
+    if comparison.culprits.is_empty() && unexplained_a + unexplained_b == 0 {
+        return;
+    }
+    page.blank();
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Left]);
+    table.row(["spikes by cause", "A", "B", ""]);
+    for entry in &comparison.culprits {
+        let note = match (entry.a, entry.b) {
+            (0, _) => "only in B",
+            (_, 0) => "only in A",
+            _ => "",
+        };
+        table.row([entry.culprit.as_str(), &entry.a.to_string(), &entry.b.to_string(), note]);
+    }
+    if unexplained_a + unexplained_b > 0 {
+        table.row(["not explained", &unexplained_a.to_string(), &unexplained_b.to_string(), ""]);
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+}
+
+fn lay_out_differences(differences: &[Difference], page: &mut Page) {
+    page.blank();
+    if differences.is_empty() {
+        page.line("Machine, kernel and settings are alike as far as they were recorded.");
+        return;
+    }
+    page.heading("Different besides");
+    let mut shown: Vec<(&str, usize)> = Vec::new();
+    for difference in differences {
+        match shown.iter_mut().find(|(what, _)| *what == difference.what) {
+            Some((_, count)) => *count += 1,
+            None => shown.push((&difference.what, 1)),
+        }
+        let (_, so_far) = shown.iter().find(|(what, _)| *what == difference.what).expect("it was just counted");
+        if *so_far <= DIFFERENCES_SHOWN {
+            page.wrapped(&format!("  {}: ", difference.what), &sides(difference));
+        }
+    }
+    for (what, count) in shown.iter().filter(|(_, count)| *count > DIFFERENCES_SHOWN) {
+        page.line(&format!("  {what}: and {} more, see --json", count - DIFFERENCES_SHOWN));
+    }
+}
+
+fn sides(difference: &Difference) -> String {
+    match (&difference.a, &difference.b) {
+        (Some(a), Some(b)) => format!("A {a}; B {b}"),
+        (Some(a), None) => format!("only A: {a}"),
+        (None, Some(b)) => format!("only B: {b}"),
+        (None, None) => String::new(),
+    }
+}

@@ -1,0 +1,132 @@
+//! `tardy experiment`: whether one way to run differs from another, in rounds of runs in a random order.
+
+mod page;
+
+use crate::exit::Exit;
+use crate::measuring::rounds::versus::{Experiment, Journal, Versus};
+use crate::measuring::rounds::{Measuring, Question, Rounds, RoundsState, measure, new_directory, now, system_seed};
+use crate::measuring::signals::Signals;
+use crate::measuring::variant::Variant;
+use crate::options::limits::confidence;
+use crate::options::quantity::positive_time_ns;
+use clap::Args;
+use judge::coin::SEED_MAX;
+use judge::experiment::{Outcome, metrics};
+use judge::sign_flip::PAIRS_MAX;
+use machines::meter_places::MeterPlaces;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy experiment --a '' --b '--cpu-dma-latency 0' -- --duration 60s --load messaging
+  tardy experiment --a '--target vm-old' --b '--target vm-new' --rounds 12 -- --duration 5min
+  tardy experiment --a '' --b '' -- --duration 20s
+  tardy experiment --b-before 'ssh pi sudo tuned-adm profile realtime' --a-before 'ssh pi sudo tuned-adm profile balanced'
+
+Behind `--` stand the options of `tardy run` that both variants share. The same variant twice tells the noise floor.
+Ctrl-C keeps what is done; --resume goes on with it.
+Exit codes: 0 B is not shown to be worse, 1 B is worse, 2 wrong usage, 3 could not measure, 4 too few rounds.";
+
+/// Find out whether B is worse than A: randomised rounds, an exact test, an interval
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ExperimentArguments {
+    /// Options of `tardy run` that make variant A
+    #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
+    a: String,
+    /// Options of `tardy run` that make variant B
+    #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
+    b: String,
+    /// Shell command on this machine before each run of A
+    #[arg(long, value_name = "COMMAND")]
+    a_before: Option<String>,
+    /// Shell command on this machine before each run of B
+    #[arg(long, value_name = "COMMAND")]
+    b_before: Option<String>,
+    /// Rounds, each with one run of A and one of B
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=PAIRS_MAX as i64))]
+    rounds: u32,
+    /// End as soon as the evidence decides, after any round
+    #[arg(long)]
+    until_decided: bool,
+    /// Confidence of the verdict and of each interval, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
+    confidence: f64,
+    /// Seed of the coin that decides the order [default: from the system]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=SEED_MAX))]
+    coin_seed: Option<u64>,
+    /// Directory of the series [default: runs/<time>-experiment]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Go on with an interrupted series, with its own settings; a complete one is shown again
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "a_before", "b_before", "rounds", "until_decided", "confidence", "coin_seed", "out", "both"])]
+    resume: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    /// Print only the path of the series
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+    /// Give up a run when the meter says nothing for this long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
+    silence: u64,
+    /// Options of `tardy run` that both variants share
+    #[arg(last = true, value_name = "RUN OPTIONS")]
+    both: Vec<String>,
+}
+
+pub fn run(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<Exit> {
+    let (directory, journal) = match &arguments.resume {
+        Some(directory) => (directory.clone(), Journal::load(directory)?),
+        None => begin(arguments, command)?,
+    };
+    let journal = if journal.rounds.state == RoundsState::Complete {
+        journal
+    } else {
+        let measuring = Measuring {
+            meter: MeterPlaces::of_process().find()?,
+            signals: Signals::watch()?,
+            silence: Duration::from_nanos(arguments.silence),
+            quiet: arguments.quiet || arguments.json,
+            command: journal.command.clone(),
+        };
+        let mut experiment = Experiment { directory: directory.clone(), journal, measuring };
+        let ended = measure(&mut experiment);
+        experiment.measuring.signals.measuring_is_over();
+        ended?;
+        experiment.journal.result = experiment.result();
+        experiment.journal.save(&directory)?;
+        experiment.journal
+    };
+    journal.show(&directory, arguments.json, arguments.quiet, page::lay_out)?;
+    Ok(match (&journal.result, journal.rounds.state) {
+        (_, RoundsState::Failed) | (None, _) => Exit::NotMeasured,
+        (Some(result), _) => match result.outcome {
+            Outcome::Worse => Exit::LimitExceeded,
+            Outcome::Better | Outcome::NoDifferenceFound => Exit::Measured,
+            Outcome::TooFewRounds => Exit::NotEnoughData,
+        },
+    })
+}
+
+fn begin(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<(PathBuf, Journal)> {
+    let a = Variant::parse(&arguments.a, &arguments.both, arguments.a_before.clone())?;
+    let b = Variant::parse(&arguments.b, &arguments.both, arguments.b_before.clone())?;
+    let samples = a.samples().min(b.samples());
+    let started = now();
+    let directory = new_directory(arguments.out.as_deref(), started, "experiment")?;
+    let rounds = Rounds::new(
+        arguments.coin_seed.unwrap_or_else(|| system_seed(started)),
+        arguments.rounds,
+        vec!["a".into(), "b".into()],
+    );
+    let question = Versus {
+        experiment_version: Versus::VERSION,
+        a,
+        b,
+        until_decided: arguments.until_decided,
+        metrics: metrics(samples),
+    };
+    Ok((directory, Journal::new(question, rounds, arguments.confidence, command, started)))
+}

@@ -1,0 +1,141 @@
+//! The result of an experiment as a page for people.
+
+use crate::measuring::rounds::RoundsState;
+use crate::measuring::rounds::versus::Journal;
+use crate::measuring::variant::Variant;
+use crate::terminal::page::Page;
+use crate::terminal::summary::{alarm_of_clock, quoted};
+use crate::terminal::table::{Align, Table};
+use judge::experiment::{ExperimentResult, MetricResult};
+use judge::sign_flip::Interval;
+use std::path::Path;
+use words::figures::{count, counted, latency};
+
+pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
+    alarm_of_clock(journal.virtual_time, journal.emulated, &mut page);
+    match journal.rounds.state {
+        RoundsState::Failed => {
+            let why = journal.rounds.problem.as_deref().unwrap_or("unknown");
+            page.wrapped("", &format!("The series failed: {why}."));
+        }
+        RoundsState::Interrupted | RoundsState::Running => page.line("Stopped early."),
+        RoundsState::Complete => {}
+    }
+    page.wrapped("A  ", &described(&journal.question.a));
+    page.wrapped("B  ", &described(&journal.question.b));
+    if alike(&journal.question.a, &journal.question.b) {
+        page.line("Both are the same: this measures the noise floor.");
+    }
+    page.blank();
+    match &journal.result {
+        Some(result) => figures(result, &mut page),
+        None => page.line("No round is complete: nothing can be said."),
+    }
+    if let (voids @ 1.., Some(last)) = journal.rounds.voids() {
+        page.wrapped("", &format!("{} void and not counted; the last one: {last}.", counted(voids as u64, "round")));
+    }
+    page.blank();
+    let directory = quoted(&directory.display().to_string());
+    page.line(&format!("Archives and experiment.json are in {directory} (coin {}).", journal.rounds.seed));
+    if !matches!(journal.rounds.state, RoundsState::Complete) {
+        page.line(&format!("  tardy experiment --resume {directory}"));
+    }
+    page
+}
+
+fn described(variant: &Variant) -> String {
+    let options = if variant.options.is_empty() { "as both" } else { &variant.options };
+    match &variant.before {
+        Some(before) => format!("{options}, after `{before}`"),
+        None => options.to_owned(),
+    }
+}
+
+fn p_value(p: f64) -> String {
+    if p < 0.0005 { "<0.001".into() } else { format!("{p:.3}") }
+}
+
+fn alike(a: &Variant, b: &Variant) -> bool {
+    (&a.target, &a.settings, &a.before) == (&b.target, &b.settings, &b.before)
+}
+
+fn figures(result: &ExperimentResult, page: &mut Page) {
+    page.wrapped("", &result.sentence);
+    page.blank();
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left]);
+    table.row(["", "A", "B", "B / A", "p", ""]);
+    for metric in std::iter::once(&result.primary).chain(&result.secondary) {
+        if metric.of_load().is_none() {
+            table.row(row(metric));
+        }
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+    page.wrapped("", "The first figure was chosen beforehand; p of the others is corrected for their number.");
+    work(result, page);
+    let told = result.culprits.iter().filter(|culprit| culprit.differs);
+    for culprit in told {
+        let rounds = result.rounds;
+        let text =
+            format!("{}: in {} of {rounds} runs of B, in {} of {rounds} of A.", culprit.culprit, culprit.b, culprit.a);
+        page.wrapped("cause ", &text);
+    }
+}
+
+/// The price of B: what the same loads got done with it and without.
+fn work(result: &ExperimentResult, page: &mut Page) {
+    let loads: Vec<&MetricResult> = result.secondary.iter().filter(|metric| metric.of_load().is_some()).collect();
+    if loads.is_empty() {
+        return;
+    }
+    page.blank();
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Left, Align::Left]);
+    table.row(["the same work", "A", "B", "change", &format!("at {:.0} %", result.confidence * 100.0), ""]);
+    for metric in loads {
+        let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
+        let estimate = metric.ratio.as_ref();
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        table.row([
+            format!("{}, {}", metric.of_load().unwrap_or_default(), metric.metric.unit),
+            count(metric.a.round() as u64),
+            count(metric.b.round() as u64),
+            estimate.map_or("-".into(), |estimate| percent(estimate.value)),
+            interval.map_or("-".into(), |ends| format!("{} to {}", percent(ends.low), percent(ends.high))),
+            if metric.differs { "differs".into() } else { "not shown to differ".into() },
+        ]);
+    }
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    lines[1..].iter().for_each(|line| page.line(line));
+    page.wrapped(
+        "",
+        "Units of work a second, means over the rounds; whether they differ is corrected for the number of figures.",
+    );
+    page.blank();
+}
+
+fn row(result: &MetricResult) -> [String; 6] {
+    let amount = |value: f64| match result.metric.unit.as_str() {
+        "ns" => latency(value.round() as i64),
+        "a run" => format!("{value:.1}"),
+        _ => count(value.round() as u64),
+    };
+    let name = match result.metric.unit.as_str() {
+        "ns" | "a run" | "" => result.metric.name.clone(),
+        unit => format!("{}, {unit}", result.metric.name),
+    };
+    let ends = |interval: Interval| format!(" [{:.3}, {:.3}]", interval.low, interval.high);
+    let ratio = result
+        .ratio
+        .as_ref()
+        .map_or("-".into(), |ratio| format!("{:.3}{}", ratio.value, ratio.interval.map_or(String::new(), ends)));
+    [
+        name,
+        amount(result.a),
+        amount(result.b),
+        ratio,
+        p_value(result.p_adjusted),
+        if result.differs { "differs".into() } else { String::new() },
+    ]
+}

@@ -1,0 +1,145 @@
+//! `tardy explain`: the account of a run's spikes, for people or as JSON.
+
+mod bound;
+mod diff;
+
+use crate::archives;
+use crate::archives::explaining::{causes_of, events_of, explain_run};
+use crate::exit::{Exit, UsageError};
+use crate::terminal::explained::timeline::Canvas;
+use crate::terminal::explained::{account, alarm, causes, explanation_of, print_document};
+use crate::terminal::kernel_tracers::lay_out_latencies;
+use crate::terminal::page::Page;
+use crate::terminal::summary::quoted;
+use archive::reader::Run;
+use archive::spike::{Spike, SpikeReason};
+use archive::summary::RunSummary;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Account for every nanosecond of a run's worst spikes
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// Path of an archive, an id below runs/, or `latest`
+    #[arg(value_name = "RUN", required_unless_present = "diff")]
+    run: Option<PathBuf>,
+    /// Set the causes of two runs side by side: which appeared, vanished, grew, shrank
+    #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events", "timeline"])]
+    diff: Option<Vec<PathBuf>>,
+    /// Show this many of the worst spikes
+    #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "spike")]
+    worst: usize,
+    /// Show the spike with this number
+    #[arg(long, value_name = "N")]
+    spike: Option<u32>,
+    /// Show the events of the trace, too
+    #[arg(long)]
+    events: bool,
+    /// Draw each spike with letters: phases, all CPUs, instants; without this only where the terminal is wide enough
+    #[arg(long)]
+    timeline: bool,
+    /// Say what is known of the analytical bound of the scheduling latency, and what is missing; with the delays that it needs,
+    /// in ns, calculate it
+    #[arg(
+        long,
+        value_name = "dst=NS,poid=NS,paie=NS,psd=NS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = bound::NO_VALUES,
+        conflicts_with_all = ["diff", "spike", "events", "timeline"]
+    )]
+    bound: Option<String>,
+    /// Print every spike of the run, or with --bound the bound, as one JSON document
+    #[arg(long, conflicts_with_all = ["events", "spike", "worst", "timeline"])]
+    json: bool,
+}
+
+pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
+    if let Some([a, b]) = arguments.diff.as_deref() {
+        return diff::run(a, b, arguments.json);
+    }
+    let Some(run) = &arguments.run else {
+        return Err(UsageError("explain takes a run, or two with --diff".into()).into());
+    };
+    let delays = arguments.bound.as_deref().map(bound::delays).transpose()?;
+    let run = archives::open(run)?;
+    if let Some(delays) = delays {
+        bound::show(&run, delays, arguments.json)?;
+        return Ok(Exit::Measured);
+    }
+    let explanations = explain_run(&run, &mut |_, _| {});
+    if arguments.json {
+        return print_document(&run, &explanations);
+    }
+    let mut page = Page::for_stdout();
+    alarm(&run, &mut page);
+    run.gaps.iter().for_each(|gap| page.wrapped("gap: ", gap));
+    let chosen = chosen(&run, arguments)?;
+    if chosen.is_empty() {
+        match advice(&run) {
+            Some(advice) => page.wrapped("", &advice),
+            None => page.line("this run captured no spikes"),
+        }
+    }
+    if arguments.spike.is_none() {
+        causes::lay_out(&causes_of(&run, &explanations), &mut page);
+    }
+    let canvas = Canvas::for_stdout(arguments.timeline);
+    for spike in &chosen {
+        page.blank();
+        account::lay_out(spike, explanation_of(&explanations, spike), canvas, &mut page);
+        if arguments.events {
+            lay_out_events(&run, spike, &mut page);
+        }
+    }
+    let left = captured(&run).saturating_sub(chosen.len());
+    if left > 0 && arguments.spike.is_none() {
+        page.blank();
+        page.line(&format!(
+            "{left} more; tardy explain {} --worst {}",
+            quoted(&run.directory.display().to_string()),
+            left + chosen.len()
+        ));
+    }
+    if arguments.spike.is_none() {
+        lay_out_latencies(&RunSummary::of(&run, &[]).latency_traces, &mut page);
+    }
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+/// A sentence, for runs in virtual time whose worst wake-ups nobody recorded.
+fn advice(run: &Run) -> Option<String> {
+    let virtual_time = run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time);
+    (virtual_time && run.recordings.is_empty()).then(|| {
+        format!(
+            "Nothing was recorded. `tardy record {}` makes the run again, to the nanosecond, and shows what ran.",
+            run.directory.display()
+        )
+    })
+}
+
+fn captured(run: &Run) -> usize {
+    run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control).count()
+}
+
+/// The spike asked for, or the worst ones without the control samples.
+fn chosen<'a>(run: &'a Run, arguments: &ExplainArguments) -> Result<Vec<&'a Spike>, UsageError> {
+    if let Some(number) = arguments.spike {
+        let found = run.spikes.iter().find(|spike| spike.number == number);
+        let numbers: Vec<String> = run.spikes.iter().map(|spike| spike.number.to_string()).collect();
+        let absent = || UsageError(format!("this run has no spike {number}; it has: {}", numbers.join(" ")));
+        return Ok(vec![found.ok_or_else(absent)?]);
+    }
+    let mut spikes: Vec<&Spike> = run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control).collect();
+    spikes.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));
+    spikes.truncate(arguments.worst);
+    Ok(spikes)
+}
+
+fn lay_out_events(run: &Run, spike: &Spike, page: &mut Page) {
+    let events = events_of(run, spike);
+    page.blank();
+    page.line(if events.is_empty() { "  no events" } else { "  events" });
+    events.iter().for_each(|event| page.line(&format!("    {event}")));
+}

@@ -1,0 +1,103 @@
+//! What `tardy explain --bound` answers, as people and programs are given it. Its shape is a promise; `bound_version` counts
+//! its changes.
+
+use crate::archives::explaining::{Delays, Interference, bound_ns, interference_of};
+use archive::reader::Run;
+use serde::Serialize;
+
+const BOUND_VERSION: u32 = 1;
+const WINDOWS_NS: [i64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+
+/// Everything that is known of the bound of a run.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    bound_version: u32,
+    archive: String,
+    /// The clock counted instructions: no time of hardware.
+    pub virtual_time: bool,
+    /// Whether the kernel is one that the theorem is about; absent when the run does not tell.
+    pub preempt_rt: Option<bool>,
+    /// Absent when none were given: no run holds them.
+    pub delays: Option<Given>,
+    /// CPUs that had late wake-ups with a trace.
+    pub cpus: Vec<OfCpu>,
+    /// What a reader has to know before using any of it.
+    pub note: &'static str,
+}
+
+/// The delays as they were given, named as in the option.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Given {
+    pub dst_ns: i64,
+    pub poid_ns: i64,
+    pub paie_ns: i64,
+    pub psd_ns: i64,
+    /// The bound if there were no interrupts.
+    pub interference_free_ns: i64,
+}
+
+/// One CPU.
+#[derive(Debug, Serialize)]
+pub struct OfCpu {
+    pub cpu: u32,
+    /// Interrupts that were seen around its late wake-ups.
+    pub sources: Vec<String>,
+    /// The longest stretch that a trace of this CPU reaches over.
+    pub recorded_ns: i64,
+    pub interference: Vec<Within>,
+    /// Absent without delays, and where the equation has no solution below 100 ms.
+    pub bound_ns: Option<i64>,
+    /// The bound reaches over more time than any trace: longer windows may hold more interrupts.
+    pub longer_than_recorded: bool,
+}
+
+/// The most time that interrupts were seen to take within any window of a length.
+#[derive(Debug, Serialize)]
+pub struct Within {
+    pub window_ns: i64,
+    pub taken_ns: i64,
+}
+
+impl Answer {
+    pub fn of(run: &Run, delays: Option<Delays>, note: &'static str) -> Self {
+        let of_cpu = |(cpu, interference): (u32, Interference)| OfCpu::of(cpu, &interference, delays.as_ref());
+        Self {
+            bound_version: BOUND_VERSION,
+            archive: run.directory.display().to_string(),
+            virtual_time: run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time),
+            preempt_rt: run.environment.as_ref().and_then(|environment| environment.preempt_rt),
+            delays: delays.map(Given::of),
+            cpus: interference_of(run).into_iter().map(of_cpu).collect(),
+            note,
+        }
+    }
+}
+
+impl Given {
+    fn of(delays: Delays) -> Self {
+        Self {
+            dst_ns: delays.scheduler_tail_ns,
+            poid_ns: delays.masked_ns,
+            paie_ns: delays.enabled_ns,
+            psd_ns: delays.scheduling_ns,
+            interference_free_ns: delays.interference_free_ns(),
+        }
+    }
+}
+
+impl OfCpu {
+    fn of(cpu: u32, interference: &Interference, delays: Option<&Delays>) -> Self {
+        let windows = WINDOWS_NS.iter().filter(|window| **window <= interference.recorded_ns);
+        let bound_ns = delays.and_then(|delays| bound_ns(delays, interference));
+        Self {
+            cpu,
+            sources: interference.sources().map(str::to_owned).collect(),
+            recorded_ns: interference.recorded_ns,
+            interference: windows
+                .map(|&window_ns| Within { window_ns, taken_ns: interference.within_ns(window_ns) })
+                .collect(),
+            bound_ns,
+            longer_than_recorded: bound_ns.is_some_and(|ns| ns > interference.recorded_ns),
+        }
+    }
+}

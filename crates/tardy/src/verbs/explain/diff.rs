@@ -1,0 +1,129 @@
+//! `tardy explain --diff`: the causes of two runs side by side, for people or as JSON. What may be said of them the crate
+//! `judge` decides.
+
+use crate::archives;
+use crate::archives::judging::{DifferingCauses, differ_causes};
+use crate::exit::{Exit, UsageError};
+use crate::terminal::json;
+use crate::terminal::page::Page;
+use crate::terminal::table::{Align, Table};
+use judge::causes::{CauseDifference, CauseInRun, CausesDifference, CountedRun, Rate};
+use std::path::Path;
+use words::figures::{counted, duration, latency};
+
+pub fn run(a: &Path, b: &Path, json: bool) -> anyhow::Result<Exit> {
+    let (a, b) = (archives::open(a)?, archives::open(b)?);
+    if a.directory.canonicalize().ok().is_some_and(|path| b.directory.canonicalize().ok() == Some(path)) {
+        return Err(UsageError("A and B are the same run: there is no difference to look for".into()).into());
+    }
+    let differing = differ_causes(&a, &b);
+    if json {
+        json::print(&differing)?;
+    } else {
+        lay_out(&differing, Page::for_stdout()).print()?;
+    }
+    Ok(Exit::Measured)
+}
+
+fn lay_out(differing: &DifferingCauses, mut page: Page) -> Page {
+    let difference = &differing.difference;
+    page.wrapped("A  ", &differing.a);
+    page.wrapped("B  ", &differing.b);
+    for caution in &difference.cautions {
+        page.wrapped("caution: ", caution);
+    }
+    page.blank();
+    if difference.causes.is_empty() {
+        page.line("Neither run has a late wake-up with a trace.");
+        return page;
+    }
+    for cause in &difference.causes {
+        page.wrapped("* ", &cause.sentence);
+    }
+    page.blank();
+    page.wrapped("", &difference.counted);
+    if difference.causes.iter().any(|cause| cause.ratio.is_some()) {
+        page.blank();
+        page.heading("How often");
+        how_often(difference).lines().iter().for_each(|line| page.line(line));
+    }
+    page.blank();
+    page.heading("How long each accounts for (A, B)");
+    how_long(difference).lines().iter().for_each(|line| page.line(line));
+    for (name, run) in [("A", &difference.a), ("B", &difference.b)] {
+        page.wrapped(&format!("{name}: "), &known_of(run));
+    }
+    page.blank();
+    page.wrapped("", &difference.sentence);
+    page
+}
+
+fn name(cause: &CauseDifference) -> String {
+    cause.culprit.as_ref().unwrap_or(&cause.title).clone()
+}
+
+/// The causes that were counted in either run.
+fn how_often(difference: &CausesDifference) -> Table {
+    let mut table = Table::new(&[Align::Left; 4]);
+    table.row(["", "A (95 %)", "B (95 %)", "B / A"]);
+    for cause in difference.causes.iter().filter(|cause| cause.ratio.is_some()) {
+        let counted = |side: &CauseInRun| side.events.map_or("-".into(), |events| events.to_string());
+        let ratio = match cause.ratio {
+            Some((low, Some(high))) => format!("{} to {}", rough(low), rough(high)),
+            Some((low, None)) => format!("{} or more", rough(low)),
+            None => String::new(),
+        };
+        table.row([name(cause)]);
+        table.row(["  counted".into(), counted(&cause.a), counted(&cause.b), ratio]);
+        let mut rates = |unit: &str, of: fn(&CauseInRun) -> Option<Rate>| {
+            table.row([unit.into(), rate(of(&cause.a)), rate(of(&cause.b))]);
+        };
+        rates("  per hour", |side| side.per_hour);
+        rates("  per million wake-ups", |side| side.per_million_wakeups);
+    }
+    table
+}
+
+/// Each cell says A, B.
+fn how_long(difference: &CausesDifference) -> Table {
+    let mut table = Table::new(&[Align::Left; 5]);
+    table.row(["cause", "traces", "in worst", "median", "worst"]);
+    let both = |a: String, b: String| format!("{a}, {b}");
+    let length = |ns: Option<i64>| ns.map_or("-".into(), latency);
+    for cause in &difference.causes {
+        let (a, b) = (&cause.a, &cause.b);
+        table.row([
+            name(cause),
+            both(a.spikes.to_string(), b.spikes.to_string()),
+            both(a.among_worst.to_string(), b.among_worst.to_string()),
+            both(length(a.stretch_ns_median), length(b.stretch_ns_median)),
+            both(length(a.stretch_ns_max), length(b.stretch_ns_max)),
+        ]);
+    }
+    table
+}
+
+fn known_of(run: &CountedRun) -> String {
+    let length = run.hours.map_or("an unknown time".into(), |hours| duration((hours * 3.6e12) as i64));
+    format!(
+        "{} in {length}; of the {} worst {} have a trace",
+        counted(run.wakeups, "wake-up"),
+        run.worst_samples,
+        run.worst_with_trace
+    )
+}
+
+fn rate(rate: Option<Rate>) -> String {
+    rate.map_or("-".into(), |rate| format!("{} ({} to {})", rough(rate.seen), rough(rate.low), rough(rate.high)))
+}
+
+/// Three digits.
+fn rough(number: f64) -> String {
+    match number.abs() {
+        0.0 => "0".into(),
+        100.0.. => format!("{number:.0}"),
+        10.0.. => format!("{number:.1}"),
+        0.001.. => format!("{number:.3}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+        _ => format!("{number:.1e}"),
+    }
+}

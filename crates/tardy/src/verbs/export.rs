@@ -1,0 +1,219 @@
+//! `tardy export`: runs and rounds of plans in the formats of other programs.
+
+use crate::archives::explaining::{SpikeTrace, explain_run, stretches_of};
+use crate::exit::{Exit, UsageError};
+use crate::options::limits::LimitArguments;
+use crate::terminal::json;
+use crate::terminal::page::{Page, write_stdout};
+use archive::atomic_file::write_atomically;
+use archive::reader::Run;
+use archive::spike::{Spike, SpikeReason};
+use archive::summary::ReportData;
+use clap::{Args, ValueEnum};
+use interchange::exports::comma_separated;
+use interchange::exports::perfetto::{PerfettoTrace, SpikeView};
+use source::Source;
+use std::path::{Path, PathBuf};
+
+mod results;
+mod source;
+
+/// Write a run, or the round of a plan, in a format that other programs read
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Path of an archive, an id below runs/, or `latest`; the formats of test systems take several, and the directories that
+    /// `tardy run PLAN` makes
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    #[arg(long, value_name = "FORMAT")]
+    format: Format,
+    /// The spike with this number, or `all` [default: all; for trace-dat the worst]
+    #[arg(long, value_name = "N|all")]
+    spike: Option<Which>,
+    /// The file to write, `-` for standard output [default: a name that suits it, in the archive]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArguments,
+    /// For fuego: the criteria.json that says what passes
+    #[arg(long, value_name = "FILE")]
+    criteria: Option<PathBuf>,
+    /// For kcidb: the name of the system that submits
+    #[arg(long, value_name = "NAME", default_value = "tardy")]
+    origin: String,
+    /// For kcidb: the id of a build that KCIDB knows, like origin:123
+    #[arg(long, value_name = "ID")]
+    build_id: Option<String>,
+    /// Print the path of what was written as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Snapshots with ledgers and findings, for ui.perfetto.dev and its trace processor
+    Perfetto,
+    /// The snapshot of one spike, for trace-cmd and KernelShark
+    TraceDat,
+    /// Figures, histograms, seconds, spikes and explanations in one JSON document
+    Json,
+    /// Every histogram bucket of every thread
+    HistogramCsv,
+    /// The worst samples that were kept
+    WorstCsv,
+    /// Maximum and counts of every second
+    SecondsCsv,
+    /// What the kernel counted in every second: switches, interrupts, softirqs, faults, pressure
+    CountersCsv,
+    /// Every sample, for DuckDB, pandas and Polars (of a run with --every-sample)
+    Parquet,
+    /// JUnit XML: Jenkins, GitLab and most others
+    Junit,
+    /// TAP version 13
+    Tap,
+    /// The kernel's dialect of TAP
+    Ktap,
+    /// Signal lines for the log of a LAVA job
+    Lava,
+    /// Lines of a result.txt, for LAVA's test-definitions
+    LavaResult,
+    /// KCIDB's I/O schema 5.3
+    Kcidb,
+    /// SQUAD: what limits decided
+    SquadTests,
+    /// SQUAD: figures
+    SquadMetrics,
+    /// SQUAD: the machine
+    SquadMetadata,
+    /// Fuego's run.json 1.0
+    Fuego,
+    /// Prometheus' text format
+    Prometheus,
+    /// The comment under a merge request
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    Number(u32),
+}
+
+impl std::str::FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        text.parse().map(Self::Number).map_err(|_| "neither the number of a spike nor `all`".into())
+    }
+}
+
+pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
+    let format = arguments.format;
+    let sources = arguments.runs.iter().map(|name| Source::open(name)).collect::<anyhow::Result<Vec<Source>>>()?;
+    let [source, others @ ..] = sources.as_slice() else { return Err(UsageError("no run is named".into()).into()) };
+    let runs: Vec<&Run> = sources.iter().flat_map(Source::runs).collect();
+    let [run, more @ ..] = runs.as_slice() else { return Err(UsageError("this plan has no steps".into()).into()) };
+    if !more.is_empty() && !results::takes_several(format) {
+        let first = run.directory.display();
+        return Err(UsageError(format!("this format holds one run; export each by itself, {first} for one")).into());
+    }
+    // That a step of a plan was not run is a result, too, and no trace.
+    if run.manifest.is_none() && !run.directory.exists() && !results::is_of_results(format) {
+        let round = source.directory().display();
+        return Err(UsageError(format!("{} was not run: tardy run --resume {round}", run.directory.display())).into());
+    }
+    if !others.is_empty() && arguments.output.is_none() {
+        return Err(
+            UsageError("say where results of several runs go: --output FILE, or - for standard output".into()).into()
+        );
+    }
+    if arguments.spike.is_some() && !matches!(format, Format::Perfetto | Format::TraceDat) {
+        return Err(UsageError("--spike is for the formats perfetto and trace-dat".into()).into());
+    }
+    let (name, bytes) = match format {
+        Format::Perfetto => perfetto(run, arguments.spike.unwrap_or(Which::All))?,
+        Format::TraceDat => trace_dat(run, arguments.spike)?,
+        Format::Json => ("run.json".into(), json(run)?),
+        Format::HistogramCsv => ("histogram.csv".into(), comma_separated::histogram(run).into_bytes()),
+        Format::WorstCsv => ("worst.csv".into(), comma_separated::worst(run).into_bytes()),
+        Format::SecondsCsv => ("seconds.csv".into(), comma_separated::seconds(run).into_bytes()),
+        Format::CountersCsv => ("counters.csv".into(), comma_separated::counters(run).into_bytes()),
+        Format::Parquet => ("samples.parquet".into(), results::samples(run)?),
+        format => results::of(&sources, format, arguments)?,
+    };
+    if arguments.output.as_deref() == Some(Path::new("-")) {
+        write_stdout(&bytes)?;
+        return Ok(Exit::Measured);
+    }
+    let path = arguments.output.clone().unwrap_or_else(|| source.directory().join(name));
+    write_atomically(&path, &bytes)?;
+    if arguments.json {
+        write_stdout(format!("{}\n", serde_json::json!({ "path": path, "bytes": bytes.len() })).as_bytes())?;
+        return Ok(Exit::Measured);
+    }
+    runs.iter().flat_map(|run| run.gaps.iter()).for_each(|gap| complain!("gap: {}", words::printable::printable(gap)));
+    let mut page = Page::for_stdout();
+    page.line(&path.display().to_string());
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+/// One trace of all spikes asked for, one after the other.
+fn perfetto(run: &Run, which: Which) -> anyhow::Result<(String, Vec<u8>)> {
+    let explanations = explain_run(run, &mut |_, _| {});
+    let data = ReportData::of(run, &explanations);
+    let mut spikes: Vec<&Spike> = match which {
+        Which::All => run.spikes.iter().collect(),
+        Which::Number(number) => vec![spike_of(run, number)?],
+    };
+    spikes.sort_by_key(|spike| (spike.sample.due_ns, spike.number));
+    let mut trace = PerfettoTrace::new(&data.summary);
+    if which == Which::All {
+        trace.add_seconds(&data.summary, &data.seconds);
+        run.threads.values().for_each(|thread| trace.add_worst(thread.cpu, &thread.worst));
+    }
+    for spike in spikes {
+        let recorded = if spike.snapshot.is_some() { SpikeTrace::open(run, spike.number).ok() } else { None };
+        let recorded = recorded.unwrap_or_default();
+        let explanation = explanations.iter().find(|explanation| explanation.spike == spike.number);
+        let stretches = stretches_of(run, spike, recorded.source());
+        trace.add_spike(SpikeView { spike, explanation, stretches: &stretches, trace: recorded.source() });
+    }
+    let name = match which {
+        Which::All => "run.pftrace".into(),
+        Which::Number(number) => format!("spike-{number:04}.pftrace"),
+    };
+    Ok((name, trace.finish()))
+}
+
+fn trace_dat(run: &Run, which: Option<Which>) -> anyhow::Result<(String, Vec<u8>)> {
+    let number = match which {
+        Some(Which::Number(number)) => number,
+        Some(Which::All) => {
+            return Err(UsageError("a trace.dat holds one spike; name it by its number".into()).into());
+        }
+        None => {
+            let recorded = run.spikes.iter().filter(|spike| spike.snapshot.is_some());
+            let late = recorded.filter(|spike| spike.reason != SpikeReason::Control);
+            let worst = late.max_by_key(|spike| spike.sample.latency_ns);
+            worst.ok_or_else(|| UsageError("this run has no snapshot".into()))?.number
+        }
+    };
+    spike_of(run, number)?;
+    Ok((format!("spike-{number:04}.trace.dat"), run.spike_trace(number)?))
+}
+
+fn json(run: &Run) -> anyhow::Result<Vec<u8>> {
+    let explanations = explain_run(run, &mut |_, _| {});
+    Ok(json::line(&ReportData::of(run, &explanations))?)
+}
+
+fn spike_of(run: &Run, number: u32) -> Result<&Spike, UsageError> {
+    run.spikes.iter().find(|spike| spike.number == number).ok_or_else(|| {
+        let numbers: Vec<String> = run.spikes.iter().map(|spike| spike.number.to_string()).collect();
+        UsageError(format!("this run has no spike {number}; it has: {}", numbers.join(" ")))
+    })
+}

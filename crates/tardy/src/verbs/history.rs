@@ -1,0 +1,135 @@
+//! `tardy history`: where the figures of a series of runs changed.
+
+mod confirm;
+mod sparkline;
+
+use crate::archives::{RUNS, below};
+use crate::exit::Exit;
+use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::summary::alarm_of_clock;
+use anyhow::Context;
+use archive::reader::Run;
+use clap::Args;
+use confirm::experiment_command;
+use judge::difference::Difference;
+use judge::history::{HistoryRun, Series, history};
+use report::write_history_pngs;
+use sparkline::sparkline;
+use std::path::{Path, PathBuf};
+use words::figures::counted;
+
+/// Version of the document that `tardy history --json` prints.
+const HISTORY_VERSION: u32 = 1;
+/// What the permutations are drawn with, so that the same runs give the same answer.
+const SEED: u64 = 1;
+/// Columns of a sparkline, and differences shown at a change.
+const COLUMNS: usize = 72;
+const DIFFERENCES_SHOWN: usize = 6;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy history
+  tardy history nightly/ --png pictures
+
+Runs of one machine, load and way to measure are one series. The highest quantile that resolves, the median, and the rates
+of late wake-ups and missed periods are looked at; maxima are not, because they scatter too much.
+A change that is found is a hint: the experiment beside it proves or refutes it.
+Exit codes: 0 no change found, 1 a figure changed, 2 wrong usage, 3 no run can be used, 4 too few runs.";
+
+/// Find where the figures of a series of runs changed
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct HistoryArguments {
+    /// Directories with archives, or archives
+    #[arg(value_name = "DIR", default_value = RUNS)]
+    directories: Vec<PathBuf>,
+    /// Write a picture of each series into this directory
+    #[arg(long, value_name = "DIR")]
+    png: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
+    let mut left_out = 0u64;
+    let mut runs: Vec<HistoryRun> = Vec::new();
+    for path in arguments.directories.iter().flat_map(|directory| archives_of(directory.as_path())) {
+        match Run::open(&path).ok().and_then(|run| HistoryRun::of(&run)) {
+            Some(run) => runs.push(run),
+            None => left_out += 1,
+        }
+    }
+    let all = history(&runs, SEED);
+    let pictures = match &arguments.png {
+        Some(directory) => write_history_pngs(&all, directory)
+            .with_context(|| format!("failed to write pictures to {}", directory.display()))?,
+        None => Vec::new(),
+    };
+    if arguments.json {
+        let document = serde_json::json!({
+            "history_version": HISTORY_VERSION, "runs": runs.len(), "left_out": left_out, "series": all, "png": pictures,
+        });
+        write_stdout(format!("{document}\n").as_bytes())?;
+    } else {
+        let mut page = lay_out(&all, &runs, Page::for_stdout());
+        if left_out > 0 {
+            page.blank();
+            page.line(&format!("{} left out: not valid, or without samples.", counted(left_out, "run")));
+        }
+        pictures.iter().for_each(|path| page.line(&path.display().to_string()));
+        page.print()?;
+    }
+    Ok(match (runs.is_empty(), all.iter().any(|series| !series.changes.is_empty())) {
+        (true, _) => Exit::NotMeasured,
+        (_, true) => Exit::LimitExceeded,
+        (_, false) if all.iter().all(|series| series.too_few) => Exit::NotEnoughData,
+        (_, false) => Exit::Measured,
+    })
+}
+
+/// The directory itself when it is an archive, or those in it.
+fn archives_of(directory: &Path) -> Vec<PathBuf> {
+    if directory.join("manifest.json").exists() { vec![directory.to_owned()] } else { below(directory) }
+}
+
+fn lay_out(all: &[Series], runs: &[HistoryRun], mut page: Page) -> Page {
+    if all.is_empty() {
+        page.line("no run that can be used; `tardy run` makes one");
+    }
+    let of_any = |holds: fn(&HistoryRun) -> bool| runs.iter().any(holds);
+    alarm_of_clock(of_any(|run| run.summary.virtual_time), of_any(|run| run.summary.emulated), &mut page);
+    let mut scenario = None;
+    for series in all {
+        if scenario != Some(&series.scenario) {
+            page.blank();
+            page.wrapped("", &series.scenario);
+            scenario = Some(&series.scenario);
+        }
+        page.wrapped("  ", &format!("{}: {}.", series.metric.name, series.sentence));
+        let (line, scale) = sparkline(series, COLUMNS);
+        page.line(&format!("  {line}"));
+        page.line(&format!("  {scale}"));
+        for change in &series.changes {
+            page.wrapped("  * ", &change.sentence);
+            differences(&change.differences, &mut page);
+            let side = |index: usize| runs.iter().find(|run| run.archive == series.points[index].archive);
+            if let (Some(before), Some(after)) = (side(change.at - 1), side(change.at)) {
+                page.line("    To prove or refute it:");
+                page.line(&format!("      {}", experiment_command(&before.summary, &after.summary)));
+            }
+        }
+    }
+    page
+}
+
+fn differences(differences: &[Difference], page: &mut Page) {
+    for difference in differences.iter().take(DIFFERENCES_SHOWN) {
+        let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
+        let text = format!("{} before, {} after", side(&difference.a), side(&difference.b));
+        page.wrapped(&format!("    {}: ", difference.what), &text);
+    }
+    if differences.len() > DIFFERENCES_SHOWN {
+        page.line(&format!("    and {} more differences, see --json", differences.len() - DIFFERENCES_SHOWN));
+    }
+}

@@ -1,0 +1,125 @@
+//! `tardy import`: results of other tools become run archives.
+
+mod storing;
+mod values;
+
+use crate::exit::{Exit, UsageError};
+use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::summary::summary_page;
+use archive::reader::Run;
+use archive::summary::RunSummary;
+use clap::Args;
+use interchange::imports::source::Source;
+use interchange::imports::{FILE_BYTES_MAX, Format, Hints, read, samples_raw};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use values::{FormatValue, SeriesValue, UnitValue};
+use words::figures::{count, latency};
+use words::printable::printable;
+
+/// Turn results of cyclictest, rt-tests, jitterdebugger, rteval or rtla into run archives
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Several files become several archives. What a file does not hold is marked as lost, never invented.
+When one file cannot be read, none is imported.")]
+pub struct ImportArguments {
+    /// Result files; the format is found by their contents
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Directory of the archive; of several files, the directory that gets the archives [default: runs]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Read the files as this format, whatever they look like
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatValue>,
+    /// Unit of the latencies, where the file does not say: text made with -N is in ns [default: us]
+    #[arg(long, value_name = "UNIT")]
+    unit: Option<UnitValue>,
+    /// Which latencies of a file that has those of the thread and of the interrupt
+    #[arg(long, value_name = "SERIES", default_value = "thread")]
+    series: SeriesValue,
+    /// Print one JSON document with the summaries
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
+    let hints = Hints {
+        format: arguments.format.map(|value| value.0),
+        unit: arguments.unit.map(|value| value.0),
+        series: arguments.series.0,
+    };
+    let mut sources = Vec::new();
+    let mut refusals = Vec::new();
+    for file in &arguments.files {
+        match source_of(file, &hints) {
+            Ok(source) => sources.push((file, source)),
+            Err(why) => refusals.push(format!("failed to import {}: {why}", file.display())),
+        }
+    }
+    if let Some(last) = refusals.pop() {
+        for refusal in refusals {
+            complain!("tardy: {}", printable(&refusal));
+        }
+        let none = if arguments.files.len() > 1 { "; no file was imported" } else { "" };
+        return Err(UsageError(format!("{last}{none}")).into());
+    }
+    let mut imported = Vec::new();
+    for (file, source) in sources {
+        let place = match (&arguments.out, arguments.files.len()) {
+            (Some(directory), 1) => storing::Place::Archive(directory),
+            (Some(directory), _) => storing::Place::Below(directory),
+            (None, _) => storing::Place::Below(Path::new(crate::archives::RUNS)),
+        };
+        let directory = storing::store(&source, file, &place)?;
+        imported.push((file, RunSummary::of(&Run::open(directory)?, &[])));
+    }
+    show(arguments, &imported)?;
+    Ok(Exit::Measured)
+}
+
+/// Reads a file and what belongs to it.
+fn source_of(path: &Path, hints: &Hints) -> Result<Source, String> {
+    let told = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => error.to_string(),
+    };
+    if path.is_dir() {
+        return Err("it is a directory; name the files in it".into());
+    }
+    let mut bytes = Vec::new();
+    File::open(path).map_err(told)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(told)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("it is larger than {} MiB, as no result of these tools is", FILE_BYTES_MAX >> 20));
+    }
+    let mut source = read(&bytes, hints).map_err(|error| error.to_string())?;
+    let samples = path.with_file_name("samples.raw");
+    if source.format == Format::Jitterdebugger && fs::metadata(&samples).is_ok_and(|file| file.is_file()) {
+        let added = File::open(&samples).and_then(|mut file| samples_raw::add(&mut source, &mut file));
+        added.map_err(|error| format!("samples.raw beside it cannot be read: {error}"))?;
+    }
+    Ok(source)
+}
+
+fn show(arguments: &ImportArguments, imported: &[(&PathBuf, RunSummary)]) -> anyhow::Result<()> {
+    if arguments.json {
+        let imports: Vec<_> =
+            imported.iter().map(|(file, summary)| serde_json::json!({ "file": file, "summary": summary })).collect();
+        write_stdout(format!("{}\n", serde_json::json!({ "imports": imports })).as_bytes())?;
+        return Ok(());
+    }
+    let mut page = Page::for_stdout();
+    if let [(_, summary)] = imported {
+        summary_page(summary, None, page).print()?;
+        return Ok(());
+    }
+    for (file, summary) in imported {
+        let cycles = summary.cpus.iter().map(|cpu| cpu.cycles).fold(0, u64::saturating_add);
+        let max = summary.all_cpus.max.map_or("unknown".into(), latency);
+        page.line(&format!("{}: {} wake-ups, max {max}, in {}", file.display(), count(cycles), summary.archive));
+    }
+    page.line("`tardy report ARCHIVE` shows one, with what its source did not keep.");
+    page.print()?;
+    Ok(())
+}

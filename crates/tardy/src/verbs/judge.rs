@@ -1,0 +1,197 @@
+//! `tardy judge`: what a saved run proves, and whether it shows that a limit holds.
+
+use crate::archives;
+use crate::archives::judging::{JUDGE_VERSION, JudgedRun, extrapolate_run, judge_run};
+use crate::exit::{Exit, UsageError};
+use crate::options::limits::{LimitArguments, described};
+use crate::options::quantity::positive_time_ns;
+use crate::terminal::json;
+use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::summary::alarm_of_clock;
+use crate::terminal::table::{Align, Table};
+use crate::virtual_time::baseline;
+use clap::Args;
+use judge::length::{Needed, needed};
+use judge::limit::Requirement;
+use judge::verdict::{CpuJudgement, Judgement, Verdict};
+use std::path::PathBuf;
+use words::figures::latency;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy judge latest --limit 'latency < 100us' --allow 1/h
+  tardy judge latest --limit 'p99.9 < 50us' --limit 'missed < 1/day' --confidence 99
+  tardy judge latest
+  tardy judge latest --horizon 10d
+  tardy judge --plan-test --limit 'latency < 100us' --allow 1/day
+  tardy judge --baseline tardy-baseline.toml runs/seeds
+
+Exit codes: 0 every limit is passed, 1 one is failed, 2 wrong usage, 3 the run cannot be judged, 4 not enough data.
+An extrapolation that is refused is code 4. Without a limit it says what the run proves by its length.";
+
+/// Say whether a run shows that a limit holds: PASS, FAIL or NOT ENOUGH DATA
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct JudgeArguments {
+    /// Path of an archive, an id below runs/, or `latest`
+    #[arg(value_name = "RUN", required_unless_present = "plan_test")]
+    runs: Vec<PathBuf>,
+    /// Judge runs in virtual time by this file of `tardy baseline` instead: all its seeds, or directories with them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["limits", "allow", "confidence", "accept"])]
+    baseline: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArguments,
+    /// Estimate the largest latency of such a time, at most ten times that of the run, where its tail allows
+    #[arg(long, value_name = "TIME", value_parser = positive_time_ns)]
+    horizon: Option<u64>,
+    /// Say how long a test must be that shows each --limit, without a run
+    #[arg(long, conflicts_with_all = ["runs", "horizon", "baseline"])]
+    plan_test: bool,
+    /// Time between two wake-ups in the test that is planned
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = positive_time_ns, requires = "plan_test")]
+    interval: u64,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
+    if let Some(file) = &arguments.baseline {
+        return baseline::judge(file, &arguments.runs, arguments.json);
+    }
+    if arguments.plan_test {
+        return plan_test(arguments);
+    }
+    let [run] = arguments.runs.as_slice() else {
+        return Err(UsageError("a limit is judged run by run; only with --baseline several are taken".into()).into());
+    };
+    let run = archives::open(run)?;
+    let limits = arguments.limits.of(&run)?;
+    let explanations = run.explanations().unwrap_or_default();
+    let (confidence, accepted) = (arguments.limits.confidence_of(&run), arguments.limits.accepted_of(&run));
+    let mut judged = judge_run(&run, &explanations, &limits, confidence, &accepted);
+    if let Some(horizon_ns) = arguments.horizon {
+        judged.extrapolations = extrapolate_run(&run, &explanations, horizon_ns, confidence);
+    }
+    if arguments.json {
+        json::print(&judged)?;
+    } else {
+        lay_out(&judged, Page::for_stdout()).print()?;
+    }
+    Ok(exit_of(&judged))
+}
+
+/// How long a test must be that shows each of the limits.
+fn plan_test(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
+    let limits = arguments.limits.typed()?;
+    if limits.is_empty() {
+        return Err(UsageError(
+            "--plan-test needs what is to be shown: --limit 'latency < 100us' --allow 1/day".into(),
+        )
+        .into());
+    }
+    let plans: Vec<Needed> =
+        limits.iter().map(|limit| needed(limit, arguments.interval, arguments.limits.confidence())).collect();
+    if arguments.json {
+        let document = serde_json::json!({ "judge_version": JUDGE_VERSION, "test_plans": plans });
+        write_stdout(format!("{document}\n").as_bytes())?;
+        return Ok(Exit::Measured);
+    }
+    let mut page = Page::for_stdout();
+    for plan in &plans {
+        page.blank();
+        page.heading(&described(&plan.limit));
+        page.wrapped("  ", &plan.sentence);
+    }
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+fn exit_of(judged: &JudgedRun) -> Exit {
+    match judged.judgements.iter().map(|judgement| judgement.verdict).max() {
+        None if judged.proof.is_none() => Exit::NotMeasured,
+        None | Some(Verdict::Pass) if judged.extrapolations.iter().any(|cpu| cpu.refusal.is_some()) => {
+            Exit::NotEnoughData
+        }
+        None | Some(Verdict::Pass) => Exit::Measured,
+        Some(Verdict::Fail) => Exit::LimitExceeded,
+        Some(Verdict::NoVerdict) => Exit::NotMeasured,
+        Some(Verdict::NotEnoughData) => Exit::NotEnoughData,
+    }
+}
+
+fn lay_out(judged: &JudgedRun, mut page: Page) -> Page {
+    alarm_of_clock(judged.virtual_time, judged.emulated, &mut page);
+    for judgement in &judged.judgements {
+        page.blank();
+        lay_out_judgement(judgement, &mut page);
+    }
+    page.blank();
+    match &judged.proof {
+        Some(proof) => {
+            page.heading("What this run proves by its length");
+            proof.sentences.iter().for_each(|sentence| page.wrapped("  ", sentence));
+            lay_out_quantiles(proof, &mut page);
+        }
+        None => page.line("This run proves nothing: it is not valid, or nothing was measured."),
+    }
+    if !judged.extrapolations.is_empty() {
+        page.blank();
+        page.heading("Beyond the test");
+        judged.extrapolations.iter().for_each(|cpu| page.wrapped("  ", &cpu.sentence));
+    }
+    if let Some(tracing) = judged.tracing.as_deref().filter(|tracing| *tracing != "off") {
+        page.wrapped("  ", &format!("Recorded meanwhile: {tracing}; the latencies include what that costs."));
+    }
+    page
+}
+
+fn lay_out_judgement(judgement: &Judgement, page: &mut Page) {
+    page.heading(&described(&judgement.limit));
+    page.wrapped("  ", &judgement.sentence);
+    if judgement.cpus.len() > 1 {
+        let mut table = Table::new(&[Align::Right, Align::Left, Align::Right, Align::Right, Align::Right]);
+        let unit =
+            if matches!(judgement.limit.requirement, Requirement::Quantile { .. }) { "share" } else { "an hour" };
+        table.row(["  CPU", "verdict", unit, "at least", "at most"]);
+        for cpu in &judgement.cpus {
+            table.row(row(cpu));
+        }
+        table.lines().iter().for_each(|line| page.line(line));
+    }
+    for doubt in &judgement.doubts {
+        page.wrapped("  note: ", &doubt.text);
+    }
+}
+
+fn row(cpu: &CpuJudgement) -> [String; 5] {
+    let number = |value: f64| match value {
+        _ if cpu.blocks.is_none() && cpu.samples.is_none() => "-".into(),
+        value if cpu.samples.is_some() => format!("{:.4} %", value * 100.0),
+        value => format!("{value:.2}"),
+    };
+    [cpu.cpu.to_string(), cpu.verdict.words().into(), number(cpu.seen), number(cpu.low), number(cpu.high)]
+}
+
+fn lay_out_quantiles(proof: &judge::proof::Proof, page: &mut Page) {
+    for cpu in &proof.cpus {
+        for interval in &cpu.quantiles {
+            let end = |ns: Option<i64>| ns.map_or("anything".into(), latency);
+            let together = if interval.dispersion > 1.05 {
+                format!(" ({:.1} samples over it count as one, so much do they come together)", interval.dispersion)
+            } else {
+                String::new()
+            };
+            page.wrapped(
+                "  ",
+                &format!(
+                    "CPU {}: {} lies between {} and {}{together}.",
+                    cpu.cpu,
+                    interval.quantile,
+                    end(interval.low_ns),
+                    end(interval.high_ns)
+                ),
+            );
+        }
+    }
+}

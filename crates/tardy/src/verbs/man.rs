@@ -1,0 +1,31 @@
+//! `tardy man`: manual pages, from the same definitions as the parser.
+
+use crate::exit::Exit;
+use crate::terminal::page::write_stdout;
+use anyhow::Context;
+use clap::Args;
+use std::fs;
+use std::path::PathBuf;
+
+/// Print the manual page, or write those of every verb into a directory
+#[derive(Debug, Args)]
+pub struct ManArguments {
+    /// Write tardy.1 and a page for every verb here
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+pub fn run(arguments: &ManArguments) -> anyhow::Result<Exit> {
+    let mut definition = crate::command_line::definition();
+    definition.build();
+    let Some(directory) = &arguments.dir else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(definition).render(&mut page)?;
+        write_stdout(&page)?;
+        return Ok(Exit::Measured);
+    };
+    let place = || format!("failed to write manual pages to {}", directory.display());
+    fs::create_dir_all(directory).with_context(place)?;
+    clap_mangen::generate_to(definition, directory).with_context(place)?;
+    Ok(Exit::Measured)
+}

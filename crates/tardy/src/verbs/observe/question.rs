@@ -1,0 +1,37 @@
+//! What a series of `tardy observe` asks.
+
+use crate::measuring::rounds::{self, Question};
+use archive::settings::RunSettings;
+use judge::observer::{Level, ObserverEffect};
+use serde::{Deserialize, Serialize};
+
+/// A level that the target cannot be measured at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbsentLevel {
+    pub level: Level,
+    pub why: String,
+}
+
+/// What recording costs on a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    pub observe_version: u32,
+    pub target: String,
+    /// Settings of every run; the trace part is that of the level `events`.
+    pub settings: RunSettings,
+    pub levels_absent: Vec<AbsentLevel>,
+    /// Whether each level was tried once before the first round.
+    pub probed: bool,
+}
+
+impl Question for Cost {
+    type Answer = ObserverEffect;
+    const VERB: &'static str = "observe";
+    const VERSION: u32 = 1;
+
+    fn version(&self) -> u32 {
+        self.observe_version
+    }
+}
+
+pub type Journal = rounds::Journal<Cost>;

@@ -1,0 +1,156 @@
+//! The runs of a series: each level with its settings, and whether a run really was taken at its level.
+
+use super::question::{AbsentLevel, Journal};
+use crate::measuring::rounds::Rounds;
+use crate::measuring::rounds::{Attempt, Measuring, RoundsState, RunResult, Series, VariantRun};
+use archive::reader::Run;
+use archive::settings::{RunSettings, SnapshotMode};
+use archive::summary::RunSummary;
+use archive::tracer::TracerSettings;
+use judge::figures::RunFigures;
+use judge::observer::{Level, ObserverEffect, Round, observer_effect};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Functions fill a buffer ten to a hundred times as fast as events.
+const FUNCTION_BUFFER_KB: u32 = 16384;
+const PROBE_NS: u64 = 200_000_000;
+
+/// A series of rounds in its directory.
+pub struct Observation {
+    pub directory: PathBuf,
+    pub journal: Journal,
+    pub measuring: Measuring,
+}
+
+impl Series for Observation {
+    fn rounds(&mut self) -> &mut Rounds {
+        &mut self.journal.rounds
+    }
+
+    fn save(&mut self) -> anyhow::Result<()> {
+        self.journal.save(&self.directory)
+    }
+
+    fn run(&mut self, variant: &str, archive: &str, round: u32) -> RunResult {
+        let Some(level) = level_of(variant) else { return Ok(Err(format!("there is no level {variant}"))) };
+        self.measuring.tell(&format!("round {round} of {}: {variant}", self.journal.rounds.rounds_asked));
+        let settings = settings_of(&self.journal.question.settings, level);
+        self.run_level(level, settings, &self.directory.join(archive))
+    }
+
+    fn stopped(&self) -> bool {
+        self.measuring.stopped()
+    }
+}
+
+impl Observation {
+    /// Finds out, once, which levels this target has, with a short run of each that is thrown away. Says whether there
+    /// is something to compare.
+    pub fn probe(&mut self) -> anyhow::Result<bool> {
+        if self.journal.question.probed {
+            return Ok(true);
+        }
+        for variant in self.journal.rounds.variants.clone() {
+            let Some(level) = level_of(&variant).filter(|level| *level != Level::Off) else { continue };
+            if self.measuring.stopped() {
+                break;
+            }
+            self.measuring.tell(&format!("trying level {variant}"));
+            let directory = self.directory.join(format!(".trying-{variant}"));
+            let _ = fs::remove_dir_all(&directory);
+            let settings = RunSettings {
+                duration_ns: Some(PROBE_NS),
+                cycles: None,
+                settle_ns: 0,
+                loads: Vec::new(),
+                ..settings_of(&self.journal.question.settings, level)
+            };
+            let tried = self.run_level(level, settings, &directory);
+            let _ = fs::remove_dir_all(&directory);
+            if let Err(why) = tried? {
+                let why = if level == Level::Functions { functions_absent(&why) } else { why };
+                self.journal.rounds.variants.retain(|other| *other != variant);
+                self.journal.question.levels_absent.push(AbsentLevel { level, why });
+            }
+        }
+        let rounds = &mut self.journal.rounds;
+        if self.measuring.stopped() {
+            rounds.state = RoundsState::Interrupted;
+        } else if rounds.variants.len() < 2 {
+            let absent = self.journal.question.levels_absent.iter();
+            let reasons: Vec<String> = absent.map(|gone| format!("{}: {}", gone.level.name(), gone.why)).collect();
+            rounds.state = RoundsState::Failed;
+            rounds.problem = Some(format!("no level can be traced ({})", reasons.join("; ")));
+        } else {
+            self.journal.question.probed = true;
+        }
+        self.journal.save(&self.directory)?;
+        Ok(self.journal.question.probed)
+    }
+
+    fn run_level(&mut self, level: Level, settings: RunSettings, directory: &Path) -> RunResult {
+        let run = self.measuring.run(&self.journal.question.target, settings, directory)?;
+        let summary = RunSummary::of(&run, &[]);
+        self.journal.emulated |= summary.emulated;
+        self.journal.virtual_time |= summary.virtual_time;
+        Ok(usable(&run, &summary, level))
+    }
+
+    /// What the complete rounds say.
+    pub fn result(&self) -> Option<ObserverEffect> {
+        let round = |attempt: &Attempt| {
+            let figures = |run: &VariantRun| {
+                let opened = Run::open(self.directory.join(&run.archive)).ok()?;
+                Some((level_of(&run.variant)?, RunFigures::of(&opened)?))
+            };
+            Some(Round { runs: attempt.runs.iter().map(figures).collect::<Option<_>>()? })
+        };
+        let rounds: Vec<Round> = self.journal.rounds.complete().filter_map(round).collect();
+        let levels: Vec<Level> = self.journal.rounds.variants.iter().filter_map(|name| level_of(name)).collect();
+        observer_effect(&rounds, &levels, self.journal.confidence)
+    }
+}
+
+fn level_of(variant: &str) -> Option<Level> {
+    Level::ALL.into_iter().find(|level| level.name() == variant)
+}
+
+fn settings_of(settings: &RunSettings, level: Level) -> RunSettings {
+    let mut settings = settings.clone();
+    match level {
+        Level::Off => settings.trace.mode = SnapshotMode::Off,
+        Level::Events => {}
+        Level::Functions => {
+            settings.trace.tracer = Some(TracerSettings { name: "function".into(), ..TracerSettings::default() });
+            settings.trace.buffer_kb_per_cpu = settings.trace.buffer_kb_per_cpu.max(FUNCTION_BUFFER_KB);
+        }
+    }
+    settings
+}
+
+/// Whether a run is sound and was taken at the level it stands for.
+fn usable(run: &Run, summary: &RunSummary, level: Level) -> Result<(), String> {
+    if !summary.valid {
+        return Err(summary.invalid_because.join("; "));
+    }
+    let Some(effective) = &run.effective else { return Err("the meter did not say what it was granted".into()) };
+    let traced = effective.snapshot_mode != SnapshotMode::Off;
+    let functions = effective.tracer.as_deref() == Some("function");
+    let reached = match level {
+        Level::Off => !traced && !functions,
+        Level::Events => traced && !functions,
+        Level::Functions => traced && functions,
+    };
+    if reached {
+        return Ok(());
+    }
+    let told: Vec<&str> = run.problems.iter().map(|problem| problem.text.as_str()).collect();
+    let why = if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) };
+    Err(format!("it recorded {} instead of {}{why}", effective.tracing(), level.name()))
+}
+
+/// Why the level `functions` is not to be had, with the name of the option where the kernel lacks the tracer.
+fn functions_absent(why: &str) -> String {
+    if why.contains("CONFIG_") { why.into() } else { format!("not on this kernel (CONFIG_FUNCTION_TRACER); {why}") }
+}

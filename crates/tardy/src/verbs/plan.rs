@@ -1,0 +1,145 @@
+//! `tardy plan`: files that say what to measure, checked, shown, begun. `tardy run PLAN` runs them.
+
+mod show;
+
+use crate::exit::{Exit, UsageError};
+use crate::plans::checked::{CheckedPlan, Overrides};
+use crate::plans::{described, load, text_of};
+use crate::terminal::page::{Page, write_stdout};
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use runner::plan::Plan;
+use runner::plan::document::Problem;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// What `tardy plan new` writes.
+const TEMPLATE: &str = include_str!("plan/template.toml");
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy plan new lathe.toml
+  tardy plan check plans/*.toml
+  tardy plan show plans/founding-talk.toml
+  tardy run plans/smoke.toml
+
+docs/how-to/plans.md says what a plan may hold.";
+
+/// Plans: what to measure, on what, beside what, and what must hold
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct PlanArguments {
+    #[command(subcommand)]
+    verb: PlanVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum PlanVerb {
+    /// Say whether plans are sound, and what is wrong with each line that is not
+    Check(CheckArguments),
+    /// Show the steps of a plan
+    Show(ShowArguments),
+    /// Write a plan to start from
+    New(NewArguments),
+}
+
+#[derive(Debug, Args)]
+struct CheckArguments {
+    /// Files of plans
+    #[arg(value_name = "PLAN", required = true)]
+    plans: Vec<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ShowArguments {
+    /// File of a plan
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct NewArguments {
+    /// File to write
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+}
+
+pub fn run(arguments: &PlanArguments) -> anyhow::Result<Exit> {
+    match &arguments.verb {
+        PlanVerb::Check(check) => check_plans(check),
+        PlanVerb::Show(show) => show_plan(show),
+        PlanVerb::New(new) => new_plan(&new.plan),
+    }
+}
+
+fn check_plans(arguments: &CheckArguments) -> anyhow::Result<Exit> {
+    let (mut page, mut documents, mut sound) = (Page::for_stdout(), Vec::new(), true);
+    for path in &arguments.plans {
+        let text = text_of(path)?;
+        match CheckedPlan::read(&Plan::name_of(path), &text, &Overrides::default()) {
+            Ok(plan) => {
+                page.line(&format!("{} is sound: {}", path.display(), show::extent(&plan)));
+                documents.push(serde_json::json!({ "plan": path, "sound": true, "steps": plan.steps.len() }));
+            }
+            Err(found) => {
+                sound = false;
+                found.iter().for_each(|problem| page.line(&described(path, problem)));
+                let problem = |problem: &Problem| serde_json::json!({ "line": problem.line, "text": problem.text });
+                let problems: Vec<serde_json::Value> = found.iter().map(problem).collect();
+                documents.push(serde_json::json!({ "plan": path, "sound": false, "problems": problems }));
+            }
+        }
+    }
+    if arguments.json {
+        write_stdout(format!("{}\n", serde_json::Value::from(documents)).as_bytes())?;
+    } else {
+        page.print()?;
+    }
+    Ok(if sound { Exit::Measured } else { Exit::Usage })
+}
+
+fn show_plan(arguments: &ShowArguments) -> anyhow::Result<Exit> {
+    let plan = load(&arguments.plan, &Overrides::default())?;
+    if arguments.json {
+        write_stdout(format!("{}\n", show::document(&plan)).as_bytes())?;
+    } else {
+        show::lay_out(&plan, Page::for_stdout()).print()?;
+    }
+    Ok(Exit::Measured)
+}
+
+fn new_plan(path: &Path) -> anyhow::Result<Exit> {
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Err(UsageError(format!("{} exists already; choose another name", path.display())).into());
+        }
+        Err(error) => return Err(error).with_context(|| format!("failed to write {}", path.display())),
+    };
+    file.write_all(TEMPLATE.as_bytes()).with_context(|| format!("failed to write {}", path.display()))?;
+    let mut page = Page::for_stdout();
+    let path = crate::terminal::summary::quoted(&path.display().to_string());
+    page.line(&format!("{path} is a plan of two steps on this machine; change it, then"));
+    page.line(&format!("  tardy plan show {path}"));
+    page.line(&format!("  tardy run {path}"));
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_is_a_plan() {
+        let plan = CheckedPlan::read("template", TEMPLATE, &Overrides::default()).unwrap();
+        assert_eq!(plan.steps.len(), 2);
+    }
+}

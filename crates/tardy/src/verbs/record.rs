@@ -1,0 +1,100 @@
+//! `tardy record`: makes a run in virtual time again, with a recorder outside of the machine, and explains its worst
+//! wake-ups from what ran.
+
+mod traced;
+
+use crate::archives;
+use crate::exit::Exit;
+use crate::measuring::signals::Signals;
+use crate::terminal::explained::show_recorded;
+use crate::virtual_time::recording::choice::{self, Wanted};
+use crate::virtual_time::recording::{Recording, record};
+use archive::reader::Run;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use words::printable::printable;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy run --target exact --duration 10s --load dentry --out runs/one
+  tardy record runs/one
+  tardy record runs/one --cycle 1817 --cycle 304
+  tardy record runs/one --with ftrace
+
+The run is made again with the recorder, which the machine cannot notice, and every sample is compared with the first run.
+With ftrace the kernel records it, which takes time of the machine's: how much is told to the nanosecond.";
+
+/// Make a run in virtual time again, and record what ran in its worst wake-ups
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct RecordArguments {
+    /// Path of an archive, an id below runs/, or `latest`
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// Record this many of the largest samples
+    #[arg(long, value_name = "N", default_value_t = choice::WORST_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    worst: u32,
+    /// Record the wake-up of this number, counted from 0; may be repeated, and replaces --worst
+    #[arg(long = "cycle", value_name = "NUMBER", conflicts_with = "worst")]
+    cycles: Vec<u64>,
+    /// Ordinary samples to record for comparison
+    #[arg(long, value_name = "N", default_value_t = choice::CONTROLS_DEFAULT, value_parser = clap::value_parser!(u32).range(..=100))]
+    controls: u32,
+    /// Target to make the run again on; without it the one the archive names
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// Who records
+    #[arg(long = "with", value_enum, value_name = "WHO", default_value = "recorder")]
+    means: Means,
+    /// Print the explanations as one JSON document, as `tardy explain --json` does; with ftrace what tracing added
+    #[arg(long)]
+    json: bool,
+    /// Print only the path of the archive
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Means {
+    /// The emulator, outside of the machine: nothing is added; where it cannot, ftrace
+    Recorder,
+    /// The kernel's function tracer, into a further archive
+    Ftrace,
+}
+
+pub fn run(arguments: &RecordArguments, command: &[String]) -> anyhow::Result<Exit> {
+    let run = archives::open(&arguments.run)?;
+    let signals = Signals::watch()?;
+    let wanted = match arguments.cycles.as_slice() {
+        [] => Wanted::Worst { count: arguments.worst, controls: arguments.controls },
+        cycles => Wanted::Cycles { cycles: cycles.to_vec(), controls: arguments.controls },
+    };
+    let silent = arguments.quiet || arguments.json;
+    let recording = Recording { wanted, target: arguments.target.as_deref(), silent };
+    let recorded = match arguments.means {
+        Means::Recorder => record(&run, &recording, command, &signals),
+        Means::Ftrace => return traced_instead(&run, &recording, command, &signals, arguments),
+    };
+    let directory = match recorded {
+        Ok(directory) => directory,
+        Err(error) => {
+            let Some(why) = traced::instead(&error) else { return Err(error) };
+            complain!("tardy: {}", printable(&why));
+            return traced_instead(&run, &recording, command, &signals, arguments);
+        }
+    };
+    signals.measuring_is_over();
+    show_recorded(&Run::open(directory)?, arguments.json, arguments.quiet)
+}
+
+fn traced_instead(
+    run: &Run,
+    recording: &Recording,
+    command: &[String],
+    signals: &Signals,
+    arguments: &RecordArguments,
+) -> anyhow::Result<Exit> {
+    let traced = traced::record(run, recording, command, signals)?;
+    signals.measuring_is_over();
+    traced::show(&traced, arguments.json, arguments.quiet)
+}

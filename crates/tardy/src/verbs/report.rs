@@ -1,0 +1,54 @@
+//! `tardy report`: an archive as one HTML file, and its plots as pictures.
+
+use crate::archives;
+use crate::archives::explaining::{causes_of, explain_run};
+use crate::exit::Exit;
+use crate::terminal::page::{Page, write_stdout};
+use anyhow::Context;
+use archive::atomic_file::write_atomically;
+use archive::summary::ReportData;
+use clap::Args;
+use report::{render_html, render_pngs};
+use std::path::PathBuf;
+
+/// Write a run's report: one HTML file that needs nothing else
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// Path of an archive, an id below runs/, or `latest`
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// The file to write [default: report.html in the archive]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the plots as PNG files into this directory, too
+    #[arg(long, value_name = "DIR")]
+    png: Option<PathBuf>,
+    /// Print the paths of what was written as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
+    let run = archives::open(&arguments.run)?;
+    let explanations = explain_run(&run, &mut |_, _| {});
+    let mut data = ReportData::of(&run, &explanations);
+    data.causes = Some(causes_of(&run, &explanations));
+    let html = arguments.output.clone().unwrap_or_else(|| run.directory.join("report.html"));
+    write_atomically(&html, render_html(&data).as_bytes())?;
+    let pictures = match &arguments.png {
+        Some(directory) => render_pngs(&data, directory)
+            .with_context(|| format!("failed to write plots to {}", directory.display()))?,
+        None => Vec::new(),
+    };
+    if arguments.json {
+        let document = serde_json::json!({ "html": html, "png": pictures });
+        write_stdout(format!("{document}\n").as_bytes())?;
+        return Ok(Exit::Measured);
+    }
+    let mut page = Page::for_stdout();
+    for path in std::iter::once(&html).chain(&pictures) {
+        page.line(&path.display().to_string());
+    }
+    page.print()?;
+    Ok(Exit::Measured)
+}

@@ -1,0 +1,63 @@
+//! `tardy restore`: puts back what a killed run left changed on a machine.
+
+use crate::exit::{Exit, UsageError};
+use crate::measuring::machine::open_with;
+use crate::measuring::signals::Signals;
+use crate::terminal::page::{Page, write_stdout};
+use clap::Args;
+use machines::board::{AccessOptions, Purpose};
+use machines::meter_places::MeterPlaces;
+use runner::restore::{RestoreError, restore};
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Put back the kernel settings that a killed run left changed, and those that `tardy check --apply` changed
+#[derive(Debug, Args)]
+pub struct RestoreArguments {
+    /// Machine to put right: `local`, or a board that `tardy target add` made
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    target: String,
+    /// On a board: end a run that goes on there without its host, and throw away results that nobody has fetched
+    #[arg(long)]
+    discard: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
+    let meter = MeterPlaces::of_process().find()?;
+    let purpose = if arguments.discard { Purpose::Discard } else { Purpose::Mend };
+    let access = AccessOptions { purpose, ..AccessOptions::default() };
+    let mut target = open_with(&arguments.target, &meter, &Signals::watch()?, access)?;
+    if target.forgets() {
+        return Err(UsageError(format!("{} forgets all changes when it goes down", arguments.target)).into());
+    }
+    target.prepare()?;
+    let restored = restore(target.as_mut(), &meter, LIMIT);
+    target.close()?;
+    let (lines, complete) = match restored {
+        Ok(lines) => (lines, true),
+        Err(RestoreError::Incomplete { lines, .. }) => (lines, false),
+        Err(error) => return Err(error.into()),
+    };
+    if arguments.json {
+        let document = serde_json::json!({ "restored": complete, "lines": lines });
+        write_stdout(format!("{document}\n").as_bytes())?;
+    } else {
+        let mut page = Page::for_stdout();
+        for line in &lines {
+            page.line(line);
+        }
+        if lines.is_empty() {
+            page.line("nothing to put back");
+        }
+        page.print()?;
+    }
+    if !complete {
+        complain!("tardy: not everything could be put back; run `tardy restore` again as root");
+        return Ok(Exit::NotMeasured);
+    }
+    Ok(Exit::Measured)
+}

@@ -1,0 +1,212 @@
+//! `tardy target verify` of a machine in virtual time: the same run again and again, while the host is quiet and busy.
+
+use crate::exit::Exit;
+use crate::measuring::signals::Signals;
+use crate::terminal::page::{Page, write_stdout};
+use crate::virtual_time::laboratory::{Laboratory, Trajectory};
+use anyhow::Context;
+use archive::samples_file::SampleRecord;
+use archive::settings::{LoadRequest, RunSettings, SnapshotMode, TraceSettings};
+use archive::summary::{RunSummary, VirtualSpeed};
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use words::figures::count;
+use words::printable::printable;
+
+/// Load of the loaded series: it reaches the page cache, the names of files, and the memory of processes.
+const LOADS: [&str; 1] = ["churn"];
+const SEED: u64 = 1;
+
+/// What to verify.
+pub struct Verification<'a> {
+    pub target: &'a str,
+    pub meter: &'a Path,
+    /// Runs of each series.
+    pub runs: u32,
+    /// Length of each, in ns of the guest's clock.
+    pub duration_ns: u64,
+    pub json: bool,
+}
+
+/// How a series of identical plans came out.
+#[derive(Debug, Serialize)]
+struct Series {
+    guest: &'static str,
+    samples: usize,
+    /// SHA-256 of the samples of each run, in order.
+    sha256: Vec<String>,
+    identical: usize,
+    first_difference: Option<Difference>,
+}
+
+#[derive(Debug, Serialize)]
+struct Difference {
+    run: usize,
+    sample: usize,
+    /// Latencies in ns; absent where a run has no such sample.
+    first_run_ns: Option<i64>,
+    this_run_ns: Option<i64>,
+    archives: [PathBuf; 2],
+}
+
+/// Runs both series and tells.
+pub fn verify(asked: &Verification) -> anyhow::Result<Exit> {
+    let signals = Signals::watch()?;
+    let folder = std::env::temp_dir().join(format!("tardy-verify-{}", std::process::id()));
+    fs::create_dir(&folder).with_context(|| format!("failed to make {}", folder.display()))?;
+    let mut series = Vec::new();
+    for (guest, loads) in [("idle", &[][..]), ("loaded", &LOADS[..])] {
+        let done = one_series(asked, &signals, guest, loads, &folder);
+        if done.is_err() {
+            let _ = fs::remove_dir_all(&folder);
+        }
+        series.push(done?);
+    }
+    let deterministic = series.iter().all(|series| series.first_difference.is_none());
+    if deterministic {
+        fs::remove_dir_all(&folder).with_context(|| format!("failed to remove {}", folder.display()))?;
+    }
+    if asked.json {
+        let document = serde_json::json!({ "target": asked.target, "virtual_time": true,
+            "deterministic": deterministic, "series": series });
+        write_stdout(format!("{document}\n").as_bytes())?;
+    } else {
+        let mut page = Page::for_stdout();
+        series.iter().for_each(|series| conclude(series, &mut page));
+        let word = if deterministic { "is deterministic" } else { "IS NOT DETERMINISTIC" };
+        page.wrapped("", &format!("{} (virtual time) {word}.", asked.target));
+        page.print()?;
+    }
+    Ok(if deterministic { Exit::Measured } else { Exit::LimitExceeded })
+}
+
+fn one_series(
+    asked: &Verification,
+    signals: &Signals,
+    guest: &'static str,
+    loads: &[&str],
+    folder: &Path,
+) -> anyhow::Result<Series> {
+    let laboratory = Laboratory { target: asked.target, meter: asked.meter, signals, command: &[], quiet: asked.json };
+    let settings = RunSettings {
+        duration_ns: Some(asked.duration_ns),
+        every_sample: true,
+        dither_seed: Some(SEED),
+        loads: loads.iter().map(|name| LoadRequest::Builtin { name: (*name).into(), workers: 0 }).collect(),
+        trace: TraceSettings { mode: SnapshotMode::Off, ..TraceSettings::default() },
+        counters: false,
+        ..RunSettings::default()
+    };
+    let mut series = Series { guest, samples: 0, sha256: Vec::new(), identical: 0, first_difference: None };
+    let mut first: Option<Trajectory> = None;
+    for number in 1..=asked.runs as usize {
+        let place = |number: usize| folder.join(format!("{guest}-{number}"));
+        // The first run has the host to itself as far as that depends on this program.
+        let host = (number > 1).then(BusyHost::begin);
+        let run = laboratory.run(&settings, place(number))?;
+        drop(host);
+        let trajectory = Trajectory::of(&run)?;
+        tell(asked, guest, number, &trajectory, RunSummary::of(&run, &[]).virtual_speed);
+        series.sha256.push(trajectory.sha256.clone());
+        let Some(first) = &first else {
+            (series.samples, series.identical) = (trajectory.count(), 1);
+            first = Some(trajectory);
+            continue;
+        };
+        match first.first_difference(&trajectory) {
+            None => {
+                series.identical += 1;
+                let _ = fs::remove_dir_all(place(number));
+            }
+            Some(difference) if series.first_difference.is_none() => {
+                series.first_difference = Some(difference_of(difference, number, [place(1), place(number)]));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(series)
+}
+
+fn difference_of(
+    (sample, first, this): (usize, Option<SampleRecord>, Option<SampleRecord>),
+    run: usize,
+    archives: [PathBuf; 2],
+) -> Difference {
+    let latency = |record: Option<SampleRecord>| record.map(|record| record.latency_ns);
+    Difference { run, sample, first_run_ns: latency(first), this_run_ns: latency(this), archives }
+}
+
+/// A line on standard error for each run, because a series takes minutes.
+fn tell(asked: &Verification, guest: &str, number: usize, trajectory: &Trajectory, speed: Option<VirtualSpeed>) {
+    if !asked.json {
+        let host = if number > 1 { "busy" } else { "as it is" };
+        let (sum, samples) = (&trajectory.sha256, count(trajectory.count() as u64));
+        let speed = speed.map_or(0.0, VirtualSpeed::guest_per_host);
+        complain!(
+            "{guest} {number}/{}: {samples} samples, sha256 {sum} (host {host}, {speed:.2} guest seconds a second)",
+            printable(&asked.runs.to_string())
+        );
+    }
+}
+
+fn conclude(series: &Series, page: &mut Page) {
+    let runs = series.sha256.len();
+    page.wrapped(
+        "",
+        &format!(
+            "{}: {} of {runs} runs of {} samples are identical in virtual time, sha256 {}",
+            series.guest,
+            series.identical,
+            count(series.samples as u64),
+            series.sha256.first().map_or("-", String::as_str)
+        ),
+    );
+    if let Some(difference) = &series.first_difference {
+        let word = |latency: Option<i64>| latency.map_or("none".into(), |ns| format!("{ns} ns"));
+        page.wrapped(
+            "  ",
+            &format!(
+                "run {} differs first in sample {}: {} instead of {}; the archives are {} and {}",
+                difference.run,
+                difference.sample,
+                word(difference.this_run_ns),
+                word(difference.first_run_ns),
+                difference.archives[0].display(),
+                difference.archives[1].display()
+            ),
+        );
+    }
+}
+
+/// Every CPU of the host does useless work until this is dropped.
+struct BusyHost {
+    over: Arc<AtomicBool>,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+impl BusyHost {
+    fn begin() -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let work = |over: Arc<AtomicBool>| {
+            while !over.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        };
+        let threads = (0..cpus).map(|_| Arc::clone(&over)).map(|over| thread::spawn(move || work(over))).collect();
+        Self { over, threads }
+    }
+}
+
+impl Drop for BusyHost {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

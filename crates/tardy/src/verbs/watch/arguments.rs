@@ -1,0 +1,145 @@
+//! The options of `tardy watch` and what they ask of the meter.
+
+use crate::exit::UsageError;
+use crate::measuring::arguments::{ExtentArguments, OutputArguments, TraceArguments, TraceDefaults};
+use crate::options::quantity::latency_ns;
+use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
+use archive::watched::WatchSettings;
+use clap::{ArgGroup, Args};
+use std::env;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+const EXAMPLES: &str = "\
+Examples:
+  tardy watch -- ./robot --config arm.toml
+  tardy watch --pid 4711 --duration 10min --limit 200us
+  tardy watch --comm 'ros2_control*' --duration 1h
+
+It ends with the program, after --duration, or with Ctrl-C; a program that ran before is left alone.
+A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer,
+from being woken) until it was given the CPU. Beside it the cycles are timed: from there until the next timer is set.
+Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
+
+/// A cycle may reach back further than a wake-up; its whole course is wanted.
+const MARGIN_BEFORE_NS: u64 = 20_000_000;
+const WORST_KEPT_DEFAULT: u32 = 100;
+const TRACE_DEFAULTS: TraceDefaults =
+    TraceDefaults { buffer_kb: 8192, snapshots: 60, budget_mb: 128, auto: SnapshotMode::Auto };
+
+/// Measure how late another program's threads wake, and why, without changing it
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("whom").required(true).args(["pid", "comm", "command"]))]
+pub struct WatchArguments {
+    /// Machine to watch on: `local`, or a virtual machine that `tardy target add` made, into which the command is sent
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    pub target: String,
+    /// Watch this process, its threads, and what it starts
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Option<i32>,
+    /// Watch the threads of this name, whoever they belong to; * and ? stand for any letters
+    #[arg(long, value_name = "NAME")]
+    comm: Option<String>,
+    /// Start this command and watch it
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    #[command(flatten)]
+    extent: ExtentArguments,
+    /// Cycles longer than this are counted, captured, and end the command with code 1
+    #[arg(long, value_name = "TIME", value_parser = latency_ns, help_heading = "Measurement")]
+    cycle_limit: Option<i64>,
+
+    #[command(flatten)]
+    trace: TraceArguments,
+
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+impl WatchArguments {
+    pub fn command(&self) -> &[String] {
+        &self.command
+    }
+
+    /// Whether there is such a program to start, as far as can be told.
+    fn startable(program: &str) -> bool {
+        let runs =
+            |path: &Path| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+        match program.contains('/') {
+            true => runs(Path::new(program)),
+            false => env::var_os("PATH").iter().flat_map(env::split_paths).any(|folder| runs(&folder.join(program))),
+        }
+    }
+
+    /// What the meter is asked to do; a command gets its process number when it is started.
+    pub fn settings(&self) -> Result<RunSettings, UsageError> {
+        if self.comm.as_ref().is_some_and(|name| name.bytes().filter(|letter| *letter != b'*').count() > 15) {
+            let text =
+                "the kernel keeps 15 letters of a thread's name; write the first ones and a *, like 'ros2_control_n*'";
+            return Err(UsageError(text.into()));
+        }
+        if let Some(program) = self.command.first().filter(|program| !Self::startable(program)) {
+            return Err(UsageError(format!("there is no program {program} to start; give its path")));
+        }
+        Ok(RunSettings {
+            duration_ns: self.extent.duration,
+            settle_ns: 0,
+            lock_memory: false,
+            limit_ns: self.extent.limit,
+            worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
+            every_sample: self.output.every_sample,
+            trace: TraceSettings { margin_before_ns: MARGIN_BEFORE_NS, ..self.trace.settings(TRACE_DEFAULTS) },
+            watch: Some(WatchSettings {
+                pid: self.pid,
+                comm: self.comm.clone(),
+                command: self.command.clone(),
+                cycle_limit_ns: self.cycle_limit,
+                ours: false,
+            }),
+            ..RunSettings::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        watch: WatchArguments,
+    }
+
+    fn parsed(words: &[&str]) -> Result<WatchArguments, clap::Error> {
+        Line::try_parse_from([&["watch"], words].concat()).map(|line| line.watch)
+    }
+
+    #[test]
+    fn somebody_must_be_named_and_one_alone() {
+        assert!(parsed(&[]).unwrap_err().to_string().contains("--pid"));
+        assert!(parsed(&["--pid", "1", "--comm", "x"]).is_err());
+        assert!(parsed(&["--pid", "0"]).is_err());
+        assert!(parsed(&["--comm", "x", "--", "sleep", "1"]).is_err());
+    }
+
+    #[test]
+    fn a_command_keeps_its_own_options() {
+        let arguments = parsed(&["--limit", "200us", "--", "/bin/sh", "--pid", "7"]).unwrap();
+        assert_eq!(arguments.command(), ["/bin/sh", "--pid", "7"]);
+        let settings = arguments.settings().unwrap();
+        assert_eq!((settings.limit_ns, settings.duration_ns), (Some(200_000), None));
+        assert_eq!(settings.watch.unwrap().command.len(), 3);
+    }
+
+    #[test]
+    fn names_no_thread_can_have_are_refused() {
+        let refused = parsed(&["--comm", "a_name_of_sixteen"]).unwrap().settings().unwrap_err();
+        assert!(refused.to_string().contains("15 letters"), "{refused}");
+        let absent = parsed(&["--", "./not-there"]).unwrap().settings().unwrap_err();
+        assert!(absent.to_string().contains("no program ./not-there"), "{absent}");
+        assert!(parsed(&["--comm", "ros2_control_n*"]).unwrap().settings().is_ok());
+    }
+}

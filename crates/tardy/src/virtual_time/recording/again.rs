@@ -1,0 +1,137 @@
+//! A run that is made again, with the recorder, and compared with the first.
+
+use super::super::laboratory::{Laboratory, Trajectory};
+use super::not_again;
+use crate::measuring::signals::Signals;
+use anyhow::{Context, anyhow};
+use archive::reader::Run;
+use archive::samples_file::SampleRecord;
+use archive::settings::RunSettings;
+use machines::qemu::kernel;
+use machines::qemu::machine_file::{Backend, VirtualMachine};
+use machines::qemu::virtual_time::{Recording, VirtualTimeTarget};
+use machines::target_file::TargetFiles;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a target in virtual time adds to its name in an archive.
+const SUFFIX: &str = " (virtual time)";
+/// Directory in the archive while the second run goes on. Hidden, so that nobody takes it for a run.
+const SCRATCH: &str = ".again";
+
+/// What a run is made again from.
+pub struct Again {
+    pub name: String,
+    pub machine: VirtualMachine,
+    pub settings: RunSettings,
+    scratch: PathBuf,
+}
+
+/// The second run.
+pub struct Second {
+    run: Run,
+    recording: Recording,
+    scratch: PathBuf,
+}
+
+impl Again {
+    /// # Errors
+    /// When the run was not in virtual time, or its target is gone.
+    pub fn of(run: &Run, target: Option<&str>) -> anyhow::Result<Self> {
+        let manifest = run.manifest.as_ref().ok_or_else(|| not_again("the archive has no manifest"))?;
+        if !manifest.virtual_time {
+            return Err(not_again(
+                "it was not made in virtual time, where alone a run repeats; `tardy explain` shows its snapshots",
+            ));
+        }
+        let settings = manifest.settings.clone().ok_or_else(|| not_again("the archive has no settings"))?;
+        if settings.watch.is_some() {
+            return Err(not_again(
+                "it watched a program, of which it did not keep every wake-up; `tardy explain` shows its snapshots",
+            ));
+        }
+        let named = manifest.target.strip_suffix(SUFFIX).unwrap_or(&manifest.target);
+        let name = target.unwrap_or(named).to_owned();
+        let machine = TargetFiles::of_process()
+            .read(&name)
+            .map_err(|error| not_again(&format!("{error}; --target names another of the same kernel and settings")))?;
+        if machine.backend != Backend::Virtual {
+            return Err(not_again(&format!("target {name} is not in virtual time")));
+        }
+        Ok(Self { name, machine, settings, scratch: run.directory.join(SCRATCH) })
+    }
+
+    /// The machine, not started.
+    pub fn target(&self, meter: &Path) -> anyhow::Result<VirtualTimeTarget> {
+        let cache = kernel::cache().map_err(anyhow::Error::msg)?;
+        Ok(VirtualTimeTarget::new(&self.name, self.machine.clone(), meter, &cache))
+    }
+
+    /// Makes the run again and has the wake-ups of these numbers recorded.
+    ///
+    /// # Errors
+    /// When nothing was measured.
+    pub fn run(
+        &self,
+        meter: &Path,
+        plugin: &Path,
+        wake_ups: Vec<u64>,
+        command: &[String],
+        signals: &Signals,
+        quiet: bool,
+    ) -> anyhow::Result<Second> {
+        let _ = fs::remove_dir_all(&self.scratch);
+        fs::create_dir(&self.scratch).with_context(|| format!("failed to make {}", self.scratch.display()))?;
+        let scratch = std::path::absolute(&self.scratch)?;
+        let recording = Recording { plugin: plugin.to_owned(), prefix: scratch.join("flight"), wake_ups };
+        let mut target = self.target(meter)?.recording(recording.clone());
+        let laboratory = Laboratory { target: &self.name, meter, signals, command, quiet };
+        let made = laboratory.run_on(&mut target, &self.settings, scratch.join("run"));
+        match made {
+            Ok(run) => Ok(Second { run, recording, scratch }),
+            Err(error) => {
+                let _ = fs::remove_dir_all(&scratch);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Second {
+    /// Where the record of a wake-up is.
+    pub fn record(&self, wake_up: u64) -> PathBuf {
+        self.recording.path(wake_up)
+    }
+
+    pub fn sha256(&self) -> anyhow::Result<String> {
+        Ok(Trajectory::of(&self.run)?.sha256)
+    }
+
+    /// Compares every sample; answers how many there are.
+    ///
+    /// # Errors
+    /// When one differs. What was recorded then is of another trajectory, and not used.
+    pub fn compare(&self, first: &Run) -> anyhow::Result<u64> {
+        let (first, second) = (Trajectory::of(first)?, Trajectory::of(&self.run)?);
+        match first.first_difference(&second) {
+            None => Ok(second.count() as u64),
+            Some((number, before, now)) => Err(anyhow!(
+                "the second run is not the first, so its records are not used: wake-up {number} was {} and is {}. Another \
+                 build of the meter, kernel, QEMU or target file makes another trajectory; run again, then record",
+                late(before),
+                late(now)
+            )),
+        }
+    }
+}
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        // All that is wanted of it is in the archive by then.
+        let _ = fs::remove_dir_all(&self.scratch);
+    }
+}
+
+fn late(sample: Option<SampleRecord>) -> String {
+    sample.map_or("missing".into(), |sample| format!("{} ns late at {} ns", sample.latency_ns, sample.due_ns))
+}
