@@ -8,14 +8,16 @@ use crate::STREAM_VERSION;
 use crate::message::Message;
 
 const MAGIC: [u8; 4] = [0xF7, b'T', 0xD1, b'Y'];
-pub(crate) const HEADER_BYTES: usize = 20;
+/// What stands before a payload.
+pub const HEADER_BYTES: usize = 20;
 /// Longest payload a reader accepts.
 pub const PAYLOAD_BYTES_MAX: usize = 4 << 20;
 /// File data carried by one frame.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
 const KIND_MESSAGE: u8 = 1;
-pub(crate) const KIND_CHUNK: u8 = 2;
+/// A frame with a stretch of a file; its payload begins with the number of the file.
+pub const KIND_CHUNK: u8 = 2;
 
 /// Turns messages and chunks into frames. Holds the sequence number, so one encoder serves one stream.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +38,7 @@ impl Encoder {
     }
 
     /// Gives a frame of another stream the next number of this one.
-    pub(crate) fn renumber(&mut self, frame: &mut [u8]) {
+    pub fn renumber(&mut self, frame: &mut [u8]) {
         frame[12..16].copy_from_slice(&self.sequence.to_le_bytes());
         let crc = checksum(frame);
         frame[16..HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
@@ -154,13 +156,15 @@ fn flush(garbage: &mut Vec<u8>, items: &mut Vec<Item>) {
     }
 }
 
-pub(crate) enum Parsed<'a> {
+/// What stands at the front of some bytes.
+pub enum Parsed<'a> {
     Frame { kind: u8, sequence: u32, payload: &'a [u8], length: usize },
     Incomplete,
     Noise(usize),
 }
 
-pub(crate) fn parse(bytes: &[u8]) -> Parsed<'_> {
+/// Reads the front of some bytes, which is a frame, part of one, or so many bytes of something else.
+pub fn parse(bytes: &[u8]) -> Parsed<'_> {
     if bytes.is_empty() {
         return Parsed::Incomplete;
     }

@@ -4,7 +4,6 @@
 //! nothing of tracing, of targets or of statistics, and it starts no process.
 //!
 //! * [`message`] is the vocabulary of a run; [`frame`] carries it over any byte stream, damaged ones included.
-//! * [`relay`] passes frames on unread; [`console`] carries them past what a kernel says on the same line.
 //! * [`writer`] turns a stream into an archive directory, [`reader`] opens one, whatever a crash left of it.
 //! * [`facts`] is what a target says of its settings, for a check instead of a run.
 //! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
@@ -12,14 +11,12 @@
 pub mod absence;
 pub mod atomic_file;
 pub mod causes;
-pub mod console;
 pub mod counters;
 pub mod environment;
 pub mod explanation;
 pub mod facts;
 pub mod frame;
 pub mod functions;
-pub mod guest;
 pub mod histogram;
 pub mod load;
 pub mod manifest;
@@ -28,7 +25,6 @@ pub mod planned;
 pub mod problem;
 pub mod reader;
 pub mod recorded;
-pub mod relay;
 pub mod sample;
 pub mod samples_file;
 pub mod settings;

@@ -1,8 +1,8 @@
 //! A board that says anything on its console: noise, letters, and pieces of letters.
 #![no_main]
 
-use archive::console::letter::{Side, lines};
-use archive::console::{Answer, pack};
+use protocol::console::letter::{Side, lines};
+use protocol::console::{Answer, pack};
 use libfuzzer_sys::{arbitrary, fuzz_target};
 use machines::board::fuzzing::{answered, seen};
 use machines::labgrid::PlaceState;

@@ -2,7 +2,7 @@
 
 use super::machine_file::{AcceleratorChoice, VirtualMachine};
 use super::platform::Platform;
-use archive::guest::{DATA_PORT, WORDS_PORT};
+use protocol::guest::{DATA_PORT, WORDS_PORT};
 use std::path::Path;
 
 /// Who executes the guest's instructions, decided.

@@ -3,11 +3,11 @@
 //! A test program that has this file as a module can start it: [`Stage`] is where the host finds it, and
 //! `the_fake_machine` what it does.
 
-use archive::guest::{GuestWord, HostLine, HostWord};
 use archive::message::Message;
 use machines::qemu::QemuTarget;
 use machines::qemu::machine_file::{AcceleratorChoice, VirtualMachine};
 use machines::stop::StopRequests;
+use protocol::guest::{GuestWord, HostLine, HostWord};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;

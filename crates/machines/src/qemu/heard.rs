@@ -1,7 +1,7 @@
 //! What a guest says, and the bytes it sends, each kept until somebody asks.
 
 use super::absences::monotonic_ns;
-use archive::guest::GuestWord;
+use protocol::guest::GuestWord;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;

@@ -2,7 +2,7 @@
 
 use super::cpio::Cpio;
 use super::kernel::Kernel;
-use archive::guest::{FILE_BYTES_MAX, METER, MODULES_DIRECTORY, parts_of_path};
+use protocol::guest::{FILE_BYTES_MAX, METER, MODULES_DIRECTORY, parts_of_path};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;

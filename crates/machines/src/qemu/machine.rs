@@ -7,7 +7,7 @@ use super::process::Process;
 use super::saved_state::{monitor::Monitor, transfer};
 use crate::console::Console;
 use crate::stop::StopRequests;
-use archive::guest::{GuestCommand, HostLine, HostWord};
+use protocol::guest::{GuestCommand, HostLine, HostWord};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;

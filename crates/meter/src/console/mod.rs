@@ -8,9 +8,9 @@ mod terminal;
 
 use crate::spool::control::{Line as Word, say};
 use crate::spool::{ledger, stretch};
-use archive::console::letter::{Gathered, Line, Piece, Side, lines};
-use archive::console::{Answer, CONSOLE_VERSION, Question, StreamEnd, pack, unpack};
 use program::Running;
+use protocol::console::letter::{Gathered, Line, Piece, Side, lines};
+use protocol::console::{Answer, CONSOLE_VERSION, Question, StreamEnd, pack, unpack};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt::Display;
 use std::io::Write;

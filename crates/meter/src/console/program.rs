@@ -1,6 +1,6 @@
 //! A program that is run for the host to its end.
 
-use archive::console::Answer;
+use protocol::console::Answer;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;

@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::say;
-use archive::guest::{GuestCommand, GuestWord, METER};
+use protocol::guest::{GuestCommand, GuestWord, METER};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;

@@ -1,7 +1,7 @@
 //! Files that the host sends and fetches.
 
 use super::input::Input;
-use archive::guest::{FILE_BYTES_MAX, parts_of_path};
+use protocol::guest::{FILE_BYTES_MAX, parts_of_path};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;

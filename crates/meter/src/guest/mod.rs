@@ -1,7 +1,7 @@
 //! The meter as the first and only program of a virtual machine: boots the guest, does what the host asks, powers off.
 //!
 //! The initial file system holds this program, also as `/init`, and the modules that the ports to the host need. What is said
-//! on the ports is in [`archive::guest`].
+//! on the ports is in [`protocol::guest`].
 
 mod command;
 mod files;
@@ -12,8 +12,8 @@ mod ports;
 
 use crate::kernel::clock;
 use crate::virtual_time;
-use archive::guest::{DATA_PORT, GuestCommand, GuestWord, HostLine, HostWord, WORDS_PORT};
 use input::Input;
+use protocol::guest::{DATA_PORT, GuestCommand, GuestWord, HostLine, HostWord, WORDS_PORT};
 use rustix::system::{RebootCommand, reboot};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};

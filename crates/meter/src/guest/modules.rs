@@ -1,6 +1,6 @@
 //! Loads the modules of the initial file system. Their names give the order: what another one needs comes first.
 
-use archive::guest::MODULES_DIRECTORY;
+use protocol::guest::MODULES_DIRECTORY;
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::fs::{self, File};

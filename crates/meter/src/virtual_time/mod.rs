@@ -9,7 +9,7 @@ mod shared_memory;
 mod symbols;
 
 use crate::kernel::clock;
-use archive::guest::{METER, STREAM_PCI_SLOT, SYMBOLS_PCI_SLOT, VIRTUAL_TIME_FILE, VirtualTimePlan};
+use protocol::guest::{METER, STREAM_PCI_SLOT, SYMBOLS_PCI_SLOT, VIRTUAL_TIME_FILE, VirtualTimePlan};
 use shared_memory::SharedMemory;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;

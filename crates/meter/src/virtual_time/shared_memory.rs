@@ -3,7 +3,7 @@
 //! What is written there is there, and nobody answers, so no timing of the host can come back through it, unlike with a
 //! virtio or serial port. A byte costs the guest as much as copying it.
 
-use archive::guest::WRITTEN_BYTES;
+use protocol::guest::WRITTEN_BYTES;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};

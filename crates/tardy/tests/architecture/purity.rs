@@ -57,8 +57,9 @@ fn clippy_watches_over_the_pure_crates() {
 
 #[test]
 fn libraries_print_nothing() {
-    let folders = ["archive", "explain", "ftrace", "interchange", "judge", "machines", "report", "runner", "words"]
-        .map(|name| sources(&format!("crates/{name}/src/")));
+    let folders =
+        ["archive", "explain", "ftrace", "interchange", "judge", "machines", "protocol", "report", "runner", "words"]
+            .map(|name| sources(&format!("crates/{name}/src/")));
     assert_none("these print", lines_with(&folders.concat(), &["println!(", "eprintln!(", "print!(", "eprint!("]));
 }
 

@@ -3,7 +3,7 @@
 use super::Talk;
 use super::exchange::{Exchange, Step};
 use crate::{Exit, Output, RunningCommand};
-use archive::console::{Answer, Question, StreamEnd};
+use protocol::console::{Answer, Question, StreamEnd};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;

@@ -1,8 +1,8 @@
 //! Questions to the meter on a console, and its answers, gathered piece by piece.
 
 use super::dialogue::{Dialogue, is_keepers};
-use archive::console::letter::{Gathered, Line, Side, lines};
-use archive::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
+use protocol::console::letter::{Gathered, Line, Side, lines};
+use protocol::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
 use std::time::{Duration, Instant};
 
 /// Letters of the longest line, with all around them.

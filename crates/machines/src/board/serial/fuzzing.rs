@@ -7,7 +7,7 @@ use super::port::Port;
 use super::sending::Tools;
 use super::{BAUD, login};
 use crate::board::keeper::Greeting;
-use archive::console::Question;
+use protocol::console::Question;
 use std::io::Write;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;

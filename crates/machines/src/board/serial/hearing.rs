@@ -110,8 +110,8 @@ pub fn without_kernel(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use archive::console::line::sealed;
     use proptest::prelude::*;
+    use protocol::console::line::sealed;
     use std::os::unix::net::UnixStream;
 
     #[test]

@@ -4,8 +4,8 @@ use super::dialogue::Dialogue;
 use crate::board::hex;
 use crate::board::line::NO_ROOM_MEND;
 use crate::stop::StopRequests;
-use archive::console::line::base64;
 use miniz_oxide::deflate::compress_to_vec;
+use protocol::console::line::base64;
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 

@@ -2,8 +2,8 @@
 
 use super::super::keeper::{Errand, Purpose};
 use super::*;
-use archive::console::letter::{Gathered, Line as Words, Side, lines};
-use archive::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
+use protocol::console::letter::{Gathered, Line as Words, Side, lines};
+use protocol::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;

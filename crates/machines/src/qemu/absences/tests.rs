@@ -1,7 +1,7 @@
 //! What the host saw, told to the guest's clock; and a stopped process, seen.
 
 use super::*;
-use archive::guest::GuestWord;
+use protocol::guest::GuestWord;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::Command;

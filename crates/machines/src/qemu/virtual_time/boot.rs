@@ -6,8 +6,8 @@ use super::super::machine_file::VirtualMachine;
 use super::super::process::Process;
 use super::extras::Extras;
 use super::{arguments, shared_memory, steady};
-use archive::guest::{VIRTUAL_TIME_FILE, VirtualTimePlan};
 use archive::settings::RunSettings;
+use protocol::guest::{VIRTUAL_TIME_FILE, VirtualTimePlan};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! Files of the host that are memory of the guest: how what it says comes out without anything of the host getting in.
 
-use archive::guest::{STREAM_PCI_SLOT, SYMBOLS_PCI_SLOT, WRITTEN_BYTES};
 use archive::samples_file::RECORD_BYTES;
 use archive::settings::RunSettings;
+use protocol::guest::{STREAM_PCI_SLOT, SYMBOLS_PCI_SLOT, WRITTEN_BYTES};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;

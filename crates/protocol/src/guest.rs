@@ -9,7 +9,7 @@
 //! [`STREAM_PCI_SLOT`], after which it powers off. Such memory holds the bytes from its beginning on; its last
 //! [`WRITTEN_BYTES`] say how many there are, little-endian, and are written after them.
 
-use crate::settings::RunSettings;
+use archive::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 
 /// Name of the port with the command's bytes.

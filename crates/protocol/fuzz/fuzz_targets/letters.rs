@@ -1,9 +1,9 @@
 //! Any text as a line of a console, and any bytes as a letter that came through one.
 #![no_main]
 
-use archive::console::letter::{Gathered, Line, Side, lines};
-use archive::console::line::{base64, from_base64, opened, sealed};
-use archive::console::{Answer, Question, pack, unpack};
+use protocol::console::letter::{Gathered, Line, Side, lines};
+use protocol::console::line::{base64, from_base64, opened, sealed};
+use protocol::console::{Answer, Question, pack, unpack};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (&str, &[u8])| {

@@ -1,7 +1,7 @@
 //! Passing frames on without reading them: what may be left out is left out, and the rest is numbered anew.
 
-use crate::frame::{Encoder, HEADER_BYTES, KIND_CHUNK, Parsed, parse};
-use crate::message::Message;
+use archive::frame::{Encoder, HEADER_BYTES, KIND_CHUNK, Parsed, parse};
+use archive::message::Message;
 
 /// What lies next in a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,8 +79,8 @@ impl Renumbering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{Decoder, Item};
-    use crate::message::Loss;
+    use archive::frame::{Decoder, Item};
+    use archive::message::Loss;
     use proptest::prelude::*;
 
     fn loss(count: u64) -> Message {

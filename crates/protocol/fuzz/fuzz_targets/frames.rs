@@ -3,7 +3,7 @@
 
 use archive::frame::{Decoder, Item};
 use archive::message::Message;
-use archive::relay::{Piece, Renumbering, Splitter};
+use protocol::relay::{Piece, Renumbering, Splitter};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (&[u8], usize, Vec<Vec<u8>>)| {
