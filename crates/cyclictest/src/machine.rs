@@ -92,7 +92,7 @@ pub fn open_tracemark(request: &Request) -> Result<Option<(std::fs::File, std::f
     if !request.tracemark || request.breaktrace.is_none() {
         return Ok(None);
     }
-    let tracefs = meter::trace::mount::find_or_mount()
+    let tracefs = meter::kernel::trace_mount::find_or_mount()
         .map_err(|error| Refusal::unable(format!("--tracemark: failed to {error}; run as root")))?;
     let open = |name: &str| {
         let path = tracefs.root().join(name);

@@ -1,8 +1,8 @@
 //! The open trace markers of the measuring threads. A trace instance cannot be removed while one is open, and a thread
 //! that sleeps for minutes cannot close its own.
 
+use meter::kernel::descriptors;
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 /// The markers that were handed out.
@@ -23,9 +23,7 @@ impl Drop for Markers {
     fn drop(&mut self) {
         let Ok(null) = File::options().write(true).open("/dev/null") else { return };
         for marker in &self.0 {
-            // SAFETY: both descriptors are open, held by `null` and `marker`; the number of the marker stays the same and
-            // stays its own, only what it leads to changes.
-            unsafe { libc::dup3(null.as_raw_fd(), marker.as_raw_fd(), libc::O_CLOEXEC) };
+            let _ = descriptors::redirect(marker, &null);
         }
     }
 }

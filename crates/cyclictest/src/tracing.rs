@@ -9,10 +9,10 @@ use archive::settings::{SnapshotMode, TraceSettings};
 use archive::spike::{Spike, SpikeReason};
 use ftrace::tracefs::Tracefs;
 use meter::journal::Journal;
+use meter::kernel::trace_mount;
 use meter::measure::start_instant::StartInstant;
 use meter::trace::capture::{Captured, Watched};
 use meter::trace::capturing::Capturing;
-use meter::trace::mount;
 use meter::trace::recorder::{self, Armed, INSTANCE_PREFIX, failed};
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result
     }
     let probe = Path::new(&request.snapshot_dir).join(file_name(true, 1));
     OutputFile::prepare(&probe.to_string_lossy()).map_err(|why| Refusal::unable(format!("{why} (--snapshot-dir)")))?;
-    let tracefs = mount::find_or_mount().map_err(|error| {
+    let tracefs = trace_mount::find_or_mount().map_err(|error| {
         Refusal::unable(format!("no tracing: {}; run as root on a kernel with CONFIG_FTRACE", failed(error)))
     })?;
     if let Some(other) = tracefs.foreign_tracing(INSTANCE_PREFIX).first() {

@@ -1,11 +1,22 @@
 //! Measures on the target: one run from its settings to its last message.
 //!
 //! [`run`] is one run from the settings line to the last message, around a [`session`] that drains a source of samples:
-//! our own threads, or those that [`watch`] finds. [`measure`] is the loop that everything else must not disturb; [`trace`] keeps the kernel's story of spikes; [`load_reports`] says how the loads do; [`journal`] leaves the machine as
-//! it was found; [`environment`] says what machine it was, [`facts`] what its settings are, and [`apply`] changes them to
-//! stay. [`counters`] looks at what the kernel counts meanwhile. [`guest`] is all of a virtual machine that is not its kernel.
-//! [`kernel`] holds the thin doors to system calls and [`link`] the line to the host.
-//! [`spool`] keeps what is said while the host is away, and [`console`] answers where the only line is a console.
+//! our own threads, or those that [`watch`] finds. [`measure`] is the loop that everything else must not disturb; [`trace`]
+//! keeps the kernel's story of spikes, [`kernel_tracer`] runs the kernel's own tracers; [`load_reports`] says how the loads
+//! do; [`journal`] leaves the machine as it was found; [`environment`] says what machine it was, [`facts`] what its settings
+//! are, and [`apply`] changes them to stay. [`counters`] looks at what the kernel counts meanwhile. [`guest`] is all of a
+//! virtual machine that is not its kernel. [`kernel`] holds the thin doors to system calls and [`link`] the line to the
+//! host. [`spool`] keeps what is said while the host is away, and [`console`] answers where the only line is a console.
+//!
+//! A module uses those below it, in this order:
+//!
+//! ```order
+//! guest virtual_time console spool apply run
+//! watch session
+//! problem kernel_tracer trace counters measure
+//! facts load_reports environment link
+//! journal cadence kernel
+//! ```
 
 pub mod apply;
 pub mod cadence;
@@ -23,7 +34,6 @@ pub mod measure;
 pub mod problem;
 pub mod run;
 pub mod session;
-pub mod source;
 pub mod spool;
 pub mod trace;
 pub mod virtual_time;

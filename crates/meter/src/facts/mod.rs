@@ -9,7 +9,7 @@ mod smi;
 mod tasks;
 
 use crate::environment::{OwnPriority, collect, kernel_config, tree::Tree};
-use crate::trace::mount;
+use crate::kernel::trace_mount;
 use archive::facts::{FACTS_VERSION, Fact, Facts};
 use rustix::time::{ClockId, clock_getres};
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub fn gather(root: &Path, priority: u8) -> Facts {
 /// The trace file system may be mounted elsewhere, or nowhere: then it is mounted for this process alone.
 fn read_tracing(tree: &Tree, files: &mut BTreeMap<String, Fact>) -> Option<String> {
     let found = match tree.is_live() {
-        true => mount::find_or_mount().map(|tracefs| tracefs.root().to_owned()),
+        true => trace_mount::find_or_mount().map(|tracefs| tracefs.root().to_owned()),
         false => Ok(tree.path(TRACING)),
     };
     match found {

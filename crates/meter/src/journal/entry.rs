@@ -1,6 +1,7 @@
 //! One change to the machine, and how it is undone.
 
-use crate::trace::{maxima, mount};
+use super::trace_leftovers;
+use crate::kernel::trace_mount;
 use ftrace::tracefs::{Tracefs, USUAL_ROOTS};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -84,8 +85,8 @@ impl Entry {
         match self {
             Self::Setting { path, before, after } => undo_setting(path, before, after),
             Self::TraceInstance { name } => undo_instance(name),
-            Self::MadeUpEvent { name } => match mount::find_or_mount() {
-                Ok(tracefs) => maxima::forget(&tracefs, name),
+            Self::MadeUpEvent { name } => match trace_mount::find_or_mount() {
+                Ok(tracefs) => trace_leftovers::forget(&tracefs, name),
                 Err(error) => Err(format!("trace event {name} may still be there: {error}")),
             },
             Self::Directory { path } => match fs::remove_dir_all(path) {
@@ -100,7 +101,7 @@ impl Entry {
 fn undo_setting(path: &Path, before: &str, after: &str) -> Result<bool, String> {
     if USUAL_ROOTS.iter().any(|root| path.starts_with(root)) && !path.exists() {
         // The run that changed it had the trace file system mounted for itself alone.
-        let _ = mount::find_or_mount();
+        let _ = trace_mount::find_or_mount();
     }
     let now = read_setting(path).map(|text| text.trim_end().to_owned());
     match now {
@@ -170,7 +171,7 @@ pub fn same_setting(left: &str, right: &str) -> bool {
 }
 
 fn undo_instance(name: &str) -> Result<bool, String> {
-    let tracefs = match mount::find_or_mount() {
+    let tracefs = match trace_mount::find_or_mount() {
         Ok(tracefs) => tracefs,
         Err(error) => return Err(format!("trace instance {name} may still be there: {error}")),
     };
@@ -182,7 +183,7 @@ fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, String> {
         return Ok(false);
     }
     if let Ok(instance) = tracefs.open_instance(name) {
-        maxima::release(&instance);
+        trace_leftovers::release(&instance);
     }
     // A reader that is just going away keeps it busy for a moment.
     let mut last = String::new();

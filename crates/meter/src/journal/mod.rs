@@ -10,6 +10,7 @@
 mod entry;
 mod place;
 pub mod restore;
+pub mod trace_leftovers;
 
 pub use entry::{Entry, Header, chosen, read_setting, same_setting, write_setting};
 pub use place::{applied_directory, journal_directory, state_directory};

@@ -1,7 +1,12 @@
 //! Thin, safe doors to the kernel calls that no library offers, or that must be called in exactly one way.
 
 pub mod clock;
+pub mod descriptors;
 pub mod dma_latency;
 pub mod memory;
 pub mod scheduling;
+pub mod shared_memory;
 pub mod signals;
+pub mod sleep;
+pub mod trace_mount;
+pub mod wake_up_mark;

@@ -3,9 +3,9 @@
 use super::books::Books;
 use super::cycle::{Cycles, Schedule};
 use super::start_instant::StartInstant;
+use crate::kernel::sleep::timer;
+use crate::kernel::wake_up_mark;
 use crate::kernel::{memory, scheduling};
-use crate::source::timer;
-use crate::virtual_time::marker;
 use archive::sample::Sample;
 use archive::settings::{EffectiveThread, Policy};
 use std::fs::File;
@@ -125,7 +125,7 @@ fn measure(request: &ThreadRequest, context: &ThreadContext, schedule: Schedule)
     while let Some(due_ns) = cycles.next_due_ns() {
         let seen_ns = timer::wake_at(due_ns);
         if due_ns >= schedule.count_from_ns {
-            marker::wake_up_seen();
+            wake_up_mark::wake_up_seen();
         }
         if !request.pinned {
             cycles.moved_to(rustix::thread::sched_getcpu() as u32);

@@ -1,11 +1,11 @@
 //! Whether and how this run is traced.
 
 use crate::journal::Journal;
-use crate::kernel_tracer::{refusal, setup};
+use crate::kernel::trace_mount;
+use crate::kernel_tracer::{recording, refusal, setup};
 use crate::link::Link;
 use crate::problem::Failure;
 use crate::session::plan::Plan;
-use crate::trace::mount;
 use crate::trace::recorder::{self, Armed, INSTANCE_PREFIX};
 use archive::message::Severity;
 use archive::settings::{RunSettings, SnapshotMode};
@@ -25,7 +25,7 @@ pub fn prepare<W: Write>(
     if settings.trace.mode == SnapshotMode::Off {
         return Ok(None);
     }
-    let tracefs = match mount::find_or_mount() {
+    let tracefs = match trace_mount::find_or_mount() {
         Ok(tracefs) => tracefs,
         Err(error) => return without_trace(settings, link, &recorder::failed(error)),
     };
@@ -42,10 +42,14 @@ pub fn prepare<W: Write>(
     };
     let armed = recorder::choose_mode(asked, &able)
         .and_then(|mode| recorder::arm(&tracefs, mode, &settings.trace, possible_cpus(plan), journal));
-    match armed {
-        Ok(armed) => Ok(Some(armed)),
-        Err(why) => without_trace(settings, link, &why),
+    let armed = match armed {
+        Ok(armed) => armed,
+        Err(why) => return without_trace(settings, link, &why),
+    };
+    if let Some(tracer) = &settings.trace.tracer {
+        armed.recorder.recording().into_iter().try_for_each(|instance| recording::arm(instance, tracer))?;
     }
+    Ok(Some(armed))
 }
 
 /// The kernel's tracers that run beside the recorder, armed; none when the run asks for none.
@@ -61,7 +65,7 @@ pub fn prepare_tracers<W: Write>(
     if !setup::wanted(settings) {
         return Ok(None);
     }
-    let tracefs = mount::find_or_mount().map_err(|error| Failure::new(recorder::failed(error), ""))?;
+    let tracefs = trace_mount::find_or_mount().map_err(|error| Failure::new(recorder::failed(error), ""))?;
     let mut armed = setup::arm(&tracefs, settings, &plan.measured, journal)?;
     for notice in armed.notices.drain(..) {
         link.problem(notice.severity, notice.text, notice.fix);

@@ -11,6 +11,7 @@ use super::past::{first_ns, full_bytes, lost_events, newest_ns, touched};
 use super::recorder::{CpuCopy, Frozen, Recorder, failed};
 use super::stitch::{in_order, tail_from_ns};
 use super::swap_bell::SwapBell;
+use crate::journal::trace_leftovers;
 use crate::kernel::clock::monotonic_ns;
 use archive::settings::SnapshotMode;
 use ftrace::tracefs::{Instance, RawPages};
@@ -174,7 +175,7 @@ impl Recorder for BothBuffersRecorder {
 
 impl Drop for BothBuffersRecorder {
     fn drop(&mut self) {
-        maxima::release(&self.instance);
+        trace_leftovers::release(&self.instance);
     }
 }
 

@@ -4,10 +4,10 @@
 //! does not tell of the swap ([`super::swap_bell`]), the capturing thread looks at the spike queue now and then. The spare
 //! buffer is cleared after it was copied: the next swap would bring its old events back to life.
 
-use super::maxima;
 use super::past::{lost_events, newest_ns};
 use super::recorder::{CpuCopy, Frozen, Recorder, failed};
 use super::swap_bell::SwapBell;
+use crate::journal::trace_leftovers;
 use crate::kernel::clock::monotonic_ns;
 use crate::measure::thread::MARKER;
 use archive::settings::SnapshotMode;
@@ -130,7 +130,7 @@ impl Recorder for KernelSwapRecorder {
 
 impl Drop for KernelSwapRecorder {
     fn drop(&mut self) {
-        maxima::release(&self.instance);
+        trace_leftovers::release(&self.instance);
     }
 }
 

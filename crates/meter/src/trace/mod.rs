@@ -12,7 +12,6 @@ pub mod events;
 pub mod flip;
 pub mod kernel_swap;
 pub mod maxima;
-pub mod mount;
 pub mod past;
 pub mod recorder;
 pub mod retention;

@@ -5,7 +5,6 @@ use super::events::BASE_EVENTS;
 use super::flip::FlipRecorder;
 use super::kernel_swap::KernelSwapRecorder;
 use crate::journal::{Entry, Journal};
-use crate::kernel_tracer::recording;
 use archive::settings::{SnapshotMode, TraceSettings};
 use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
@@ -166,9 +165,6 @@ pub fn arm(
         instance.set_clock("mono").map_err(failed)?;
         instance.set_buffer_size_kb(buffer_kb).map_err(failed)?;
         (events, absent) = enable_events(instance)?;
-        if let Some(tracer) = &settings.tracer {
-            recording::arm(instance, tracer).map_err(|refusal| refusal.to_string())?;
-        }
     }
     Ok(Armed { recorder, events, events_absent: absent, buffer_kb_per_cpu: buffer_kb })
 }

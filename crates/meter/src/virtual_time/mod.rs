@@ -2,15 +2,13 @@
 //!
 //! The emulator makes time a property of the code, as long as nothing the guest sees depends on the host's. So the guest
 //! hears nothing: what it is to do lies in its initial file system. It measures as on any machine; what the meter writes
-//! goes to memory that is a file of the host's. [`marker`] tells the emulator's flight recorder where the wake-ups are.
+//! goes to memory that is a file of the host's. [`crate::kernel::wake_up_mark`] tells the emulator's flight recorder where the wake-ups are.
 
-pub mod marker;
-mod shared_memory;
 mod symbols;
 
 use crate::kernel::clock;
+use crate::kernel::shared_memory::SharedMemory;
 use protocol::guest::{METER, STREAM_PCI_SLOT, SYMBOLS_PCI_SLOT, VIRTUAL_TIME_FILE, VirtualTimePlan};
-use shared_memory::SharedMemory;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};

@@ -16,6 +16,7 @@ mod threads;
 pub mod wakeups;
 
 use crate::journal::Journal;
+use crate::kernel::trace_mount;
 use crate::kernel::{clock, scheduling};
 use crate::link::Link;
 use crate::measure::start_instant::StartInstant;
@@ -25,7 +26,6 @@ use crate::session::source::Span;
 use crate::trace::capture::Announcements;
 use crate::trace::capturing::Capturing;
 use crate::trace::maxima::Lateness;
-use crate::trace::mount;
 use crate::trace::recorder::{Armed, failed};
 use archive::message::Severity;
 use archive::settings::RunSettings;
@@ -63,7 +63,7 @@ pub fn assemble<'a, W: Write>(
     let pattern =
         request.comm.as_deref().map(Pattern::new).transpose().map_err(|why| Failure::new(why, "check --comm"))?;
     let threads = find(request, pattern.as_ref())?;
-    let tracefs = mount::find_or_mount().map_err(|error| blind(&failed(error)))?;
+    let tracefs = trace_mount::find_or_mount().map_err(|error| blind(&failed(error)))?;
     let follower = Follower::arm(&tracefs, journal).map_err(|why| blind(&why))?;
     let count_from_ns = clock::monotonic_ns() + LEAD_NS;
     let duration_ns = settings.duration_ns.map_or(i64::MAX, |ns| ns.min(i64::MAX as u64) as i64);

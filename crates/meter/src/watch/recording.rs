@@ -2,7 +2,7 @@
 //! triggers by which the kernel finds maxima itself.
 
 use super::wakeups::TimerFunctions;
-use crate::journal::{Entry, Journal};
+use crate::journal::{Entry, Journal, trace_leftovers};
 use crate::trace::maxima::{self, Lateness};
 use crate::trace::recorder::{Armed, failed};
 use archive::settings::SnapshotMode;
@@ -59,7 +59,7 @@ impl Recording {
         let mut maxima = None;
         if armed.recorder.mode() == SnapshotMode::Onmax {
             armed.recorder.leaves_maxima_to_others();
-            let (instance, event) = (armed.recorder.instance().clone(), maxima::event_name());
+            let (instance, event) = (armed.recorder.instance().clone(), trace_leftovers::event_name());
             journal.note(Entry::MadeUpEvent { name: event.clone() }).map_err(|error| error.to_string())?;
             maxima::define(instance.root(), &event)?;
             let lateness = Lateness { timers: functions.filter(), ..lateness };
@@ -77,8 +77,8 @@ impl Recording {
     pub fn begin(&self, follower: &Instance) -> Result<(), String> {
         let Some(Maxima { instance, event, lateness }) = &self.maxima else { return Ok(()) };
         maxima::watch(follower, instance, event, lateness).inspect_err(|_| {
-            maxima::take_triggers_off(instance);
-            maxima::take_triggers_off(follower);
+            trace_leftovers::take_triggers_off(instance);
+            trace_leftovers::take_triggers_off(follower);
         })
     }
 

@@ -3,9 +3,9 @@
 use crate::process::{Meter, short};
 use archive::message::{Ending, Severity};
 use archive::settings::{Policy, RunSettings};
+use meter::kernel::sleep::timer;
 use meter::measure::books::Books;
 use meter::measure::cycle::{Cycles, Schedule};
-use meter::source::timer;
 use prerequisites::{is_root, require};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

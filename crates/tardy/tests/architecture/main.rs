@@ -4,6 +4,7 @@ mod arrows;
 mod commands;
 mod dependencies;
 mod documents;
+mod layers;
 mod loads;
 mod purity;
 mod repository;

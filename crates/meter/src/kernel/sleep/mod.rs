@@ -1,0 +1,6 @@
+//! Ways to sleep until an instant: each answers when the thread saw that it had come.
+
+pub mod clock_sleep;
+pub mod posix_timer;
+pub mod relative_sleep;
+pub mod timer;

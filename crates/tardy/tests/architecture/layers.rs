@@ -1,0 +1,63 @@
+//! The order of the modules within a crate, and where unsafe code may be.
+
+use crate::repository::{assert_none, code_block, files_ending, text};
+
+const METER: &str = "crates/meter/src/";
+/// Where unsafe code may be: doors to system calls, workers that are nothing but system calls, and a plugin's C interface.
+const UNSAFE: [&str; 7] = [
+    "crates/meter/src/kernel/",
+    "crates/load/src/",
+    "crates/recorder/src/",
+    "crates/truth/src/injector/",
+    "crates/truth/src/host.rs",
+    "crates/machines/src/qemu/lifeline.rs",
+    "crates/machines/src/qemu/virtual_time/steady.rs",
+];
+
+/// Lines of code, without comments.
+fn code(name: &str) -> Vec<String> {
+    let text = text(name);
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.map(|line| line.split(" // ").next().unwrap_or_default().to_owned()).collect()
+}
+
+fn module(name: &str) -> Option<&str> {
+    let inside = name.strip_prefix(METER)?;
+    inside.split(['/', '.']).next().filter(|module| *module != "lib")
+}
+
+#[test]
+fn modules_of_the_meter_use_those_below_them() {
+    let document = text("crates/meter/src/lib.rs").replace("//! ", "").replace("//!", "");
+    let listed = code_block(&document, "order").join(" ");
+    let order: Vec<&str> = listed.split_whitespace().collect();
+    let position = |module: &str| order.iter().position(|listed| *listed == module);
+    let mut wrong = Vec::new();
+    for name in files_ending(&[".rs"]) {
+        let Some(user) = module(name) else { continue };
+        let Some(at) = position(user) else {
+            wrong.push(format!("{user} is not in the order that lib.rs gives"));
+            continue;
+        };
+        for line in code(name) {
+            for used in line.split("crate::").skip(1) {
+                let used: String =
+                    used.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+                if used != user && position(&used).is_none_or(|below| below < at) {
+                    wrong.push(format!("{name} uses {used}, which is not below {user}"));
+                }
+            }
+        }
+    }
+    wrong.dedup();
+    assert_none("these turn the order of the meter's modules around", wrong);
+}
+
+#[test]
+fn unsafe_code_is_in_its_places_only() {
+    let elsewhere = files_ending(&[".rs"])
+        .filter(|name| name.starts_with("crates/") && name.contains("/src/"))
+        .filter(|name| !UNSAFE.iter().any(|place| name.starts_with(place)))
+        .filter(|name| code(name).iter().any(|line| line.contains("unsafe ")));
+    assert_none("these hold unsafe code", elsewhere.map(str::to_owned).collect());
+}
