@@ -8,7 +8,6 @@
 //!   anything, with [`multiplicity`] for many figures and an [`e_process`] for many looks.
 //! * [`bounds`] says how often something happens at most, [`blocks`] makes independent counts of bursts, [`limit`] reads what
 //!   must hold, [`verdict`] says whether a run shows it.
-//! * [`readiness`] judges how a machine is set up for real-time work, before anything is measured.
 //! * [`criteria`] reads what Fuego's files say must hold.
 //! * [`proof`](mod@proof) says what a run proves by its length, [`length`] how long one must be.
 //! * [`stationarity`] asks whether a series stays what it is; [`extremes`] extrapolates from one that does.
@@ -44,7 +43,6 @@ pub mod observer;
 mod optimum;
 pub mod proof;
 pub mod quantile;
-pub mod readiness;
 pub mod sign_flip;
 pub mod stationarity;
 pub mod step;

@@ -3,7 +3,7 @@
 
 use judge::criteria::Criteria;
 use judge::limit::{Limit, Rate};
-use judge::readiness::{Accepted, Checklist};
+use readiness::{Accepted, Checklist};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

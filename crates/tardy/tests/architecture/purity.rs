@@ -41,25 +41,47 @@ fn is_tracefs(name: &&str) -> bool {
 #[test]
 fn the_pure_crates_do_no_io_and_read_no_clock() {
     let parsers = sources("crates/ftrace/src/").into_iter().filter(|name| !is_tracefs(name));
-    let pure = [sources("crates/explain/src/"), sources("crates/judge/src/"), parsers.collect()].concat();
+    let pure = [
+        sources("crates/explain/src/"),
+        sources("crates/judge/src/"),
+        sources("crates/readiness/src/"),
+        parsers.collect(),
+    ]
+    .concat();
     assert_none("these reach out of a pure computation", lines_with(&pure, &IMPURE));
 }
 
 #[test]
 fn clippy_watches_over_the_pure_crates() {
-    for library in ["crates/explain/src/lib.rs", "crates/ftrace/src/lib.rs", "crates/judge/src/lib.rs"] {
+    for library in [
+        "crates/explain/src/lib.rs",
+        "crates/ftrace/src/lib.rs",
+        "crates/judge/src/lib.rs",
+        "crates/readiness/src/lib.rs",
+    ] {
         assert!(text(library).contains("#![deny(clippy::disallowed_methods)]"), "{library} allows everything");
     }
-    let all = ["explain", "ftrace", "judge"].map(|name| sources(&format!("crates/{name}/src/"))).concat();
+    let all = ["explain", "ftrace", "judge", "readiness"].map(|name| sources(&format!("crates/{name}/src/"))).concat();
     let outside: Vec<&str> = all.into_iter().filter(|name| !is_tracefs(name)).collect();
     assert_none("these allow themselves I/O", lines_with(&outside, &["allow(clippy::disallowed_methods"]));
 }
 
 #[test]
 fn libraries_print_nothing() {
-    let folders =
-        ["archive", "explain", "ftrace", "interchange", "judge", "machines", "protocol", "report", "runner", "words"]
-            .map(|name| sources(&format!("crates/{name}/src/")));
+    let folders = [
+        "archive",
+        "explain",
+        "ftrace",
+        "interchange",
+        "judge",
+        "machines",
+        "protocol",
+        "readiness",
+        "report",
+        "runner",
+        "words",
+    ]
+    .map(|name| sources(&format!("crates/{name}/src/")));
     assert_none("these print", lines_with(&folders.concat(), &["println!(", "eprintln!(", "print!(", "eprint!("]));
 }
 

@@ -4,9 +4,9 @@
 use crate::lab::Lab;
 use archive::facts::{Fact, Facts};
 use archive::settings::SettingChange;
-use judge::readiness::{Checklist, Profile, Readiness, Subject, check, writes};
 use machines::Target;
 use machines::meter_places::MeterPlaces;
+use readiness::{Checklist, Profile, Readiness, Subject, check, writes};
 use runner::facts::{apply, gather};
 use runner::restore::restore;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! `tardy check --apply`: has a machine changed as findings ask for.
 
 use archive::facts::Applied;
-use judge::readiness::{Readiness, writes};
 use machines::Target;
+use readiness::{Readiness, writes};
 use runner::facts::FactsError;
 use std::path::Path;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use crate::exit::UsageError;
 use crate::options::quantity::cpus;
 use clap::{Args, ValueEnum};
-use judge::readiness::{Accepted, Checklist, Profile, Subject};
+use readiness::{Accepted, Checklist, Profile, Subject};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use super::applying::Change;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
-use judge::readiness::{Finding, Fix, NotKnown, Readiness, Severity, kernel_arguments};
+use readiness::{Finding, Fix, NotKnown, Readiness, Severity, kernel_arguments};
 
 /// Findings of one rule that are told one by one; `--json` has all.
 const TOLD_MAX: usize = 5;

@@ -86,7 +86,7 @@ fn sysctl_name(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::readiness::rule::{Rule, Severity, Sign, fine};
+    use crate::rule::{Rule, Severity, Sign, fine};
 
     const RULE: Rule =
         Rule { id: "a.b", title: "", reason: "", source: "", severity: Severity::Warning, look: |_| fine() };

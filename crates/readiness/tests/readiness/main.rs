@@ -5,7 +5,7 @@ mod noise;
 mod planted;
 
 use archive::facts::Facts;
-use judge::readiness::{Checklist, Profile, Readiness, Severity, Subject, check};
+use readiness::{Checklist, Profile, Readiness, Severity, Subject, check};
 use std::path::{Path, PathBuf};
 
 /// A virtual machine with Debian's real-time kernel that was booted as `tardy check --format cmdline` said; CPU 1 of two is
@@ -65,9 +65,9 @@ fn an_ordinary_machine_is_told_what_it_lacks() {
 fn what_is_accepted_counts_for_nothing_and_what_was_not_found_is_told() {
     let facts = facts(ORDINARY);
     let all = check(&facts, &subject(None), &Checklist::default(), &[]);
-    let lines = judge::readiness::acceptance_lines(all.to_mend(false));
+    let lines = readiness::acceptance_lines(all.to_mend(false));
     let text = format!("{}\n* power.frequency-governor # not there\n", lines.join("\n"));
-    let accepted = judge::readiness::Accepted::parse(&text).unwrap();
+    let accepted = readiness::Accepted::parse(&text).unwrap();
     let accepting = check(&facts, &subject(None), &Checklist::default(), &accepted);
     assert!(!all.is_ready() && accepting.is_ready());
     assert_eq!(accepting.findings.len(), all.findings.len());

@@ -2,7 +2,7 @@
 
 use crate::{ORDINARY, WELL_SET, all, bad, facts, judged, subject};
 use archive::facts::{Fact, Facts, SmiFact, TaskFact};
-use judge::readiness::{Checklist, check};
+use readiness::{Checklist, check};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
@@ -271,7 +271,7 @@ fn each_of_them_is_found_and_was_not_there_before() {
 #[test]
 fn every_rule_has_a_planted_case() {
     let elsewhere = ["isolation.no-such-cpu", "isolation.scheduler", "isolation.boot-cpu", "tasks.priority-99"];
-    let families = judge::readiness::rules();
+    let families = readiness::rules();
     let without: Vec<&str> = families
         .iter()
         .flat_map(|family| family.rules)
@@ -292,7 +292,7 @@ fn what_nohz_full_brings_along_is_no_finding() {
 fn what_is_asked_for_matters_as_much() {
     let well_set = facts(WELL_SET);
     let asked = |cpus: Vec<u32>, priority: u8| {
-        let subject = judge::readiness::Subject { priority, ..subject(Some(cpus)) };
+        let subject = readiness::Subject { priority, ..subject(Some(cpus)) };
         check(&well_set, &subject, &Checklist::default(), &[])
     };
     assert!(bad(&asked(vec![7], 80)).contains(&"isolation.no-such-cpu"));

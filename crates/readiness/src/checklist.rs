@@ -224,7 +224,7 @@ pub fn checklist_text() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::readiness::{Profile, Subject, check};
+    use crate::{Profile, Subject, check};
     use archive::facts::Facts;
     use proptest::prelude::*;
 

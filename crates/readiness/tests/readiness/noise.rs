@@ -2,8 +2,8 @@
 
 use crate::{ORDINARY, WELL_SET, facts, judged, subject};
 use archive::facts::{Fact, Facts, TaskFact};
-use judge::readiness::{Checklist, check};
 use proptest::prelude::*;
+use readiness::{Checklist, check};
 
 #[test]
 fn a_fact_that_cannot_be_read_makes_no_finding_and_is_told() {
@@ -83,11 +83,11 @@ proptest! {
         facts.kernel_config = Some(format!("CONFIG_{}\n{}", words[3], words[4]));
         facts.cgroups = vec![words[5].clone()];
         facts.tasks = tasks;
-        let subject = judge::readiness::Subject { priority, ..subject(cpus) };
+        let subject = readiness::Subject { priority, ..subject(cpus) };
         let readiness = check(&facts, &subject, &Checklist::default(), &[]);
         prop_assert!(readiness.findings.iter().all(|finding| !finding.what.is_empty()));
-        let _ = judge::readiness::kernel_arguments(readiness.to_mend(true));
-        let text = judge::readiness::sysctl_text(readiness.to_mend(true));
+        let _ = readiness::kernel_arguments(readiness.to_mend(true));
+        let text = readiness::sysctl_text(readiness.to_mend(true));
         prop_assert!(text.lines().all(|line| line.starts_with('#') || line.contains(" = ")));
     }
 }

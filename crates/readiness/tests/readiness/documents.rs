@@ -1,13 +1,13 @@
 //! The list of rules and the checklist for kernels are written from the rules themselves.
 
 use crate::root;
-use judge::readiness::{checklist_text, rules};
+use readiness::{checklist_text, rules};
 use std::fmt::Write;
 
 const INTRODUCTION: &str = "\
 # The rules of `tardy check`
 
-<!-- Written from crates/judge/src/readiness by UPDATE_GOLDEN=1 cargo test -p judge --test readiness; do not edit. -->
+<!-- Written from crates/readiness/src by UPDATE_GOLDEN=1 cargo test -p readiness --test readiness; do not edit. -->
 
 What `tardy check` looks at, and why. [Readiness](../how-to/readiness.md) says how it is used. The identifier of a rule never
 changes. The severity is that of most of its findings; one that costs less in a machine's circumstances is milder, and
@@ -21,7 +21,7 @@ fn kept(path: &str, text: &str) {
     }
     let there = std::fs::read_to_string(&path).unwrap_or_default();
     let stale =
-        format!("{} is stale; UPDATE_GOLDEN=1 cargo test -p judge --test readiness writes it anew", path.display());
+        format!("{} is stale; UPDATE_GOLDEN=1 cargo test -p readiness --test readiness writes it anew", path.display());
     assert!(there == text, "{stale}");
 }
 

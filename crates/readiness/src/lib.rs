@@ -5,6 +5,8 @@
 //! could not be read makes no finding: the rule is listed as not known, with the reason. One file holds one family of
 //! rules. docs/how-to/readiness.md is for people, docs/reference/readiness-rules.md is written from [`rules`].
 
+#![deny(clippy::disallowed_methods)]
+
 mod accepted;
 mod answer;
 mod checklist;
