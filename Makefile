@@ -71,7 +71,7 @@ truth: build $(INJECTOR) ## make CPUs late in known ways, here and in virtual ma
 	kernels/inject/build-for dist/truth 6.1 6.1-rt 6.12-rt arm64-6.1-rt
 	TARDY_METER=$(CURDIR)/$(METER) cargo run --release --package truth --bin tardy-truth -- $(TRUTH)
 
-e2e-compare: build ## tell kernels apart in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time)
+e2e-compare: build ## distinguish kernels in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time)
 	packaging/install-dependencies --e2e
 	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package tardy --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
 

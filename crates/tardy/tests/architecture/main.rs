@@ -10,3 +10,4 @@ mod purity;
 mod repository;
 mod sources;
 mod verbs;
+mod words;

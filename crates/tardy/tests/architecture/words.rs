@@ -1,0 +1,116 @@
+//! Words that a native engineer would not use, kept out of every text that a user meets.
+
+mod passages;
+
+use crate::repository::{assert_none, files, text};
+use passages::{Passage, page_text, plan_comments, prose, rust_text, script_text, target_descriptions};
+
+/// What not to write, several spellings separated by `|`, and what to write instead. Matched by whole words.
+const BANNED: &[(&str, &str)] = &[
+    ("tell|tells|told|telling", "report, show, say, print, return; distinguish for `tell apart`"),
+    ("mend|mends|mended|mending", "fix"),
+    ("somebody|someone", "another program, another user, a task"),
+    ("whoever|whomever|whosoever", "the user, the task, the program that"),
+    ("anew", "again"),
+    ("is none|are none|was none", "there is no ..., does not exist; spurious for `that is none`"),
+    ("so many|so much of", "the number, N"),
+    ("so long after|so long before", "the time: every TIME, TIME after"),
+    ("again and again", "repeatedly, every TIME"),
+    ("belong into|belongs into", "set ... in, belongs in"),
+    ("way of the data|way of data", "data flow"),
+    ("by lot", "at random"),
+    ("the begin|a begin|at begin|its begin|their begin", "the start"),
+    ("shall|shalt", "must, should, will"),
+    ("set wrong", "misconfigured"),
+    ("otherwise than", "differently from"),
+    ("some hundred|some thousand|some ten", "a few hundred, a few thousand, tens of"),
+    ("hitherto|henceforth|thereof|whence|forthwith|lest|wherein|therein|heretofore", "a plain word"),
+    ("in vain", "without success"),
+    ("held the timer interrupt back|hold back the timer interrupt", "delayed the timer interrupt"),
+    ("side by side", "compare; next to each other"),
+];
+
+/// Where a banned word may stand: `path: word: reason`, one a line.
+const ALLOWED: &str = include_str!("words/allowed.txt");
+
+/// Every text that a user meets, as passages of files.
+fn passages() -> Vec<(&'static str, Vec<Passage>)> {
+    let read: fn(&str) -> Option<fn(&str) -> Vec<Passage>> = |name| match name {
+        "Makefile" => Some(target_descriptions),
+        _ if name.ends_with(".md") => Some(prose),
+        _ if name.starts_with("plans/") || name.ends_with("template.toml") => Some(plan_comments),
+        _ if name.starts_with("ui/") && name.ends_with(".html") => Some(page_text),
+        _ if name.starts_with("ui/src/") && name.ends_with(".ts") => Some(script_text),
+        _ => None,
+    };
+    files().iter().filter_map(|name| Some((name.as_str(), read(name)?(&text(name))))).collect()
+}
+
+/// The banned words of a passage, each with its line and what to write instead.
+fn banned_in(passage: &Passage) -> Vec<(usize, &'static str, &'static str)> {
+    let words = passage.words();
+    let mut found = Vec::new();
+    for (spellings, instead) in BANNED {
+        for spelling in spellings.split('|') {
+            let sought: Vec<&str> = spelling.split(' ').collect();
+            let hits = words.windows(sought.len()).filter(|window| {
+                let same = window.iter().zip(&sought).all(|(word, sought)| word.text == *sought);
+                same && window.iter().skip(1).all(|word| word.joined)
+            });
+            found.extend(hits.map(|window| (window[0].line, spelling, *instead)));
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+fn allowed() -> Vec<(&'static str, &'static str)> {
+    let lines = ALLOWED.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let parts = lines.map(|line| line.splitn(3, ": ").collect::<Vec<_>>());
+    parts
+        .map(|parts| match parts[..] {
+            [path, word, reason] if !reason.is_empty() => (path, word),
+            _ => panic!("words/allowed.txt: `path: word: reason`, not {parts:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn no_text_uses_a_banned_word() {
+    let allowed = allowed();
+    let mut used = vec![false; allowed.len()];
+    let mut offences = Vec::new();
+    let passages = passages();
+    assert!(passages.len() > 60, "only {} files were read", passages.len());
+    for (name, passages) in passages {
+        for (line, word, instead) in passages.iter().flat_map(banned_in) {
+            match allowed.iter().position(|(path, exception)| *path == name && *exception == word) {
+                Some(exception) => used[exception] = true,
+                None => offences.push(format!("{name}:{line}: \"{word}\": write {instead}")),
+            }
+        }
+    }
+    assert_none("these words are banned from what users read (CONTRIBUTING.md, Words)", offences);
+    let unused = allowed.iter().zip(used).filter(|(_, used)| !used).map(|((path, word), _)| format!("{path}: {word}"));
+    assert_none("words/allowed.txt lists exceptions that nothing needs", unused.collect());
+}
+
+#[test]
+fn words_are_found_where_they_stand() {
+    let found = |passages: Vec<Passage>| -> Vec<(usize, &str)> {
+        passages.iter().flat_map(banned_in).map(|(line, word, _)| (line, word)).collect()
+    };
+    let document = "# Told\n\nIt works `told` so\nmany times. So. Many\n\n```\ntold\n```\nMended: it\n";
+    assert_eq!(found(prose(document)), [(1, "told"), (3, "so many"), (9, "mended")]);
+    let source = concat!(
+        "//! told\n/// It tells\n/// so much\n#[derive(clap::Args)]\nstruct Told<'a>(&'a str, char);\n",
+        "const A: &str = \"a \\\n  shall {told} \\\"anew\\\"\"; // told\nconst B: char = '\"';\n",
+        "const C: &str = r#\"\"told\n somebody\"#;\n#[cfg(test)]\nmod tests {\n const D: &str = \"told\";\n}\n"
+    );
+    assert_eq!(found(rust_text(source)), [(2, "tells"), (7, "shall"), (7, "anew"), (9, "told"), (10, "somebody")]);
+    let script = "// told\nconst a = 'tells' + `${told} mend`; /* told */ const b = \"it's anew\";\n";
+    assert_eq!(found(script_text(script)), [(2, "tells"), (2, "mend"), (2, "anew")]);
+    assert_eq!(found(page_text("<p class=\"told\">We told <!-- told --></p>")), [(1, "told")]);
+    assert_eq!(found(target_descriptions("x: y ## tell all\n\techo told\n")), [(1, "tell")]);
+    assert_eq!(found(plan_comments("told = 1 # shall\n# told\n")), [(1, "shall"), (2, "told")]);
+}

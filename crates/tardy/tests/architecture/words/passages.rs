@@ -1,0 +1,240 @@
+//! The texts of a file that a user meets: prose of documents, string literals, help texts, comments of plans.
+
+/// A stretch of text; words of two passages never form a phrase.
+pub struct Passage {
+    /// Line of the file on which it starts, from 1.
+    line: usize,
+    text: String,
+}
+
+pub struct Word {
+    pub line: usize,
+    pub text: String,
+    /// Nothing but space separates it from the word before.
+    pub joined: bool,
+}
+
+impl Passage {
+    fn at(line: usize) -> Self {
+        Passage { line, text: String::new() }
+    }
+
+    /// Its words in lower case. What stands in braces is code.
+    pub fn words(&self) -> Vec<Word> {
+        let mut words: Vec<Word> = Vec::new();
+        let (mut line, mut joined, mut inside, mut braces) = (self.line, false, false, 0_u32);
+        for letter in self.text.chars() {
+            if letter == '{' {
+                braces += 1;
+            } else if letter == '}' {
+                braces = braces.saturating_sub(1);
+            }
+            let of_word = braces == 0 && (letter.is_alphanumeric() || letter == '_');
+            match words.last_mut() {
+                Some(word) if of_word && inside => word.text.extend(letter.to_lowercase()),
+                _ if of_word => {
+                    words.push(Word { line, text: letter.to_lowercase().collect(), joined });
+                    joined = true;
+                }
+                _ => joined &= letter.is_whitespace(),
+            }
+            inside = of_word;
+            line += usize::from(letter == '\n');
+        }
+        words
+    }
+}
+
+/// A document without its code blocks, code spans and link targets: one passage a paragraph.
+pub fn prose(document: &str) -> Vec<Passage> {
+    let (mut passages, mut in_block, mut in_span) = (vec![Passage::at(1)], false, false);
+    for (number, line) in document.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            in_block = !in_block;
+        }
+        if in_block || line.trim().is_empty() || line.starts_with("```") {
+            in_span = false;
+            passages.push(Passage::at(number + 2));
+            continue;
+        }
+        let passage = passages.last_mut().expect("there is always one");
+        for (part, spoken) in line.split('`').enumerate() {
+            if part > 0 {
+                in_span = !in_span;
+                passage.text.push('`');
+            }
+            if !in_span {
+                passage.text.push_str(spoken);
+            }
+        }
+        passage.text.push('\n');
+    }
+    for passage in &mut passages {
+        passage.text = without_link_targets(&passage.text);
+    }
+    passages
+}
+
+fn without_link_targets(text: &str) -> String {
+    let mut kept = String::new();
+    for (part, piece) in text.split("](").enumerate() {
+        match piece.split_once(')') {
+            Some((_, rest)) if part > 0 => kept.extend(["]", rest]),
+            _ => kept.push_str(piece),
+        }
+    }
+    kept
+}
+
+/// String literals of a Rust source, and its `///` comments where they are help texts of clap. Tests are left out.
+pub fn rust_text(source: &str) -> Vec<Passage> {
+    let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let has_help = source.contains("clap");
+    let mut passages = Vec::new();
+    let mut reader = Reader::new(source);
+    while let Some(letter) = reader.next() {
+        match letter {
+            '/' if reader.rest().starts_with('/') => {
+                let line = reader.line;
+                let comment = reader.until("\n");
+                if let Some(help) = comment.strip_prefix("//").filter(|_| has_help) {
+                    join_or_push(&mut passages, line, help);
+                }
+            }
+            '"' => passages.push(reader.literal('"')),
+            'r' if reader.rest().starts_with("#\"") => {
+                reader.until("\"");
+                let mut passage = Passage::at(reader.line);
+                passage.text = reader.until("\"#").to_owned();
+                passages.push(passage);
+            }
+            // A character, unless it is a lifetime.
+            '\'' => {
+                let mut letters = reader.rest().chars();
+                let (first, second) = (letters.next(), letters.next());
+                if first == Some('\\') {
+                    reader.next();
+                    reader.next();
+                    reader.until("'");
+                } else if second == Some('\'') {
+                    reader.next();
+                    reader.next();
+                }
+            }
+            _ => {}
+        }
+    }
+    passages
+}
+
+/// Appends a line of help to the comment above it.
+fn join_or_push(passages: &mut Vec<Passage>, line: usize, help: &str) {
+    match passages.last_mut() {
+        Some(above) if above.line + above.text.matches('\n').count() == line => {
+            above.text.push_str(help);
+            above.text.push('\n');
+        }
+        _ => passages.push(Passage { line, text: format!("{help}\n") }),
+    }
+}
+
+/// String literals and templates of a TypeScript source.
+pub fn script_text(source: &str) -> Vec<Passage> {
+    let mut passages = Vec::new();
+    let mut reader = Reader::new(source);
+    while let Some(letter) = reader.next() {
+        match letter {
+            '/' if reader.rest().starts_with('/') => drop(reader.until("\n")),
+            '/' if reader.rest().starts_with('*') => drop(reader.until("*/")),
+            '"' | '\'' | '`' => passages.push(reader.literal(letter)),
+            _ => {}
+        }
+    }
+    passages
+}
+
+/// The text between the tags of a page.
+pub fn page_text(page: &str) -> Vec<Passage> {
+    let mut passages = Vec::new();
+    let mut reader = Reader::new(page);
+    loop {
+        let line = reader.line;
+        let text = reader.until("<").to_owned();
+        passages.push(Passage { line, text });
+        if reader.rest().starts_with("!--") {
+            reader.until("-->");
+        } else {
+            reader.until(">");
+        }
+        if reader.rest().is_empty() {
+            return passages;
+        }
+    }
+}
+
+/// What a Makefile says about its targets.
+pub fn target_descriptions(makefile: &str) -> Vec<Passage> {
+    let lines = makefile.lines().enumerate();
+    lines
+        .filter_map(|(number, line)| Some(Passage { line: number + 1, text: line.split_once("## ")?.1.into() }))
+        .collect()
+}
+
+/// Comments of a plan.
+pub fn plan_comments(plan: &str) -> Vec<Passage> {
+    let lines = plan.lines().enumerate();
+    lines
+        .filter_map(|(number, line)| Some(Passage { line: number + 1, text: line.split_once('#')?.1.into() }))
+        .collect()
+}
+
+/// Reads a source from its start to its end and counts lines.
+struct Reader<'a> {
+    source: &'a str,
+    at: usize,
+    line: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(source: &'a str) -> Self {
+        Reader { source, at: 0, line: 1 }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.source[self.at..]
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let letter = self.rest().chars().next()?;
+        self.at += letter.len_utf8();
+        self.line += usize::from(letter == '\n');
+        Some(letter)
+    }
+
+    /// What comes before `end`, which is passed over.
+    fn until(&mut self, end: &str) -> &'a str {
+        let rest = self.rest();
+        let length = rest.find(end);
+        let passed = length.map_or(rest.len(), |length| length + end.len());
+        self.at += passed;
+        self.line += rest[..passed].matches('\n').count();
+        &rest[..length.unwrap_or(rest.len())]
+    }
+
+    /// A literal that ends with `quote`; an escaped letter counts as a space, and an escaped quote as a mark.
+    fn literal(&mut self, quote: char) -> Passage {
+        let mut passage = Passage::at(self.line);
+        while let Some(letter) = self.next() {
+            match letter {
+                '\\' => match self.next() {
+                    Some('\n') => passage.text.push('\n'),
+                    Some('n' | 't' | 'r') => passage.text.push(' '),
+                    _ => passage.text.push('"'),
+                },
+                _ if letter == quote => break,
+                _ => passage.text.push(letter),
+            }
+        }
+        passage
+    }
+}
