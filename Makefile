@@ -103,10 +103,11 @@ deps: ## install what the other targets need (Debian packages, the musl target, 
 fmt: ## format the Rust code
 	cargo fmt --all
 
-lint: $(UI) $(TOOLS) ## formatting, clippy, documentation, licences and duplicates of packages, types
+lint: $(UI) $(TOOLS) ## formatting, clippy, documentation, licences and duplicates of packages, words, types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
+	cargo test --quiet --package tardy --test architecture words
 	cd ui && npm run --silent check
 
 ui: $(UI) ## build the report's page

@@ -38,13 +38,13 @@ and prove no deadline of any hardware.
 This page and its pictures are written by `make docs-virtual` (`bench/preemption_models.py`). Another build of the meter is
 another trajectory, so the figures move a little from one edition to the next; what they say does not.
 
-The thread has SCHED_FIFO priority 80 and wakes up at intervals drawn anew each time, from 0.5 to 1.5 ms. Beside it runs the
+The thread has SCHED_FIFO priority 80 and wakes up at random intervals from 0.5 to 1.5 ms. Beside it runs the
 load `churn`: one process each that copies files, makes and deletes directory entries, unmaps memory, forks, touches huge
 pages, and executes programs. A seed is one trajectory. The first columns are of all seeds together, the last two give the least
 and the greatest of the single seeds.
 
 * **none**: what a system call does runs to its end. The thread waits for the longest one.
-* **voluntary**: the kernel looks at chosen places whether somebody waits. Much is as with `none`, since the longest stretches have
+* **voluntary**: the kernel checks at chosen places whether a task waits. Much is as with `none`, since the longest stretches have
   no such place.
 * **full**: the thread waits only where preemption or interrupts are off, mostly with a spinlock held. That is seldom; but what
   gives back thousands of pages under one lock is as long as ever, so the maximum stays near that of the first two while
@@ -52,7 +52,7 @@ and the greatest of the single seeds.
 * **PREEMPT_RT**: spinlocks sleep, and interrupts run in threads. What is left is the way from the timer to the thread, and for
   the few wake-ups that are due within some 10 µs of the kernel's tick, the tick.
 
-A p99 differs between the seeds by less than two models do, except that *none* and *voluntary* cannot be told apart by it. A
+A p99 differs between the seeds by less than two models do, except that *none* and *voluntary* cannot be distinguished by it. A
 p99.9 and a maximum are decided by a handful of wake-ups: whether one of a thousand meets a stretch of milliseconds. They
 put *none*, *voluntary* and *full* in any order, and PREEMPT_RT last.
 
@@ -84,7 +84,7 @@ The order is the same, and so is the size of everything. What differs beyond the
 
 * The p99 of *none* and *voluntary* is the length of a common system call or fault of the load, `munmap` of a region and the
   clearing of a huge page foremost: each alone has a p99 of this size. The regions had another size.
-* The p99.9, and the maxima of 6.1 above those of all seeds here, tell how often the stretches of milliseconds are met. They
+* The p99.9, and the maxima of 6.1 above those of all seeds here, show how often the stretches of milliseconds are met. They
   come when thousands of pages are given back at once, which depends on how much the load had taken, and ten times the
   wake-ups of a seed here meet the longest of them more often.
 * The maximum of PREEMPT_RT is greater here because a fixed interval of 1 ms keeps its distance from a tick of 4 ms for ever,

@@ -124,7 +124,7 @@ pub const OPTIONS: &[OptionRow] = &[
     row(Id::DeepestIdleState, 0, "deepest-idle-state", Value, "N", RtTests210, "forbid idle states deeper than N on the measured CPUs for the run, -1 all; /dev/cpu_dma_latency is left alone"),
     row(Id::Distance, b'd', "distance", Value, "US", RtTests, "add US to the interval of each further thread; default 500, 0 with a histogram"),
     row(Id::Duration, b'D', "duration", Value, "TIME", RtTests, "length of the test in seconds, or with s, m, h or d behind the number"),
-    row(Id::Fifo, b'F', "fifo", Value, "PATH", RtTests, "make a named pipe; whoever reads it gets the present state"),
+    row(Id::Fifo, b'F', "fifo", Value, "PATH", RtTests, "make a named pipe; a reader gets the current state"),
     row(Id::Histogram, b'h', "histogram", Value, "US", RtTests, "print a histogram of latencies below US at the end"),
     row(Id::Histofall, b'H', "histofall", Value, "US", RtTests, "the same with a column for all threads together"),
     row(Id::Histfile, 0, "histfile", Value, "PATH", RtTests, "write the histogram there"),

@@ -27,7 +27,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "interrupts.balancer",
         title: "a service moves interrupts between CPUs",
-        reason: "irqbalance puts back what was moved away, unless it is told which CPUs to leave alone",
+        reason: "irqbalance puts back what was moved away, unless its configuration says which CPUs to leave alone",
         source: "SMP IRQ affinity",
         severity: Severity::Warning,
         look: balancer,

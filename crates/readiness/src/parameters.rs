@@ -49,7 +49,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "parameters.tracing",
         title: "the kernel traces since it booted",
-        reason: "every event or function is recorded, on all CPUs, whoever looks at it",
+        reason: "every event or function is recorded on all CPUs, even if nothing reads the trace",
         source: "The kernel's command-line parameters: ftrace=, trace_event=",
         severity: Severity::Warning,
         look: |machine| harmful(machine, TRACING),

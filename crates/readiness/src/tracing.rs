@@ -8,8 +8,8 @@ const TRACING: &str = "/sys/kernel/tracing";
 pub const RULES: &[Rule] = &[
     Rule {
         id: "tracing.tracer",
-        title: "somebody traces the whole machine",
-        reason: "a tracer of functions makes every function of the kernel slower, whoever reads it",
+        title: "a tracer traces the whole machine",
+        reason: "a tracer of functions makes every kernel function slower, even if nothing reads the trace",
         source: "ftrace - Function Tracer",
         severity: Severity::Warning,
         look: tracer,

@@ -92,8 +92,8 @@ fn what(event: &Event, names: &Names) -> String {
         EventKind::PageFault { user: false, address } => format!("page fault of kernel code at {address:#x}"),
         EventKind::PageAllocated { movable: true } => "gets a page of memory".into(),
         EventKind::PageAllocated { movable: false } => "gets a page for the kernel".into(),
-        EventKind::MemoryCounted { own: true } => "its memory is counted anew".into(),
-        EventKind::MemoryCounted { own: false } => "memory of another process is counted anew".into(),
+        EventKind::MemoryCounted { own: true } => "its memory is counted again".into(),
+        EventKind::MemoryCounted { own: false } => "memory of another process is counted again".into(),
         EventKind::Function { function: entered, caller } => {
             format!("{}() called by {}", function(entered), function(caller))
         }

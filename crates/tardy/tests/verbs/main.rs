@@ -23,6 +23,7 @@ mod results;
 mod run;
 mod saved;
 mod target;
+mod tutorial;
 mod virtual_archives;
 mod virtual_compare;
 mod virtual_replay;

@@ -1,4 +1,4 @@
-//! One interrupt again and again: no single handler is long, together they are.
+//! One interrupt firing repeatedly: no single handler is long, together they are.
 
 use super::about::{About, Proof};
 use super::previous_irq::is_foreign;

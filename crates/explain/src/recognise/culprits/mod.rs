@@ -100,7 +100,7 @@ pub const CATALOGUE: &[Culprit] = &[
     culprit!(rt_throttling, "rt-throttling", "real-time throttling"),
     culprit!(fair_server, "fair-server", "the fair server"),
     culprit!(nmi, "nmi", "non-maskable interrupt"),
-    culprit!(irq_storm, "irq-storm", "one interrupt again and again"),
+    culprit!(irq_storm, "irq-storm", "one interrupt firing repeatedly"),
     culprit!(tlb_shootdown, "tlb-shootdown", "another CPU changed an address space"),
     culprit!(text_patching, "text-patching", "the kernel changed its own code"),
     culprit!(cache_flush, "cache-flush", "all caches were emptied"),

@@ -11,7 +11,7 @@ use archive::explanation::Confidence;
 pub const ABOUT: About = About {
     recognised: "a thread called migration/N has the CPU while the thread could run, or when the timer is due",
     confirm: "--tracer function on multi_cpu_stop and migration_cpu_stop; dmesg and the journal show what was loaded or changed at that instant",
-    fix: "load no module, switch no tracer, probe or BPF program, change no CPU's state and no clock source, and pin no other thread anew while real-time work runs",
+    fix: "load no module, switch no tracer, probe or BPF program, change no CPU's state and no clock source, and re-pin no other thread while real-time work runs",
     reading: &["CPU hotplug in the Kernel", "ftrace - Function Tracer"],
     proof: Proof::Real,
 };
