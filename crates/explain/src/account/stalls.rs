@@ -26,7 +26,8 @@ pub fn attribute(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
             continue;
         }
         let mut cursor = piece;
-        for &(start_ns, end_ns) in &standstills {
+        let first = standstills.partition_point(|(_, end_ns)| *end_ns <= piece.start_ns);
+        for &(start_ns, end_ns) in standstills[first..].iter().take_while(|(start_ns, _)| *start_ns < piece.end_ns) {
             let (start_ns, end_ns) = (start_ns.max(cursor.start_ns), end_ns.min(cursor.end_ns));
             if start_ns >= end_ns || !others_stood_still(trace, piece.cpu, start_ns, end_ns) {
                 continue;
@@ -53,7 +54,10 @@ fn standstills(trace: &Trace) -> Vec<(i64, i64)> {
         return found;
     }
     let mut cursor_ns = window.start_ns;
-    for ts_ns in trace.events_by_time().iter().map(|event| event.ts_ns).chain([window.end_ns]) {
+    let mut stamps: Vec<i64> =
+        trace.cpus.iter().flat_map(|activity| activity.events.iter().map(|event| event.ts_ns)).collect();
+    stamps.sort();
+    for ts_ns in stamps.into_iter().chain([window.end_ns]) {
         let (start_ns, end_ns) = (cursor_ns.max(window.due_ns), ts_ns.min(window.seen_ns));
         if end_ns - start_ns >= SILENCE_NS_MIN {
             found.push((start_ns, end_ns));

@@ -38,7 +38,7 @@ impl Anchors {
     pub fn find(trace: &Trace, tid: i32) -> Self {
         let due_ns = trace.window.due_ns;
         let seen_ns = trace.window.seen_ns;
-        let events = trace.events_by_time();
+        let events = trace.tracepoints_by_time();
         let until_seen = &events[..events.partition_point(|event| event.ts_ns <= seen_ns)];
         let mut anchors = Self::default();
 

@@ -4,6 +4,7 @@ pub mod decode;
 pub mod event;
 pub mod event_text;
 pub mod flight;
+pub mod function_table;
 pub mod names;
 pub mod priority;
 pub mod recording;

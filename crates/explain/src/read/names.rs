@@ -1,5 +1,6 @@
 //! Names for the numbers in events: threads with their priorities, interrupts, functions.
 
+use crate::read::function_table::FunctionTable;
 use ftrace::metadata::Metadata;
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ pub struct TaskName {
 pub struct Names {
     tasks: HashMap<i32, TaskName>,
     irqs: HashMap<i32, String>,
-    functions: HashMap<u64, String>,
+    functions: FunctionTable,
     /// By CPU and time.
     texts: HashMap<(u32, i64), String>,
 }
@@ -43,17 +44,14 @@ impl Names {
     }
 
     pub fn learn_function(&mut self, address: u64, metadata: &Metadata) {
-        if address != 0
-            && !self.functions.contains_key(&address)
-            && let Some((name, _)) = metadata.symbols.find(address)
-        {
-            self.functions.insert(address, name.to_owned());
+        if address != 0 {
+            self.functions.learn(address, || metadata.symbols.find(address).map(|(name, _)| name));
         }
     }
 
     /// Remembers a function whose name is known already.
     pub fn name_function(&mut self, address: u64, name: &str) {
-        self.functions.insert(address, name.to_owned());
+        self.functions.insert(address, Some(name));
     }
 
     /// Fills in threads that no event of the window named.
@@ -98,12 +96,17 @@ impl Names {
 
     /// Name of a function, or its address when the trace has no symbol for it.
     pub fn function(&self, address: u64) -> String {
-        self.functions.get(&address).cloned().unwrap_or_else(|| format!("{address:#x}"))
+        self.functions.name(address).map_or_else(|| format!("{address:#x}"), str::to_owned)
     }
 
     /// Name of a function, if the trace has one.
     pub fn function_known(&self, address: u64) -> Option<&str> {
-        self.functions.get(&address).map(String::as_str)
+        self.functions.name(address)
+    }
+
+    /// The functions of the trace by number.
+    pub fn functions(&self) -> &FunctionTable {
+        &self.functions
     }
 
     /// Keeps the text of an event that has no words of its own.

@@ -5,6 +5,7 @@ mod calls;
 mod locks;
 mod masked;
 mod path_tree;
+mod per_thread;
 mod running;
 mod unwinding;
 
@@ -91,9 +92,9 @@ pub fn account(case: &Case) -> Option<FunctionAccount> {
             start_ns: held.start_ns - case.trace.window.due_ns,
             end_ns: held.end_ns - case.trace.window.due_ns,
             thread: case.names().task(held.tid),
-            taker: held.taker,
-            by: held.by,
-            releaser: held.releaser,
+            taker: held.taker.clone(),
+            by: held.by.clone(),
+            releaser: held.releaser.clone(),
         }),
         held: held.collect(),
         irqs_off: longest_masked(case, Masking::Interrupts).map(|masked| stretch(case, masked)),
@@ -172,11 +173,13 @@ fn is_somebody(context: Context) -> bool {
     !matches!(context, Context::Untraced | Context::Idle { .. } | Context::Nmi { .. })
 }
 
-/// The longest masked stretches of a case, looked for when they are first asked for: each takes a walk over all events.
+/// The longest masked stretches of a case and the lock held longest, looked for when they are first asked for: each takes a
+/// walk over all events.
 #[derive(Debug, Default)]
 pub struct LongestMasked {
     interrupts: OnceCell<Option<Masked>>,
     preemption: OnceCell<Option<Masked>>,
+    lock: OnceCell<Option<locks::Held>>,
 }
 
 /// The longest masked stretch of the late CPU that overlaps the wake-up.
@@ -199,8 +202,9 @@ fn find_longest_masked(case: &Case, masking: Masking) -> Option<Masked> {
 }
 
 /// The lock of the late CPU that was held longest of the wake-up.
-fn longest_lock(case: &Case) -> Option<locks::Held> {
-    locks::longest(case.trace.cpu(case.cpu())?, case.trace)
+fn longest_lock<'a>(case: &'a Case) -> Option<&'a locks::Held> {
+    let find = || locks::longest(case.trace.cpu(case.cpu())?, case.trace);
+    case.masked.lock.get_or_init(find).as_ref()
 }
 
 /// Whether functions show that interrupts were masked for most of the pieces. A long pause between two records is no proof,

@@ -253,6 +253,14 @@ impl<'a> Trace<'a> {
         events
     }
 
+    /// The same without those of the function tracer, which are by far the most where there are any.
+    pub fn tracepoints_by_time(&self) -> Vec<Event<'a>> {
+        let of_all = self.cpus.iter().flat_map(|activity| &activity.events);
+        let mut events: Vec<Event<'a>> = of_all.filter(|event| !event.is_function()).copied().collect();
+        events.sort_by_key(|event| event.ts_ns);
+        events
+    }
+
     /// The timer start that armed this wake-up: the last one before it was seen.
     pub fn arm(&self) -> Option<Event<'a>> {
         let arms = self.cpus.iter().flat_map(|activity| &activity.arms);
@@ -264,7 +272,10 @@ impl<'a> Trace<'a> {
         let mut tids = HashSet::new();
         for activity in &self.cpus {
             tids.extend(activity.intervals.iter().filter_map(|interval| interval.context.tid()));
-            tids.extend(activity.events.iter().map(|event| event.tid));
+            // Mostly that of the event before.
+            let mut last = None;
+            let others = activity.events.iter().map(|event| event.tid).filter(|tid| last.replace(*tid) != Some(*tid));
+            tids.extend(others);
         }
         tids
     }

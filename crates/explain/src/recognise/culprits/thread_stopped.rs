@@ -15,7 +15,7 @@ pub const ABOUT: About = About {
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let tid = case.tool_threads.own_tid;
-    let mut events = case.trace.events_by_time();
+    let mut events = case.trace.tracepoints_by_time();
     events.extend(case.trace.cpus.iter().filter_map(|activity| activity.before.own_left));
     events.sort_by_key(|event| event.ts_ns);
     let stop = events.iter().find(|event| {

@@ -6,8 +6,9 @@
 //! traces all callers of an instant.
 
 use super::path_tree::{PathTree, TOP};
+use super::per_thread::{PerThread, Reset};
 use super::running::{Continuity, Running};
-use super::unwinding::{is_exception_entry, is_exit_to_user, is_interrupt_entry, is_last_step, thread_part};
+use super::unwinding::{Role, thread_part};
 use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::Names;
 use crate::replay::trace::CpuActivity;
@@ -104,12 +105,39 @@ struct Follower<'s> {
     running: Running<'s>,
     /// What was spent since the last record that told of calls: thread, node, ns.
     since: (i32, usize, i64),
-    threads: HashMap<i32, Frames>,
+    threads: PerThread<Frames>,
     threads_met: HashMap<i32, u32>,
+    /// The path that time was given to last.
+    path: Path,
+    /// Numbers of the functions of [`Names`] by theirs; [`UNKNOWN`] until one is met.
+    by_number: Vec<u32>,
+    /// Those of addresses that are not among them.
     by_address: HashMap<u64, u32>,
     by_name: HashMap<String, u32>,
     function_names: Vec<String>,
+    roles: Vec<Role>,
+    /// Number of [`USER_SPACE`].
+    user: u32,
     graph: bool,
+}
+
+/// A path in the tree, so that the next one is looked for only from where it differs.
+#[derive(Debug, Default)]
+struct Path {
+    /// Thread and its node.
+    thread: Option<(i32, usize)>,
+    /// Functions with their nodes, the outermost first.
+    calls: Vec<(u32, usize)>,
+}
+
+impl Reset for Frames {
+    fn reset(&mut self) {
+        self.functions.clear();
+        self.interrupt = None;
+        self.doubted.clear();
+        self.doubted_of_interrupt.clear();
+        self.before_interrupt = None;
+    }
 }
 
 impl Frames {
@@ -134,33 +162,38 @@ impl<'s> Follower<'s> {
             cursor_ns: i64::MIN,
             running: Running::new(activity),
             since: (0, TOP, 0),
-            threads: HashMap::new(),
+            threads: PerThread::default(),
             threads_met: HashMap::new(),
+            path: Path::default(),
+            by_number: vec![UNKNOWN; names.functions().count()],
             by_address: HashMap::new(),
             by_name: HashMap::new(),
             function_names: Vec::new(),
+            roles: Vec::new(),
+            user: 0,
             graph: false,
         };
+        follower.user = follower.number_of_name(USER_SPACE);
         follower.find_open_calls();
         follower
     }
 
     /// Functions that the record begins inside of are told by their returns.
     fn find_open_calls(&mut self) {
-        let mut shallowest: HashMap<i32, usize> = HashMap::new();
+        let mut shallowest: PerThread<Shallowest> = PerThread::default();
         for event in &self.activity.events {
             match event.what {
                 EventKind::GraphEntry { depth, .. } => {
-                    let known = shallowest.entry(event.tid).or_insert(usize::MAX);
+                    let Shallowest(known) = shallowest.of(event.tid);
                     *known = (*known).min(depth_of(depth));
                 }
                 EventKind::GraphExit { function, depth } => {
                     let depth = depth_of(depth);
-                    let known = shallowest.entry(event.tid).or_insert(usize::MAX);
+                    let Shallowest(known) = shallowest.of(event.tid);
                     if depth < *known && depth < FRAMES_MAX {
                         *known = depth;
                         let number = self.number(function);
-                        let frames = &mut self.threads.entry(event.tid).or_default().functions;
+                        let frames = &mut self.threads.of(event.tid).functions;
                         if frames.len() <= depth {
                             frames.resize(depth + 1, UNKNOWN);
                         }
@@ -188,10 +221,10 @@ impl<'s> Follower<'s> {
             EventKind::GraphEntry { function, depth } => {
                 self.graph = true;
                 let function = self.number(function);
-                let in_interrupt = event.flags & (flag::HARDIRQ | flag::NMI) != 0
-                    || self.function_names.get(function as usize).is_some_and(|name| is_interrupt_entry(name));
+                let in_interrupt =
+                    event.flags & (flag::HARDIRQ | flag::NMI) != 0 || self.role(function).interrupt_entry;
                 let depth = depth_of(depth).min(FRAMES_MAX);
-                let frames = self.threads.entry(event.tid).or_default();
+                let frames = self.threads.of(event.tid);
                 frames.functions.resize(depth, UNKNOWN);
                 frames.functions.push(function);
                 frames.interrupt = match frames.interrupt.filter(|&begin| begin < depth) {
@@ -202,7 +235,7 @@ impl<'s> Follower<'s> {
             EventKind::GraphExit { depth, .. } => {
                 self.graph = true;
                 let depth = depth_of(depth);
-                let frames = self.threads.entry(event.tid).or_default();
+                let frames = self.threads.of(event.tid);
                 frames.functions.truncate(depth);
                 frames.interrupt = frames.interrupt.filter(|&begin| begin < depth);
             }
@@ -215,13 +248,10 @@ impl<'s> Follower<'s> {
     }
 
     fn enter(&mut self, event: &Event, function: u32, caller: u32) {
-        let user = self.number_of_name(USER_SPACE);
-        let name_of = |number: u32| self.function_names.get(number as usize).map_or("", String::as_str);
-        let caller_name = name_of(caller);
-        let leaves = is_exit_to_user(name_of(function)) || is_exit_to_user(caller_name);
-        let from_exception = is_exception_entry(caller_name);
-        let from_interrupt = is_interrupt_entry(caller_name);
-        let frames = self.threads.entry(event.tid).or_default();
+        let role = self.role(caller);
+        let leaves = self.role(function).exit_to_user || role.exit_to_user;
+        let (from_exception, from_interrupt) = (role.exception_entry, role.interrupt_entry);
+        let frames = self.threads.of(event.tid);
         let in_interrupt = from_interrupt
             || event.flags & (flag::HARDIRQ | flag::NMI) != 0
             || event.flags & flag::SOFTIRQ != 0 && frames.interrupt.is_some();
@@ -238,7 +268,7 @@ impl<'s> Follower<'s> {
                 let interrupted = frames.before_interrupt.take();
                 if let Some((node, ns)) = interrupted.filter(|_| leaves) {
                     let thread = self.tree.root_of(node);
-                    let user = self.tree.child(thread, user);
+                    let user = self.tree.child(thread, self.user);
                     self.tree.spend(node, -ns);
                     self.tree.spend(user, ns);
                 }
@@ -282,7 +312,7 @@ impl<'s> Follower<'s> {
         };
         let names: Vec<String> = stack.callers.iter().map(|&caller| self.names.function(caller)).collect();
         let thread: Vec<u32> = thread_part(&names).iter().rev().map(|name| self.number_of_name(name)).collect();
-        let frames = self.threads.entry(event.tid).or_default();
+        let frames = self.threads.of(event.tid);
         let in_interrupt = event.flags & (flag::HARDIRQ | flag::NMI) != 0;
         // What the interrupt called is followed already.
         let begin = frames.interrupt.unwrap_or(usize::MAX).min(frames.functions.len());
@@ -306,22 +336,7 @@ impl<'s> Follower<'s> {
         self.cursor_ns = self.cursor_ns.max(until_ns);
         if wanted_ns > 0 {
             let tid = self.running.tid();
-            let next = THREADS + self.threads_met.len() as u32;
-            let thread = *self.threads_met.entry(tid).or_insert(next);
-            let mut node = self.tree.child(TOP, thread);
-            let user = self.number_of_name(USER_SPACE);
-            if let Some(frames) = self.threads.get(&tid) {
-                let name = |number: &u32| self.function_names.get(*number as usize).map_or("", String::as_str);
-                let functions = frames.of(self.level);
-                let last_step = functions.last().is_some_and(|last| is_last_step(name(last)));
-                if last_step && functions.iter().any(|function| is_exit_to_user(name(function))) {
-                    node = self.tree.child(node, user);
-                } else {
-                    for &function in functions {
-                        node = self.tree.child(node, function);
-                    }
-                }
-            }
+            let node = self.node(tid);
             self.tree.spend(node, wanted_ns);
             let spent_ns = if self.since.1 == node { self.since.2.saturating_add(wanted_ns) } else { wanted_ns };
             self.tree.note_pause(node, spent_ns);
@@ -329,14 +344,64 @@ impl<'s> Follower<'s> {
         }
     }
 
+    /// The node of what a thread is in the middle of.
+    fn node(&mut self, tid: i32) -> usize {
+        let thread = match self.path.thread {
+            Some((known, node)) if known == tid => node,
+            _ => {
+                let next = THREADS + self.threads_met.len() as u32;
+                let thread = *self.threads_met.entry(tid).or_insert(next);
+                let node = self.tree.child(TOP, thread);
+                self.path = Path { thread: Some((tid, node)), calls: std::mem::take(&mut self.path.calls) };
+                self.path.calls.clear();
+                node
+            }
+        };
+        let Some(frames) = self.threads.get(tid) else { return thread };
+        let functions = frames.of(self.level);
+        let role = |number: &u32| self.roles.get(*number as usize).copied().unwrap_or_default();
+        let last_step = functions.last().is_some_and(|last| role(last).last_step);
+        if last_step && functions.iter().any(|function| role(function).exit_to_user) {
+            return self.tree.child(thread, self.user);
+        }
+        let calls = &mut self.path.calls;
+        let same = calls.iter().zip(functions).take_while(|((known, _), function)| known == *function).count();
+        calls.truncate(same);
+        let mut node = calls.last().map_or(thread, |(_, node)| *node);
+        for &function in &functions[same..] {
+            node = self.tree.child(node, function);
+            calls.push((function, node));
+        }
+        node
+    }
+
+    #[inline]
+    fn role(&self, number: u32) -> Role {
+        self.roles.get(number as usize).copied().unwrap_or_default()
+    }
+
     /// Number of the function an address lies in.
+    #[inline]
     fn number(&mut self, address: u64) -> u32 {
+        let place = self.names.functions().number(address);
+        match place.and_then(|place| self.by_number.get(place as usize)) {
+            Some(&number) if number != UNKNOWN => number,
+            _ => self.number_of_new(address, place),
+        }
+    }
+
+    #[cold]
+    fn number_of_new(&mut self, address: u64, place: Option<u32>) -> u32 {
         if let Some(&number) = self.by_address.get(&address) {
             return number;
         }
-        let name = self.names.function(address);
-        let number = self.number_of_name(&name);
-        self.by_address.insert(address, number);
+        let number = self.number_of_name(&self.names.function(address));
+        match place.and_then(|place| self.by_number.get_mut(place as usize)) {
+            Some(known) => *known = number,
+            None => {
+                self.by_address.insert(address, number);
+            }
+        }
         number
     }
 
@@ -346,8 +411,24 @@ impl<'s> Follower<'s> {
         }
         let number = (self.function_names.len() as u32).min(THREADS - 1);
         self.function_names.push(name.to_owned());
+        self.roles.push(Role::of(name));
         self.by_name.insert(name.to_owned(), number);
         number
+    }
+}
+
+/// Least depth at which a thread was seen.
+struct Shallowest(usize);
+
+impl Default for Shallowest {
+    fn default() -> Self {
+        Self(usize::MAX)
+    }
+}
+
+impl Reset for Shallowest {
+    fn reset(&mut self) {
+        *self = Self::default();
     }
 }
 

@@ -4,6 +4,7 @@
 //! taken last is given back first.
 
 use super::calls::{FRAMES_MAX, depth_of};
+use super::per_thread::PerThread;
 use crate::read::event::EventKind;
 use crate::read::names::Names;
 use crate::replay::trace::{CpuActivity, Trace};
@@ -57,7 +58,10 @@ pub fn longest(activity: &CpuActivity, trace: &Trace) -> Option<Held> {
 
 /// Every lock taken; those that are never given back end at `until_ns`.
 fn all(activity: &CpuActivity, names: &Names, until_ns: i64) -> Vec<Held> {
-    let mut callers: HashMap<i32, Vec<u64>> = HashMap::new();
+    let mut callers: PerThread<Vec<u64>> = PerThread::default();
+    let starts_with = |name: &str, any: &[&str]| any.iter().any(|start| name.starts_with(start));
+    let about_locks = |name: &str| starts_with(name, &TAKES) || starts_with(name, &GIVES_BACK);
+    let of_locks: Vec<bool> = names.functions().names().map(|name| name.is_some_and(about_locks)).collect();
     let mut open: HashMap<i32, Vec<Held>> = HashMap::new();
     let mut found = Vec::new();
     for event in &activity.events {
@@ -69,13 +73,17 @@ fn all(activity: &CpuActivity, names: &Names, until_ns: i64) -> Vec<Held> {
         }
         let EventKind::GraphEntry { function, depth } = event.what else { continue };
         let depth = depth_of(depth).min(FRAMES_MAX);
-        let calls = callers.entry(event.tid).or_default();
+        let calls = callers.of(event.tid);
         calls.resize(depth, 0);
         calls.push(function);
+        let number = names.functions().number(function);
+        if !number.is_some_and(|number| of_locks[number as usize]) {
+            continue;
+        }
         let Some(name) = names.function_known(function) else { continue };
         let caller = depth.checked_sub(1).and_then(|above| calls.get(above));
         let caller = || caller.map_or_else(String::new, |caller| names.function(*caller));
-        if TAKES.iter().any(|takes| name.starts_with(takes)) {
+        if starts_with(name, &TAKES) {
             let held = Held {
                 taker: caller(),
                 by: name.to_owned(),
@@ -85,7 +93,7 @@ fn all(activity: &CpuActivity, names: &Names, until_ns: i64) -> Vec<Held> {
                 end_ns: until_ns,
             };
             open.entry(event.tid).or_default().push(held);
-        } else if GIVES_BACK.iter().any(|gives| name.starts_with(gives))
+        } else if starts_with(name, &GIVES_BACK)
             && let Some(held) = open.entry(event.tid).or_default().pop()
         {
             found.push(Held { releaser: caller(), end_ns: event.ts_ns, ..held });

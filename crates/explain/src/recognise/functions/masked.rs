@@ -6,7 +6,7 @@
 //! masked, though the last record before it and the first after it are made with interrupts off.
 
 use super::running::{Continuity, Running};
-use super::unwinding::{is_interrupt_entry, is_last_step};
+use super::unwinding::Roles;
 use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::Names;
 use crate::replay::trace::CpuActivity;
@@ -41,36 +41,40 @@ impl Masked {
 /// A stretch that goes on.
 struct Open<'e> {
     /// The event before it, when that showed the opposite.
-    before: Option<Event<'e>>,
-    begins: Event<'e>,
-    last: Event<'e>,
+    before: Option<&'e Event<'e>>,
+    begins: &'e Event<'e>,
+    last: &'e Event<'e>,
 }
 
 /// All stretches of a CPU, interrupt handlers and the idle thread left out.
 pub fn stretches(activity: &CpuActivity, names: &Names, masking: Masking) -> Vec<Masked> {
     let mut found = Vec::new();
     let mut open: Option<Open> = None;
-    let mut before: Option<Event> = None;
+    let mut before: Option<&Event> = None;
+    let mut before_leaves = false;
     let mut running = Running::new(activity);
+    let roles = Roles::of(names.functions());
     for event in &activity.events {
         // Between the last step out of the kernel and whatever comes next there was user space.
-        let left = before.is_some_and(|before| leaves(&before, names) && !leaves(event, names));
+        let event_leaves = leaves(event, &roles);
+        let left = before.is_some() && before_leaves && !event_leaves;
         if running.pass(event) == Continuity::Broken || left {
             found.extend(open.take().map(|open| open.close(None, names, masking)));
             before = None;
         }
-        let elsewhere = event.tid == 0 || is_in_interrupt(event, names);
+        let elsewhere = event.tid == 0 || is_in_interrupt(event, &roles);
         // A preempted section goes on behind the interrupt; masked interrupts cannot have let one in.
         if elsewhere && masking == Masking::Preemption && event.tid != 0 && is_masked(event, masking) {
             continue;
         }
         match (&mut open, is_masked(event, masking) && !elsewhere) {
-            (Some(open), true) => open.last = *event,
-            (None, true) => open = Some(Open { before, begins: *event, last: *event }),
+            (Some(open), true) => open.last = event,
+            (None, true) => open = Some(Open { before, begins: event, last: event }),
             (Some(_), false) => found.extend(open.take().map(|open| open.close(Some(event), names, masking))),
             (None, false) => {}
         }
-        before = (!elsewhere).then_some(*event);
+        before = (!elsewhere).then_some(event);
+        before_leaves = event_leaves;
     }
     found.extend(open.map(|open| open.close(None, names, masking)));
     found
@@ -88,18 +92,18 @@ impl Open<'_> {
             end_ns: self.last.ts_ns,
             ns_max: latest_ns - earliest_ns,
             tid: self.begins.tid,
-            first: place(masks.as_ref().unwrap_or(&self.begins), names),
-            last: place(&self.last, names),
+            first: place(masks.unwrap_or(self.begins), names),
+            last: place(self.last, names),
         }
     }
 }
 
 /// Whether the event is about the last that is done in the kernel before a thread returns to user space.
-fn leaves(event: &Event, names: &Names) -> bool {
+fn leaves(event: &Event, roles: &Roles) -> bool {
     match event.what {
         EventKind::Function { function, .. }
         | EventKind::GraphEntry { function, .. }
-        | EventKind::GraphExit { function, .. } => names.function_known(function).is_some_and(is_last_step),
+        | EventKind::GraphExit { function, .. } => roles.at(function).last_step,
         _ => false,
     }
 }
@@ -111,8 +115,8 @@ fn is_masked(event: &Event, masking: Masking) -> bool {
     }
 }
 
-fn is_in_interrupt(event: &Event, names: &Names) -> bool {
-    let by_name = |address: u64| names.function_known(address).is_some_and(is_interrupt_entry);
+fn is_in_interrupt(event: &Event, roles: &Roles) -> bool {
+    let by_name = |address: u64| roles.at(address).interrupt_entry;
     event.flags & (flag::HARDIRQ | flag::NMI) != 0
         || event.is_interrupt_entry()
         || match event.what {

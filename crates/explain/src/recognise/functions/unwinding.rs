@@ -1,5 +1,7 @@
 //! Kernel functions by name: where interrupts and exceptions begin, and where a thread's own calls begin.
 
+use crate::read::function_table::FunctionTable;
+
 /// Functions through which an interrupt enters the kernel, on the architectures the tool knows.
 const INTERRUPT_ENTRIES: [&str; 17] = [
     "irq_enter",
@@ -58,17 +60,59 @@ pub fn is_interrupt_entry(name: &str) -> bool {
     INTERRUPT_ENTRIES.iter().any(|entry| name.starts_with(entry))
 }
 
-pub fn is_exception_entry(name: &str) -> bool {
+fn is_exception_entry(name: &str) -> bool {
     EXCEPTION_ENTRIES.iter().any(|entry| name.starts_with(entry))
 }
 
-pub fn is_exit_to_user(name: &str) -> bool {
+fn is_exit_to_user(name: &str) -> bool {
     EXITS.iter().any(|exit| name.starts_with(exit))
 }
 
 /// Whether nothing but user space can take long after this function, when a thread is leaving the kernel.
-pub fn is_last_step(name: &str) -> bool {
+fn is_last_step(name: &str) -> bool {
     is_exit_to_user(name) || LAST_STEPS.iter().any(|step| name.starts_with(step))
+}
+
+/// What the name of a function says of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Role {
+    pub interrupt_entry: bool,
+    pub exception_entry: bool,
+    pub exit_to_user: bool,
+    /// Nothing but user space can take long after it, when a thread is leaving the kernel.
+    pub last_step: bool,
+}
+
+impl Role {
+    pub fn of(name: &str) -> Self {
+        Self {
+            interrupt_entry: is_interrupt_entry(name),
+            exception_entry: is_exception_entry(name),
+            exit_to_user: is_exit_to_user(name),
+            last_step: is_last_step(name),
+        }
+    }
+}
+
+/// The roles of all functions of a trace, found out once.
+#[derive(Debug)]
+pub struct Roles<'n> {
+    functions: &'n FunctionTable,
+    by_number: Vec<Role>,
+}
+
+impl<'n> Roles<'n> {
+    pub fn of(functions: &'n FunctionTable) -> Self {
+        let by_number = functions.names().map(|name| name.map_or(Role::default(), Role::of)).collect();
+        Self { functions, by_number }
+    }
+
+    /// A function without a name has no role.
+    #[inline]
+    pub fn at(&self, address: u64) -> Role {
+        let number = self.functions.number(address);
+        number.and_then(|number| self.by_number.get(number as usize)).copied().unwrap_or_default()
+    }
 }
 
 /// The interrupted thread's own calls in a stack trace, innermost first: without the interrupt and the recording itself
