@@ -1,5 +1,7 @@
-//! How many events a second are decoded and accounted for: `ledger_rate TRACE.DAT TID|SPIKE.JSON [REPEATS]`.
+//! How many events are decoded and accounted for in a second of CPU time: `ledger_rate TRACE.DAT TID|SPIKE.JSON|all
+//! [REPEATS]`.
 //!
+//! With `all`, a made-up wake-up is explained that takes as long as the whole trace, so that no event is only replayed.
 //! With a thread id, the wake-up of that thread that took longest is explained; its due instant is that of the timer it
 //! started, and it counts as seen at its first event after it was given the CPU. The window is stretched over the whole
 //! trace by a long interval, so that every event is replayed.
@@ -9,7 +11,7 @@ use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
 use explain::{SpikeInput, explain_spike};
 use ftrace::trace_dat::{TraceFile, TraceItem};
-use std::time::Instant;
+use std::collections::BTreeMap;
 
 /// Twice this is the longest stretch that is replayed before a wake-up.
 const INTERVAL_NS: u64 = 500_000_000;
@@ -21,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let repeats: u32 = arguments.next().map_or(Ok(20), |text| text.parse())?;
     let trace = std::fs::read(&path)?;
     let spike: Spike = match which.parse::<i32>() {
+        Err(_) if which == "all" => longest_possible(&trace).ok_or("the trace has no events")?,
         Ok(tid) => longest_wakeup(&trace, tid).ok_or("this thread has no wake-up in the trace")?,
         Err(_) => serde_json::from_slice(&std::fs::read(&which)?)?,
     };
@@ -39,20 +42,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seen_ns = spike.sample.seen_ns();
     let from_ns = (spike.sample.due_ns - 2 * INTERVAL_NS as i64).max(0);
     let items = TraceFile::parse(&trace).window(from_ns as u64, seen_ns as u64).count();
-    let begin = Instant::now();
+    let begin = cpu_seconds()?;
     let mut explanation = explain_spike(&input);
     for _ in 1..repeats {
         explanation = std::hint::black_box(explain_spike(&input));
     }
-    let seconds = begin.elapsed().as_secs_f64() / f64::from(repeats);
-    let begin = Instant::now();
+    let seconds = (cpu_seconds()? - begin) / f64::from(repeats);
+    let begin = cpu_seconds()?;
     for _ in 0..repeats {
         std::hint::black_box(TraceFile::parse_window(&trace, 0, 0));
     }
-    let opening = begin.elapsed().as_secs_f64() / f64::from(repeats);
+    let opening = (cpu_seconds()? - begin) / f64::from(repeats);
     let rate = |seconds: f64| items as f64 / seconds / 1e6;
     println!(
-        "{items} events in {:.3} ms, of which opening the file took {:.3} ms: {:.1} million events/s, {:.1} without opening",
+        "{items} events in {:.3} ms of CPU time, of which opening the file took {:.3} ms: {:.1} million events/s, {:.1} without opening",
         seconds * 1e3,
         opening * 1e3,
         rate(seconds),
@@ -63,6 +66,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         explain::evidence_window(&input).iter().for_each(|line| println!("{line}"));
     }
     Ok(())
+}
+
+/// What this thread had of the CPU; the wall clock says how busy the machine is.
+fn cpu_seconds() -> Result<f64, Box<dyn std::error::Error>> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    Ok(text.split_whitespace().next().ok_or("schedstat is empty")?.parse::<f64>()? / 1e9)
+}
+
+/// From the first event of the trace to the last, of the thread that has most of the events.
+fn longest_possible(trace: &[u8]) -> Option<Spike> {
+    let mut events: BTreeMap<(i32, u32), usize> = BTreeMap::new();
+    let (mut first_ns, mut last_ns) = (u64::MAX, 0);
+    for item in TraceFile::parse(trace).merged() {
+        let TraceItem::Record(record) = item else { continue };
+        (first_ns, last_ns) = (first_ns.min(record.ts_ns), last_ns.max(record.ts_ns));
+        *events.entry((record.common_pid, record.cpu)).or_default() += 1;
+    }
+    let (&(tid, cpu), _) = events.iter().filter(|((tid, _), _)| *tid != 0).max_by_key(|(_, count)| **count)?;
+    let latency_ns = (last_ns - first_ns) as i64;
+    Some(spike(tid, Sample { cpu, cycle: 0, due_ns: first_ns as i64, latency_ns }))
 }
 
 fn longest_wakeup(trace: &[u8], tid: i32) -> Option<Spike> {
@@ -90,17 +113,21 @@ fn longest_wakeup(trace: &[u8], tid: i32) -> Option<Spike> {
             given = next.int(record.payload) == Some(i64::from(tid)) || (given && record.common_pid != tid);
         }
     }
-    Some(Spike {
+    longest.map(|sample| spike(tid, sample))
+}
+
+fn spike(tid: i32, sample: Sample) -> Spike {
+    Spike {
         number: 1,
         thread: 0,
         tid,
-        sample: longest?,
+        sample,
         reason: SpikeReason::NewMaximum,
         previous_seen_ns: None,
         snapshot: None,
         snapshot_missing: None,
         watched: None,
-    })
+    }
 }
 
 fn print(explanation: &Explanation) {

@@ -120,6 +120,7 @@ fn write_trace(case: &[u8], path: &Path, bytes: usize, due_ns: u64, moved_ns: u6
             .iter()
             .map(|format| (format.system.clone(), format_text(format)))
             .collect(),
+        kallsyms: file.metadata.symbols.iter().map(|(address, name)| format!("{address:x} t {name}\n")).collect(),
         ..MetadataText::default()
     };
     let dat = TraceDat {

@@ -44,6 +44,11 @@ impl KernelSymbols {
     pub fn is_empty(&self) -> bool {
         self.symbols.is_empty()
     }
+
+    /// Addresses with their names, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &str)> {
+        self.symbols.iter().map(|(address, name)| (*address, name.as_str()))
+    }
 }
 
 /// The text of `/proc/kallsyms` with an index, to take lines out of it again and again. A full kernel table is 10 MB; the
