@@ -162,6 +162,13 @@ fn the_real_rt_app_tells_its_phases_and_must_not_calibrate_itself() {
     assert!(output.status.code() == Some(2) && complaint.contains("pLoad"), "{complaint}");
 }
 
+/// What a process has used of a CPU, in hundredths of a second; 0 when it is gone.
+fn cpu_ticks(pid: i32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
 #[test]
 fn what_a_program_did_until_it_was_interrupted_counts() {
     require!(Program("stress-ng"));
@@ -171,7 +178,8 @@ fn what_a_program_did_until_it_was_interrupted_counts() {
         assert!(loads.sample()[0].alive);
         loads.pids().len() >= 3
     });
-    std::thread::sleep(Duration::from_millis(300));
+    let family = loads.pids();
+    wait_until("work of the stressor", || family.iter().map(|pid| cpu_ticks(*pid)).sum::<u64>() >= 20);
     assert_eq!(loads.sample()[0].progress, 0);
     let report = loads.stop().remove(0);
     assert!(report.alive && report.progress > 0, "{report:?}");

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
@@ -116,8 +116,7 @@ fn a_signal_or_a_lost_link_ends_the_run_and_restores() {
         let state = tempfile::tempdir().unwrap();
         let mut meter = Meter::start(&with_changed_runtime(traced(30_000)), state.path());
         let pid = meter.child.id();
-        meter.read_until(RunPhase::Measure);
-        std::thread::sleep(Duration::from_millis(100));
+        meter.read_until_measured();
         hit(&mut meter);
         let finished = meter.finish();
         assert_eq!(finished.ending(), Some(ending), "{name}");
@@ -146,34 +145,41 @@ fn a_host_that_vanishes_with_its_pipe_restores_too() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let changed = wait_for(|| runtime() == "960000");
-    let restored = wait_for(|| runtime() == "951001");
+    let changed = eventually(|| runtime() == "960000");
+    let restored = eventually(|| runtime() == "951001");
     let _ = shell.kill();
     let _ = shell.wait();
     assert!(changed && restored);
 }
 
-fn wait_for(condition: impl Fn() -> bool) -> bool {
-    (0..400).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        condition()
-    })
+/// Whether it becomes true within 20 seconds.
+fn eventually(condition: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        if condition() {
+            return true;
+        }
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
 fn a_stop_of_200_ms_shows_as_a_spike_and_as_missed_periods() {
     let state = tempfile::tempdir().unwrap();
     let policy = if is_root() { archive::settings::Policy::Fifo } else { archive::settings::Policy::Other };
-    let mut meter = Meter::start(&RunSettings { policy, ..short(1500) }, state.path());
-    meter.read_until(RunPhase::Measure);
-    std::thread::sleep(Duration::from_millis(300));
+    let mut meter = Meter::start(&RunSettings { policy, ..short(2500) }, state.path());
+    meter.read_until_measured();
     meter.signal(Signal::STOP);
+    // The stop itself, not a wait for something.
     std::thread::sleep(Duration::from_millis(200));
     meter.signal(Signal::CONT);
     for totals in meter.finish().totals() {
         assert!(totals.latency_ns_max.unwrap() >= 195_000_000, "{totals:?}");
         assert!(totals.missed_periods >= 195, "{totals:?}");
-        assert_eq!(totals.cycles + totals.missed_periods, 1500, "every period is a sample or counted as missed");
+        assert_eq!(totals.cycles + totals.missed_periods, 2500, "every period is a sample or counted as missed");
     }
 }
 

@@ -51,15 +51,20 @@ impl Meter {
 
     /// Reads until the meter enters a phase, or its stream ends.
     pub fn read_until(&mut self, phase: RunPhase) {
-        while !self
-            .messages
-            .iter()
-            .any(|message| matches!(message, Message::Phase { phase: seen, .. } if *seen == phase))
-        {
-            if !self.read_some() {
-                return;
-            }
-        }
+        self.read_until_one(|message| matches!(message, Message::Phase { phase: seen, .. } if *seen == phase));
+    }
+
+    /// Reads until every thread has measured something, or the stream ends.
+    pub fn read_until_measured(&mut self) {
+        let all_measured = |message: &Message| match message {
+            Message::Progress { threads, .. } => !threads.is_empty() && threads.iter().all(|thread| thread.cycles > 0),
+            _ => false,
+        };
+        self.read_until_one(all_measured);
+    }
+
+    fn read_until_one(&mut self, wanted: impl Fn(&Message) -> bool) {
+        while !self.messages.iter().any(&wanted) && self.read_some() {}
     }
 
     fn read_some(&mut self) -> bool {
