@@ -50,7 +50,7 @@ pub fn assemble(
         };
         let marker = match armed {
             Some(armed) if armed.recorder.needs_marker() => {
-                Some(markers.keep(armed.recorder.marker().map_err(Refusal::unable)?))
+                Some(markers.keep(armed.recorder.marker().map_err(|error| Refusal::unable(error.to_string()))?))
             }
             _ => None,
         };

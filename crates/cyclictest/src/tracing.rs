@@ -13,7 +13,8 @@ use meter::kernel::trace_mount;
 use meter::measure::start_instant::StartInstant;
 use meter::trace::capture::{Captured, Watched};
 use meter::trace::capturing::Capturing;
-use meter::trace::recorder::{self, Armed, INSTANCE_PREFIX, failed};
+use meter::trace::error::TraceError;
+use meter::trace::recorder::{self, Armed, INSTANCE_PREFIX};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result
     let probe = Path::new(&request.snapshot_dir).join(file_name(true, 1));
     OutputFile::prepare(&probe.to_string_lossy()).map_err(|why| Refusal::unable(format!("{why} (--snapshot-dir)")))?;
     let tracefs = trace_mount::find_or_mount().map_err(|error| {
-        Refusal::unable(format!("no tracing: {}; run as root on a kernel with CONFIG_FTRACE", failed(error)))
+        Refusal::unable(format!("no tracing: {}; run as root on a kernel with CONFIG_FTRACE", TraceError::from(error)))
     })?;
     if let Some(other) = tracefs.foreign_tracing(INSTANCE_PREFIX).first() {
         let place = other.instance.as_deref().unwrap_or("the top-level buffer");
@@ -142,14 +143,14 @@ impl Tracing {
     /// Starts recording and the thread that waits for spikes.
     ///
     /// # Errors
-    /// A sentence.
+    /// [`TraceError`].
     fn start(
         armed: Armed,
         request: &Request,
         watched: Vec<Watched>,
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, TraceError> {
         let capturing = Capturing::start(armed, settings(), watched, cpus, start)?;
         Ok(Self {
             capturing,
@@ -177,7 +178,7 @@ impl Tracing {
                     let why = spike.snapshot_missing.unwrap_or_default();
                     self.complaints.push(format!("a trace is missing: {why}"));
                 }
-                Captured::Broken { why } => self.complaints.push(why),
+                Captured::Broken { error } => self.complaints.push(error.to_string()),
                 Captured::Dropped { number } => {
                     if let Some(at) = self.kept.iter().position(|kept| kept.number == number) {
                         let _ = std::fs::remove_file(self.kept.remove(at).file);

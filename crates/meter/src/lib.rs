@@ -8,6 +8,8 @@
 //! virtual machine that is not its kernel. [`kernel`] holds the thin doors to system calls and [`link`] the line to the
 //! host. [`spool`] keeps what is said while the host is away, and [`console`] answers where the only line is a console.
 //!
+//! Every problem a run reports has a code; [`problem_definitions`] lists them all.
+//!
 //! A module uses those below it, in this order:
 //!
 //! ```order
@@ -15,8 +17,11 @@
 //! watch session
 //! problem kernel_tracer trace counters measure
 //! facts load_reports environment link
-//! journal cadence kernel
+//! journal cadence kernel codes
 //! ```
+
+#[macro_use]
+mod codes;
 
 pub mod apply;
 pub mod cadence;
@@ -38,3 +43,31 @@ pub mod spool;
 pub mod trace;
 pub mod virtual_time;
 pub mod watch;
+
+/// Every code that this crate gives problems, with meaning and fix.
+pub fn problem_definitions() -> impl Iterator<Item = &'static archive::problem::Definition> {
+    let lists = [
+        problem::DEFINITIONS,
+        kernel_tracer::refusal::DEFINITIONS,
+        kernel_tracer::interference::DEFINITIONS,
+        load_reports::DEFINITIONS,
+        spool::problem::DEFINITIONS,
+    ];
+    lists.into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn codes_of_problems_are_unique_and_of_one_form() {
+        let unique: BTreeSet<&str> = super::problem_definitions().map(|definition| definition.code).collect();
+        assert_eq!(unique.len(), super::problem_definitions().count());
+        for definition in super::problem_definitions() {
+            let form = |letter: char| letter.is_ascii_lowercase() || letter == '-' || letter == '.';
+            assert!(definition.code.starts_with("meter.") && definition.code.chars().all(form), "{definition:?}");
+            assert!(definition.meaning.ends_with('.'), "{definition:?}");
+        }
+    }
+}

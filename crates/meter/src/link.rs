@@ -4,6 +4,7 @@ use crate::kernel::clock;
 use archive::counters::CounterSecond;
 use archive::frame::{CHUNK_BYTES, Encoder};
 use archive::message::{FileKind, Loss, Message, Problem, RunPhase, Severity};
+use archive::problem::ProblemKind;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -64,13 +65,8 @@ impl<W: Write> Link<W> {
         self.write(&frame);
     }
 
-    pub fn problem(&mut self, severity: Severity, text: impl Into<String>, fix: impl Into<String>) {
-        self.send(&Message::Problem(Problem {
-            code: Default::default(),
-            severity,
-            text: text.into(),
-            fix: fix.into(),
-        }));
+    pub fn problem(&mut self, severity: Severity, kind: &impl ProblemKind) {
+        self.send(&Message::Problem(Problem::new(severity, kind)));
     }
 
     /// Reports a loss; a count of zero is no loss.

@@ -1,29 +1,279 @@
 //! Why a run could not be made, and what did not go as asked.
 
+use crate::journal::restore::NoJournal;
+use crate::journal::{JournalError, UndoError};
 use crate::kernel_tracer::refusal::Refusal;
+use crate::measure::thread::{SetUpError, policy_words};
+use crate::trace::error::TraceError;
 use archive::message::Severity;
-use archive::settings::RunSettings;
+use archive::problem::{Code, ProblemKind};
+use archive::settings::{Policy, RunSettings};
+use load::LoadError;
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
 
-/// Why a run could not be made, with the fix.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    pub text: String,
-    pub fix: String,
+/// A problem of a run on this machine.
+#[derive(Debug, thiserror::Error)]
+pub enum MeterProblem {
+    #[error("an interval of {interval_ns} ns cannot be measured")]
+    Interval { interval_ns: u64 },
+    #[error("priority {priority} does not exist")]
+    Priority { priority: u8 },
+    #[error("CPUs {refused:?} are not there or not allowed for this process")]
+    Cpus { refused: Vec<u32>, allowed: Vec<u32> },
+    #[error("failed to read the allowed CPUs: {0}")]
+    AllowedCpus(io::Error),
+    #[error(transparent)]
+    Journal(JournalError),
+    #[error("the run has no journal")]
+    NoJournal,
+    #[error("{path} is no kernel setting")]
+    NotASetting { path: String },
+    #[error(transparent)]
+    Setting(JournalError),
+    #[error("failed to {}{}", .0, cause(.0))]
+    Load(#[from] LoadError),
+    #[error("/dev/cpu_dma_latency could not be held at {latency_us} us: {source}")]
+    DmaLatency { latency_us: i32, source: io::Error },
+    #[error("memory could not be locked: {0}; page faults may be part of the latencies")]
+    Memory(io::Error),
+
+    #[error("no tracing: {0}")]
+    NoTracing(TraceError),
+    #[error("no tracing: {0}")]
+    NoTracer(TraceError),
+    #[error("measuring without tracing, so no spike can be explained: {0}")]
+    Untraced(TraceError),
+    #[error("another tool is tracing: {others}")]
+    OtherTracing { others: String },
+    #[error("another tool is tracing: {others}; its cost is in the latencies")]
+    TracedBeside { others: String },
+    #[error(transparent)]
+    Tracer(#[from] Refusal),
+    #[error("the recorder did not start: {0}")]
+    NoRecorder(TraceError),
+    #[error("no spike gets a snapshot: {0}")]
+    NoSnapshots(TraceError),
+    #[error("the kernel's tracers cannot be read: {0}")]
+    TracersNotStarted(TraceError),
+    #[error("the kernel's tracers could not be read to the end: {0}")]
+    TracersUnread(TraceError),
+
+    #[error("failed to start a thread of the measurement: {0}")]
+    Thread(io::Error),
+    #[error("the measuring thread of CPU {cpu} {source}")]
+    SetUp { cpu: u32, source: SetUpError, policy: Policy },
+    #[error("the measuring thread of CPU {cpu} died while it was set up")]
+    DiedInSetUp { cpu: u32 },
+    #[error(
+        "CPU {cpu} is measured as {} although {} was asked for: its latencies say nothing about a real-time task",
+        policy_words(effective.0, effective.1),
+        policy_words(asked.0, asked.1)
+    )]
+    Scheduling { cpu: u32, effective: (Policy, u8), asked: (Policy, u8) },
+    #[error("another program changed the scheduling of the measuring thread of CPU {cpu} during the run")]
+    SchedulingChanged { cpu: u32 },
+    #[error("a measuring thread never woke up again")]
+    NeverWoke,
+    #[error("the measuring thread of CPU {cpu} died during the run")]
+    MeasuringDied { cpu: u32 },
+    #[error("the following thread died; later samples are missing")]
+    FollowingDied,
+    #[error("the capturing thread died; later spikes have no trace")]
+    CapturingDied,
+    #[error("the thread that reads the kernel's tracers died; what they found later is missing")]
+    TracerReaderDied,
+
+    #[error(
+        "the wall clock was set by {seconds:+.3} s during the run; latencies are taken on CLOCK_MONOTONIC and stand"
+    )]
+    ClockStepped { seconds: f64 },
+    #[error("the machine was suspended for {seconds:.3} s during the run")]
+    Suspended { seconds: f64 },
+    #[error("another measurement (process {pid}) runs on this machine; the two disturb each other")]
+    AnotherRun { pid: i32 },
+    #[error("put back what the killed meter {pid} had changed: {}", done.join("; "))]
+    Repaired { pid: i32, done: Vec<String> },
+    #[error(transparent)]
+    NotRepaired(UndoError),
+    #[error("{path} is no journal: {why}")]
+    ForeignJournal { path: PathBuf, why: NoJournal },
+    #[error("not put back: {0}")]
+    NotRestored(UndoError),
+
+    #[error("no thread can be called `{pattern}`: the kernel keeps 1 to 15 letters of a name")]
+    NamePattern { pattern: String },
+    #[error("no thread to watch was named")]
+    NothingToWatch,
+    #[error("there is no process {pid}")]
+    NoProcess { pid: i32 },
+    #[error("no thread is called {name}")]
+    NoSuchThread { name: String },
+    #[error("failed to start {command}: {source}")]
+    Command { command: String, source: io::Error },
+    #[error("process {pid} ended before it could be watched")]
+    CommandGone { pid: i32 },
+    #[error("process {pid} does not wait for its watch")]
+    CommandNotHeld { pid: i32 },
+    #[error("the command ended with {status}")]
+    CommandFailed { status: std::process::ExitStatus },
+    #[error("threads of another program can only be watched by tracing: {0}")]
+    WatchNeedsTracing(TraceError),
+    #[error("the kernel does not find maxima by itself, so spikes are copied some ms later: {0}")]
+    MaximaNotFound(TraceError),
+    #[error(
+        "this kernel does not record when the idle task of CPU {cpus} gives way; a thread woken from idle there counts from \
+         its return from the system call, some microseconds later, and its spikes have an untraced stretch"
+    )]
+    IdleUnrecorded { cpus: String },
+    #[error(
+        "this kernel has no events for page faults on this architecture: they are counted, but a single one cannot be blamed"
+    )]
+    NoFaultEvents,
 }
 
-impl Failure {
-    pub(crate) fn new(text: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { text: text.into(), fix: fix.into() }
+problem_codes! { MeterProblem:
+    Interval => "meter.interval-out-of-range", "The interval is shorter or longer than the meter can measure.",
+        "choose an interval from 1us to 1h";
+    Priority => "meter.priority-out-of-range", "Real-time priorities are 1 to 99.", "choose 1 to 99";
+    Cpus => "meter.cpus-not-allowed", "CPUs to measure are offline, or this process may not use them.",
+        "choose among the CPUs that are online and allowed (taskset and cpusets limit them)";
+    AllowedCpus => "meter.cpus-unknown", "The kernel did not say which CPUs the meter may use.", "";
+    Journal => "meter.no-journal", "Changes to the machine are written down first, and there was no place to write.",
+        "set TARDY_STATE_DIR to a directory that can be written";
+    NoJournal => "meter.journal-missing", "A defect of the meter: it was about to change the machine without a journal.",
+        "please report this";
+    NotASetting => "meter.not-a-setting", "Only files below /proc/sys and /sys are changed.",
+        "give a sysctl name or a file below /proc/sys or /sys";
+    Setting => "meter.setting-refused", "A kernel setting that the run asks for could not be changed.",
+        "check name and value; most settings need root";
+    Load => "meter.load-not-started", "A load that the run asks for cannot run on this machine.",
+        "name a load this machine can run, or use --load-cmd";
+    DmaLatency => "meter.dma-latency-refused", "The kernel did not accept the limit on wake-up latencies of idle states.",
+        "run as root on a kernel with CONFIG_CPU_IDLE, or leave out --cpu-dma-latency";
+    Memory => "meter.memory-not-locked", "The meter's memory is not locked, so page faults can delay its threads.",
+        "run as root, `setcap cap_ipc_lock,cap_sys_nice+ep tardy-meter`, or raise `ulimit -l`";
+    NoTracing => "meter.no-tracing", "The trace mode that was asked for is not available.",
+        "use --trace auto to measure without it";
+    NoTracer => "meter.no-tracing-for-tracer", "A kernel tracer was asked for, and the kernel cannot be traced.",
+        "leave out --tracer and --stack to measure without it";
+    Untraced => "meter.untraced", "The kernel could not be traced. The figures stand; late wake-ups are not explained.",
+        "give access to tracefs (run as root), or say --trace off to measure without it";
+    OtherTracing => "meter.other-tracing", "Another program traces the kernel, which would be part of the latencies.",
+        "stop it (trace-cmd reset, or echo 0 > tracing_on there), or say --beside-others";
+    TracedBeside => "meter.traced-beside", "Another program traced the kernel during the run, as --beside-others allows.", "";
+    Tracer => "meter.tracer", "A kernel tracer cannot run as asked; the code of the message says why.", "";
+    NoRecorder => "meter.no-recorder", "The thread that takes snapshots of the trace could not start.",
+        "use --trace off to measure without it";
+    NoSnapshots => "meter.no-snapshots", "The kernel did not accept the triggers that take snapshots.",
+        "use --trace flip, which needs nothing of the kernel";
+    TracersNotStarted => "meter.tracers-not-started", "The thread that reads the kernel's tracers could not start.",
+        "free some threads";
+    TracersUnread => "meter.tracers-unread", "The kernel's tracers failed during the run; later results of them are missing.",
+        "look into the kernel log";
+    Thread => "meter.no-thread", "The system has no room for another thread.", "free some memory or threads";
+    SetUp => "meter.thread-not-set-up", "A measuring thread could not get the CPU or the scheduling it needs.", "";
+    DiedInSetUp => "meter.thread-died-early", "A measuring thread ended before the measurement.", "please report this";
+    Scheduling => "meter.scheduling-refused", "A measuring thread runs with another policy or priority than was asked for.", "";
+    SchedulingChanged => "meter.scheduling-changed", "Another program changed a measuring thread's policy or priority.",
+        "find out which (rtkit, systemd, a chrt in a script) and run again";
+    NeverWoke => "meter.thread-stuck", "A measuring thread did not wake long after its last instant was due.",
+        "real-time throttling, a stopped process or a hung CPU: see dmesg";
+    MeasuringDied => "meter.measuring-thread-died", "A measuring thread ended during the run.", "please report this";
+    FollowingDied => "meter.following-thread-died", "The thread that reads the watched threads' events ended.",
+        "please report this";
+    CapturingDied => "meter.capturing-thread-died", "The thread that takes snapshots ended.", "please report this";
+    TracerReaderDied => "meter.tracer-reader-died", "The thread that reads the kernel's tracers ended.", "please report this";
+    ClockStepped => "meter.clock-stepped", "The wall clock was set during the run, which does not affect latencies.", "";
+    Suspended => "meter.suspended", "The machine slept during the run; the wake-ups of that time mean nothing.",
+        "inhibit suspend (systemd-inhibit) and run again";
+    AnotherRun => "meter.another-run", "Another meter measures on this machine at the same time.",
+        "wait for it to end, or stop it";
+    Repaired => "meter.repaired", "An earlier meter was killed; its changes to the machine were undone.", "";
+    NotRepaired => "meter.not-repaired", "A change that a killed meter left could not be undone.",
+        "run `tardy restore` and follow what it says";
+    ForeignJournal => "meter.foreign-journal", "A file among the journals is none of this version.", "remove it";
+    NotRestored => "meter.not-restored", "A change of this run could not be undone.", "run `tardy restore` on this machine";
+    NamePattern => "meter.name-pattern", "The pattern can match no thread name.", "check --comm";
+    NothingToWatch => "meter.nothing-to-watch", "A watch needs a process, a name or a command.",
+        "give --pid, --comm, or a command";
+    NoProcess => "meter.no-process", "The process to watch does not exist.",
+        "give the number of a running process; ps -e lists them";
+    NoSuchThread => "meter.no-such-thread", "No thread has the name to watch.",
+        "ps -eLo pid,tid,comm lists the names of all threads; start the program first, or let tardy start it";
+    Command => "meter.command-not-started", "The command to watch could not be started.", "";
+    CommandGone => "meter.command-gone", "The command to watch ended at once.", "run the command by itself to see why";
+    CommandNotHeld => "meter.command-not-held", "The command to watch did not stop before its start.",
+        "run the command by itself to see why";
+    CommandFailed => "meter.command-failed", "The watched command ended with an error.", "";
+    WatchNeedsTracing => "meter.watch-needs-tracing", "Threads of another program are measured by tracing the kernel.",
+        "run as root on a kernel with CONFIG_FTRACE and CONFIG_EVENT_TRACING";
+    MaximaNotFound => "meter.maxima-not-found", "The kernel did not accept the triggers that find late wake-ups.",
+        "--trace trigger says so beforehand";
+    IdleUnrecorded => "meter.idle-unrecorded", "The trace lacks switches from the idle task of some CPUs.",
+        "reboot the machine if it was restored from a snapshot of its memory";
+    NoFaultEvents => "meter.no-fault-events", "This kernel has no trace events for page faults.", "";
+}
+
+impl ProblemKind for MeterProblem {
+    fn code(&self) -> Code {
+        match self {
+            Self::Tracer(refusal) => refusal.code(),
+            other => Code::new(other.definition().code),
+        }
+    }
+
+    fn fix(&self) -> String {
+        match self {
+            Self::Cpus { allowed, .. } => {
+                format!("choose among {allowed:?} (offline CPUs, taskset and cpusets limit them)")
+            }
+            Self::Tracer(refusal) => refusal.fix(),
+            Self::SetUp { policy, .. } | Self::Scheduling { asked: (policy, _), .. } => {
+                fix_of_policy(*policy).to_owned()
+            }
+            other => other.definition().fix.to_owned(),
+        }
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self { text: refusal.text, fix: refusal.fix }
+fn fix_of_policy(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Other => "",
+        Policy::Deadline => "run as root; the kernel admits deadline tasks only with room in sched_rt_runtime_us",
+        Policy::Fifo | Policy::Rr => {
+            "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r`; \
+             in a container add --cap-add SYS_NICE"
+        }
     }
+}
+
+fn cause(error: &LoadError) -> String {
+    error.source().map(|source| format!(": {source}")).unwrap_or_default()
 }
 
 /// How bad it is when the kernel refused something that was asked for.
 pub fn severity_of_refusal(settings: &RunSettings) -> Severity {
     if settings.degrade { Severity::Degraded } else { Severity::Invalid }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_tracer_keeps_its_own_code_and_fix() {
+        let problem = MeterProblem::from(Refusal::FunctionsOff);
+        assert_eq!(problem.code(), "meter.function-tracing-off");
+        assert!(problem.fix().contains("ftrace_enabled"));
+    }
+
+    #[test]
+    fn the_fix_of_refused_scheduling_depends_on_the_policy() {
+        let refused = |asked| MeterProblem::Scheduling { cpu: 0, effective: (Policy::Other, 0), asked };
+        assert!(refused((Policy::Fifo, 80)).fix().contains("ulimit -r"));
+        assert!(refused((Policy::Deadline, 0)).fix().contains("sched_rt_runtime_us"));
+        assert!(refused((Policy::Fifo, 80)).to_string().contains("SCHED_FIFO priority 80 was asked for"));
+    }
 }

@@ -1,6 +1,7 @@
 //! One change to the machine, and how it is undone.
 
 use super::trace_leftovers;
+use super::undo_error::UndoError;
 use crate::kernel::trace_mount;
 use ftrace::tracefs::{Tracefs, USUAL_ROOTS};
 use serde::{Deserialize, Serialize};
@@ -80,25 +81,25 @@ impl Entry {
     /// Undoes the change; doing it twice is harmless. Answers whether there was anything left to undo.
     ///
     /// # Errors
-    /// A sentence that says what is still wrong and how to fix it.
-    pub fn undo(&self) -> Result<bool, String> {
+    /// What is still wrong and how to fix it.
+    pub fn undo(&self) -> Result<bool, UndoError> {
         match self {
             Self::Setting { path, before, after } => undo_setting(path, before, after),
             Self::TraceInstance { name } => undo_instance(name),
             Self::MadeUpEvent { name } => match trace_mount::find_or_mount() {
-                Ok(tracefs) => trace_leftovers::forget(&tracefs, name),
-                Err(error) => Err(format!("trace event {name} may still be there: {error}")),
+                Ok(tracefs) => Ok(trace_leftovers::forget(&tracefs, name)?),
+                Err(source) => Err(UndoError::EventUnknown { name: name.clone(), source }),
             },
             Self::Directory { path } => match fs::remove_dir_all(path) {
                 Ok(()) => Ok(true),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-                Err(error) => Err(format!("{} is still there: {error}; remove it by hand", path.display())),
+                Err(source) => Err(UndoError::Directory { path: path.clone(), source }),
             },
         }
     }
 }
 
-fn undo_setting(path: &Path, before: &str, after: &str) -> Result<bool, String> {
+fn undo_setting(path: &Path, before: &str, after: &str) -> Result<bool, UndoError> {
     if USUAL_ROOTS.iter().any(|root| path.starts_with(root)) && !path.exists() {
         // The run that changed it had the trace file system mounted for itself alone.
         let _ = trace_mount::find_or_mount();
@@ -108,20 +109,22 @@ fn undo_setting(path: &Path, before: &str, after: &str) -> Result<bool, String> 
         Ok(now) if now == before => return Ok(false),
         // The kernel may write a value back in another form, so only a value that differs from both is somebody else's.
         Ok(now) if now != after && !same_setting(&now, after) => {
-            return Err(format!(
-                "{} is {now:?}, neither the {after:?} of the run nor the {before:?} before it; left alone, somebody else changed it",
-                path.display()
-            ));
+            let (after, before) = (after.to_owned(), before.to_owned());
+            return Err(UndoError::Changed { path: path.to_owned(), now, after, before });
         }
         _ => {}
     }
     let value = chosen(before);
-    let by_hand = format!("as root: echo {value} > {}", path.display());
-    write_setting(path, value)
-        .map_err(|error| format!("{} is not back at {before:?}: {error}; {by_hand}", path.display()))?;
+    let (path_of, before_of, value_of) = (|| path.to_owned(), || before.to_owned(), || value.to_owned());
+    write_setting(path, value).map_err(|source| UndoError::Write {
+        path: path_of(),
+        before: before_of(),
+        value: value_of(),
+        source,
+    })?;
     match read_setting(path) {
         Ok(now) if now.trim_end() != before && !same_setting(&now, before) => {
-            Err(format!("{} is {now:?} after {before:?} was written to it; {by_hand}", path.display()))
+            Err(UndoError::NotTaken { path: path_of(), now, before: before_of(), value: value_of() })
         }
         _ => Ok(true),
     }
@@ -170,15 +173,15 @@ pub fn same_setting(left: &str, right: &str) -> bool {
     same_number || left.split_whitespace().eq(right.split_whitespace())
 }
 
-fn undo_instance(name: &str) -> Result<bool, String> {
+fn undo_instance(name: &str) -> Result<bool, UndoError> {
     let tracefs = match trace_mount::find_or_mount() {
         Ok(tracefs) => tracefs,
-        Err(error) => return Err(format!("trace instance {name} may still be there: {error}")),
+        Err(source) => return Err(UndoError::InstanceUnknown { name: name.to_owned(), source }),
     };
     undo_instance_in(&tracefs, name)
 }
 
-fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, String> {
+fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, UndoError> {
     if !tracefs.instances().iter().any(|found| found == name) {
         return Ok(false);
     }
@@ -186,15 +189,15 @@ fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, String> {
         trace_leftovers::release(&instance);
     }
     // A reader that is just going away keeps it busy for a moment.
-    let mut last = String::new();
-    for _ in 0..20 {
+    let mut tries = 20;
+    loop {
         match tracefs.remove_instance(name) {
             Ok(()) => return Ok(true),
-            Err(error) => last = error.to_string(),
+            Err(source) if tries == 0 => return Err(UndoError::Instance { name: name.to_owned(), source }),
+            Err(_) => tries -= 1,
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    Err(format!("trace instance {name} is still there: failed to {last}"))
 }
 
 #[cfg(test)]

@@ -11,9 +11,11 @@ mod entry;
 mod place;
 pub mod restore;
 pub mod trace_leftovers;
+mod undo_error;
 
 pub use entry::{Entry, Header, chosen, read_setting, same_setting, write_setting};
 pub use place::{applied_directory, journal_directory, state_directory};
+pub use undo_error::UndoError;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -91,10 +93,10 @@ impl Journal {
         Ok(before)
     }
 
-    /// Undoes everything, last first, and removes the journal. Answers what could not be undone, a sentence each; the
+    /// Undoes everything, last first, and removes the journal. Answers what could not be undone; the
     /// journal then stays for `tardy restore`.
-    pub fn undo(self) -> Vec<String> {
-        let failures: Vec<String> = self.entries.iter().rev().filter_map(|entry| entry.undo().err()).collect();
+    pub fn undo(self) -> Vec<UndoError> {
+        let failures: Vec<UndoError> = self.entries.iter().rev().filter_map(|entry| entry.undo().err()).collect();
         if failures.is_empty() {
             let _ = fs::remove_file(&self.path);
         }

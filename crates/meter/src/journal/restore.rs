@@ -1,20 +1,33 @@
 //! Working off the journals that a killed meter left.
 
-use super::{Entry, Header};
+use super::{Entry, Header, UndoError};
 use std::cmp::Reverse;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// What restoring one journal came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Restored {
     /// The process that wrote it still runs.
     InUse { pid: i32 },
-    /// Changes undone, and sentences about those that could not be.
-    Undone { pid: i32, done: Vec<String>, failures: Vec<String>, rebooted: bool },
+    /// Changes undone, and why others could not be.
+    Undone { pid: i32, done: Vec<String>, failures: Vec<UndoError>, rebooted: bool },
     /// Not a journal of a known version.
-    Unreadable { path: PathBuf, why: String },
+    Unreadable { path: PathBuf, why: NoJournal },
+}
+
+/// Why a file is no journal.
+#[derive(Debug, thiserror::Error)]
+pub enum NoJournal {
+    #[error(transparent)]
+    Unread(#[from] io::Error),
+    #[error("it is empty")]
+    Empty,
+    #[error("its first line is no journal header: {0}")]
+    Header(#[from] serde_json::Error),
+    #[error("journal version {0} is not known here; use the tardy that wrote it")]
+    Version(u32),
 }
 
 /// Undoes every journal in a directory whose process is gone, that of the latest process first.
@@ -57,17 +70,13 @@ fn restore(path: &Path) -> Restored {
 }
 
 /// The header and all whole lines; a last line cut by a crash is of a change that was never made.
-fn read(path: &Path) -> Result<(Header, Vec<Entry>), String> {
-    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+fn read(path: &Path) -> Result<(Header, Vec<Entry>), NoJournal> {
+    let file = fs::File::open(path)?;
     let mut lines = BufReader::new(file).lines();
-    let first = lines.next().ok_or("it is empty")?.map_err(|error| error.to_string())?;
-    let header: Header =
-        serde_json::from_str(&first).map_err(|error| format!("its first line is no journal header: {error}"))?;
+    let first = lines.next().ok_or(NoJournal::Empty)??;
+    let header: Header = serde_json::from_str(&first)?;
     if header.journal_version != 1 {
-        return Err(format!(
-            "journal version {} is not known here; use the tardy that wrote it",
-            header.journal_version
-        ));
+        return Err(NoJournal::Version(header.journal_version));
     }
     Ok((header, lines.map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok()).collect()))
 }
@@ -101,7 +110,7 @@ mod tests {
         );
         assert_eq!(fs::read_to_string(&setting).unwrap().trim(), "950001");
         assert!(!work.exists());
-        assert_eq!(restore_all(&journals), []);
+        assert!(restore_all(&journals).is_empty());
     }
 
     #[test]
@@ -111,11 +120,15 @@ mod tests {
         fs::write(&setting, "1").unwrap();
         let mut journal = Journal::begin(root.path(), &Header::of_this_process()).unwrap();
         journal.change_setting(&setting, "2").unwrap();
-        assert_eq!(restore_all(root.path()), [Restored::InUse { pid: std::process::id() as i32 }]);
+        let restored = restore_all(root.path());
+        assert!(
+            matches!(&restored[..], [Restored::InUse { pid }] if *pid == std::process::id() as i32),
+            "{restored:?}"
+        );
         assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "2");
-        assert_eq!(journal.undo(), Vec::<String>::new());
+        assert!(journal.undo().is_empty());
         assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "1");
-        assert_eq!(restore_all(root.path()), []);
+        assert!(restore_all(root.path()).is_empty());
     }
 
     #[test]

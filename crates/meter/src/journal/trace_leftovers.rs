@@ -2,11 +2,20 @@
 
 use ftrace::tracefs::{Instance, Tracefs};
 use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Events of this tool that the kernel makes up are called so, with the number of the process behind.
 pub const EVENT_PREFIX: &str = "tardy_late_";
+
+/// A line that a file of the trace file system did not take.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to write {text:?} to {path}: {source}")]
+pub struct AppendError {
+    text: String,
+    path: PathBuf,
+    source: io::Error,
+}
 
 /// Name of the made-up event of this process.
 pub fn event_name() -> String {
@@ -16,8 +25,8 @@ pub fn event_name() -> String {
 /// Forgets the event, once nothing refers to it. Answers whether it was there.
 ///
 /// # Errors
-/// A sentence.
-pub fn forget(tracefs: &Tracefs, name: &str) -> Result<bool, String> {
+/// The kernel does not let it go.
+pub fn forget(tracefs: &Tracefs, name: &str) -> Result<bool, AppendError> {
     let path = tracefs.root().join("synthetic_events");
     let known = |text: String| text.lines().any(|line| line.split_whitespace().next() == Some(name));
     if !fs::read_to_string(&path).is_ok_and(known) {
@@ -58,10 +67,13 @@ pub fn take_triggers_off(instance: &Instance) {
     }
 }
 
-pub(crate) fn append(path: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn append(path: &Path, text: &str) -> Result<(), AppendError> {
     let file = OpenOptions::new().append(true).open(path);
-    file.and_then(|mut file| file.write_all(format!("{text}\n").as_bytes()))
-        .map_err(|error| format!("failed to write {text:?} to {}: {error}", path.display()))
+    file.and_then(|mut file| file.write_all(format!("{text}\n").as_bytes())).map_err(|source| AppendError {
+        text: text.to_owned(),
+        path: path.to_owned(),
+        source,
+    })
 }
 
 #[cfg(test)]
@@ -91,7 +103,7 @@ mod tests {
     fn what_a_dead_meter_made_up_is_forgotten_after_what_refers_to_it() {
         let root = like_tracefs("other int a\ntardy_late_4711 pid_t pid; u64 late\n");
         let tracefs = Tracefs::at(root.path());
-        assert_eq!(forget(&tracefs, "tardy_late_4711"), Ok(true));
+        assert!(forget(&tracefs, "tardy_late_4711").unwrap());
         let text = |path: &str| fs::read_to_string(root.path().join(path)).unwrap();
         assert!(text("synthetic_events").ends_with("\n!tardy_late_4711\n"));
         let trigger = |event: &str| text(&format!("instances/tardy-4711-{event}/trigger"));
@@ -110,7 +122,7 @@ mod tests {
     #[test]
     fn an_event_that_is_gone_is_left_alone() {
         let root = like_tracefs("tardy_late_47110 pid_t pid; u64 late\n");
-        assert_eq!(forget(&Tracefs::at(root.path()), "tardy_late_4711"), Ok(false));
+        assert!(!forget(&Tracefs::at(root.path()), "tardy_late_4711").unwrap());
         let left = fs::read_to_string(root.path().join("synthetic_events")).unwrap();
         assert_eq!(left, "tardy_late_47110 pid_t pid; u64 late\n");
     }

@@ -7,6 +7,7 @@ use super::recording;
 use super::refusal::{self, Refusal};
 use crate::journal::Journal;
 use crate::kernel::clock;
+use crate::trace::error::TraceError;
 use archive::tracer::{LatencyTrace, TracedFunction, TracedTask, TracerSettings};
 use ftrace::latency_trace;
 use ftrace::tracefs::{Instance, Tracefs};
@@ -52,41 +53,38 @@ impl LatencyWatch {
         asked: &TracerSettings,
         journal: &mut Journal,
     ) -> Result<Self, Refusal> {
-        let failed = |error: ftrace::tracefs::TracefsError| Refusal::new(format!("failed to {error}"), "");
-        instance.set_tracing_on(false).map_err(failed)?;
+        instance.set_tracing_on(false)?;
         // The kernel stamps the beginning of a stretch with the clock of its top-level buffer, and leaves out what seems
         // older: with another clock here the text can be empty. Its times are relative, so any clock will do.
         let clock = Tracefs::at(instance.root()).capabilities().current_clock;
         if !clock.is_empty() {
-            instance.set_clock(&clock).map_err(failed)?;
+            instance.set_clock(&clock)?;
         }
-        instance.set_buffer_size_kb(BUFFER_KB).map_err(failed)?;
+        instance.set_buffer_size_kb(BUFFER_KB)?;
         recording::follow(&instance, asked)?;
         set_threshold(instance.root(), asked.threshold_ns, journal)?;
         refusal::set_in(&instance, tracer)?;
         // Reading then holds the tracer, so that a longer stretch does not replace the text half read. Kernels before
         // 5.9 do that without being asked.
         let _ = instance.set_option("pause-on-trace", true);
-        let changes = watch(&instance).map_err(|error| {
-            Refusal::new(format!("failed to watch tracing_max_latency: {error}"), "raise fs.inotify.max_user_watches")
-        })?;
+        let changes = watch(&instance).map_err(|error| Refusal::Unwatched(error.into()))?;
         Ok(Self { instance, tracer, changes, kept: 0, others_kept: 0, longest_us: 0, not_kept: 0 })
     }
 
     /// Starts recording; stretches before are forgotten.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn begin(&mut self) -> Result<(), String> {
+    /// [`TraceError`].
+    pub fn begin(&mut self) -> Result<(), TraceError> {
         let forget = || self.instance.reset_max_latency();
-        forget().and_then(|()| self.instance.set_tracing_on(true)).map_err(|error| format!("failed to {error}"))
+        forget().and_then(|()| self.instance.set_tracing_on(true)).map_err(TraceError::from)
     }
 
     /// The stretch that was recorded since the last call, if any.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn copy(&mut self) -> Result<Option<CopiedLatency>, String> {
+    /// [`TraceError`].
+    pub fn copy(&mut self) -> Result<Option<CopiedLatency>, TraceError> {
         let mut events = [0; 4096];
         let mut changed = false;
         while matches!((&self.changes).read(&mut events), Ok(count) if count > 0) {
@@ -95,8 +93,7 @@ impl LatencyWatch {
         if !changed {
             return Ok(None);
         }
-        let (text, cut) =
-            self.text().map_err(|error| format!("failed to read the text of {}: {error}", self.tracer.name))?;
+        let (text, cut) = self.text().map_err(|source| TraceError::Text { tracer: self.tracer.name, source })?;
         let parsed = latency_trace::LatencyTrace::parse(&text);
         // The head of an empty buffer has no latency: the file changed because the maximum was reset.
         let Some(latency_us) = parsed.latency_us.filter(|_| parsed.entries > 0) else { return Ok(None) };
@@ -152,10 +149,7 @@ fn set_threshold(root: &Path, threshold_ns: u64, journal: &mut Journal) -> Resul
     if now.trim() == wanted {
         return Ok(());
     }
-    journal
-        .change_setting(&path, &wanted)
-        .map(|_| ())
-        .map_err(|error| Refusal::new(error.to_string(), "leave out --tracer-threshold"))
+    journal.change_setting(&path, &wanted).map(|_| ()).map_err(Refusal::Threshold)
 }
 
 fn condensed(parsed: &latency_trace::LatencyTrace, number: u32, tracer: &str, cut: bool) -> LatencyTrace {

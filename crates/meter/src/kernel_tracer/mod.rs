@@ -7,6 +7,7 @@
 
 pub mod catalogue;
 mod channel;
+pub mod interference;
 pub mod latency;
 pub mod recording;
 pub mod refusal;

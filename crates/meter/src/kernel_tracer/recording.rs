@@ -23,10 +23,7 @@ pub fn arm(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal> {
         return Ok(());
     };
     if std::fs::read_to_string(FUNCTIONS_ENABLED).is_ok_and(|text| text.trim() == "0") {
-        return Err(Refusal::new(
-            "function tracing is switched off on this machine",
-            format!("as root: echo 1 > {FUNCTIONS_ENABLED}"),
-        ));
+        return Err(Refusal::FunctionsOff);
     }
     follow(instance, asked)?;
     refusal::set_in(instance, tracer)
@@ -37,12 +34,9 @@ pub fn arm(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal> {
 /// # Errors
 /// A pattern that no function matches, or a kernel without the files.
 pub fn follow(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal> {
-    let pattern = |option: &str, error: TracefsError| match error {
-        TracefsError::Rejected { text, .. } => Refusal::new(
-            format!("no function of this kernel matches {option} {}", text.trim()),
-            "names are in available_filter_functions of tracefs; globs like 'ext4_*', or ':mod:NAME' for a module",
-        ),
-        other => Refusal::new(format!("failed to {other}"), "function filters need CONFIG_DYNAMIC_FTRACE"),
+    let pattern = |option: &'static str, error: TracefsError| match error {
+        TracefsError::Rejected { text, .. } => Refusal::NoFunction { option, pattern: text.trim().to_owned() },
+        other => Refusal::NoFilters(other),
     };
     if !asked.functions.is_empty() {
         instance.set_functions(&asked.functions).map_err(|error| pattern("--functions", error))?;
@@ -51,9 +45,7 @@ pub fn follow(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal
         instance.set_functions_not(&asked.functions_not).map_err(|error| pattern("--functions-not", error))?;
     }
     if !asked.pids.is_empty() {
-        instance.set_function_pids(&asked.pids, asked.children).map_err(|error| {
-            Refusal::new(format!("failed to {error}"), "give ids of threads that exist; a process is its threads")
-        })?;
+        instance.set_function_pids(&asked.pids, asked.children).map_err(Refusal::Threads)?;
     }
     Ok(())
 }
@@ -62,19 +54,15 @@ pub fn follow(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal
 fn record_stacks(instance: &Instance) -> Result<(), Refusal> {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     if version_of(&release) < STACKS_IN_INSTANCES {
-        return Err(Refusal::new(
-            format!("Linux {release} puts stacks into its top-level buffer, where no snapshot has them"),
-            "use Linux 5.17 or later, or leave out --stack",
-        ));
+        return Err(Refusal::StacksElsewhere { release });
     }
     if instance.add_trigger("timer", "hrtimer_expire_entry", WAKEUP).is_ok() {
         return Ok(());
     }
-    let address = hrtimer_wakeup_address().map_err(|why| Refusal::new(format!("no stacks: {why}"), ""))?;
+    let address = hrtimer_wakeup_address().map_err(Refusal::NoStacks)?;
     let by_address = format!("stacktrace if function==0x{address}");
-    instance.add_trigger("timer", "hrtimer_expire_entry", &by_address).map_err(|error| {
-        Refusal::new(format!("no stacks: failed to {error}"), "leave out --stack; it needs CONFIG_STACKTRACE")
-    })
+    let added = instance.add_trigger("timer", "hrtimer_expire_entry", &by_address);
+    added.map_err(|error| Refusal::NoStacks(error.into()))
 }
 
 /// `6.1.0-56-rt-amd64` is (6, 1); what is no version is the oldest.

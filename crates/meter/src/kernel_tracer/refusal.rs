@@ -1,19 +1,108 @@
-//! What a kernel cannot do that was asked of its tracers, told before anything is measured.
+//! What a kernel cannot do that was asked of its tracers, reported before anything is measured.
 
 use super::catalogue::{self, Tracer};
-use ftrace::tracefs::{Instance, Tracefs};
+use crate::journal::JournalError;
+use crate::trace::error::TraceError;
+use archive::problem::{Code, ProblemKind};
+use ftrace::tracefs::{Instance, Tracefs, TracefsError};
 
-/// Why a tracer is not to be had, with the fix.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text}; {fix}")]
-pub struct Refusal {
-    pub text: String,
-    pub fix: String,
+/// Why a tracer cannot run as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is no tracer {name:?}")]
+    Unknown { name: String, usable: String },
+    #[error("this kernel has no tracer {name}: {config} is not set")]
+    NotBuilt { name: String, config: &'static str, usable: String },
+    #[error(
+        "Linux {release} runs the tracer {name} in its top-level buffer only, which is not ours to take{}",
+        reason(name)
+    )]
+    TopLevelOnly { release: String, name: &'static str },
+    #[error("the kernel refused the tracer {name}: failed to {source}")]
+    Refused { name: &'static str, source: TracefsError },
+    #[error("the kernel runs either timerlat or osnoise, not both")]
+    TwoNoiseTracers,
+    #[error("function tracing is switched off on this machine")]
+    FunctionsOff,
+    #[error("no function of this kernel matches {option} {pattern}")]
+    NoFunction { option: &'static str, pattern: String },
+    #[error("failed to {0}")]
+    NoFilters(TracefsError),
+    #[error("failed to {0}")]
+    Threads(TracefsError),
+    #[error("Linux {release} puts stacks into its top-level buffer, where no snapshot has them")]
+    StacksElsewhere { release: String },
+    #[error("no stacks: {0}")]
+    NoStacks(TraceError),
+    #[error("failed to watch tracing_max_latency: {0}")]
+    Unwatched(std::io::Error),
+    #[error(transparent)]
+    Threshold(JournalError),
+    #[error(transparent)]
+    Setting(JournalError),
+    #[error(transparent)]
+    Setup(#[from] TraceError),
 }
 
-impl Refusal {
-    pub fn new(text: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { text: text.into(), fix: fix.into() }
+problem_codes! { Refusal:
+    Unknown => "meter.tracer-unknown", "The kernel tracer that was asked for is not one that tardy knows.",
+        "use one of the tracers that this kernel has";
+    NotBuilt => "meter.tracer-not-built", "The kernel was built without the tracer that was asked for.",
+        "use a kernel that has it, or another tracer";
+    TopLevelOnly => "meter.tracer-top-level-only",
+        "This kernel runs the tracer in its top-level buffer only. tardy works in instances of its own and leaves that buffer to the user.",
+        "use a later kernel";
+    Refused => "meter.tracer-refused", "The kernel has the tracer and does not start it.",
+        "another program may run a tracer that excludes it: `trace-cmd reset`, and rmdir instances that were left";
+    TwoNoiseTracers => "meter.tracers-exclude-each-other", "The kernel cannot run timerlat and osnoise at the same time.",
+        "measure with one, then with the other";
+    FunctionsOff => "meter.function-tracing-off", "Function tracing is disabled by a sysctl.",
+        "as root: echo 1 > /proc/sys/kernel/ftrace_enabled";
+    NoFunction => "meter.no-such-function", "A pattern matches no function that the kernel can trace.",
+        "names are in available_filter_functions of tracefs; globs like 'ext4_*', or ':mod:NAME' for a module";
+    NoFilters => "meter.no-function-filters", "This kernel cannot trace a choice of functions.",
+        "function filters need CONFIG_DYNAMIC_FTRACE";
+    Threads => "meter.no-such-threads", "The kernel did not accept the threads whose functions are traced.",
+        "give ids of threads that exist; a process is its threads";
+    StacksElsewhere => "meter.stacks-need-later-kernel", "This kernel writes stacks to its top-level buffer only.",
+        "use Linux 5.17 or later, or leave out --stack";
+    NoStacks => "meter.no-stacks", "The kernel does not record the stack at a timer's expiry.",
+        "leave out --stack; it needs CONFIG_STACKTRACE";
+    Unwatched => "meter.inotify-refused", "The kernel has no inotify watch left for the maximum of a latency tracer.",
+        "raise fs.inotify.max_user_watches";
+    Threshold => "meter.threshold-refused", "The threshold of the latency tracer could not be set.",
+        "leave out --tracer-threshold";
+    Setting => "meter.tracer-setting-refused", "A setting of the timerlat or osnoise tracer could not be changed.",
+        "another program may hold this tracer";
+    Setup => "meter.tracer-setup-failed", "The trace instance of a kernel tracer could not be made or read.", "";
+}
+
+impl ProblemKind for Refusal {
+    fn code(&self) -> Code {
+        Code::new(self.definition().code)
+    }
+
+    fn fix(&self) -> String {
+        match self {
+            Self::Unknown { usable, .. } => format!("this kernel has {usable}"),
+            Self::NotBuilt { usable, .. } => {
+                format!("use a kernel that has it, or another tracer; this kernel has {usable}")
+            }
+            Self::TopLevelOnly { name, .. } => since(name).to_owned(),
+            other => other.definition().fix.to_owned(),
+        }
+    }
+}
+
+impl From<TracefsError> for Refusal {
+    fn from(error: TracefsError) -> Self {
+        Self::Setup(error.into())
+    }
+}
+
+impl From<JournalError> for Refusal {
+    fn from(error: JournalError) -> Self {
+        Self::Setup(error.into())
     }
 }
 
@@ -30,45 +119,31 @@ fn among(name: &str, there: &[String]) -> Result<&'static Tracer, Refusal> {
         catalogue::TRACERS.iter().map(|tracer| tracer.name).filter(|name| there.iter().any(|it| it == name)).collect();
     let usable = if usable.is_empty() { "no tracer at all".into() } else { usable.join(", ") };
     let Some(tracer) = catalogue::find(name) else {
-        return Err(Refusal::new(format!("there is no tracer {name:?}"), format!("this kernel has {usable}")));
+        return Err(Refusal::Unknown { name: name.to_owned(), usable });
     };
     if there.iter().any(|it| it == name) {
         return Ok(tracer);
     }
-    Err(Refusal::new(
-        format!("this kernel has no tracer {name}: {} is not set", tracer.config),
-        format!("use a kernel that has it, or another tracer; this kernel has {usable}"),
-    ))
+    Err(Refusal::NotBuilt { name: name.to_owned(), config: tracer.config, usable })
 }
 
 /// Sets the tracer of an instance.
 ///
 /// # Errors
-/// The kernel runs it in its top-level buffer only, or somebody else runs it already.
+/// The kernel runs it in its top-level buffer only, or another program runs it already.
 pub fn set_in(instance: &Instance, tracer: &Tracer) -> Result<(), Refusal> {
-    if !instance.tracers().iter().any(|there| there == tracer.name) {
+    let name = tracer.name;
+    if !instance.tracers().iter().any(|there| there == name) {
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        return Err(Refusal::new(
-            format!(
-                "Linux {release} runs the tracer {} in its top-level buffer only, which is not ours to take{}",
-                tracer.name,
-                reason(tracer.name)
-            ),
-            since(tracer.name),
-        ));
+        return Err(Refusal::TopLevelOnly { release, name });
     }
-    instance.set_tracer(tracer.name).map_err(|error| {
-        Refusal::new(
-            format!("the kernel refused the tracer {}: failed to {error}", tracer.name),
-            "somebody else may run a tracer that excludes it: `trace-cmd reset`, and rmdir instances that were left",
-        )
-    })
+    instance.set_tracer(name).map_err(|source| Refusal::Refused { name, source })
 }
 
-/// The kernel before the merge "ftrace updates for v6.11" has one variable for who follows returns, not one an instance.
+/// The kernel before the merge "ftrace updates for v6.11" has one variable for the tracer of returns, not one an instance.
 fn reason(name: &str) -> &'static str {
     match name {
-        "function_graph" => ": before 6.11 the whole kernel has room for one who follows functions to their return",
+        "function_graph" => ": before 6.11 the whole kernel has room for one tracer of function returns",
         _ => "",
     }
 }
@@ -97,10 +172,12 @@ mod tests {
             ("timerlat", "CONFIG_TIMERLAT_TRACER"),
         ] {
             let refusal = among(name, &there).unwrap_err();
-            assert!(refusal.text.contains(name) && refusal.text.contains(option), "{refusal:?}");
-            assert!(refusal.fix.contains("this kernel has function, wakeup_rt"), "{refusal:?}");
+            assert!(
+                matches!(&refusal, Refusal::NotBuilt { name: missing, config, .. } if missing == name && *config == option)
+            );
+            assert!(refusal.fix().contains("this kernel has function, wakeup_rt"), "{refusal:?}");
         }
-        assert!(among("magic", &there).unwrap_err().text.contains("no tracer \"magic\""));
-        assert!(among("hwlat", &[]).unwrap_err().fix.contains("no tracer at all"));
+        assert!(matches!(among("magic", &there), Err(Refusal::Unknown { .. })));
+        assert!(among("hwlat", &[]).unwrap_err().fix().contains("no tracer at all"));
     }
 }

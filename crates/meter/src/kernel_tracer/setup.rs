@@ -1,12 +1,12 @@
 //! What a run asks of the kernel's tracers beside the recorder: instances of their own, settings changed and journalled.
 
 use super::catalogue::{self, Role, Tracer};
+use super::interference::Interference;
 use super::latency::LatencyWatch;
 use super::refusal::{self, Refusal};
 use super::source::SourceReader;
 use crate::journal::{Entry, Journal, read_setting};
 use crate::trace::recorder::INSTANCE_PREFIX;
-use archive::message::{Problem, Severity};
 use archive::settings::RunSettings;
 use archive::tracer::KernelSource;
 use ftrace::tracefs::{Instance, Tracefs};
@@ -17,7 +17,7 @@ pub struct Armed {
     pub latency: Option<LatencyWatch>,
     pub sources: Vec<SourceReader>,
     /// What they do to the other numbers.
-    pub notices: Vec<Problem>,
+    pub notices: Vec<Interference>,
 }
 
 /// Whether a run asks for anything here; tracers that record run in the recorder's instances.
@@ -43,20 +43,13 @@ pub fn arm(
 ) -> Result<Armed, Refusal> {
     let mut armed = Armed { latency: None, sources: Vec::new(), notices: Vec::new() };
     if settings.sources.contains(&KernelSource::Timerlat) && settings.sources.contains(&KernelSource::Osnoise) {
-        return Err(Refusal::new(
-            "the kernel runs either timerlat or osnoise, not both",
-            "measure with one, then with the other",
-        ));
+        return Err(Refusal::TwoNoiseTracers);
     }
     if let (Some(tracer), Some(asked)) = (latency_tracer(settings), &settings.trace.tracer) {
         refusal::available(tracefs, tracer.name)?;
         let instance = make(tracefs, tracer.name, journal)?;
         armed.latency = Some(LatencyWatch::arm(instance, tracer, asked, journal)?);
-        armed.notices.push(notice(
-            Severity::Notice,
-            format!("the tracer {} follows functions on all CPUs; its cost is in the latencies", tracer.name),
-            "narrow it with --functions, or measure without it",
-        ));
+        armed.notices.push(Interference::Functions { tracer: tracer.name });
     }
     for source in &settings.sources {
         let tracer = refusal::available(tracefs, catalogue::of_source(*source).name)?;
@@ -65,7 +58,7 @@ pub fn arm(
             KernelSource::Hwlat => hwlat_cpus(tracefs, &instance, measured, &mut armed.notices)?,
             KernelSource::Timerlat | KernelSource::Osnoise => {
                 set_up_noise(tracefs, *source, settings.interval_ns, measured, journal)?;
-                armed.notices.push(cost_of(*source));
+                armed.notices.push(Interference::of(*source));
                 measured.to_vec()
             }
         };
@@ -74,14 +67,10 @@ pub fn arm(
     Ok(armed)
 }
 
-fn notice(severity: Severity, text: String, fix: &str) -> Problem {
-    Problem { code: Default::default(), severity, text, fix: fix.into() }
-}
-
 fn make(tracefs: &Tracefs, tracer: &str, journal: &mut Journal) -> Result<Instance, Refusal> {
     let name = format!("{INSTANCE_PREFIX}{}-{tracer}", std::process::id());
-    journal.note(Entry::TraceInstance { name: name.clone() }).map_err(|error| Refusal::new(error.to_string(), ""))?;
-    tracefs.create_instance(&name).map_err(|error| Refusal::new(format!("failed to {error}"), ""))
+    journal.note(Entry::TraceInstance { name: name.clone() })?;
+    Ok(tracefs.create_instance(&name)?)
 }
 
 /// The settings that timerlat and osnoise share lie beside the instances, one for the whole kernel.
@@ -111,17 +100,7 @@ fn change(path: &Path, value: &str, journal: &mut Journal) -> Result<(), Refusal
         return Ok(());
     }
     let changed = journal.change_setting(path, value);
-    changed.map(|_| ()).map_err(|error| Refusal::new(error.to_string(), "somebody else may hold this tracer"))
-}
-
-fn cost_of(source: KernelSource) -> Problem {
-    let text = match source {
-        KernelSource::Timerlat => {
-            "timerlat's threads run at FIFO 95 on the measured CPUs: their wake-ups are part of our latencies"
-        }
-        _ => "osnoise's threads keep the measured CPUs busy as ordinary tasks: no wake-up comes from idle",
-    };
-    notice(Severity::Notice, text.into(), "")
+    changed.map(|_| ()).map_err(Refusal::Setting)
 }
 
 /// hwlat stops the CPU it runs on, so it runs where nothing is measured if there is such a CPU.
@@ -129,7 +108,7 @@ fn hwlat_cpus(
     tracefs: &Tracefs,
     instance: &Instance,
     measured: &[u32],
-    notices: &mut Vec<Problem>,
+    notices: &mut Vec<Interference>,
 ) -> Result<Vec<u32>, Refusal> {
     let all = instance.cpus();
     let spared: Vec<u32> = all.iter().copied().filter(|cpu| !measured.contains(cpu)).collect();
@@ -139,16 +118,11 @@ fn hwlat_cpus(
     };
     let busy = format!("interrupts off for {} of every {} ms", number("width") / 1000, number("window") / 1000);
     if spared.is_empty() {
-        let text = format!(
-            "hwlat keeps {busy}, on one measured CPU after the other: our latencies are its doing and mean nothing"
-        );
-        let fix = "leave a CPU out of --cpus for it, or measure with hwlat alone in mind";
-        notices.push(notice(Severity::Degraded, text, fix));
+        notices.push(Interference::HwlatOnMeasured { busy });
         return Ok(all);
     }
-    instance.set_cpus(&spared).map_err(|error| Refusal::new(format!("failed to {error}"), ""))?;
-    let text = format!("hwlat keeps {busy} on CPU {}, which is not measured", cpu_list(&spared));
-    notices.push(notice(Severity::Notice, text, ""));
+    instance.set_cpus(&spared)?;
+    notices.push(Interference::HwlatElsewhere { busy, cpus: cpu_list(&spared) });
     Ok(spared)
 }
 
@@ -197,7 +171,7 @@ mod tests {
             (now("cpus"), now("stop_tracing_us"), now("timerlat_period_us")),
             ("0-1".into(), "0".into(), "100".into())
         );
-        assert_eq!(journal.undo(), Vec::<String>::new());
+        assert!(journal.undo().is_empty());
         odd.iter().for_each(|(name, text)| assert_eq!(now(name), text.trim(), "{name}"));
     }
 }

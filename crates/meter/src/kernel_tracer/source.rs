@@ -4,11 +4,12 @@ use super::catalogue::Tracer;
 use super::channel::{self, Channel};
 use super::refusal::{self, Refusal};
 use super::series::Series;
+use crate::trace::error::TraceError;
 use archive::tracer::{KernelSeries, KernelSource};
 use ftrace::byte_order::ByteOrder;
 use ftrace::format::EventFormats;
 use ftrace::page::{PageItem, PageItems};
-use ftrace::tracefs::{Instance, RawPages, TracefsError};
+use ftrace::tracefs::{Instance, RawPages};
 
 /// Twenty thousand records or so, many times what comes between two looks.
 const BUFFER_KB: u32 = 1024;
@@ -36,22 +37,21 @@ impl SourceReader {
     /// # Errors
     /// What the kernel does not accept.
     pub fn arm(instance: Instance, source: KernelSource, tracer: &Tracer, measured: &[u32]) -> Result<Self, Refusal> {
-        let failed = |error: TracefsError| Refusal::new(format!("failed to {error}"), "");
-        instance.set_tracing_on(false).map_err(failed)?;
-        instance.set_clock("mono").map_err(failed)?;
-        instance.set_buffer_size_kb(BUFFER_KB).map_err(failed)?;
+        instance.set_tracing_on(false)?;
+        instance.set_clock("mono")?;
+        instance.set_buffer_size_kb(BUFFER_KB)?;
         let all = channel::of_source(source);
         let events: Vec<(&str, &str)> = all.iter().map(|channel| (channel.system, channel.event)).collect();
-        let formats = instance.metadata(&events).map_err(failed)?.parse(ByteOrder::NATIVE).formats;
+        let formats = instance.metadata(&events)?.parse(ByteOrder::NATIVE).formats;
         let channels: Vec<&Channel> = all.iter().filter(|channel| channel.format(&formats).is_some()).collect();
         for channel in channels.iter().filter(|channel| channel.system != "ftrace") {
-            instance.enable_event(channel.system, channel.event).map_err(failed)?;
+            instance.enable_event(channel.system, channel.event)?;
         }
         // While somebody holds its pages open, the kernel changes no tracer (EBUSY).
         refusal::set_in(&instance, tracer)?;
         let mut cpus = Vec::new();
         for cpu in instance.cpus().into_iter().filter(|cpu| measured.contains(cpu)) {
-            let pages = instance.open_raw(cpu).map_err(failed)?;
+            let pages = instance.open_raw(cpu)?;
             let series = channels.iter().map(|channel| Series::new(source, channel.name, cpu)).collect();
             cpus.push(CpuSeries { cpu, pages, lost_before: 0, series });
         }
@@ -59,21 +59,20 @@ impl SourceReader {
     }
 
     /// # Errors
-    /// A sentence.
-    pub fn begin(&mut self) -> Result<(), String> {
-        self.instance.set_tracing_on(true).map_err(|error| format!("failed to {error}"))
+    /// [`TraceError`].
+    pub fn begin(&mut self) -> Result<(), TraceError> {
+        self.instance.set_tracing_on(true).map_err(TraceError::from)
     }
 
     /// Reads and counts what was recorded since the last call.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn read(&mut self) -> Result<(), String> {
-        let failed = |error: TracefsError| format!("failed to {error}");
+    /// [`TraceError`].
+    pub fn read(&mut self) -> Result<(), TraceError> {
         for cpu in &mut self.cpus {
             let layout = cpu.pages.layout();
             self.pages.clear();
-            cpu.pages.drain_into(&mut self.pages, BUFFER_KB as usize * 1024).map_err(failed)?;
+            cpu.pages.drain_into(&mut self.pages, BUFFER_KB as usize * 1024)?;
             for page in self.pages.chunks_exact(layout.page_size) {
                 for item in PageItems::new(page, &layout) {
                     let PageItem::Record(record) = item else { continue };
@@ -86,7 +85,7 @@ impl SourceReader {
                     }
                 }
             }
-            let stats = self.instance.cpu_stats(cpu.cpu).map_err(failed)?;
+            let stats = self.instance.cpu_stats(cpu.cpu)?;
             let lost = stats.overrun + stats.dropped_events + stats.commit_overrun;
             let new = lost.saturating_sub(std::mem::replace(&mut cpu.lost_before, lost));
             cpu.series.iter_mut().for_each(|series| series.records_lost += new);

@@ -6,6 +6,7 @@ use super::source::SourceReader;
 use crate::cadence::Checkpoints;
 use crate::kernel::{clock, scheduling};
 use crate::measure::start_instant::StartInstant;
+use crate::trace::error::TraceError;
 use archive::tracer::KernelSeries;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ pub enum Found {
     /// The state of every series; a later one replaces an earlier one.
     Series(Vec<KernelSeries>),
     /// A tracer cannot be read any more.
-    Broken(String),
+    Broken(TraceError),
     /// Stretches above the threshold that were not kept.
     NotKept(u64),
 }
@@ -39,8 +40,8 @@ impl KernelTracing {
     /// Starts the thread on these CPUs; it records from when counting begins.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn start(armed: Armed, cpus: Vec<u32>, start: Arc<StartInstant>) -> Result<Self, String> {
+    /// [`TraceError`].
+    pub fn start(armed: Armed, cpus: Vec<u32>, start: Arc<StartInstant>) -> Result<Self, TraceError> {
         let (output, found) = channel();
         let (ready, tid) = channel();
         let stop = Arc::new(AtomicBool::new(false));
@@ -51,8 +52,8 @@ impl KernelTracing {
             let _ = ready.send(scheduling::thread_id());
             reading.run(&awaited);
         });
-        let handle = spawned.map_err(|error| error.to_string())?;
-        let tid = tid.recv().map_err(|_| "its thread died".to_owned())?;
+        let handle = spawned.map_err(TraceError::Thread)?;
+        let tid = tid.recv().map_err(|_| TraceError::ThreadDied)?;
         Ok(Self { tid, found, start, stop, handle: Some(handle) })
     }
 
@@ -88,7 +89,7 @@ impl Reading {
         let Some(count_from_ns) = self.await_start(start) else { return };
         let begun = self.sources.iter_mut().try_for_each(SourceReader::begin);
         let begun = begun.and_then(|()| self.latency.as_mut().map_or(Ok(()), LatencyWatch::begin));
-        self.told(begun);
+        self.report(begun);
         let mut checkpoints = Checkpoints::from(count_from_ns);
         loop {
             let stopping = self.stop.load(Relaxed);
@@ -134,19 +135,19 @@ impl Reading {
 
     fn look(&mut self) {
         let read = self.sources.iter_mut().try_for_each(SourceReader::read);
-        self.told(read);
+        self.report(read);
         let Some(latency) = &mut self.latency else { return };
         match latency.copy() {
             Ok(Some(copied)) => {
                 let _ = self.output.send(Found::Latency(Box::new(copied)));
             }
             Ok(None) => {}
-            Err(why) => self.told(Err(why)),
+            Err(why) => self.report(Err(why)),
         }
     }
 
-    /// What cannot be read now cannot be read later: it is told once and left.
-    fn told(&mut self, outcome: Result<(), String>) {
+    /// What cannot be read now cannot be read later: it is reported once and left.
+    fn report(&mut self, outcome: Result<(), TraceError>) {
         if let Err(why) = outcome {
             let _ = self.output.send(Found::Broken(why));
             self.latency = None;

@@ -44,8 +44,21 @@ pub struct ThreadContext {
     pub marker: Option<File>,
 }
 
+/// Why a thread cannot measure; completes "the measuring thread ...".
+#[derive(Debug, thiserror::Error)]
+pub enum SetUpError {
+    #[error("could not be bound to CPUs {cpus:?}: {source}")]
+    Bind { cpus: Vec<u32>, source: std::io::Error },
+    #[error("could not set its timer slack: {0}")]
+    TimerSlack(std::io::Error),
+    #[error("could not get {}: {source}", policy_words(*policy, *priority))]
+    Policy { policy: Policy, priority: u8, source: std::io::Error },
+    #[error("could not read its settings back: {0}")]
+    ReadBack(std::io::Error),
+}
+
 /// How a thread answers once it is set up, or why it could not be.
-pub type Readiness = (u32, Result<EffectiveThread, String>);
+pub type Readiness = (u32, Result<EffectiveThread, SetUpError>);
 
 /// Starts the thread; it reports on `ready` and then waits for the start.
 ///
@@ -72,24 +85,25 @@ pub fn spawn(
     })
 }
 
-fn set_up(request: &ThreadRequest) -> Result<EffectiveThread, String> {
+fn set_up(request: &ThreadRequest) -> Result<EffectiveThread, SetUpError> {
     if request.pinned {
-        scheduling::bind(&request.cpus)
-            .map_err(|error| format!("could not be bound to CPUs {:?}: {error}", request.cpus))?;
+        scheduling::bind(&request.cpus).map_err(|source| SetUpError::Bind { cpus: request.cpus.clone(), source })?;
     }
     if request.policy == Policy::Other {
-        scheduling::least_timer_slack().map_err(|error| format!("could not set its timer slack: {error}"))?;
+        scheduling::least_timer_slack().map_err(SetUpError::TimerSlack)?;
     }
     match scheduling::set_policy(request.policy, request.priority, request.interval_ns) {
         // Without the privilege the thread measures as what it is; whoever reads its settings back sees and says so.
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
             let _ = scheduling::least_timer_slack();
         }
-        Err(error) => return Err(format!("could not get {}: {error}", policy_words(request.policy, request.priority))),
+        Err(error) => {
+            return Err(SetUpError::Policy { policy: request.policy, priority: request.priority, source: error });
+        }
         Ok(()) => {}
     }
     memory::prefault_stack();
-    read_back(request.thread).map_err(|error| format!("could not read its settings back: {error}"))
+    read_back(request.thread).map_err(SetUpError::ReadBack)
 }
 
 /// The settings of the calling thread as the kernel has them.

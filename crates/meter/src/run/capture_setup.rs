@@ -2,10 +2,12 @@
 
 use crate::journal::Journal;
 use crate::kernel::trace_mount;
-use crate::kernel_tracer::{recording, refusal, setup};
+use crate::kernel_tracer::refusal::{self, Refusal};
+use crate::kernel_tracer::{recording, setup};
 use crate::link::Link;
-use crate::problem::Failure;
+use crate::problem::MeterProblem;
 use crate::session::plan::Plan;
+use crate::trace::error::TraceError;
 use crate::trace::recorder::{self, Armed, INSTANCE_PREFIX};
 use archive::message::Severity;
 use archive::settings::{RunSettings, SnapshotMode};
@@ -21,17 +23,17 @@ pub fn prepare<W: Write>(
     plan: &Plan,
     journal: &mut Journal,
     link: &mut Link<W>,
-) -> Result<Option<Armed>, Failure> {
+) -> Result<Option<Armed>, MeterProblem> {
     if settings.trace.mode == SnapshotMode::Off {
         return Ok(None);
     }
     let tracefs = match trace_mount::find_or_mount() {
         Ok(tracefs) => tracefs,
-        Err(error) => return without_trace(settings, link, &recorder::failed(error)),
+        Err(error) => return without_trace(settings, link, error.into()),
     };
     refuse_company(settings, &tracefs, link)?;
     if let Some(tracer) = settings.trace.tracer.as_ref().filter(|tracer| tracer.name != "nop") {
-        refusal::available(&tracefs, &tracer.name).map_err(Failure::from)?;
+        refusal::available(&tracefs, &tracer.name)?;
     }
     let able = tracefs.capabilities();
     // For threads that are not ours the kernel's own judgement is the quickest.
@@ -44,7 +46,7 @@ pub fn prepare<W: Write>(
         .and_then(|mode| recorder::arm(&tracefs, mode, &settings.trace, possible_cpus(plan), journal));
     let armed = match armed {
         Ok(armed) => armed,
-        Err(why) => return without_trace(settings, link, &why),
+        Err(error) => return without_trace(settings, link, error),
     };
     if let Some(tracer) = &settings.trace.tracer {
         armed.recorder.recording().into_iter().try_for_each(|instance| recording::arm(instance, tracer))?;
@@ -61,14 +63,14 @@ pub fn prepare_tracers<W: Write>(
     plan: &Plan,
     journal: &mut Journal,
     link: &mut Link<W>,
-) -> Result<Option<setup::Armed>, Failure> {
+) -> Result<Option<setup::Armed>, MeterProblem> {
     if !setup::wanted(settings) {
         return Ok(None);
     }
-    let tracefs = trace_mount::find_or_mount().map_err(|error| Failure::new(recorder::failed(error), ""))?;
+    let tracefs = trace_mount::find_or_mount().map_err(Refusal::from)?;
     let mut armed = setup::arm(&tracefs, settings, &plan.measured, journal)?;
     for notice in armed.notices.drain(..) {
-        link.problem(notice.severity, notice.text, notice.fix);
+        link.problem(notice.severity(), &notice);
     }
     Ok(Some(armed))
 }
@@ -80,32 +82,32 @@ fn possible_cpus(plan: &Plan) -> usize {
 }
 
 /// The best mode may fall back to none; a mode asked for by name may not.
-fn without_trace<W: Write>(settings: &RunSettings, link: &mut Link<W>, why: &str) -> Result<Option<Armed>, Failure> {
+fn without_trace<W: Write>(
+    settings: &RunSettings,
+    link: &mut Link<W>,
+    error: TraceError,
+) -> Result<Option<Armed>, MeterProblem> {
     if settings.trace.tracer.is_some() {
-        return Err(Failure::new(format!("no tracing: {why}"), "leave out --tracer and --stack to measure without it"));
+        return Err(MeterProblem::NoTracer(error));
     }
     if settings.trace.mode != SnapshotMode::Auto {
-        return Err(Failure::new(format!("no tracing: {why}"), "use --trace auto to measure without it"));
+        return Err(MeterProblem::NoTracing(error));
     }
-    link.problem(
-        Severity::Degraded,
-        format!("measuring without tracing, so no spike can be explained: {why}"),
-        "give access to tracefs (run as root), or say --trace off to measure without it",
-    );
+    link.problem(Severity::Degraded, &MeterProblem::Untraced(error));
     Ok(None)
 }
 
-fn refuse_company<W: Write>(settings: &RunSettings, tracefs: &Tracefs, link: &mut Link<W>) -> Result<(), Failure> {
+fn refuse_company<W: Write>(settings: &RunSettings, tracefs: &Tracefs, link: &mut Link<W>) -> Result<(), MeterProblem> {
     let others: Vec<String> = tracefs.foreign_tracing(INSTANCE_PREFIX).iter().map(describe).collect();
     if others.is_empty() {
         return Ok(());
     }
-    let text = format!("another tool is tracing: {}", others.join("; "));
-    if settings.trace.beside_others {
-        link.problem(Severity::Degraded, format!("{text}; its cost is in the latencies"), "");
-        return Ok(());
+    let others = others.join("; ");
+    if !settings.trace.beside_others {
+        return Err(MeterProblem::OtherTracing { others });
     }
-    Err(Failure::new(text, "stop it (trace-cmd reset, or echo 0 > tracing_on there), or say --beside-others"))
+    link.problem(Severity::Degraded, &MeterProblem::TracedBeside { others });
+    Ok(())
 }
 
 fn describe(other: &ForeignUse) -> String {

@@ -1,10 +1,10 @@
 //! What is changed on the machine for the run, and put back after it.
 
-use crate::journal::Journal;
+use crate::journal::{Journal, UndoError};
 use crate::kernel::dma_latency::DmaLatencyRequest;
 use crate::kernel::memory;
 use crate::link::Link;
-use crate::problem::{Failure, severity_of_refusal};
+use crate::problem::{MeterProblem, severity_of_refusal};
 use archive::settings::RunSettings;
 use std::io::Write;
 use std::path::{Component, Path};
@@ -33,20 +33,22 @@ impl Machine {
     }
 
     /// Puts everything back; answers what could not be.
-    pub fn restore(self) -> Vec<String> {
+    pub fn restore(self) -> Vec<UndoError> {
         drop(self.power);
         self.journal.map(Journal::undo).unwrap_or_default()
     }
 
-    pub fn hold_power_request<W: Write>(&mut self, settings: &RunSettings, link: &mut Link<W>) -> Result<(), Failure> {
+    pub fn hold_power_request<W: Write>(
+        &mut self,
+        settings: &RunSettings,
+        link: &mut Link<W>,
+    ) -> Result<(), MeterProblem> {
         let Some(latency_us) = settings.cpu_dma_latency_us else { return Ok(()) };
         match DmaLatencyRequest::hold(latency_us) {
             Ok(request) => self.power = Some((latency_us, request)),
-            Err(error) => link.problem(
-                severity_of_refusal(settings),
-                format!("/dev/cpu_dma_latency could not be held at {latency_us} us: {error}"),
-                "run as root on a kernel with CONFIG_CPU_IDLE, or leave out --cpu-dma-latency",
-            ),
+            Err(source) => {
+                link.problem(severity_of_refusal(settings), &MeterProblem::DmaLatency { latency_us, source })
+            }
         }
         Ok(())
     }
@@ -56,20 +58,15 @@ impl Machine {
 ///
 /// # Errors
 /// The first one that cannot be changed; those before it are in the journal.
-pub fn change_settings(settings: &RunSettings, journal: &mut Journal) -> Result<(), Failure> {
+pub fn change_settings(settings: &RunSettings, journal: &mut Journal) -> Result<(), MeterProblem> {
     let of_loads = load::settings_of(&settings.loads);
     for change in of_loads.iter().chain(&settings.settings) {
         let path = Path::new(&change.path);
         let inside = path.starts_with("/proc/sys") || path.starts_with("/sys");
         if !inside || path.components().any(|part| part == Component::ParentDir) {
-            return Err(Failure::new(
-                format!("{} is no kernel setting", change.path),
-                "give a sysctl name or a file below /proc/sys or /sys",
-            ));
+            return Err(MeterProblem::NotASetting { path: change.path.clone() });
         }
-        journal
-            .change_setting(path, &change.value)
-            .map_err(|error| Failure::new(error.to_string(), "check name and value; most settings need root"))?;
+        journal.change_setting(path, &change.value).map_err(MeterProblem::Setting)?;
     }
     Ok(())
 }
@@ -80,10 +77,6 @@ pub fn lock_memory<W: Write>(settings: &RunSettings, link: &mut Link<W>) {
         return;
     }
     if let Err(error) = memory::lock_all() {
-        link.problem(
-            severity_of_refusal(settings),
-            format!("memory could not be locked: {error}; page faults may be part of the latencies"),
-            "run as root, `setcap cap_ipc_lock,cap_sys_nice+ep tardy-meter`, or raise `ulimit -l`",
-        );
+        link.problem(severity_of_refusal(settings), &MeterProblem::Memory(error));
     }
 }

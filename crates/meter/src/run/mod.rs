@@ -12,7 +12,7 @@ use crate::kernel_tracer::setup;
 use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::{Lines, Link};
 use crate::measure::start_instant::StartInstant;
-use crate::problem::Failure;
+use crate::problem::MeterProblem;
 use crate::session::clocks::Clocks;
 use crate::session::plan::Plan;
 use crate::session::timer_threads::TimerThreads;
@@ -24,7 +24,7 @@ use crate::watch::start::HeldCommand;
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
-use load::{LoadError, RunningLoads};
+use load::RunningLoads;
 use machine::Machine;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -43,7 +43,7 @@ pub fn measure() -> i32 {
     };
     let settings = match read_settings(&control) {
         Ok(settings) => settings,
-        Err(why) => return complain(&why),
+        Err(error) => return complain(&error.to_string()),
     };
     let signals = match signals::block_and_watch() {
         Ok(signals) => signals,
@@ -61,39 +61,50 @@ fn complain(why: &str) -> i32 {
     2
 }
 
+/// Why there are no settings to run with.
+#[derive(Debug, thiserror::Error)]
+enum SettingsError {
+    #[error("the settings line is longer than 1 MiB")]
+    TooLong,
+    #[error("failed to read the settings line: {0}")]
+    Read(#[from] io::Error),
+    #[error("no settings line on standard input; `tardy run` starts this program, or send one line of JSON")]
+    Missing,
+    #[error("failed to understand the settings line: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
 /// Reads the settings line byte by byte: what follows it belongs to the control line.
-fn read_settings(mut input: &File) -> Result<RunSettings, String> {
+fn read_settings(mut input: &File) -> Result<RunSettings, SettingsError> {
     let mut line = Vec::new();
     let mut byte = [0];
     loop {
         match input.read(&mut byte) {
             Ok(1) if byte[0] == b'\n' => break,
             Ok(1) if line.len() < SETTINGS_BYTES_MAX => line.push(byte[0]),
-            Ok(1) => return Err("the settings line is longer than 1 MiB".into()),
+            Ok(1) => return Err(SettingsError::TooLong),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(_) => break,
-            Err(error) => return Err(format!("failed to read the settings line: {error}")),
+            Err(error) => return Err(error.into()),
         }
     }
     if line.is_empty() {
-        return Err(
-            "no settings line on standard input; `tardy run` starts this program, or send one line of JSON".into()
-        );
+        return Err(SettingsError::Missing);
     }
-    serde_json::from_slice(&line).map_err(|error| format!("failed to understand the settings line: {error}"))
+    Ok(serde_json::from_slice(&line)?)
 }
 
 fn run<W: Write>(settings: &RunSettings, mut lines: Lines<W>) -> Ending {
     hello(&mut lines.link);
     lines.phase(RunPhase::Check);
     let mut machine = Machine::default();
-    let ending = stages(settings, &mut lines, &mut machine).unwrap_or_else(|failure| {
-        lines.link.problem(Severity::Invalid, failure.text, failure.fix);
+    let ending = stages(settings, &mut lines, &mut machine).unwrap_or_else(|problem| {
+        lines.link.problem(Severity::Invalid, &problem);
         Ending::Failed
     });
     lines.phase(RunPhase::Restore);
     for left in machine.restore() {
-        lines.link.problem(Severity::Degraded, format!("not put back: {left}"), "run `tardy restore` on this machine");
+        lines.link.problem(Severity::Degraded, &MeterProblem::NotRestored(left));
     }
     lines.link.send(&Message::End { ending, monotonic_ns: clock::monotonic_ns() });
     ending
@@ -119,17 +130,19 @@ struct Prepared {
     clocks: Clocks,
 }
 
-fn stages<W: Write>(settings: &RunSettings, lines: &mut Lines<W>, machine: &mut Machine) -> Result<Ending, Failure> {
-    let allowed = scheduling::allowed_cpus(0)
-        .map_err(|error| Failure::new(format!("failed to read the allowed CPUs: {error}"), ""))?;
+fn stages<W: Write>(
+    settings: &RunSettings,
+    lines: &mut Lines<W>,
+    machine: &mut Machine,
+) -> Result<Ending, MeterProblem> {
+    let allowed = scheduling::allowed_cpus(0).map_err(MeterProblem::AllowedCpus)?;
     let plan = Plan::of(settings, &allowed)?;
-    load::check(&settings.loads).map_err(cannot_load)?;
+    load::check(&settings.loads)?;
     let journals = journal_directory();
     repair(&mut lines.link, &journals);
 
     lines.phase(RunPhase::Prepare);
-    let journal = Journal::begin(&journals, &Header::of_this_process())
-        .map_err(|error| Failure::new(error.to_string(), "set TARDY_STATE_DIR to a directory that can be written"))?;
+    let journal = Journal::begin(&journals, &Header::of_this_process()).map_err(MeterProblem::Journal)?;
     let journal = machine.keep(journal);
     machine::change_settings(settings, journal)?;
     let tracers = capture_setup::prepare_tracers(settings, &plan, journal, &mut lines.link)?;
@@ -137,8 +150,9 @@ fn stages<W: Write>(settings: &RunSettings, lines: &mut Lines<W>, machine: &mut 
     machine.hold_power_request(settings, &mut lines.link)?;
 
     lines.phase(RunPhase::Load);
+    // Before memory is locked: what a child inherits is none of our locked pages, but starting is quicker.
     let mut loads = Loads {
-        running: prepare_loads(settings)?,
+        running: RunningLoads::prepare(&settings.loads)?,
         start_with_source: settings.dither_seed.is_some() && settings.watch.is_none(),
     };
     if !loads.start_with_source {
@@ -160,7 +174,7 @@ fn measure_threads<W: Write>(
     prepared: Prepared,
     lines: &mut Lines<W>,
     machine: &Machine,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, MeterProblem> {
     let Prepared { plan, recorder, tracers, loads, clocks } = prepared;
     let start = Arc::new(StartInstant::default());
     // Threads that wait for a start that does not come keep their markers open, and so their instances in use.
@@ -168,9 +182,8 @@ fn measure_threads<W: Write>(
         .inspect_err(|_| start.cancel())?;
     let capturing = recorder.map(|armed| {
         let cpus = plan.housekeeping.clone();
-        Capturing::start(armed, settings.trace.clone(), source.watched(), cpus, start.clone()).map_err(|why| {
-            Failure::new(format!("the recorder did not start: {why}"), "use --trace off to measure without it")
-        })
+        Capturing::start(armed, settings.trace.clone(), source.watched(), cpus, start.clone())
+            .map_err(MeterProblem::NoRecorder)
     });
     let capturing = capturing.transpose()?;
     let tracing = read_tracers(tracers, &plan, &start)?;
@@ -186,12 +199,12 @@ fn watch_threads<W: Write>(
     prepared: Prepared,
     lines: &mut Lines<W>,
     machine: &mut Machine,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, MeterProblem> {
     let command = HeldCommand::of(&mut request)
-        .map_err(|error| Failure::new(format!("failed to start {}: {error}", request.command.join(" ")), ""))?;
+        .map_err(|source| MeterProblem::Command { command: request.command.join(" "), source })?;
     let ended = watch_request(settings, &request, prepared, lines, machine);
-    if let Some(how) = command.end() {
-        lines.link.problem(Severity::Notice, how, "");
+    if let Some(status) = command.end() {
+        lines.link.problem(Severity::Notice, &MeterProblem::CommandFailed { status });
     }
     ended
 }
@@ -202,10 +215,10 @@ fn watch_request<W: Write>(
     prepared: Prepared,
     lines: &mut Lines<W>,
     machine: &mut Machine,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, MeterProblem> {
     let Prepared { plan, recorder, tracers, loads, clocks } = prepared;
     let cpu_dma_latency_us = machine.dma_latency_us();
-    let journal = machine.journal().ok_or_else(|| Failure::new("there is no journal", "please report this"))?;
+    let journal = machine.journal().ok_or(MeterProblem::NoJournal)?;
     let start = Arc::new(StartInstant::default());
     let (source, capturing) = watch::assemble(settings, request, &plan, recorder, &start, journal, &mut lines.link)?;
     let tracing = read_tracers(tracers, &plan, &start)?;
@@ -218,21 +231,9 @@ fn read_tracers(
     armed: Option<setup::Armed>,
     plan: &Plan,
     start: &Arc<StartInstant>,
-) -> Result<Option<KernelTracing>, Failure> {
+) -> Result<Option<KernelTracing>, MeterProblem> {
     let started = armed.map(|armed| KernelTracing::start(armed, plan.housekeeping.clone(), start.clone()));
-    started
-        .transpose()
-        .map_err(|why| Failure::new(format!("the kernel's tracers cannot be read: {why}"), "free some threads"))
-}
-
-/// Loads start before memory is locked: what a child inherits is none of our locked pages, but starting is quicker.
-fn prepare_loads(settings: &RunSettings) -> Result<RunningLoads, Failure> {
-    RunningLoads::prepare(&settings.loads).map_err(cannot_load)
-}
-
-fn cannot_load(error: LoadError) -> Failure {
-    let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
-    Failure::new(format!("failed to {error}{cause}"), "name a load this machine can run, or use --load-cmd")
+    started.transpose().map_err(MeterProblem::TracersNotStarted)
 }
 
 /// Puts back what an earlier, killed meter left.
@@ -241,20 +242,15 @@ fn repair<W: Write>(link: &mut Link<W>, journals: &std::path::Path) {
         match restored {
             restore::Restored::Undone { pid, done, failures, .. } => {
                 if !done.is_empty() {
-                    let text = format!("put back what the killed meter {pid} had changed: {}", done.join("; "));
-                    link.problem(Severity::Notice, text, "");
+                    link.problem(Severity::Notice, &MeterProblem::Repaired { pid, done });
                 }
                 for failure in failures {
-                    link.problem(Severity::Degraded, failure, "run `tardy restore` and follow what it says");
+                    link.problem(Severity::Degraded, &MeterProblem::NotRepaired(failure));
                 }
             }
-            restore::Restored::InUse { pid } => link.problem(
-                Severity::Degraded,
-                format!("another measurement (process {pid}) runs on this machine; the two disturb each other"),
-                "wait for it to end, or stop it",
-            ),
+            restore::Restored::InUse { pid } => link.problem(Severity::Degraded, &MeterProblem::AnotherRun { pid }),
             restore::Restored::Unreadable { path, why } => {
-                link.problem(Severity::Notice, format!("{} is no journal: {why}", path.display()), "remove it");
+                link.problem(Severity::Notice, &MeterProblem::ForeignJournal { path, why });
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Clocks that must keep their distance while a session runs.
 
 use crate::kernel::clock;
+use crate::problem::MeterProblem;
 use archive::message::{Problem, Severity};
 
 /// A wall clock that moved this far against CLOCK_MONOTONIC was set, not slewed.
@@ -28,21 +29,10 @@ impl Clocks {
         let seconds = |ns: i64| ns as f64 / 1e9;
         let stepped_ns = later.realtime_offset_ns - self.realtime_offset_ns;
         let suspended_ns = later.boottime_offset_ns - self.boottime_offset_ns;
-        let stepped = (stepped_ns.abs() > STEP_NS).then(|| Problem {
-            code: Default::default(),
-            severity: Severity::Notice,
-            text: format!(
-                "the wall clock was set by {:+.3} s during the run; latencies are taken on CLOCK_MONOTONIC and stand",
-                seconds(stepped_ns)
-            ),
-            fix: String::new(),
-        });
-        let suspended = (suspended_ns > SUSPEND_NS).then(|| Problem {
-            code: Default::default(),
-            severity: Severity::Invalid,
-            text: format!("the machine was suspended for {:.3} s during the run", seconds(suspended_ns)),
-            fix: "inhibit suspend (systemd-inhibit) and run again".into(),
-        });
+        let stepped = (stepped_ns.abs() > STEP_NS)
+            .then(|| Problem::new(Severity::Notice, &MeterProblem::ClockStepped { seconds: seconds(stepped_ns) }));
+        let suspended = (suspended_ns > SUSPEND_NS)
+            .then(|| Problem::new(Severity::Invalid, &MeterProblem::Suspended { seconds: seconds(suspended_ns) }));
         stepped.into_iter().chain(suspended).collect()
     }
 }
@@ -54,17 +44,17 @@ mod tests {
     const BEFORE: Clocks = Clocks { realtime_offset_ns: 1_000_000_000_000, boottime_offset_ns: 5_000_000_000 };
 
     #[test]
-    fn a_set_wall_clock_is_told_and_harms_nothing() {
+    fn a_set_wall_clock_is_reported_and_harms_nothing() {
         let after = Clocks { realtime_offset_ns: BEFORE.realtime_offset_ns - 3_600_000_000_000, ..BEFORE };
-        let told = BEFORE.changes_until(after);
+        let changes = BEFORE.changes_until(after);
         assert!(
-            matches!(&told[..], [Problem { severity: Severity::Notice, text, .. }] if text.contains("-3600.000 s")),
-            "{told:?}"
+            matches!(&changes[..], [Problem { severity: Severity::Notice, text, .. }] if text.contains("-3600.000 s")),
+            "{changes:?}"
         );
     }
 
     #[test]
-    fn a_slewed_clock_is_no_news_and_a_suspend_invalidates() {
+    fn a_slewed_clock_is_not_reported_and_a_suspend_invalidates() {
         let slewed = Clocks { realtime_offset_ns: BEFORE.realtime_offset_ns + 5_000_000, ..BEFORE };
         assert_eq!(BEFORE.changes_until(slewed), []);
         let suspended = Clocks { boottime_offset_ns: BEFORE.boottime_offset_ns + 2_000_000_000, ..BEFORE };

@@ -2,6 +2,7 @@
 
 use crate::kernel_tracer::tracing::{Found, KernelTracing};
 use crate::link::Link;
+use crate::problem::MeterProblem;
 use crate::trace::capture::Captured;
 use crate::trace::capturing::Capturing;
 use archive::message::{FileKind, Message, Severity};
@@ -20,10 +21,7 @@ pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
                 }
                 link.send(&Message::Spike(spike));
             }
-            Captured::Broken { why } => {
-                let text = format!("no spike gets a snapshot: {why}");
-                link.problem(Severity::Degraded, text, "use --trace flip, which needs nothing of the kernel");
-            }
+            Captured::Broken { error } => link.problem(Severity::Degraded, &MeterProblem::NoSnapshots(error)),
             Captured::Dropped { number } => {
                 link.send(&Message::SpikeDropped { number, why: "larger spikes took its place".into() });
             }
@@ -43,10 +41,7 @@ pub fn found<W: Write>(tracing: &KernelTracing, link: &mut Link<W>) {
             Found::NotKept(count) => {
                 link.loss("latency traces", count, "above the threshold, not kept (raise --tracer-threshold)");
             }
-            Found::Broken(why) => {
-                let text = format!("the kernel's tracers could not be read to the end: {why}");
-                link.problem(Severity::Degraded, text, "look into the kernel log");
-            }
+            Found::Broken(error) => link.problem(Severity::Degraded, &MeterProblem::TracersUnread(error)),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::kernel::{clock, memory, scheduling};
 use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::{Control, Lines, Link};
 use crate::load_reports;
-use crate::problem::Failure;
+use crate::problem::MeterProblem;
 use crate::trace::capturing::Capturing;
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::settings::RunSettings;
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// A thread of the source that never came back.
-    pub fn conduct<W: Write>(mut self, lines: &mut Lines<W>) -> Result<Ending, Failure> {
+    pub fn conduct<W: Write>(mut self, lines: &mut Lines<W>) -> Result<Ending, MeterProblem> {
         self.announce(&mut lines.link);
         if self.settings.lock_memory {
             memory::lock_new_memory_when_touched();
@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
         link.send(&Message::Effective(Box::new(effective)));
     }
 
-    fn until_done<W: Write>(&mut self, span: Span, lines: &mut Lines<W>) -> Result<Stopped, Failure> {
+    fn until_done<W: Write>(&mut self, span: Span, lines: &mut Lines<W>) -> Result<Stopped, MeterProblem> {
         let mut agenda = Agenda {
             progress: Every::new(PROGRESS_NS),
             loads: Every::new(LOADS_NS),
@@ -216,18 +216,16 @@ impl<'a> Session<'a> {
     }
 
     /// Ends all threads and loads, counts what was lost, sends what is left and the final totals.
-    fn collect<W: Write>(mut self, link: &mut Link<W>) -> Result<(), Failure> {
+    fn collect<W: Write>(mut self, link: &mut Link<W>) -> Result<(), MeterProblem> {
         self.source.stop(&mut |message| link.send(&message))?;
         self.check_loads(link);
         load_reports::send(std::mem::take(&mut self.equipment.loads.running).stop(), &mut self.complained, link);
         self.drain(link);
         if self.equipment.tracing.as_mut().is_some_and(|tracing| !tracing.stop()) {
-            let text = "the thread that reads the kernel's tracers died; what they found later is missing";
-            link.problem(Severity::Degraded, text, "please report this");
+            link.problem(Severity::Degraded, &MeterProblem::TracerReaderDied);
         }
         if self.equipment.capturing.as_mut().is_some_and(|capturing| !capturing.stop()) {
-            let text = "the capturing thread died; later spikes have no trace";
-            link.problem(Severity::Degraded, text, "please report this");
+            link.problem(Severity::Degraded, &MeterProblem::CapturingDied);
         }
         self.drain(link);
         std::mem::take(&mut self.samples).close(link);

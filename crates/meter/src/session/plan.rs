@@ -1,6 +1,6 @@
 //! What the settings mean on this machine: which CPUs, how long, and whether that makes sense at all.
 
-use crate::problem::Failure;
+use crate::problem::MeterProblem;
 use archive::settings::{Policy, RunSettings};
 
 /// The settings, made concrete.
@@ -17,26 +17,20 @@ pub struct Plan {
 impl Plan {
     /// # Errors
     /// Settings that cannot be met, with the fix.
-    pub fn of(settings: &RunSettings, allowed: &[u32]) -> Result<Self, Failure> {
+    pub fn of(settings: &RunSettings, allowed: &[u32]) -> Result<Self, MeterProblem> {
         if !(1_000..=3_600_000_000_000).contains(&settings.interval_ns) {
-            return Err(Failure::new(
-                format!("an interval of {} ns cannot be measured", settings.interval_ns),
-                "choose an interval from 1us to 1h",
-            ));
+            return Err(MeterProblem::Interval { interval_ns: settings.interval_ns });
         }
         let realtime = matches!(settings.policy, Policy::Fifo | Policy::Rr);
         if realtime && !(1..=99).contains(&settings.priority) {
-            return Err(Failure::new(format!("priority {} does not exist", settings.priority), "choose 1 to 99"));
+            return Err(MeterProblem::Priority { priority: settings.priority });
         }
         let mut measured = settings.cpus.clone().unwrap_or_else(|| allowed.to_vec());
         measured.sort_unstable();
         measured.dedup();
         let refused: Vec<u32> = measured.iter().copied().filter(|cpu| !allowed.contains(cpu)).collect();
         if !refused.is_empty() || measured.is_empty() {
-            return Err(Failure::new(
-                format!("CPUs {refused:?} are not there or not allowed for this process"),
-                format!("choose among {allowed:?} (offline CPUs, taskset and cpusets limit them)"),
-            ));
+            return Err(MeterProblem::Cpus { refused, allowed: allowed.to_vec() });
         }
         let rest: Vec<u32> = allowed.iter().copied().filter(|cpu| !measured.contains(cpu)).collect();
         let housekeeping = if rest.is_empty() { allowed.to_vec() } else { rest };
@@ -47,9 +41,10 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::problem::ProblemKind;
 
     #[test]
-    fn unmeasured_cpus_keep_house() {
+    fn housekeeping_is_on_cpus_that_are_not_measured() {
         let settings = RunSettings { cpus: Some(vec![3, 1, 3]), ..RunSettings::default() };
         let plan = Plan::of(&settings, &[0, 1, 2, 3]).unwrap();
         assert_eq!((plan.measured, plan.housekeeping), (vec![1, 3], vec![0, 2]));
@@ -58,11 +53,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_met_is_refused_with_the_mend() {
+    fn settings_that_cannot_be_met_are_refused_with_a_fix() {
         let refuse = |settings: RunSettings| Plan::of(&settings, &[0, 1]).unwrap_err();
-        assert!(refuse(RunSettings { cpus: Some(vec![7]), ..RunSettings::default() }).fix.contains("[0, 1]"));
-        assert!(refuse(RunSettings { cpus: Some(vec![]), ..RunSettings::default() }).fix.contains("choose among"));
-        assert!(refuse(RunSettings { interval_ns: 0, ..RunSettings::default() }).fix.contains("1us"));
-        assert!(refuse(RunSettings { priority: 0, ..RunSettings::default() }).fix.contains("1 to 99"));
+        assert!(refuse(RunSettings { cpus: Some(vec![7]), ..RunSettings::default() }).fix().contains("[0, 1]"));
+        assert!(refuse(RunSettings { cpus: Some(vec![]), ..RunSettings::default() }).fix().contains("choose among"));
+        assert!(refuse(RunSettings { interval_ns: 0, ..RunSettings::default() }).fix().contains("1us"));
+        assert!(refuse(RunSettings { priority: 0, ..RunSettings::default() }).fix().contains("1 to 99"));
     }
 }

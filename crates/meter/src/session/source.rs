@@ -1,6 +1,6 @@
 //! What a session asks of a source of samples: threads of its own that measure, or threads of another program.
 
-use crate::problem::Failure;
+use crate::problem::MeterProblem;
 use archive::message::{Loss, Message, Problem, ThreadProgress};
 use archive::sample::Second;
 use archive::settings::EffectiveThread;
@@ -87,13 +87,13 @@ pub trait SampleSource {
     ///
     /// # Errors
     /// It should have ended long ago and did not.
-    fn is_done(&mut self, now_ns: i64) -> Result<bool, Failure>;
+    fn is_done(&mut self, now_ns: i64) -> Result<bool, MeterProblem>;
 
     /// Ends its threads; a drain then gives the rest.
     ///
     /// # Errors
     /// A thread that does not end.
-    fn stop(&mut self, send: Send<'_>) -> Result<(), Failure>;
+    fn stop(&mut self, send: Send<'_>) -> Result<(), MeterProblem>;
 
     /// What was lost so far.
     fn losses(&self) -> Vec<Loss>;

@@ -9,8 +9,8 @@ use crate::measure::books::Books;
 use crate::measure::cycle::Schedule;
 use crate::measure::dither::Dither;
 use crate::measure::start_instant::StartInstant;
-use crate::measure::thread::{self, ThreadContext, ThreadRequest, policy_words};
-use crate::problem::{Failure, severity_of_refusal};
+use crate::measure::thread::{self, ThreadContext, ThreadRequest};
+use crate::problem::{MeterProblem, severity_of_refusal};
 use crate::trace::capture::Watched;
 use crate::trace::recorder::Armed;
 use archive::message::{Loss, Message, Problem, Severity, ThreadProgress};
@@ -73,7 +73,7 @@ impl<'a> TimerThreads<'a> {
         recorder: Option<&Armed>,
         start: &Arc<StartInstant>,
         link: &mut Link<W>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, MeterProblem> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut spawned = Vec::new();
         let (ready, answers) = channel();
@@ -82,7 +82,7 @@ impl<'a> TimerThreads<'a> {
             let books = Arc::new(Books::beside(samples_capacity(settings), recorder_busy.clone()));
             let marker = match recorder {
                 Some(armed) if armed.recorder.needs_marker() => {
-                    Some(armed.recorder.marker().map_err(|why| Failure::new(why, "use --trace off"))?)
+                    Some(armed.recorder.marker().map_err(MeterProblem::NoRecorder)?)
                 }
                 _ => None,
             };
@@ -97,30 +97,25 @@ impl<'a> TimerThreads<'a> {
                 schedule: schedule(settings, at, plan.measured.len(), recorder.is_some()),
             };
             let context = ThreadContext { books: books.clone(), start: start.clone(), stop: stop.clone(), marker };
-            let handle = thread::spawn(request, context, ready.clone()).map_err(|error| {
-                Failure::new(format!("failed to start a measuring thread: {error}"), "free some memory or threads")
-            })?;
+            let handle = thread::spawn(request, context, ready.clone()).map_err(MeterProblem::Thread)?;
             spawned.push((at as u32, *cpu, books, handle));
         }
         drop(ready);
         let mut effective: Vec<Option<EffectiveThread>> = vec![None; spawned.len()];
         for (thread, answer) in answers {
             let cpu = plan.measured[thread as usize];
-            let answer = answer.map_err(|why| {
-                Failure::new(format!("the measuring thread of CPU {cpu} {why}"), fix_of_policy(settings))
-            })?;
+            let policy = settings.policy;
+            let answer = answer.map_err(|source| MeterProblem::SetUp { cpu, source, policy })?;
             effective[thread as usize] = Some(answer);
         }
         let threads: Vec<TimerThread> = spawned
             .into_iter()
             .zip(effective)
             .map(|((thread, cpu, books, handle), effective)| {
-                let effective = effective.ok_or_else(|| {
-                    Failure::new(format!("the measuring thread of CPU {cpu} died while it was set up"), "")
-                })?;
+                let effective = effective.ok_or(MeterProblem::DiedInSetUp { cpu })?;
                 Ok(TimerThread { thread, cpu, books, effective, handle: Some(handle), policy_changed: false })
             })
-            .collect::<Result<_, Failure>>()?;
+            .collect::<Result<_, MeterProblem>>()?;
         for thread in &threads {
             compare_policy(settings, thread, link);
         }
@@ -193,15 +188,8 @@ impl SampleSource for TimerThreads<'_> {
             let Ok(now) = scheduling::policy_of(thread.effective.tid) else { continue };
             thread.policy_changed = now != (thread.effective.policy, thread.effective.priority);
             if thread.policy_changed {
-                problems.push(Problem {
-                    code: Default::default(),
-                    severity: severity_of_refusal(self.settings),
-                    text: format!(
-                        "somebody changed the scheduling of the measuring thread of CPU {} during the run",
-                        thread.cpu
-                    ),
-                    fix: "find out who (rtkit, systemd, a chrt in a script) and run again".into(),
-                });
+                let kind = MeterProblem::SchedulingChanged { cpu: thread.cpu };
+                problems.push(Problem::new(severity_of_refusal(self.settings), &kind));
             }
         }
         problems
@@ -237,21 +225,21 @@ impl SampleSource for TimerThreads<'_> {
         true
     }
 
-    fn is_done(&mut self, now_ns: i64) -> Result<bool, Failure> {
+    fn is_done(&mut self, now_ns: i64) -> Result<bool, MeterProblem> {
         if self.all_finished() {
             return Ok(true);
         }
         let overdue_ns = self.end_ns.saturating_add(OVERDUE_NS + self.settings.interval_ns as i64);
         if now_ns > overdue_ns {
             self.stop.store(true, Relaxed);
-            return Err(never_woke());
+            return Err(MeterProblem::NeverWoke);
         }
         Ok(false)
     }
 
-    fn stop(&mut self, _send: Send<'_>) -> Result<(), Failure> {
+    fn stop(&mut self, _send: Send<'_>) -> Result<(), MeterProblem> {
         self.stop.store(true, Relaxed);
-        if self.all_finished_within(STOP_TIME) { Ok(()) } else { Err(never_woke()) }
+        if self.all_finished_within(STOP_TIME) { Ok(()) } else { Err(MeterProblem::NeverWoke) }
     }
 
     fn losses(&self) -> Vec<Loss> {
@@ -267,12 +255,8 @@ impl SampleSource for TimerThreads<'_> {
         for thread in &mut self.threads {
             let joined = thread.handle.take_if(|_| last).map(JoinHandle::join);
             let worst = joined.map_or(Ok(Vec::new()), |worst| worst).unwrap_or_else(|_| {
-                send(Message::Problem(Problem {
-                    code: Default::default(),
-                    severity: Severity::Invalid,
-                    text: format!("the measuring thread of CPU {} died during the run", thread.cpu),
-                    fix: "please report this".into(),
-                }));
+                let died = MeterProblem::MeasuringDied { cpu: thread.cpu };
+                send(Message::Problem(Problem::new(Severity::Invalid, &died)));
                 Vec::new()
             });
             send(Message::Thread {
@@ -292,13 +276,6 @@ impl Drop for TimerThreads<'_> {
         self.stop.store(true, Relaxed);
         self.start.cancel();
     }
-}
-
-fn never_woke() -> Failure {
-    Failure::new(
-        "a measuring thread never woke up again",
-        "real-time throttling, a stopped process or a hung CPU: see dmesg",
-    )
 }
 
 fn settle_ns(settings: &RunSettings) -> i64 {
@@ -339,27 +316,12 @@ fn compare_policy<W: Write>(settings: &RunSettings, thread: &TimerThread, link: 
     let effective = &thread.effective;
     let realtime = matches!(settings.policy, Policy::Fifo | Policy::Rr);
     if effective.policy != settings.policy || (realtime && effective.priority != settings.priority) {
-        link.problem(
-            severity_of_refusal(settings),
-            format!(
-                "CPU {} is measured as {} although {} was asked for: its latencies say nothing about a real-time task",
-                thread.cpu,
-                policy_words(effective.policy, effective.priority),
-                policy_words(settings.policy, settings.priority)
-            ),
-            fix_of_policy(settings),
-        );
-    }
-}
-
-fn fix_of_policy(settings: &RunSettings) -> &'static str {
-    match settings.policy {
-        Policy::Other => "",
-        Policy::Deadline => "run as root; the kernel admits deadline tasks only with room in sched_rt_runtime_us",
-        Policy::Fifo | Policy::Rr => {
-            "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r`; \
-             in a container add --cap-add SYS_NICE"
-        }
+        let kind = MeterProblem::Scheduling {
+            cpu: thread.cpu,
+            effective: (effective.policy, effective.priority),
+            asked: (settings.policy, settings.priority),
+        };
+        link.problem(severity_of_refusal(settings), &kind);
     }
 }
 

@@ -7,6 +7,7 @@
 mod attach;
 pub(crate) mod control;
 pub(crate) mod ledger;
+pub mod problem;
 mod start;
 mod store;
 pub(crate) mod stretch;

@@ -2,6 +2,7 @@
 
 use super::control::{Line, Listening};
 use super::ledger;
+use super::problem::SpoolProblem;
 use super::start::Terms;
 use super::store::Store;
 use crate::journal::{restore, state_directory};
@@ -192,8 +193,7 @@ impl Warden {
         if self.endless && !self.stopped_alone && self.heard.elapsed() > self.terms.alone {
             self.stopped_alone = true;
             let seconds = self.terms.alone.as_secs();
-            let text = format!("the host was away for {seconds} s, and the run has no end of its own: it was stopped");
-            self.tell(Severity::Notice, text, "give such a run a --duration");
+            self.report(Severity::Notice, &SpoolProblem::Alone { seconds });
             self.stop();
         }
         if !said {
@@ -244,17 +244,13 @@ impl Warden {
     /// A file that finds no room is left out from here on; what is missing of it is counted when it ends.
     fn leave_out(&mut self, file: u32) {
         if self.left_out.is_empty() {
-            let text = "the room for results on the board was full while the host was away: traces and samples are \
-                        missing, totals are not";
-            let fix =
-                "free some room there, name a larger place with `directory`, or raise `spool_mb` in the target file";
-            self.tell(Severity::Degraded, text.into(), fix);
+            self.report(Severity::Degraded, &SpoolProblem::Full);
         }
         self.left_out.insert(file);
     }
 
-    fn tell(&mut self, severity: Severity, text: String, fix: &str) {
-        let message = Message::Problem(Problem { code: Default::default(), severity, text, fix: fix.into() });
+    fn report(&mut self, severity: Severity, problem: &SpoolProblem) {
+        let message = Message::Problem(Problem::new(severity, problem));
         let frame = self.numbers.message(&message);
         self.store.append(&frame, true);
     }

@@ -6,9 +6,10 @@
 //! does not matter which of them has the past, and a spike that was no maximum is found as well. The newest part is kept
 //! for a spike that was under way meanwhile: what was read is gone from the kernel.
 
+use super::error::TraceError;
 use super::maxima;
 use super::past::{first_ns, full_bytes, lost_events, newest_ns, touched};
-use super::recorder::{CpuCopy, Frozen, Recorder, failed};
+use super::recorder::{CpuCopy, Frozen, Recorder};
 use super::stitch::{in_order, tail_from_ns};
 use super::swap_bell::SwapBell;
 use crate::journal::trace_leftovers;
@@ -79,22 +80,22 @@ impl BothBuffersRecorder {
 
 impl Buffers {
     /// Appends all events before an instant, and what else there is, to the pages of a copy.
-    fn read(&mut self, before_ns: i64, room: usize, copy: &mut CpuCopy) -> Result<(), String> {
+    fn read(&mut self, before_ns: i64, room: usize, copy: &mut CpuCopy) -> Result<(), TraceError> {
         let layout = self.live.layout();
         let pages = &mut copy.pages;
         for pass in 0..PASSES_MAX {
             let begin = pages.len();
-            self.spare.drain_into(pages, room).map_err(failed)?;
+            self.spare.drain_into(pages, room)?;
             if pass == 0 {
                 copy.put_aside_ns = newest_ns(&pages[begin..], &layout);
             }
-            self.live.drain_into(pages, room).map_err(failed)?;
+            self.live.drain_into(pages, room)?;
             let mut new = pages[begin..].chunks_exact(layout.page_size).filter_map(|page| first_ns(page, &layout));
             if pass > 0 && new.all(|ns| ns >= before_ns) {
                 return Ok(());
             }
         }
-        Err(format!("the kernel swapped its buffers again and again while those of CPU {} were read", self.cpu))
+        Err(TraceError::Swapping { cpu: self.cpu })
     }
 }
 
@@ -103,28 +104,28 @@ impl Recorder for BothBuffersRecorder {
         SnapshotMode::Onmax
     }
 
-    fn marker(&self) -> Result<File, String> {
-        self.instance.open_marker().map_err(failed)
+    fn marker(&self) -> Result<File, TraceError> {
+        self.instance.open_marker().map_err(TraceError::from)
     }
 
-    fn start(&mut self) -> Result<(), String> {
+    fn start(&mut self) -> Result<(), TraceError> {
         self.bell = SwapBell::of(&self.instance);
-        self.instance.take_snapshot().map_err(failed)?;
-        self.instance.clear_snapshot().map_err(failed)?;
+        self.instance.take_snapshot()?;
+        self.instance.clear_snapshot()?;
         for cpu in self.instance.cpus() {
-            let live = self.instance.open_raw(cpu).map_err(failed)?;
-            let spare = self.instance.open_snapshot_raw(cpu).map_err(failed)?;
+            let live = self.instance.open_raw(cpu)?;
+            let spare = self.instance.open_snapshot_raw(cpu)?;
             let room = full_bytes(self.buffer_kb, &live.layout());
             self.ordered.reserve(room);
             self.buffers.push(Buffers { cpu, live, spare, kept: touched(room / KEPT_PART) });
         }
         self.ordered = touched(self.ordered.capacity());
-        self.instance.set_tracing_on(true).map_err(failed)?;
+        self.instance.set_tracing_on(true)?;
         self.since_ns = monotonic_ns();
         Ok(())
     }
 
-    fn begin(&mut self, count_from_ns: i64) -> Result<(), String> {
+    fn begin(&mut self, count_from_ns: i64) -> Result<(), TraceError> {
         if self.foreign {
             return Ok(());
         }
@@ -138,12 +139,12 @@ impl Recorder for BothBuffersRecorder {
         self.bell.wait(timeout);
     }
 
-    fn freeze(&mut self, _note: &str, _unmarked: bool) -> Result<Frozen, String> {
+    fn freeze(&mut self, _note: &str, _unmarked: bool) -> Result<Frozen, TraceError> {
         self.frozen_ns = monotonic_ns();
         Ok(Frozen { frozen_ns: self.frozen_ns, swap_ns: 0, blind_ns: 0, recording_since_ns: self.since_ns })
     }
 
-    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String> {
+    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), TraceError> {
         let mut outcome = Ok(());
         let mut room = 0;
         for (buffers, copy) in self.buffers.iter_mut().zip(into.iter_mut()) {

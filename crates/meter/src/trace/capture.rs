@@ -3,6 +3,7 @@
 //! It freezes at the lowest real-time priority, so that a loaded machine cannot overwrite the spike first, and copies as an
 //! ordinary task. It never waits for the host.
 
+use super::error::TraceError;
 use super::past::{Past, full_bytes, touched};
 use super::recorder::{CpuCopy, Frozen, Recorder};
 use super::retention::Retention;
@@ -39,7 +40,7 @@ pub enum Captured {
     /// `parts` are the pages around the spike; none without a snapshot.
     Spike { spike: Box<Spike>, parts: Vec<CpuPart> },
     /// The recorder cannot do what it was chosen for.
-    Broken { why: String },
+    Broken { error: TraceError },
     /// A snapshot sent earlier that larger ones replaced.
     Dropped { number: u32 },
 }
@@ -113,7 +114,7 @@ pub struct CaptureJob {
 ///
 /// # Errors
 /// When the system has no thread left.
-pub fn spawn(job: CaptureJob, ready: Sender<Result<i32, String>>) -> std::io::Result<JoinHandle<()>> {
+pub fn spawn(job: CaptureJob, ready: Sender<Result<i32, TraceError>>) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name("tardy:capture".into()).stack_size(STACK_BYTES).spawn(move || {
         let mut capture = match Capture::prepare(job) {
             Ok(capture) => capture,
@@ -164,7 +165,7 @@ struct Capture {
 }
 
 impl Capture {
-    fn prepare(mut job: CaptureJob) -> Result<Self, String> {
+    fn prepare(mut job: CaptureJob) -> Result<Self, TraceError> {
         let _ = scheduling::bind(&job.cpus);
         let cpus = job.recorder.instance().cpus();
         let room = full_bytes(job.buffer_kb_per_cpu, &job.layout);
@@ -211,9 +212,9 @@ impl Capture {
 
     fn await_start(&mut self) {
         if let Some(count_from_ns) = self.job.start.wait()
-            && let Err(why) = self.job.recorder.begin(count_from_ns)
+            && let Err(error) = self.job.recorder.begin(count_from_ns)
         {
-            let _ = self.job.output.send(Captured::Broken { why });
+            let _ = self.job.output.send(Captured::Broken { error });
         }
     }
 
@@ -270,7 +271,7 @@ impl Capture {
         };
         match self.job.recorder.freeze(&self.note(), unmarked) {
             Ok(frozen) => self.copy_and_keep(&frozen, unmarked),
-            Err(why) => self.give_up(&why),
+            Err(error) => self.give_up(&error),
         }
         self.set_busy(false);
         while self.job.counters.waiting_bytes.load(Relaxed) > WAITING_BYTES_MAX && !self.job.stop.load(Relaxed) {
@@ -335,9 +336,9 @@ impl Capture {
         )
     }
 
-    fn give_up(&mut self, why: &str) {
+    fn give_up(&mut self, error: &TraceError) {
         for pending in std::mem::take(&mut self.pending) {
-            let spike = self.spike(&pending, None, Some(why.to_owned()));
+            let spike = self.spike(&pending, None, Some(error.to_string()));
             let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new() });
         }
     }
@@ -348,7 +349,7 @@ impl Capture {
         frozen: &Frozen,
         past: &Past,
         by_us: bool,
-        broken: Option<&String>,
+        broken: Option<&TraceError>,
         stolen_ns: Option<u64>,
     ) {
         let signal = &pending.signal;

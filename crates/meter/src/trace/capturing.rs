@@ -4,7 +4,8 @@ use super::assemble::Assembler;
 use super::capture::{
     self, Announcements, CaptureCounters, CaptureJob, Captured, CpuPart, Watched, bytes_of, received,
 };
-use super::recorder::{Armed, failed};
+use super::error::TraceError;
+use super::recorder::Armed;
 use crate::measure::start_instant::StartInstant;
 use archive::settings::{SnapshotMode, TraceSettings};
 use std::sync::Arc;
@@ -32,28 +33,28 @@ impl Capturing {
     /// Starts recording and the thread that waits for spikes; both are at work when it returns.
     ///
     /// # Errors
-    /// A sentence.
+    /// [`TraceError`].
     pub fn start(
         armed: Armed,
         settings: TraceSettings,
         watched: Vec<Watched>,
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, TraceError> {
         Self::start_listening(armed, settings, watched, None, cpus, start)
     }
 
     /// The same for threads that are not ours: somebody who follows them announces their spikes.
     ///
     /// # Errors
-    /// A sentence.
+    /// [`TraceError`].
     pub fn start_for(
         armed: Armed,
         settings: TraceSettings,
         announcements: Announcements,
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, TraceError> {
         Self::start_listening(armed, settings, Vec::new(), Some(announcements), cpus, start)
     }
 
@@ -64,11 +65,11 @@ impl Capturing {
         announcements: Option<Announcements>,
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, TraceError> {
         let instance = armed.recorder.instance().clone();
         let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
-        let metadata = instance.metadata(&pairs).map_err(failed)?;
-        let layout = instance.page_layout().map_err(failed)?;
+        let metadata = instance.metadata(&pairs)?;
+        let layout = instance.page_layout()?;
         let assembler = Assembler::new(metadata, layout);
         let mode = armed.recorder.mode();
         let (output, captured) = channel();
@@ -89,8 +90,8 @@ impl Capturing {
             start: start.clone(),
             output,
         };
-        let handle = capture::spawn(job, ready).map_err(|error| error.to_string())?;
-        let tid = answer.recv().map_err(|_| "its thread died".to_owned())??;
+        let handle = capture::spawn(job, ready).map_err(TraceError::Thread)?;
+        let tid = answer.recv().map_err(|_| TraceError::ThreadDied)??;
         Ok(Self {
             tid,
             mode,

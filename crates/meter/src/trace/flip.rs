@@ -4,7 +4,8 @@
 //! first is switched off, so no instant is unrecorded, and the first is copied at leisure. A third instance is a
 //! doorbell: the measuring thread's marker goes there, and the capturing thread sleeps on it.
 
-use super::recorder::{CpuCopy, Frozen, Recorder, failed};
+use super::error::TraceError;
+use super::recorder::{CpuCopy, Frozen, Recorder};
 use super::wakeup;
 use crate::kernel::clock::monotonic_ns;
 use archive::settings::SnapshotMode;
@@ -25,24 +26,24 @@ struct Side {
 }
 
 impl Side {
-    fn new(instance: Instance) -> Result<Self, String> {
-        let switch = instance.open_tracing_on().map_err(failed)?;
-        let marker = instance.open_marker().map_err(failed)?;
+    fn new(instance: Instance) -> Result<Self, TraceError> {
+        let switch = instance.open_tracing_on()?;
+        let marker = instance.open_marker()?;
         Ok(Self { instance, switch, marker, pages: Vec::new(), since_ns: i64::MAX, counted: Vec::new() })
     }
 
-    fn open_pages(&mut self) -> Result<(), String> {
+    fn open_pages(&mut self) -> Result<(), TraceError> {
         for cpu in self.instance.cpus() {
-            self.pages.push((cpu, self.instance.open_raw(cpu).map_err(failed)?));
+            self.pages.push((cpu, self.instance.open_raw(cpu)?));
             self.counted.push((0, 0));
         }
         Ok(())
     }
 
-    fn record(&mut self, on: bool) -> Result<(), String> {
+    fn record(&mut self, on: bool) -> Result<(), TraceError> {
         let text: &[u8] = if on { b"1" } else { b"0" };
         let written = self.switch.write_all(text);
-        written.map_err(|error| format!("failed to write tracing_on of {}: {error}", self.instance.name()))
+        written.map_err(|source| TraceError::Write { path: self.instance.path().join("tracing_on"), source })
     }
 }
 
@@ -58,14 +59,14 @@ impl FlipRecorder {
     /// Takes instances that were just made.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn new(first: Instance, second: Instance, bell: Instance) -> Result<Self, String> {
-        bell.set_buffer_size_kb(8).map_err(failed)?;
+    /// [`TraceError`].
+    pub fn new(first: Instance, second: Instance, bell: Instance) -> Result<Self, TraceError> {
+        bell.set_buffer_size_kb(8)?;
         let percent = bell.path().join("buffer_percent");
-        std::fs::write(&percent, "0").map_err(|error| format!("failed to write {}: {error}", percent.display()))?;
+        std::fs::write(&percent, "0").map_err(|source| TraceError::Write { path: percent, source })?;
         let pipe = bell.path().join("trace_pipe");
         let descriptor = rustix::fs::open(&pipe, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|error| format!("failed to open {}: {error}", pipe.display()))?;
+            .map_err(|error| TraceError::Open { path: pipe, source: error.into() })?;
         Ok(Self { sides: [Side::new(first)?, Side::new(second)?], active: 0, bell, bell_pipe: File::from(descriptor) })
     }
 }
@@ -75,11 +76,11 @@ impl Recorder for FlipRecorder {
         SnapshotMode::Flip
     }
 
-    fn marker(&self) -> Result<File, String> {
-        self.bell.open_marker().map_err(failed)
+    fn marker(&self) -> Result<File, TraceError> {
+        self.bell.open_marker().map_err(TraceError::from)
     }
 
-    fn start(&mut self) -> Result<(), String> {
+    fn start(&mut self) -> Result<(), TraceError> {
         for side in &mut self.sides {
             side.open_pages()?;
         }
@@ -95,7 +96,7 @@ impl Recorder for FlipRecorder {
         }
     }
 
-    fn freeze(&mut self, note: &str, _unmarked: bool) -> Result<Frozen, String> {
+    fn freeze(&mut self, note: &str, _unmarked: bool) -> Result<Frozen, TraceError> {
         let [first, second] = &mut self.sides;
         let (active, spare) = if self.active == 0 { (first, second) } else { (second, first) };
         let _ = active.marker.write(note.as_bytes());
@@ -110,11 +111,11 @@ impl Recorder for FlipRecorder {
         Ok(Frozen { frozen_ns, swap_ns: (monotonic_ns() - began_ns) as u64, blind_ns: 0, recording_since_ns })
     }
 
-    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String> {
+    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), TraceError> {
         let side = &mut self.sides[1 - self.active];
         for (at, (cpu, raw)) in side.pages.iter_mut().enumerate() {
             let Some(copy) = into.get_mut(at) else { break };
-            let stats = side.instance.cpu_stats(*cpu).map_err(failed)?;
+            let stats = side.instance.cpu_stats(*cpu)?;
             let (overrun, dropped) = (stats.overrun, stats.dropped_events + stats.commit_overrun);
             let (overrun_before, dropped_before) = side.counted[at];
             side.counted[at] = (overrun, dropped);
@@ -124,7 +125,7 @@ impl Recorder for FlipRecorder {
             copy.dropped = dropped.saturating_sub(dropped_before);
             copy.pages.clear();
             let room = copy.pages.capacity();
-            raw.drain_into(&mut copy.pages, room.max(1 << 20)).map_err(failed)?;
+            raw.drain_into(&mut copy.pages, room.max(1 << 20))?;
         }
         Ok(())
     }

@@ -4,8 +4,9 @@
 //! does not tell of the swap ([`super::swap_bell`]), the capturing thread looks at the spike queue now and then. The spare
 //! buffer is cleared after it was copied: the next swap would bring its old events back to life.
 
+use super::error::TraceError;
 use super::past::{lost_events, newest_ns};
-use super::recorder::{CpuCopy, Frozen, Recorder, failed};
+use super::recorder::{CpuCopy, Frozen, Recorder};
 use super::swap_bell::SwapBell;
 use crate::journal::trace_leftovers;
 use crate::kernel::clock::monotonic_ns;
@@ -56,19 +57,19 @@ impl Recorder for KernelSwapRecorder {
         SnapshotMode::Trigger
     }
 
-    fn marker(&self) -> Result<File, String> {
-        self.instance.open_marker().map_err(failed)
+    fn marker(&self) -> Result<File, TraceError> {
+        self.instance.open_marker().map_err(TraceError::from)
     }
 
-    fn start(&mut self) -> Result<(), String> {
+    fn start(&mut self) -> Result<(), TraceError> {
         self.bell = SwapBell::of(&self.instance);
-        self.instance.take_snapshot().map_err(failed)?;
-        self.instance.clear_snapshot().map_err(failed)?;
+        self.instance.take_snapshot()?;
+        self.instance.clear_snapshot()?;
         for cpu in self.instance.cpus() {
-            self.pages.push((cpu, self.instance.open_snapshot_raw(cpu).map_err(failed)?));
+            self.pages.push((cpu, self.instance.open_snapshot_raw(cpu)?));
         }
-        self.instance.add_trigger("ftrace", "print", TRIGGER).map_err(failed)?;
-        self.instance.set_tracing_on(true).map_err(failed)?;
+        self.instance.add_trigger("ftrace", "print", TRIGGER)?;
+        self.instance.set_tracing_on(true)?;
         let since_ns = monotonic_ns();
         // The swap that made the spare buffer is no marker's.
         self.hear_of_swaps();
@@ -80,29 +81,29 @@ impl Recorder for KernelSwapRecorder {
         self.swapped |= self.bell.wait(timeout);
     }
 
-    fn freeze(&mut self, _note: &str, unmarked: bool) -> Result<Frozen, String> {
+    fn freeze(&mut self, _note: &str, unmarked: bool) -> Result<Frozen, TraceError> {
         if !unmarked {
             self.await_marker();
         }
         let began_ns = monotonic_ns();
         // A marker of a measuring thread has swapped already; swapping again would bring the past back to life.
         if unmarked {
-            let mut marker = self.instance.open_marker().map_err(failed)?;
-            marker.write_all(MARKER).map_err(|error| format!("failed to write the marker: {error}"))?;
+            let mut marker = self.instance.open_marker()?;
+            marker.write_all(MARKER).map_err(TraceError::Marker)?;
         }
         let frozen_ns = monotonic_ns();
         let swap_ns = (frozen_ns - began_ns) as u64;
         Ok(Frozen { frozen_ns, swap_ns, blind_ns: 0, recording_since_ns: self.live_since_ns })
     }
 
-    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String> {
+    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), TraceError> {
         for (at, (cpu, raw)) in self.pages.iter_mut().enumerate() {
             let Some(copy) = into.get_mut(at) else { break };
             copy.cpu = *cpu;
             copy.layout = Some(raw.layout());
             copy.pages.clear();
             let room = copy.pages.capacity();
-            raw.drain_into(&mut copy.pages, room.max(1 << 20)).map_err(failed)?;
+            raw.drain_into(&mut copy.pages, room.max(1 << 20))?;
             (copy.overwritten, copy.dropped) = lost_events(&copy.pages, &raw.layout());
         }
         // The last event that was put aside is the one that swapped; everything later is in the live buffer.
@@ -112,7 +113,7 @@ impl Recorder for KernelSwapRecorder {
         // Until the recorder is idle nobody swaps.
         self.hear_of_swaps();
         self.swapped = false;
-        self.instance.clear_snapshot().map_err(failed)
+        self.instance.clear_snapshot().map_err(TraceError::from)
     }
 
     fn forget(&mut self) {

@@ -13,7 +13,7 @@
 //! snapshot an instance; a second is busy. A maximum is forgotten only with its trigger. Triggers are taken off in the
 //! reverse order, each by its full text as the kernel lists it.
 
-use super::recorder::failed;
+use super::error::TraceError;
 use crate::journal::trace_leftovers::append;
 use ftrace::tracefs::Instance;
 use std::path::Path;
@@ -24,13 +24,10 @@ const LATENESS_NS_MAX: u64 = 100_000_000_000;
 /// Makes the event known to the kernel. It must be in the journal already.
 ///
 /// # Errors
-/// A sentence naming what the kernel lacks.
-pub fn define(tracefs_root: &Path, name: &str) -> Result<(), String> {
-    append(&tracefs_root.join("synthetic_events"), &format!("{name} pid_t pid; u64 late")).map_err(|why| {
-        format!(
-            "{why}; the kernel needs CONFIG_SYNTH_EVENTS to find maxima of other threads, use --trace trigger or flip"
-        )
-    })
+/// [`TraceError`] naming what the kernel lacks.
+pub fn define(tracefs_root: &Path, name: &str) -> Result<(), TraceError> {
+    append(&tracefs_root.join("synthetic_events"), &format!("{name} pid_t pid; u64 late"))
+        .map_err(TraceError::NoSyntheticEvents)
 }
 
 /// What is a maximum.
@@ -47,8 +44,8 @@ pub struct Lateness {
 /// Has the threads that `follower` records compared with their deadlines, and `recorder` swap its buffers at a maximum.
 ///
 /// # Errors
-/// A sentence; EBUSY means that a snapshot of the recorder is triggered already, or a latency tracer holds it.
-pub fn watch(follower: &Instance, recorder: &Instance, event: &str, lateness: &Lateness) -> Result<(), String> {
+/// [`TraceError`]; EBUSY means that a snapshot of the recorder is triggered already, or a latency tracer holds it.
+pub fn watch(follower: &Instance, recorder: &Instance, event: &str, lateness: &Lateness) -> Result<(), TraceError> {
     let due = format!(
         "hist:keys=common_pid:due=softexpires:clock=mono if ({}) && softexpires >= {}",
         lateness.timers, lateness.from_ns
@@ -60,17 +57,17 @@ pub fn watch(follower: &Instance, recorder: &Instance, event: &str, lateness: &L
         "hist:keys=pid:l=late:onmax($l).snapshot():clock=mono if late > {} && late < {LATENESS_NS_MAX}",
         lateness.threshold_ns.max(0)
     );
-    follower.add_trigger("timer", "hrtimer_start", &due).map_err(failed)?;
-    follower.add_trigger("sched", "sched_switch", &late).map_err(failed)?;
-    recorder.add_trigger("synthetic", event, &maximum).map_err(failed)
+    follower.add_trigger("timer", "hrtimer_start", &due)?;
+    follower.add_trigger("sched", "sched_switch", &late)?;
+    recorder.add_trigger("synthetic", event, &maximum).map_err(TraceError::from)
 }
 
 /// The same for our own measuring threads, which can be told by their names: how late each gets the CPU, by the instant it
 /// armed its timer for. A maximum is never forgotten, so deadlines before the first counted one must not take part.
 ///
 /// # Errors
-/// A sentence.
-pub fn watch_own(instance: &Instance, count_from_ns: i64) -> Result<(), String> {
+/// [`TraceError`].
+pub fn watch_own(instance: &Instance, count_from_ns: i64) -> Result<(), TraceError> {
     // A thread's context also restarts the scheduler tick, whose deadline is not the thread's.
     let deadline = |function: &str| {
         format!(
@@ -79,20 +76,19 @@ pub fn watch_own(instance: &Instance, count_from_ns: i64) -> Result<(), String> 
     };
     if instance.add_trigger("timer", "hrtimer_start", &deadline("function.function==hrtimer_wakeup")).is_err() {
         let by_address = deadline(&format!("function==0x{}", hrtimer_wakeup_address()?));
-        instance.add_trigger("timer", "hrtimer_start", &by_address).map_err(failed)?;
+        instance.add_trigger("timer", "hrtimer_start", &by_address)?;
     }
     let maximum = "hist:keys=next_pid:late=common_timestamp-$due:onmax($late).snapshot():clock=mono \
          if next_comm ~ \"tardy-cpu*\" && next_prio < 100";
-    instance.add_trigger("sched", "sched_switch", maximum).map_err(failed)
+    instance.add_trigger("sched", "sched_switch", maximum).map_err(TraceError::from)
 }
 
 /// Address of the timer function of a sleeping thread, for kernels whose filters know no function names.
 ///
 /// # Errors
-/// A sentence.
-pub fn hrtimer_wakeup_address() -> Result<String, String> {
-    let symbols =
-        std::fs::read_to_string("/proc/kallsyms").map_err(|error| format!("failed to read /proc/kallsyms: {error}"))?;
+/// [`TraceError`].
+pub fn hrtimer_wakeup_address() -> Result<String, TraceError> {
+    let symbols = std::fs::read_to_string("/proc/kallsyms").map_err(TraceError::Symbols)?;
     let address = symbols.lines().find_map(|line| {
         let mut words = line.split_whitespace();
         let address = words.next()?;
@@ -100,9 +96,6 @@ pub fn hrtimer_wakeup_address() -> Result<String, String> {
     });
     match address {
         Some(address) if address.bytes().any(|digit| digit != b'0') => Ok(address),
-        _ => {
-            Err("failed to find hrtimer_wakeup in /proc/kallsyms; as root: echo 1 > /proc/sys/kernel/kptr_restrict"
-                .into())
-        }
+        _ => Err(TraceError::HiddenSymbols),
     }
 }

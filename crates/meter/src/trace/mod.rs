@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod both_buffers;
 pub mod capture;
 pub mod capturing;
+pub mod error;
 pub mod events;
 pub mod flip;
 pub mod kernel_swap;

@@ -1,6 +1,7 @@
 //! What a way of taking snapshots must be able to do, and the choice among them.
 
 use super::both_buffers::BothBuffersRecorder;
+use super::error::TraceError;
 use super::events::BASE_EVENTS;
 use super::flip::FlipRecorder;
 use super::kernel_swap::KernelSwapRecorder;
@@ -52,18 +53,18 @@ pub trait Recorder: Send {
     /// A file for one measuring thread; a write to it marks a spike and wakes [`Recorder::wait`].
     ///
     /// # Errors
-    /// A sentence.
-    fn marker(&self) -> Result<File, String>;
+    /// [`TraceError`].
+    fn marker(&self) -> Result<File, TraceError>;
     /// Starts recording.
     ///
     /// # Errors
-    /// A sentence.
-    fn start(&mut self) -> Result<(), String>;
+    /// [`TraceError`].
+    fn start(&mut self) -> Result<(), TraceError>;
     /// Learns when counting begins, before it does.
     ///
     /// # Errors
-    /// A sentence.
-    fn begin(&mut self, _count_from_ns: i64) -> Result<(), String> {
+    /// [`TraceError`].
+    fn begin(&mut self, _count_from_ns: i64) -> Result<(), TraceError> {
         Ok(())
     }
     /// Waits until a spike may have been marked, at most so long.
@@ -72,13 +73,13 @@ pub trait Recorder: Send {
     /// `unmarked`: no marker was written for any of the spikes this is for.
     ///
     /// # Errors
-    /// A sentence; the recording goes on as before.
-    fn freeze(&mut self, note: &str, unmarked: bool) -> Result<Frozen, String>;
+    /// [`TraceError`]; the recording goes on as before.
+    fn freeze(&mut self, note: &str, unmarked: bool) -> Result<Frozen, TraceError>;
     /// Copies what was put aside into the prepared buffers, in the order of their CPUs, and makes room for the next.
     ///
     /// # Errors
-    /// A sentence; what was copied until then is in the buffers.
-    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), String>;
+    /// [`TraceError`]; what was copied until then is in the buffers.
+    fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), TraceError>;
     /// Ends what a marker began, without a copy of the past.
     fn forget(&mut self) {}
     /// The instance whose event formats describe the pages.
@@ -102,26 +103,22 @@ pub struct Armed {
 /// The mode this kernel is best at, or the one asked for if it is able to.
 ///
 /// # Errors
-/// A sentence naming what the kernel lacks.
-pub fn choose_mode(asked: SnapshotMode, able: &Capabilities) -> Result<SnapshotMode, String> {
+/// [`TraceError`] naming what the kernel lacks.
+pub fn choose_mode(asked: SnapshotMode, able: &Capabilities) -> Result<SnapshotMode, TraceError> {
     let kernel_swaps = able.snapshot && able.print_trigger;
     if !able.instances {
-        return Err("the kernel has no trace instances (CONFIG_TRACING); use --trace off".into());
+        return Err(TraceError::NoInstances);
     }
     if !able.has_clock("mono") {
-        return Err("the kernel has no trace clock `mono` (Linux 4.2 or later has it); use --trace off".into());
+        return Err(TraceError::NoMonotonicClock);
     }
     match asked {
         SnapshotMode::Auto if kernel_swaps => Ok(SnapshotMode::Trigger),
         SnapshotMode::Auto | SnapshotMode::Flip => Ok(SnapshotMode::Flip),
         SnapshotMode::Trigger if kernel_swaps => Ok(SnapshotMode::Trigger),
-        SnapshotMode::Trigger => {
-            Err("the kernel cannot swap its trace buffers (CONFIG_TRACER_SNAPSHOT is not set); use --trace flip".into())
-        }
+        SnapshotMode::Trigger => Err(TraceError::NoSnapshots),
         SnapshotMode::Onmax if kernel_swaps && able.hist_triggers => Ok(SnapshotMode::Onmax),
-        SnapshotMode::Onmax => Err(
-            "the kernel cannot take snapshots of maxima (needs CONFIG_TRACER_SNAPSHOT and CONFIG_HIST_TRIGGERS); use --trace flip".into(),
-        ),
+        SnapshotMode::Onmax => Err(TraceError::NoMaxima),
         SnapshotMode::Off => Ok(SnapshotMode::Off),
     }
 }
@@ -129,20 +126,20 @@ pub fn choose_mode(asked: SnapshotMode, able: &Capabilities) -> Result<SnapshotM
 /// Makes the instances, journalled, and sets everything but `tracing_on`.
 ///
 /// # Errors
-/// A sentence; the journal undoes what was made.
+/// [`TraceError`]; the journal undoes what was made.
 pub fn arm(
     tracefs: &Tracefs,
     mode: SnapshotMode,
     settings: &TraceSettings,
     cpu_count: usize,
     journal: &mut Journal,
-) -> Result<Armed, String> {
+) -> Result<Armed, TraceError> {
     let buffer_kb = affordable_kb(settings.buffer_kb_per_cpu, cpu_count);
     let pid = std::process::id();
-    let mut make = |suffix: &str| -> Result<Instance, String> {
+    let mut make = |suffix: &str| -> Result<Instance, TraceError> {
         let name = format!("{INSTANCE_PREFIX}{pid}-{suffix}");
-        journal.note(Entry::TraceInstance { name: name.clone() }).map_err(|error| error.to_string())?;
-        tracefs.create_instance(&name).map_err(failed)
+        journal.note(Entry::TraceInstance { name: name.clone() })?;
+        tracefs.create_instance(&name).map_err(TraceError::from)
     };
     let (recorder, recording): (Box<dyn Recorder>, Vec<Instance>) = match mode {
         SnapshotMode::Flip => {
@@ -161,9 +158,9 @@ pub fn arm(
     };
     let (mut events, mut absent) = (Vec::new(), Vec::new());
     for instance in &recording {
-        instance.set_tracing_on(false).map_err(failed)?;
-        instance.set_clock("mono").map_err(failed)?;
-        instance.set_buffer_size_kb(buffer_kb).map_err(failed)?;
+        instance.set_tracing_on(false)?;
+        instance.set_clock("mono")?;
+        instance.set_buffer_size_kb(buffer_kb)?;
         (events, absent) = enable_events(instance)?;
     }
     Ok(Armed { recorder, events, events_absent: absent, buffer_kb_per_cpu: buffer_kb })
@@ -178,22 +175,17 @@ fn affordable_kb(asked_kb: u32, cpu_count: usize) -> u32 {
     asked_kb.min(most.min(u64::from(u32::MAX)) as u32).max(64)
 }
 
-fn enable_events(instance: &Instance) -> Result<(Vec<String>, Vec<String>), String> {
+fn enable_events(instance: &Instance) -> Result<(Vec<String>, Vec<String>), TraceError> {
     let (mut events, mut absent) = (Vec::new(), Vec::new());
     for event in BASE_EVENTS {
         let name = format!("{}:{}", event.system, event.name);
         if !event.filter.is_empty() && instance.has_event(event.system, event.name) {
-            instance.set_event_filter(event.system, event.name, event.filter).map_err(failed)?;
+            instance.set_event_filter(event.system, event.name, event.filter)?;
         }
-        let enabled = instance.enable_event(event.system, event.name).map_err(failed)?;
+        let enabled = instance.enable_event(event.system, event.name)?;
         if enabled { events.push(name) } else { absent.push(name) }
     }
     Ok((events, absent))
-}
-
-/// An error of the trace file system as a sentence.
-pub fn failed(error: ftrace::tracefs::TracefsError) -> String {
-    format!("failed to {error}")
 }
 
 #[cfg(test)]
@@ -212,11 +204,11 @@ mod tests {
 
     #[test]
     fn the_kernel_swaps_where_it_can_and_is_replaced_where_it_cannot() {
-        assert_eq!(choose_mode(SnapshotMode::Auto, &able(true)), Ok(SnapshotMode::Trigger));
-        assert_eq!(choose_mode(SnapshotMode::Auto, &able(false)), Ok(SnapshotMode::Flip));
-        assert_eq!(choose_mode(SnapshotMode::Flip, &able(true)), Ok(SnapshotMode::Flip));
-        assert!(choose_mode(SnapshotMode::Trigger, &able(false)).unwrap_err().contains("CONFIG_TRACER_SNAPSHOT"));
-        assert!(choose_mode(SnapshotMode::Onmax, &able(true)).unwrap_err().contains("CONFIG_HIST_TRIGGERS"));
+        assert_eq!(choose_mode(SnapshotMode::Auto, &able(true)).unwrap(), SnapshotMode::Trigger);
+        assert_eq!(choose_mode(SnapshotMode::Auto, &able(false)).unwrap(), SnapshotMode::Flip);
+        assert_eq!(choose_mode(SnapshotMode::Flip, &able(true)).unwrap(), SnapshotMode::Flip);
+        assert!(matches!(choose_mode(SnapshotMode::Trigger, &able(false)), Err(TraceError::NoSnapshots)));
+        assert!(matches!(choose_mode(SnapshotMode::Onmax, &able(true)), Err(TraceError::NoMaxima)));
     }
 
     #[test]

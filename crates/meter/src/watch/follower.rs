@@ -15,7 +15,8 @@ use crate::kernel::{clock, scheduling};
 use crate::measure::books::SpikeSignal;
 use crate::measure::thread::MARKER;
 use crate::trace::capture::Announced;
-use crate::trace::recorder::{INSTANCE_PREFIX, failed};
+use crate::trace::error::TraceError;
+use crate::trace::recorder::INSTANCE_PREFIX;
 use archive::sample::Sample;
 use archive::settings::Policy;
 use archive::watched::WatchedKind;
@@ -103,36 +104,34 @@ impl Follower {
     /// Makes the instance, journalled, with its events on and recording off.
     ///
     /// # Errors
-    /// A sentence; the journal undoes what was made.
-    pub fn arm(tracefs: &Tracefs, journal: &mut Journal) -> Result<Self, String> {
+    /// [`TraceError`]; the journal undoes what was made.
+    pub fn arm(tracefs: &Tracefs, journal: &mut Journal) -> Result<Self, TraceError> {
         let name = format!("{INSTANCE_PREFIX}{}-follow", std::process::id());
-        journal.note(Entry::TraceInstance { name: name.clone() }).map_err(|error| error.to_string())?;
-        let instance = tracefs.create_instance(&name).map_err(failed)?;
-        instance.set_tracing_on(false).map_err(failed)?;
-        instance.set_clock("mono").map_err(failed)?;
-        instance.set_buffer_size_kb(BUFFER_KB).map_err(failed)?;
+        journal.note(Entry::TraceInstance { name: name.clone() })?;
+        let instance = tracefs.create_instance(&name)?;
+        instance.set_tracing_on(false)?;
+        instance.set_clock("mono")?;
+        instance.set_buffer_size_kb(BUFFER_KB)?;
         let _ = instance.set_option("record-cmd", false);
         let known: Vec<_> = EVENTS.iter().chain([&RETURN]).copied().collect();
-        let metadata = instance.metadata(&known).map_err(failed)?.parse(ByteOrder::NATIVE);
-        let hearing = Hearing::new(&metadata.formats, instance.page_layout().map_err(failed)?)?;
+        let metadata = instance.metadata(&known)?.parse(ByteOrder::NATIVE);
+        let hearing = Hearing::new(&metadata.formats, instance.page_layout()?)?;
         let mut pages = Vec::new();
         for cpu in instance.cpus() {
-            pages.push((cpu, instance.open_raw(cpu).map_err(failed)?));
+            pages.push((cpu, instance.open_raw(cpu)?));
         }
         let mute_cpus = mute_cpus(&instance, &hearing, &mut pages)?;
         let functions = timer_functions();
         let filter = functions.filter();
-        instance
-            .set_event_filter("timer", "hrtimer_start", &filter)
-            .map_err(|error| format!("{}; as root: echo 1 > /proc/sys/kernel/kptr_restrict", failed(error)))?;
+        instance.set_event_filter("timer", "hrtimer_start", &filter).map_err(TraceError::TimerFilter)?;
         // Nothing may be recorded of others, so the threads are named before the events are switched on.
         write_pids(&instance, &[std::process::id() as i32], true)?;
-        instance.set_option("event-fork", true).map_err(failed)?;
+        instance.set_option("event-fork", true)?;
         for (system, event) in EVENTS {
-            instance.enable_event(system, event).map_err(failed)?;
+            instance.enable_event(system, event)?;
         }
         if !mute_cpus.is_empty() {
-            instance.enable_event(RETURN.0, RETURN.1).map_err(failed)?;
+            instance.enable_event(RETURN.0, RETURN.1)?;
         }
         Ok(Self { instance, mute_cpus, functions, hearing, pages })
     }
@@ -140,10 +139,10 @@ impl Follower {
     /// Follows these threads, and no others, and begins.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn begin(&self, tids: &[i32]) -> Result<Additions, String> {
+    /// [`TraceError`].
+    pub fn begin(&self, tids: &[i32]) -> Result<Additions, TraceError> {
         write_pids(&self.instance, tids, true)?;
-        self.instance.set_tracing_on(true).map_err(failed)?;
+        self.instance.set_tracing_on(true)?;
         Ok(Additions { instance: self.instance.clone() })
     }
 
@@ -189,19 +188,19 @@ impl Additions {
 }
 
 /// CPUs whose idle task is switched to and, as far as the kernel tells, never from.
-fn mute_cpus(instance: &Instance, hearing: &Hearing, pages: &mut [(u32, RawPages)]) -> Result<Vec<u32>, String> {
-    instance.set_event_filter("sched", "sched_switch", "prev_pid == 0 || next_pid == 0").map_err(failed)?;
-    instance.enable_event("sched", "sched_switch").map_err(failed)?;
-    instance.set_tracing_on(true).map_err(failed)?;
+fn mute_cpus(instance: &Instance, hearing: &Hearing, pages: &mut [(u32, RawPages)]) -> Result<Vec<u32>, TraceError> {
+    instance.set_event_filter("sched", "sched_switch", "prev_pid == 0 || next_pid == 0")?;
+    instance.enable_event("sched", "sched_switch")?;
+    instance.set_tracing_on(true)?;
     std::thread::sleep(TRIAL);
-    instance.set_tracing_on(false).map_err(failed)?;
-    instance.disable_event("sched", "sched_switch").map_err(failed)?;
-    instance.set_event_filter("sched", "sched_switch", "0").map_err(failed)?;
+    instance.set_tracing_on(false)?;
+    instance.disable_event("sched", "sched_switch")?;
+    instance.set_event_filter("sched", "sched_switch", "0")?;
     let (mut bytes, mut mute) = (Vec::new(), Vec::new());
     for (cpu, pages) in pages {
         let mut moments = Vec::new();
         bytes.clear();
-        pages.drain_into(&mut bytes, ROUND_BYTES_MAX).map_err(failed)?;
+        pages.drain_into(&mut bytes, ROUND_BYTES_MAX)?;
         hearing.read(*cpu, &bytes, &mut moments);
         let (mut into, mut from) = (0, 0);
         for moment in moments {
@@ -214,13 +213,13 @@ fn mute_cpus(instance: &Instance, hearing: &Hearing, pages: &mut [(u32, RawPages
             mute.push(*cpu);
         }
     }
-    instance.clear().map_err(failed)?;
+    instance.clear()?;
     Ok(mute)
 }
 
-fn write_pids(instance: &Instance, tids: &[i32], alone: bool) -> Result<(), String> {
+fn write_pids(instance: &Instance, tids: &[i32], alone: bool) -> Result<(), TraceError> {
     let path = instance.path().join("set_event_pid");
-    let fail = |error: std::io::Error| format!("failed to write {}: {error}", path.display());
+    let fail = |source: std::io::Error| TraceError::Write { path: path.clone(), source };
     let mut file = OpenOptions::new().write(true).append(!alone).truncate(alone).open(&path).map_err(fail)?;
     // The kernel takes a write of up to a page.
     for some in tids.chunks(256) {

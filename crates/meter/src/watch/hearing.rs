@@ -1,5 +1,6 @@
 //! Records of the follower's buffers as the few things that concern a wake-up.
 
+use crate::trace::error::TraceError;
 use ftrace::format::{EventFormat, EventFormats, Field};
 use ftrace::header::PageLayout;
 use ftrace::page::{GapKind, PageItem, PageItems};
@@ -110,12 +111,12 @@ pub struct Hearing {
 
 impl Hearing {
     /// # Errors
-    /// A sentence naming the event this kernel lacks.
-    pub fn new(formats: &EventFormats, layout: PageLayout) -> Result<Self, String> {
-        let recipe = |system: &str, name: &str, kind: Kind, fields: &[&str]| -> Result<Recipe, String> {
+    /// [`TraceError`] naming the event this kernel lacks.
+    pub fn new(formats: &EventFormats, layout: PageLayout) -> Result<Self, TraceError> {
+        let recipe = |system: &str, name: &str, kind: Kind, fields: &[&str]| -> Result<Recipe, TraceError> {
             let format = formats
                 .find(system, name)
-                .ok_or_else(|| format!("the kernel has no event {system}:{name}, which a watch cannot do without"))?;
+                .ok_or_else(|| TraceError::NoEvent { system: system.to_owned(), name: name.to_owned() })?;
             let fields = fields.iter().map(|field| field_of(format, field)).collect::<Result<_, _>>()?;
             Ok(Recipe { id: format.id, kind, fields })
         };
@@ -182,8 +183,9 @@ impl Hearing {
     }
 }
 
-fn field_of(format: &EventFormat, name: &str) -> Result<Field, String> {
-    let missing = || format!("the kernel's event {}:{} has no field {name}", format.system, format.name);
+fn field_of(format: &EventFormat, name: &str) -> Result<Field, TraceError> {
+    let missing =
+        || TraceError::NoField { system: format.system.clone(), name: format.name.clone(), field: name.to_owned() };
     format.field(name).cloned().ok_or_else(missing)
 }
 

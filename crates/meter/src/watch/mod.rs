@@ -20,13 +20,13 @@ use crate::kernel::trace_mount;
 use crate::kernel::{clock, scheduling};
 use crate::link::Link;
 use crate::measure::start_instant::StartInstant;
-use crate::problem::Failure;
+use crate::problem::MeterProblem;
 use crate::session::plan::Plan;
 use crate::session::source::Span;
 use crate::trace::capture::Announcements;
 use crate::trace::capturing::Capturing;
 use crate::trace::maxima::Lateness;
-use crate::trace::recorder::{Armed, failed};
+use crate::trace::recorder::Armed;
 use archive::message::Severity;
 use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
@@ -59,12 +59,11 @@ pub fn assemble<'a, W: Write>(
     start: &Arc<StartInstant>,
     journal: &mut Journal,
     link: &mut Link<W>,
-) -> Result<(WatchedThreads<'a>, Option<Capturing>), Failure> {
-    let pattern =
-        request.comm.as_deref().map(Pattern::new).transpose().map_err(|why| Failure::new(why, "check --comm"))?;
+) -> Result<(WatchedThreads<'a>, Option<Capturing>), MeterProblem> {
+    let pattern = request.comm.as_deref().map(Pattern::new).transpose()?;
     let threads = find(request, pattern.as_ref())?;
-    let tracefs = trace_mount::find_or_mount().map_err(|error| blind(&failed(error)))?;
-    let follower = Follower::arm(&tracefs, journal).map_err(|why| blind(&why))?;
+    let tracefs = trace_mount::find_or_mount().map_err(|error| MeterProblem::WatchNeedsTracing(error.into()))?;
+    let follower = Follower::arm(&tracefs, journal).map_err(MeterProblem::WatchNeedsTracing)?;
     let count_from_ns = clock::monotonic_ns() + LEAD_NS;
     let duration_ns = settings.duration_ns.map_or(i64::MAX, |ns| ns.min(i64::MAX as u64) as i64);
     start.choose(count_from_ns);
@@ -86,20 +85,18 @@ pub fn assemble<'a, W: Write>(
     let cpus = housekeeping(plan, &tids);
     let lateness =
         Lateness { from_ns: count_from_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };
-    let recording =
-        Recording::of(recorder.as_mut(), &follower.functions, &tids, lateness, journal).map_err(|why| blind(&why))?;
+    let recording = Recording::of(recorder.as_mut(), &follower.functions, &tids, lateness, journal)
+        .map_err(MeterProblem::WatchNeedsTracing)?;
     let (capturing, bell) = start_capturing(settings, recorder, &cpus, start.clone())?;
 
     let mute_cpus = follower.mute_cpus.clone();
-    let additions = follower.begin(&tids).map_err(|why| blind(&why))?;
-    if let Err(why) = recording.begin(follower.instance()) {
-        let text = format!("the kernel does not find maxima by itself, so spikes are copied some ms later: {why}");
-        link.problem(Severity::Notice, text, "--trace trigger says so beforehand");
+    let additions = follower.begin(&tids).map_err(MeterProblem::WatchNeedsTracing)?;
+    if let Err(error) = recording.begin(follower.instance()) {
+        link.problem(Severity::Notice, &MeterProblem::MaximaNotFound(error));
     }
     let stop = Arc::new(AtomicBool::new(false));
-    let (handle, tid) = follower
-        .spawn(followed.clone(), bell, cpus.clone(), stop.clone())
-        .map_err(|error| Failure::new(format!("failed to start the following thread: {error}"), "free some threads"))?;
+    let (handle, tid) =
+        follower.spawn(followed.clone(), bell, cpus.clone(), stop.clone()).map_err(MeterProblem::Thread)?;
     let _ = scheduling::bind(&cpus);
     report_mute(&mute_cpus, link);
     report_faults(capturing.as_ref(), link);
@@ -110,43 +107,26 @@ pub fn assemble<'a, W: Write>(
 /// A quirk that the figures depend on.
 fn report_mute<W: Write>(mute_cpus: &[u32], link: &mut Link<W>) {
     if !mute_cpus.is_empty() {
-        let text = format!(
-            "this kernel does not record when the idle task of CPU {} gives way; a thread woken from idle there counts from \
-             its return from the system call, some microseconds later, and its spikes have an untraced stretch",
-            mute_cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
-        );
-        link.problem(Severity::Notice, text, "reboot the machine if it was restored from a snapshot of its memory");
+        let cpus = mute_cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ");
+        link.problem(Severity::Notice, &MeterProblem::IdleUnrecorded { cpus });
     }
-}
-
-fn blind(why: &str) -> Failure {
-    Failure::new(
-        format!("threads of another program can only be watched by tracing: {why}"),
-        "run as root on a kernel with CONFIG_FTRACE and CONFIG_EVENT_TRACING",
-    )
 }
 
 /// The threads that are there at the beginning.
-fn find(request: &WatchSettings, pattern: Option<&Pattern>) -> Result<Vec<Found>, Failure> {
+fn find(request: &WatchSettings, pattern: Option<&Pattern>) -> Result<Vec<Found>, MeterProblem> {
     if let Some(pid) = request.pid {
         if request.ours {
-            start::await_stop(pid).map_err(|why| Failure::new(why, "run the command by itself to see why"))?;
+            start::await_stop(pid)?;
         }
         let threads = targets::threads_below(pid);
-        let fix = "give the number of a running process; ps -e lists them";
-        let none = || Failure::new(format!("there is no process {pid}"), fix);
-        return if threads.is_empty() { Err(none()) } else { Ok(threads) };
+        return if threads.is_empty() { Err(MeterProblem::NoProcess { pid }) } else { Ok(threads) };
     }
     let Some(pattern) = pattern else {
-        return Err(Failure::new("nobody to watch was named", "give --pid, --comm, or a command"));
+        return Err(MeterProblem::NothingToWatch);
     };
     let threads = targets::threads_called(pattern, std::process::id() as i32);
     if threads.is_empty() {
-        let name = request.comm.as_deref().unwrap_or_default();
-        return Err(Failure::new(
-            format!("no thread is called {name}"),
-            "ps -eLo pid,tid,comm lists the names of all threads; start the program first, or let tardy start it",
-        ));
+        return Err(MeterProblem::NoSuchThread { name: request.comm.clone().unwrap_or_default() });
     }
     Ok(threads)
 }
@@ -168,27 +148,22 @@ fn start_capturing(
     recorder: Option<Armed>,
     cpus: &[u32],
     start: Arc<StartInstant>,
-) -> Result<(Option<Capturing>, Option<Bell>), Failure> {
+) -> Result<(Option<Capturing>, Option<Bell>), MeterProblem> {
     let Some(armed) = recorder else { return Ok((None, None)) };
-    let fail = |why: String| Failure::new(format!("the recorder did not start: {why}"), "use --trace off");
     let needs_marker = armed.recorder.needs_marker();
-    let marker = if needs_marker { Some(armed.recorder.marker().map_err(fail)?) } else { None };
+    let marker = if needs_marker { Some(armed.recorder.marker().map_err(MeterProblem::NoRecorder)?) } else { None };
     let (output, spikes) = channel();
     let busy = Arc::new(AtomicBool::new(false));
     let heard_until_ns = Arc::new(AtomicI64::new(i64::MIN));
     let announcements = Announcements { spikes, busy: busy.clone(), heard_until_ns: heard_until_ns.clone() };
-    let capturing =
-        Capturing::start_for(armed, settings.trace.clone(), announcements, cpus.to_vec(), start).map_err(fail)?;
+    let capturing = Capturing::start_for(armed, settings.trace.clone(), announcements, cpus.to_vec(), start)
+        .map_err(MeterProblem::NoRecorder)?;
     Ok((Some(capturing), Some(Bell { output, busy, heard_until_ns, marker })))
 }
 
 fn report_faults<W: Write>(capturing: Option<&Capturing>, link: &mut Link<W>) {
     let faults = |event: &String| event.starts_with("exceptions:page_fault");
     if capturing.is_some_and(|capturing| capturing.events_absent.iter().any(faults)) {
-        link.problem(
-            Severity::Notice,
-            "this kernel has no events for page faults on this architecture: they are counted, but a single one cannot be blamed",
-            "",
-        );
+        link.problem(Severity::Notice, &MeterProblem::NoFaultEvents);
     }
 }

@@ -1,16 +1,18 @@
 //! Patterns of thread names: `*` is any text, `?` any letter.
 
+use crate::problem::MeterProblem;
+
 /// A pattern for names of threads, which the kernel cuts to 15 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(Vec<u8>);
 
 impl Pattern {
     /// # Errors
-    /// A sentence, when it can fit no name.
-    pub fn new(text: &str) -> Result<Self, String> {
+    /// It can fit no name.
+    pub fn new(text: &str) -> Result<Self, MeterProblem> {
         let letters = text.bytes().filter(|byte| *byte != b'*').count();
         if text.is_empty() || letters > 15 {
-            return Err(format!("no thread can be called `{text}`: the kernel keeps 1 to 15 letters of a name"));
+            return Err(MeterProblem::NamePattern { pattern: text.to_owned() });
         }
         Ok(Self(text.as_bytes().to_vec()))
     }
@@ -63,6 +65,6 @@ mod tests {
             assert_eq!(Pattern::new(pattern).unwrap().fits(name.as_bytes()), fits, "{pattern} {name}");
         }
         assert!(Pattern::new("").is_err());
-        assert!(Pattern::new("a_name_of_sixteen").unwrap_err().contains("15"));
+        assert!(Pattern::new("a_name_of_sixteen").unwrap_err().to_string().contains("15"));
     }
 }

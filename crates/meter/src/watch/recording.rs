@@ -3,8 +3,9 @@
 
 use super::wakeups::TimerFunctions;
 use crate::journal::{Entry, Journal, trace_leftovers};
+use crate::trace::error::TraceError;
 use crate::trace::maxima::{self, Lateness};
-use crate::trace::recorder::{Armed, failed};
+use crate::trace::recorder::Armed;
 use archive::settings::SnapshotMode;
 use ftrace::tracefs::Instance;
 
@@ -35,20 +36,20 @@ impl Recording {
     /// Replaces the filters of a recorder that is armed and not started.
     ///
     /// # Errors
-    /// A sentence.
+    /// [`TraceError`].
     pub fn of(
         recorder: Option<&mut Armed>,
         functions: &TimerFunctions,
         tids: &[i32],
         lateness: Lateness,
         journal: &mut Journal,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, TraceError> {
         let Some(armed) = recorder else {
             return Ok(Self { instances: Vec::new(), in_faults: Vec::new(), tids: Vec::new(), maxima: None });
         };
         let instances: Vec<Instance> = armed.recorder.recording().into_iter().cloned().collect();
         for instance in &instances {
-            instance.set_event_filter("timer", "hrtimer_start", &functions.filter()).map_err(failed)?;
+            instance.set_event_filter("timer", "hrtimer_start", &functions.filter())?;
         }
         let knows = |system: &str, event: &str| instances.iter().all(|instance| instance.has_event(system, event));
         let in_faults: Vec<&str> = match knows("exceptions", "page_fault_user") {
@@ -60,7 +61,7 @@ impl Recording {
         if armed.recorder.mode() == SnapshotMode::Onmax {
             armed.recorder.leaves_maxima_to_others();
             let (instance, event) = (armed.recorder.instance().clone(), trace_leftovers::event_name());
-            journal.note(Entry::MadeUpEvent { name: event.clone() }).map_err(|error| error.to_string())?;
+            journal.note(Entry::MadeUpEvent { name: event.clone() })?;
             maxima::define(instance.root(), &event)?;
             let lateness = Lateness { timers: functions.filter(), ..lateness };
             maxima = Some(Maxima { instance, event, lateness });
@@ -73,8 +74,8 @@ impl Recording {
     /// Begins the search for maxima among the threads that are followed, once both instances record.
     ///
     /// # Errors
-    /// A sentence; what is overwritten until a spike is heard of is then lost.
-    pub fn begin(&self, follower: &Instance) -> Result<(), String> {
+    /// [`TraceError`]; what is overwritten until a spike is heard of is then lost.
+    pub fn begin(&self, follower: &Instance) -> Result<(), TraceError> {
         let Some(Maxima { instance, event, lateness }) = &self.maxima else { return Ok(()) };
         maxima::watch(follower, instance, event, lateness).inspect_err(|_| {
             trace_leftovers::take_triggers_off(instance);

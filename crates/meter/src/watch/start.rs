@@ -4,12 +4,13 @@
 //! its files and its terminal are those of the command.
 
 use super::targets;
+use crate::problem::MeterProblem;
 use archive::watched::WatchSettings;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Time a command that was just started has to come to its stop.
@@ -54,8 +55,8 @@ impl HeldCommand {
         Ok(Self { pid: request.pid.filter(|_| request.ours), child })
     }
 
-    /// Ends it, if it still runs; answers how a command of this process ended, when that is worth a word.
-    pub fn end(self) -> Option<String> {
+    /// Ends it, if it still runs; answers how a command of this process ended, when it failed.
+    pub fn end(self) -> Option<ExitStatus> {
         if let Some(pid) = self.pid.filter(|pid| targets::state_of(*pid).is_some()) {
             terminate(pid);
         }
@@ -70,7 +71,7 @@ fn spawn(words: &[String]) -> io::Result<Child> {
 }
 
 /// A command that does not end when asked to is killed.
-fn ending(mut child: Child) -> Option<String> {
+fn ending(mut child: Child) -> Option<ExitStatus> {
     let begun = Instant::now();
     let status = loop {
         match child.try_wait() {
@@ -82,20 +83,20 @@ fn ending(mut child: Child) -> Option<String> {
             }
         }
     };
-    (!status.success()).then(|| format!("the command ended with {status}"))
+    (!status.success()).then_some(status)
 }
 
 /// Waits until a process that [`become_command`] runs in has stopped.
 ///
 /// # Errors
-/// A sentence, when it has not or is gone.
-pub fn await_stop(pid: i32) -> Result<(), String> {
+/// It has not, or is gone.
+pub fn await_stop(pid: i32) -> Result<(), MeterProblem> {
     let begun = Instant::now();
     loop {
         match targets::state_of(pid) {
             Some('T') => return Ok(()),
-            None => return Err(format!("process {pid} ended before it could be watched")),
-            Some(_) if begun.elapsed() > STOP_TIME => return Err(format!("process {pid} does not wait for its watch")),
+            None => return Err(MeterProblem::CommandGone { pid }),
+            Some(_) if begun.elapsed() > STOP_TIME => return Err(MeterProblem::CommandNotHeld { pid }),
             Some(_) => std::thread::sleep(Duration::from_millis(5)),
         }
     }

@@ -9,7 +9,7 @@ use super::start;
 use super::targets::{self, Found};
 use crate::cadence::Every;
 use crate::kernel::{clock, scheduling};
-use crate::problem::Failure;
+use crate::problem::MeterProblem;
 use crate::session::source::{Batch, ControlPace, SampleSource, Send, Span};
 use archive::message::{Loss, Message, Problem, Severity, ThreadProgress};
 use archive::settings::Policy;
@@ -182,7 +182,7 @@ impl SampleSource for WatchedThreads<'_> {
     }
 
     /// A process that was named is gone; a name may come back at any time.
-    fn is_done(&mut self, now_ns: i64) -> Result<bool, Failure> {
+    fn is_done(&mut self, now_ns: i64) -> Result<bool, MeterProblem> {
         let gone = |pid: i32| {
             targets::state_of(pid).is_none()
                 && (self.request.ours || lock(&self.followed).wakeups.living().next().is_none())
@@ -190,16 +190,11 @@ impl SampleSource for WatchedThreads<'_> {
         Ok(now_ns >= self.span.end_ns || self.request.pid.is_some_and(gone))
     }
 
-    fn stop(&mut self, send: Send<'_>) -> Result<(), Failure> {
+    fn stop(&mut self, send: Send<'_>) -> Result<(), MeterProblem> {
         let followed = self.end_following();
         self.look_around();
         if !followed {
-            send(Message::Problem(Problem {
-                code: Default::default(),
-                severity: Severity::Invalid,
-                text: "the following thread died; later samples are missing".into(),
-                fix: "please report this".into(),
-            }));
+            send(Message::Problem(Problem::new(Severity::Invalid, &MeterProblem::FollowingDied)));
         }
         lock(&self.followed).series.iter_mut().for_each(Series::close_second);
         Ok(())

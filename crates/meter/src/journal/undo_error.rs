@@ -1,0 +1,29 @@
+//! Why a change to the machine could not be undone.
+
+use super::trace_leftovers::AppendError;
+use ftrace::tracefs::TracefsError;
+use std::io;
+use std::path::PathBuf;
+
+/// What is still wrong, and how to fix it.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    #[error(
+        "{path} is {now:?}, neither the {after:?} of the run nor the {before:?} before it; left alone, another program changed it"
+    )]
+    Changed { path: PathBuf, now: String, after: String, before: String },
+    #[error("{path} is not back at {before:?}: {source}; as root: echo {value} > {path}")]
+    Write { path: PathBuf, before: String, value: String, source: io::Error },
+    #[error("{path} is {now:?} after {before:?} was written to it; as root: echo {value} > {path}")]
+    NotTaken { path: PathBuf, now: String, before: String, value: String },
+    #[error("{path} is still there: {source}; remove it by hand")]
+    Directory { path: PathBuf, source: io::Error },
+    #[error("trace instance {name} may still be there: {source}")]
+    InstanceUnknown { name: String, source: TracefsError },
+    #[error("trace instance {name} is still there: failed to {source}")]
+    Instance { name: String, source: TracefsError },
+    #[error("trace event {name} may still be there: {source}")]
+    EventUnknown { name: String, source: TracefsError },
+    #[error(transparent)]
+    Event(#[from] AppendError),
+}
