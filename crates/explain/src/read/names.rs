@@ -99,6 +99,21 @@ impl Names {
         self.functions.name(address).map_or_else(|| format!("{address:#x}"), str::to_owned)
     }
 
+    /// Names of functions, the innermost first.
+    pub fn functions_text(&self, addresses: &[u64]) -> String {
+        let mut text = String::new();
+        for &address in addresses {
+            if !text.is_empty() {
+                text.push_str(" < ");
+            }
+            match self.functions.name(address) {
+                Some(name) => text.push_str(name),
+                None => text.push_str(&self.function(address)),
+            }
+        }
+        text
+    }
+
     /// Name of a function, if the trace has one.
     pub fn function_known(&self, address: u64) -> Option<&str> {
         self.functions.name(address)

@@ -18,6 +18,7 @@ use crate::replay::trace::{CpuActivity, Stack};
 use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, HeldLock, MaskedStretch};
 use calls::Level;
 use std::cell::OnceCell;
+use unwinding::Role;
 
 /// Owners that are accounted for.
 const OWNERS_MAX: usize = 4;
@@ -165,7 +166,7 @@ fn stack_of(case: &Case, activity: &CpuActivity, stretches: &[(i64, i64)]) -> Op
     let mut fitting = activity.stacks.iter().filter(fits);
     let stack = fitting.clone().find(inside).or_else(|| fitting.next())?;
     let names: Vec<String> = stack.callers.iter().map(|&caller| case.names().function(caller)).collect();
-    let thread = unwinding::thread_part(&names);
+    let thread = unwinding::thread_part(&names, |name| Role::of(name));
     (!thread.is_empty()).then(|| thread.to_vec())
 }
 

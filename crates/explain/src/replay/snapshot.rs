@@ -81,8 +81,8 @@ impl<'a> TraceSnapshot<'a> {
         for event in activity.events.iter().filter(|event| event.what == EventKind::Stack) {
             let callers = self.decoder.callers(event);
             callers.iter().for_each(|&caller| names.learn_function(caller, &self.file.metadata));
-            let words: Vec<String> = callers.iter().map(|&caller| names.function(caller)).collect();
-            names.learn_text(event.cpu, event.ts_ns, words.join(" < "));
+            let text = names.functions_text(&callers);
+            names.learn_text(event.cpu, event.ts_ns, text);
             activity.stacks.push(Stack { ts_ns: event.ts_ns, tid: event.tid, callers });
         }
     }

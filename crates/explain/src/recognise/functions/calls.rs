@@ -305,13 +305,13 @@ impl<'s> Follower<'s> {
     }
 
     fn take_stack(&mut self, event: &Event) {
-        let Some(stack) =
-            self.activity.stacks.iter().find(|stack| stack.ts_ns == event.ts_ns && stack.tid == event.tid)
-        else {
-            return;
-        };
-        let names: Vec<String> = stack.callers.iter().map(|&caller| self.names.function(caller)).collect();
-        let thread: Vec<u32> = thread_part(&names).iter().rev().map(|name| self.number_of_name(name)).collect();
+        let activity = self.activity;
+        let stacks = &activity.stacks;
+        let first = stacks.partition_point(|stack| stack.ts_ns < event.ts_ns);
+        let mut at_once = stacks[first..].iter().take_while(|stack| stack.ts_ns == event.ts_ns);
+        let Some(stack) = at_once.find(|stack| stack.tid == event.tid) else { return };
+        let calls: Vec<u32> = stack.callers.iter().map(|&caller| self.number(caller)).collect();
+        let thread: Vec<u32> = thread_part(&calls, |call| self.role(*call)).iter().rev().copied().collect();
         let frames = self.threads.of(event.tid);
         let in_interrupt = event.flags & (flag::HARDIRQ | flag::NMI) != 0;
         // What the interrupt called is followed already.

@@ -1,6 +1,7 @@
 //! Time by path of calls.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Paths beyond this are counted for their last known function: nonsense has endless ones.
 const NODES_MAX: usize = 50_000;
@@ -34,7 +35,31 @@ pub struct Heaviest {
 #[derive(Debug)]
 pub struct PathTree {
     nodes: Vec<Node>,
-    children: HashMap<(usize, u32), usize>,
+    /// By node and function.
+    children: HashMap<u64, usize, BuildHasherDefault<Mixer>>,
+}
+
+/// Mixes the numbers of a node and a function. Both are small and given out here, so that no trace chooses them.
+#[derive(Debug, Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let mixed = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+fn key(parent: usize, function: u32) -> u64 {
+    (parent as u64) << 32 | u64::from(function)
 }
 
 pub const TOP: usize = 0;
@@ -43,7 +68,7 @@ impl PathTree {
     pub fn new() -> Self {
         Self {
             nodes: vec![Node { parent: TOP, function: u32::MAX, own_ns: 0, longest_ns: 0 }],
-            children: HashMap::new(),
+            children: HashMap::default(),
         }
     }
 
@@ -51,9 +76,9 @@ impl PathTree {
     pub fn child(&mut self, parent: usize, function: u32) -> usize {
         let next = self.nodes.len();
         if next >= NODES_MAX {
-            return self.children.get(&(parent, function)).copied().unwrap_or(parent);
+            return self.children.get(&key(parent, function)).copied().unwrap_or(parent);
         }
-        let node = *self.children.entry((parent, function)).or_insert(next);
+        let node = *self.children.entry(key(parent, function)).or_insert(next);
         if node == next {
             self.nodes.push(Node { parent, function, own_ns: 0, longest_ns: 0 });
         }

@@ -81,6 +81,10 @@ pub struct Role {
     pub exit_to_user: bool,
     /// Nothing but user space can take long after it, when a thread is leaving the kernel.
     pub last_step: bool,
+    /// Above it there is only user space, or the beginning of a kernel thread.
+    root: bool,
+    /// It records the stack.
+    recording: bool,
 }
 
 impl Role {
@@ -90,6 +94,8 @@ impl Role {
             exception_entry: is_exception_entry(name),
             exit_to_user: is_exit_to_user(name),
             last_step: is_last_step(name),
+            root: ROOTS.iter().any(|root| name.starts_with(root)) || name.contains("_sys_"),
+            recording: name.starts_with("trace_event_") || name.starts_with("__traceiter_"),
         }
     }
 }
@@ -117,13 +123,11 @@ impl<'n> Roles<'n> {
 
 /// The interrupted thread's own calls in a stack trace, innermost first: without the interrupt and the recording itself
 /// on one side, and without leftovers of earlier calls on the other, which stack walks over hints contain.
-pub fn thread_part(innermost_first: &[String]) -> &[String] {
-    let after = innermost_first.iter().rposition(|name| is_interrupt_entry(name)).map_or(0, |index| index + 1);
+pub fn thread_part<T>(innermost_first: &[T], role: impl Fn(&T) -> Role) -> &[T] {
+    let after = innermost_first.iter().rposition(|call| role(call).interrupt_entry).map_or(0, |index| index + 1);
     let calls = &innermost_first[after..];
-    let recording = |name: &String| name.starts_with("trace_event_") || name.starts_with("__traceiter_");
-    let calls = &calls[calls.iter().position(|name| !recording(name)).unwrap_or(calls.len())..];
-    let is_root = |name: &String| ROOTS.iter().any(|root| name.starts_with(root)) || name.contains("_sys_");
-    match calls.iter().position(is_root) {
+    let calls = &calls[calls.iter().position(|call| !role(call).recording).unwrap_or(calls.len())..];
+    match calls.iter().position(|call| role(call).root) {
         Some(root) => &calls[..=root],
         None => calls,
     }
@@ -139,7 +143,8 @@ mod tests {
                      __sysvec_apic_timer_interrupt sysvec_apic_timer_interrupt asm_sysvec_apic_timer_interrupt \
                      make_kuid inode_init_always alloc_inode __x64_sys_openat get_random_u32";
         let names: Vec<String> = stack.split_whitespace().map(str::to_owned).collect();
-        assert_eq!(thread_part(&names).join(" "), "make_kuid inode_init_always alloc_inode __x64_sys_openat");
-        assert_eq!(thread_part(&[]).len(), 0);
+        let of = |name: &String| Role::of(name);
+        assert_eq!(thread_part(&names, of).join(" "), "make_kuid inode_init_always alloc_inode __x64_sys_openat");
+        assert_eq!(thread_part(&[], of).len(), 0);
     }
 }
