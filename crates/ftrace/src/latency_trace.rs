@@ -1,4 +1,4 @@
-//! The text that the kernel's latency tracers print: a head that tells what was longest, and a line for each thing that
+//! The text that the kernel's latency tracers print: a head that says what was longest, and a line for each thing that
 //! happened in it.
 //!
 //! Any text is one of these: what is not understood is counted. Made for `trace` of an instance with one of the tracers

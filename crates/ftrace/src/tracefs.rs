@@ -1,6 +1,6 @@
 //! The kernel's trace file system: what it can do, who uses it, instances of our own.
 //!
-//! Nothing here touches the settings of the top-level buffer or of an instance somebody else made.
+//! Nothing here touches the settings of the top-level buffer or of an instance of another program.
 
 #![allow(clippy::disallowed_methods, reason = "the half of this crate that does I/O")]
 
@@ -16,7 +16,7 @@ mod tracer;
 use std::path::{Path, PathBuf};
 
 pub use capabilities::Capabilities;
-pub use error::TracefsError;
+pub use error::{Action, TracefsError};
 pub use foreign::ForeignUse;
 pub use instance::Instance;
 pub use raw_pages::RawPages;
@@ -59,7 +59,7 @@ impl Tracefs {
         file::folder_names(&self.root.join("instances"))
     }
 
-    /// Makes a new instance. An existing one of that name is an error: it may be somebody's.
+    /// Makes a new instance. An existing one of that name is an error: it may belong to another program.
     pub fn create_instance(&self, name: &str) -> Result<Instance, TracefsError> {
         let path = self.instance_path(name)?;
         file::create_folder(&path)?;

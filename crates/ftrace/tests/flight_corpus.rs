@@ -28,7 +28,7 @@ fn name<'a>(place: &Place<'a>) -> &'a str {
 }
 
 /// The gaps, who ran how long since the last halt, and the last stretches one by one.
-fn told(record: &FlightRecord, symbols: &KernelSymbols) -> String {
+fn text_of(record: &FlightRecord, symbols: &KernelSymbols) -> String {
     let stretches = record.stretches(symbols);
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for stretch in stretches.iter().filter(|stretch| stretch.halts == 0) {
@@ -59,12 +59,12 @@ fn every_record_of_the_corpus_tells_what_is_expected() {
         let beside = || fs::read_to_string(directory.join("symbols.txt")).expect("symbols");
         let symbols = if record.symbols.is_empty() { beside() } else { record.symbols.clone() };
         let symbols = KernelSymbols::parse(&symbols);
-        let (told, path) = (told(&record, &symbols), directory.join("expected.txt"));
+        let (text, path) = (text_of(&record, &symbols), directory.join("expected.txt"));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            fs::write(&path, &told).expect("a writable corpus");
+            fs::write(&path, &text).expect("a writable corpus");
         }
         let own_code = record.code.iter().all(|code| code.address >> 63 == 0);
         assert!(own_code, "{}: the code of the kernel is not ours to keep", directory.display());
-        assert_eq!(told, fs::read_to_string(&path).expect("an expectation"), "{}", directory.display());
+        assert_eq!(text, fs::read_to_string(&path).expect("an expectation"), "{}", directory.display());
     }
 }

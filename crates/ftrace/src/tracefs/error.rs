@@ -1,7 +1,30 @@
-//! What can go wrong with the trace file system, and what mends it.
+//! What can go wrong with the trace file system, and what fixes it.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// What was tried with a file or a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Open,
+    Read,
+    Write,
+    Create,
+    Remove,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Action::Open => "open",
+            Action::Read => "read",
+            Action::Write => "write to",
+            Action::Create => "create",
+            Action::Remove => "remove",
+        })
+    }
+}
 
 /// Each message completes "failed to ...".
 #[derive(Debug, thiserror::Error)]
@@ -17,17 +40,17 @@ pub enum TracefsError {
          `mount -o remount,gid=GROUP,mode=0770 /sys/kernel/tracing`",
         path.display()
     )]
-    Permission { action: &'static str, path: PathBuf },
+    Permission { action: Action, path: PathBuf },
     #[error(
         "{action} {}: the trace file system is read-only; run `mount -o remount,rw /sys/kernel/tracing` as root \
          (in a container, mount it writable from the host)",
         path.display()
     )]
-    ReadOnly { action: &'static str, path: PathBuf },
-    #[error("{action} {}: in use (EBUSY); {fix}", path.display())]
-    Busy { action: &'static str, path: PathBuf, fix: &'static str },
-    #[error("{action} {}: this kernel has no such file; it needs {needs}", path.display())]
-    Missing { action: &'static str, path: PathBuf, needs: &'static str },
+    ReadOnly { action: Action, path: PathBuf },
+    #[error("{action} {}: in use (EBUSY); {}", path.display(), busy_fix(path))]
+    Busy { action: Action, path: PathBuf },
+    #[error("{action} {}: this kernel has no such file; it needs {}", path.display(), needs(path))]
+    Missing { action: Action, path: PathBuf },
     #[error("create {}: an instance of this name exists; choose another name, or remove it with `rmdir` if it is yours", path.display())]
     InstanceExists { path: PathBuf },
     #[error("name an instance {name:?}: use a name without `/` that is not empty, `.` or `..`")]
@@ -35,22 +58,20 @@ pub enum TracefsError {
     #[error("write {text:?} to {}: the kernel rejected it (EINVAL){reason}; compare it with the README in tracefs", path.display())]
     Rejected { path: PathBuf, text: String, reason: String },
     #[error("{action} {}: the kernel is out of memory for it (ENOMEM); choose a smaller buffer", path.display())]
-    Memory { action: &'static str, path: PathBuf },
+    Memory { action: Action, path: PathBuf },
     #[error("{action} {}: {source}; `dmesg` may say more", path.display())]
-    Io { action: &'static str, path: PathBuf, source: io::Error },
+    Io { action: Action, path: PathBuf, source: io::Error },
 }
 
 impl TracefsError {
-    /// Sorts an I/O error by what mends it.
-    pub(super) fn from_io(action: &'static str, path: &Path, source: io::Error) -> TracefsError {
+    /// Sorts an I/O error by what fixes it.
+    pub(super) fn from_io(action: Action, path: &Path, source: io::Error) -> TracefsError {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::PermissionDenied => TracefsError::Permission { action, path },
             io::ErrorKind::ReadOnlyFilesystem => TracefsError::ReadOnly { action, path },
-            io::ErrorKind::ResourceBusy => TracefsError::Busy { action, fix: busy_mend(&path), path },
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                TracefsError::Missing { action, needs: needs(&path), path }
-            }
+            io::ErrorKind::ResourceBusy => TracefsError::Busy { action, path },
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => TracefsError::Missing { action, path },
             io::ErrorKind::OutOfMemory => TracefsError::Memory { action, path },
             _ => TracefsError::Io { action, path, source },
         }
@@ -81,10 +102,10 @@ fn needs(path: &Path) -> &'static str {
     }
 }
 
-fn busy_mend(path: &Path) -> &'static str {
+fn busy_fix(path: &Path) -> &'static str {
     match file_name(path) {
         "snapshot" => "a latency tracer, a hist trigger with snapshot() or a mapped buffer holds it: switch that off",
-        "buffer_subbuf_size_kb" | "buffer_size_kb" => "somebody reads or has mapped this buffer: close that program",
+        "buffer_subbuf_size_kb" | "buffer_size_kb" => "another program reads or has mapped this buffer: close it",
         "current_tracer" => "another instance or program runs this tracer: stop it",
         _ => "a program still has files of it open: close them (`fuser -v` on the folder names it)",
     }
@@ -95,11 +116,11 @@ mod tests {
     use super::*;
 
     fn message(path: &str, number: i32) -> String {
-        TracefsError::from_io("write to", Path::new(path), io::Error::from_raw_os_error(number)).to_string()
+        TracefsError::from_io(Action::Write, Path::new(path), io::Error::from_raw_os_error(number)).to_string()
     }
 
     #[test]
-    fn every_message_names_the_file_and_the_mend() {
+    fn every_message_names_the_file_and_the_fix() {
         for (path, number, fix) in [
             ("/t/trace_clock", libc::EACCES, "run as root"),
             ("/t/trace_clock", libc::EPERM, "run as root"),

@@ -5,9 +5,10 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use super::TracefsError;
+use super::error::Action;
 
 pub(super) fn read(path: &Path) -> Result<String, TracefsError> {
-    let bytes = read_bytes(path).map_err(|source| TracefsError::from_io("read", path, source))?;
+    let bytes = read_bytes(path).map_err(|source| TracefsError::from_io(Action::Read, path, source))?;
     // Thread names are arbitrary bytes.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -48,28 +49,28 @@ pub(super) fn append(path: &Path, text: &str) -> Result<(), TracefsError> {
 }
 
 fn write_with(path: &Path, text: &str, options: &OpenOptions) -> Result<(), TracefsError> {
-    let mut file = options.open(path).map_err(|source| TracefsError::from_io("write to", path, source))?;
+    let mut file = options.open(path).map_err(|source| TracefsError::from_io(Action::Write, path, source))?;
     file.write_all(text.as_bytes()).map_err(|source| match source.kind() {
         std::io::ErrorKind::InvalidInput => {
             TracefsError::Rejected { path: path.to_owned(), text: text.to_owned(), reason: reason(path) }
         }
-        _ => TracefsError::from_io("write to", path, source),
+        _ => TracefsError::from_io(Action::Write, path, source),
     })
 }
 
 pub(super) fn open_for_writing(path: &Path) -> Result<File, TracefsError> {
-    OpenOptions::new().write(true).open(path).map_err(|source| TracefsError::from_io("open", path, source))
+    OpenOptions::new().write(true).open(path).map_err(|source| TracefsError::from_io(Action::Open, path, source))
 }
 
 pub(super) fn create_folder(path: &Path) -> Result<(), TracefsError> {
     fs::create_dir(path).map_err(|source| match source.kind() {
         std::io::ErrorKind::AlreadyExists => TracefsError::InstanceExists { path: path.to_owned() },
-        _ => TracefsError::from_io("create", path, source),
+        _ => TracefsError::from_io(Action::Create, path, source),
     })
 }
 
 pub(super) fn remove_folder(path: &Path) -> Result<(), TracefsError> {
-    fs::remove_dir(path).map_err(|source| TracefsError::from_io("remove", path, source))
+    fs::remove_dir(path).map_err(|source| TracefsError::from_io(Action::Remove, path, source))
 }
 
 /// Names of the folders in a folder, sorted; empty when it cannot be listed.

@@ -1,4 +1,4 @@
-//! Tracing that somebody else has switched on.
+//! Tracing that another program has switched on.
 
 use std::path::Path;
 

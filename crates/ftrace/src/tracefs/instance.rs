@@ -8,7 +8,7 @@ use crate::byte_order::ByteOrder;
 use crate::cpu_stats::CpuStats;
 use crate::header::PageLayout;
 
-/// Dropping it leaves the instance in the kernel: whoever made it has it in a journal and calls [`Instance::remove`].
+/// Dropping it leaves the instance in the kernel: its maker has it in a journal and calls [`Instance::remove`].
 #[derive(Clone, Debug)]
 pub struct Instance {
     root: PathBuf,
@@ -182,7 +182,7 @@ impl Instance {
         self.write("snapshot", "0")
     }
 
-    /// The file whose inotify tells of every snapshot the kernel takes; absent without a latency tracer or snapshots.
+    /// The file whose inotify reports every snapshot the kernel takes; absent without a latency tracer or snapshots.
     pub fn max_latency_path(&self) -> PathBuf {
         self.path.join("tracing_max_latency")
     }

@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use super::TracefsError;
+use super::error::Action;
 use crate::header::PageLayout;
 
 /// Reading consumes: a page is handed out once.
@@ -20,7 +21,7 @@ pub struct RawPages {
 impl RawPages {
     pub(super) fn open(path: PathBuf, layout: PageLayout) -> Result<RawPages, TracefsError> {
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
-        let file = file.map_err(|source| TracefsError::from_io("open", &path, source))?;
+        let file = file.map_err(|source| TracefsError::from_io(Action::Open, &path, source))?;
         Ok(RawPages { file, path, layout })
     }
 
@@ -43,7 +44,7 @@ impl RawPages {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(source) => {
                     pages.truncate(start);
-                    return Err(TracefsError::from_io("read", &self.path, source));
+                    return Err(TracefsError::from_io(Action::Read, &self.path, source));
                 }
             }
         }

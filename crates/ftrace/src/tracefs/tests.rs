@@ -53,7 +53,7 @@ fn said(instance: &Instance, file: &str) -> String {
 }
 
 #[test]
-fn tells_what_the_kernel_can_do() {
+fn reports_what_the_kernel_can_do() {
     let (_folder, tracefs) = tree();
     let capabilities = tracefs.capabilities();
     assert!(!capabilities.snapshot && !capabilities.hist_triggers && !capabilities.notrace_pids);
@@ -67,7 +67,7 @@ fn tells_what_the_kernel_can_do() {
 }
 
 #[test]
-fn names_the_mend_when_nothing_is_mounted() {
+fn names_the_fix_when_nothing_is_mounted() {
     let error = Tracefs::at("/nonexistent").check().unwrap_err();
     assert!(error.is_missing());
     assert!(error.to_string().contains("mount -t tracefs nodev /sys/kernel/tracing"), "{error}");
@@ -142,7 +142,7 @@ fn settings_become_the_texts_the_kernel_expects() {
 }
 
 #[test]
-fn a_kernel_without_snapshots_is_told_by_its_option() {
+fn a_kernel_without_snapshots_is_named_by_its_option() {
     let (_folder, tracefs) = tree();
     let error = instance(&tracefs, "ours").take_snapshot().unwrap_err();
     assert!(error.to_string().contains("CONFIG_TRACER_SNAPSHOT"), "{error}");
