@@ -1,10 +1,24 @@
 //! CPU lists as numactl and cyclictest write them: `0-3,5`, `!0`, `+1-2` (counted among the allowed ones), `all`.
 
+/// Why a text is no list of CPUs that may be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CpuListError {
+    #[error("{0:?} is no CPU list; write it like 0-3,5 or !0 or all")]
+    Malformed(String),
+    #[error(
+        "CPU {part} is not there or not allowed; choose among {} (offline CPUs, taskset and cpusets limit them)",
+        listed(allowed)
+    )]
+    Absent { part: String, allowed: Vec<u32> },
+    #[error("{text:?} leaves no CPU; choose among {}", listed(allowed))]
+    Empty { text: String, allowed: Vec<u32> },
+}
+
 /// The CPUs of a list, ascending. All of them are among `allowed`.
 ///
 /// # Errors
-/// A sentence that says what to write instead.
-pub fn parse(text: &str, allowed: &[u32]) -> Result<Vec<u32>, String> {
+/// What is wrong, with what to write instead.
+pub fn parse(text: &str, allowed: &[u32]) -> Result<Vec<u32>, CpuListError> {
     let (inverted, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let (counted, rest) = rest.strip_prefix('+').map_or((false, rest), |rest| (true, rest));
     let mut named = Vec::new();
@@ -13,7 +27,7 @@ pub fn parse(text: &str, allowed: &[u32]) -> Result<Vec<u32>, String> {
             named.extend_from_slice(allowed);
             continue;
         }
-        let wrong = || format!("{text:?} is no CPU list; write it like 0-3,5 or !0 or all");
+        let wrong = || CpuListError::Malformed(text.into());
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |digits: &str| digits.parse::<u16>().map(u32::from).map_err(|_| wrong());
         let (first, last) = (number(first)?, number(last)?);
@@ -23,22 +37,11 @@ pub fn parse(text: &str, allowed: &[u32]) -> Result<Vec<u32>, String> {
         for cpu in first..=last {
             let cpu = if counted { allowed.get(cpu as usize).copied() } else { Some(cpu) };
             let cpu = cpu.filter(|cpu| allowed.contains(cpu));
-            named.push(cpu.ok_or_else(|| absent(part, allowed))?);
+            named.push(cpu.ok_or_else(|| CpuListError::Absent { part: part.into(), allowed: allowed.into() })?);
         }
     }
     let chosen: Vec<u32> = allowed.iter().copied().filter(|cpu| named.contains(cpu) != inverted).collect();
-    if chosen.is_empty() {
-        Err(format!("{text:?} leaves no CPU; choose among {}", listed(allowed)))
-    } else {
-        Ok(chosen)
-    }
-}
-
-fn absent(part: &str, allowed: &[u32]) -> String {
-    format!(
-        "CPU {part} is not there or not allowed; choose among {} (offline CPUs, taskset and cpusets limit them)",
-        listed(allowed)
-    )
+    if chosen.is_empty() { Err(CpuListError::Empty { text: text.into(), allowed: allowed.into() }) } else { Ok(chosen) }
 }
 
 fn listed(cpus: &[u32]) -> String {
@@ -59,13 +62,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused_with_the_mend() {
+    fn wrong_lists_are_refused() {
         let allowed = [0, 1];
-        assert!(parse("x", &allowed).unwrap_err().contains("0-3,5"));
+        assert_eq!(parse("x", &allowed), Err(CpuListError::Malformed("x".into())));
         assert!(parse("", &allowed).is_err());
         assert!(parse("1-0", &allowed).is_err());
-        assert!(parse("0,7", &allowed).unwrap_err().contains("choose among 0,1"));
+        assert!(parse("0,7", &allowed).unwrap_err().to_string().contains("choose among 0,1"));
         assert!(parse("0-4294967295", &allowed).is_err());
-        assert!(parse("!all", &allowed).unwrap_err().contains("leaves no CPU"));
+        assert!(matches!(parse("!all", &allowed), Err(CpuListError::Empty { .. })));
     }
 }

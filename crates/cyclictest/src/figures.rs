@@ -2,7 +2,7 @@
 
 use super::request::Request;
 use super::tally::in_unit;
-use super::thread::{Job, Pages, Standing};
+use super::thread::{Effective, Job, Pages};
 use archive::histogram::Histogram;
 use archive::sample::Totals;
 
@@ -11,9 +11,9 @@ pub const NO_MINIMUM: i64 = 1_000_000;
 
 /// One measuring thread as the printing thread knows it.
 #[derive(Debug)]
-pub struct Member {
+pub struct MeasuringThread {
     pub job: Job,
-    pub standing: Standing,
+    pub effective: Effective,
     pub pages: Pages,
 }
 
@@ -34,12 +34,12 @@ pub struct Line {
 
 impl Line {
     /// The numbers as they are now.
-    pub fn of(member: &Member, nanoseconds: bool) -> Self {
+    pub fn of(member: &MeasuringThread, nanoseconds: bool) -> Self {
         let totals = member.pages.books.totals();
         let unit = |ns| in_unit(ns, nanoseconds);
         Self {
             thread: member.job.thread,
-            tid: member.standing.tid,
+            tid: member.effective.tid,
             priority: member.job.priority,
             interval_us: member.job.interval_us,
             cycles: totals.cycles,
@@ -57,7 +57,7 @@ impl Line {
 pub struct Figures {
     pub line: Line,
     pub job: Job,
-    pub standing: Standing,
+    pub effective: Effective,
     pub totals: Totals,
     pub sum: i64,
     /// Exact counts, one bucket a unit.
@@ -73,14 +73,14 @@ pub struct Figures {
 }
 
 impl Figures {
-    pub fn of(member: &Member, request: &Request) -> Self {
+    pub fn of(member: &MeasuringThread, request: &Request) -> Self {
         let tally = &member.pages.tally;
         let (overflow_count, overflows) = tally.overflows();
         let (spike_count, spikes) = tally.spikes();
         Self {
             line: Line::of(member, request.nanoseconds),
             job: member.job.clone(),
-            standing: member.standing.clone(),
+            effective: member.effective.clone(),
             totals: member.pages.books.totals(),
             sum: tally.sum(),
             buckets: tally.buckets(),

@@ -19,11 +19,24 @@ pub struct Parsed {
     pub operands: Vec<String>,
 }
 
+/// What is wrong with an option.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    #[error("unknown option {0}; `cyclictest --help` lists all")]
+    Unknown(String),
+    #[error("--{name} may be {}; write one of them out", candidates.join(" or "))]
+    Ambiguous { name: String, candidates: Vec<String> },
+    #[error("{0} takes no value")]
+    UnwantedValue(String),
+    #[error("{option} needs a value: {argument}")]
+    MissingValue { option: String, argument: &'static str },
+}
+
 /// Takes the words behind the program's name apart.
 ///
 /// # Errors
-/// A sentence that names the option.
-pub fn parse(words: &[String]) -> Result<Parsed, String> {
+/// The first option that is unknown, ambiguous or lacks its value.
+pub fn parse(words: &[String]) -> Result<Parsed, OptionError> {
     let mut parsed = Parsed::default();
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -38,7 +51,7 @@ pub fn parse(words: &[String]) -> Result<Parsed, String> {
             };
             let row = one_row(name)?;
             if attached.is_some() && row.takes == Takes::Nothing {
-                return Err(format!("--{} takes no value", row.long));
+                return Err(OptionError::UnwantedValue(format!("--{}", row.long)));
             }
             let spelt = format!("--{}", row.long);
             let value = value_of(row, attached, words, &mut at, &spelt)?;
@@ -52,24 +65,24 @@ pub fn parse(words: &[String]) -> Result<Parsed, String> {
     Ok(parsed)
 }
 
-fn one_row(name: &str) -> Result<&'static OptionRow, String> {
+fn one_row(name: &str) -> Result<&'static OptionRow, OptionError> {
     let rows = by_name(name);
     match rows[..] {
         [row] => Ok(row),
-        [] => Err(format!("unknown option --{name}; `cyclictest --help` lists all")),
+        [] => Err(OptionError::Unknown(format!("--{name}"))),
         _ => {
-            let names: Vec<String> = rows.iter().map(|row| format!("--{}", row.long)).collect();
-            Err(format!("--{name} may be {}; write one of them out", names.join(" or ")))
+            let candidates = rows.iter().map(|row| format!("--{}", row.long)).collect();
+            Err(OptionError::Ambiguous { name: name.into(), candidates })
         }
     }
 }
 
 /// Letters behind one dash; the first that takes a value takes the rest.
-fn bundle(letters: &str, words: &[String], at: &mut usize, parsed: &mut Parsed) -> Result<(), String> {
+fn bundle(letters: &str, words: &[String], at: &mut usize, parsed: &mut Parsed) -> Result<(), OptionError> {
     for (position, letter) in letters.char_indices() {
         let spelt = format!("-{letter}");
         let row = u8::try_from(letter).ok().and_then(by_letter);
-        let row = row.ok_or_else(|| format!("unknown option {spelt}; `cyclictest --help` lists all"))?;
+        let row = row.ok_or_else(|| OptionError::Unknown(spelt.clone()))?;
         if row.takes == Takes::Nothing {
             parsed.options.push(Given { id: row.id, value: None, spelt });
             continue;
@@ -89,7 +102,7 @@ fn value_of(
     words: &[String],
     at: &mut usize,
     spelt: &str,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, OptionError> {
     if attached.is_some() || row.takes == Takes::Nothing {
         return Ok(attached);
     }
@@ -104,7 +117,9 @@ fn value_of(
             *at += 1;
             Ok(Some(value.clone()))
         }
-        None if row.takes == Takes::Value => Err(format!("{spelt} needs a value: {}", row.argument)),
+        None if row.takes == Takes::Value => {
+            Err(OptionError::MissingValue { option: spelt.into(), argument: row.argument })
+        }
         None => Ok(None),
     }
 }
@@ -113,7 +128,7 @@ fn value_of(
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Parsed, String> {
+    fn parsed(line: &str) -> Result<Parsed, OptionError> {
         parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
@@ -150,7 +165,7 @@ mod tests {
     #[test]
     fn long_options_may_be_cut_short() {
         assert_eq!(pairs("--inter=200 --dur 3600s"), [(Id::Interval, value("200")), (Id::Duration, value("3600s"))]);
-        assert!(parsed("--prio 3").unwrap_err().contains("--priority or --priospread"));
+        assert!(parsed("--prio 3").unwrap_err().to_string().contains("--priority or --priospread"));
     }
 
     #[test]
@@ -162,11 +177,12 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        assert!(parsed("-Z").unwrap_err().contains("-Z"));
-        assert!(parsed("-qä").unwrap_err().contains("-ä"));
-        assert!(parsed("--foo=1").unwrap_err().contains("--foo"));
-        assert!(parsed("-l").unwrap_err().contains("-l needs a value"));
-        assert!(parsed("--quiet=3").unwrap_err().contains("takes no value"));
+        let unknown = |option: &str| OptionError::Unknown(option.into());
+        assert_eq!(parsed("-Z").unwrap_err(), unknown("-Z"));
+        assert_eq!(parsed("-qä").unwrap_err(), unknown("-ä"));
+        assert_eq!(parsed("--foo=1").unwrap_err(), unknown("--foo"));
+        assert!(parsed("-l").unwrap_err().to_string().contains("-l needs a value"));
+        assert_eq!(parsed("--quiet=3").unwrap_err(), OptionError::UnwantedValue("--quiet".into()));
         // A value is a value, whatever it looks like.
         assert_eq!(pairs("-i -5"), [(Id::Interval, value("-5"))]);
     }

@@ -1,6 +1,6 @@
 //! `--deepest-idle-state`: forbids deeper idle states of the measured CPUs for the run, journalled.
 
-use super::refusal::Refusal;
+use super::error::Error;
 use meter::journal::Journal;
 use std::path::Path;
 
@@ -8,23 +8,18 @@ use std::path::Path;
 ///
 /// # Errors
 /// No idle states, or no right to change them.
-pub fn limit(cpus: &[u32], deepest: i32, journal: &mut Journal) -> Result<(), Refusal> {
+pub fn limit(cpus: &[u32], deepest: i32, journal: &mut Journal) -> Result<(), Error> {
     for cpu in cpus {
         let directory = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
         if !Path::new(&directory).is_dir() {
-            return Err(Refusal::unable(format!(
-                "CPU {cpu} has no idle states to forbid ({directory} is missing: a virtual machine, idle=poll or no \
-                 CONFIG_CPU_IDLE); leave out --deepest-idle-state"
-            )));
+            return Err(Error::NoIdleStates { cpu: *cpu, directory });
         }
         for state in (deepest + 1).max(0).. {
             let path = format!("{directory}/state{state}/disable");
             if !Path::new(&path).exists() {
                 break;
             }
-            journal
-                .change_setting(Path::new(&path), "1")
-                .map_err(|error| Refusal::unable(format!("{error}; run as root")))?;
+            journal.change_setting(Path::new(&path), "1").map_err(|error| Error::IdleState(error.to_string()))?;
         }
     }
     Ok(())

@@ -144,8 +144,8 @@ impl Document<'_> {
 
 /// What rt-tests does not say about a thread.
 fn extras(out: &mut String, figures: &Figures) {
-    let (totals, standing) = (&figures.totals, &figures.standing);
-    let cpus: Vec<String> = standing.cpus.iter().map(u32::to_string).collect();
+    let (totals, effective) = (&figures.totals, &figures.effective);
+    let cpus: Vec<String> = effective.cpus.iter().map(u32::to_string).collect();
     let _ = write!(
         out,
         "      \"{}\": {{\n        \"tid\": {},\n        \"cpus\": [{}],\n        \"policy\": {},\n        \
@@ -153,10 +153,10 @@ fn extras(out: &mut String, figures: &Figures) {
          \"clock_anomalies\": {},\n        \"samples_dropped\": {},\n        \"spikes\": {},\n        \"smis\": {},\n        \
          \"latency_ns\": {{ \"min\": {}, \"max\": {}, \"sum\": {}",
         figures.line.thread,
-        standing.tid,
+        effective.tid,
         cpus.join(", "),
-        quoted(&policy_words(standing.policy, standing.priority)),
-        standing.timer_slack_ns,
+        quoted(&policy_words(effective.policy, effective.priority)),
+        effective.timer_slack_ns,
         figures.job.interval_us,
         totals.missed_periods,
         totals.clock_anomalies,

@@ -1,10 +1,13 @@
 //! The front that rt-tests' cyclictest has: its options, its output, without its silent errors.
 //!
 //! [`options`] is the one table of options; [`request`] what a command line asks for; [`plan`] what that means here;
-//! [`thread`] measures with the cycles and books of [`meter::measure`]; [`watch`] prints meanwhile; [`run`] is the whole.
+//! [`thread`] measures with the cycles and books of [`meter::measure`]; [`printing`] prints meanwhile; [`run`] is the whole.
+
+#![forbid(unsafe_code)]
 
 mod cpu_list;
 mod date;
+mod error;
 mod figures;
 mod getopt;
 mod help;
@@ -16,7 +19,7 @@ mod markers;
 pub mod options;
 mod output_file;
 mod plan;
-mod refusal;
+mod printing;
 mod request;
 mod results;
 mod run;
@@ -26,15 +29,14 @@ mod smi;
 mod status_fifo;
 mod status_file;
 mod tally;
-mod team;
 mod text;
 mod thread;
+mod threads;
 mod tracing;
-mod watch;
 
 pub use run::run;
 
-/// Whether a program that is called so shall behave as cyclictest.
+/// Whether a program of this name behaves as cyclictest.
 pub fn is_name(program: &str) -> bool {
     program.rsplit('/').next() == Some("cyclictest")
 }

@@ -1,6 +1,6 @@
 //! What is changed on the machine for the test, and put back after it, and what is asked of it beforehand.
 
-use super::refusal::Refusal;
+use super::error::Error;
 use super::request::{Affinity, Request};
 use super::run::warn;
 use super::thread::Job;
@@ -23,15 +23,15 @@ impl Changes {
     ///
     /// # Errors
     /// No directory for it can be written.
-    pub fn journal(&mut self) -> Result<&mut Journal, Refusal> {
+    pub fn journal(&mut self) -> Result<&mut Journal, Error> {
         if self.journal.is_none() {
             let directory = journal_directory();
             // What an earlier process that was killed left behind would be in the way of this one.
             drop(restore::restore_all(&directory));
             let journal = Journal::begin(&directory, &Header::of_this_process());
-            self.journal = Some(journal.map_err(|error| Refusal::unable(error.to_string()))?);
+            self.journal = Some(journal.map_err(|error| Error::Journal(error.to_string()))?);
         }
-        self.journal.as_mut().ok_or_else(|| Refusal::unable("no journal"))
+        self.journal.as_mut().ok_or_else(|| Error::Journal("no journal".into()))
     }
 }
 
@@ -47,14 +47,14 @@ impl Drop for Changes {
 ///
 /// # Errors
 /// A trace that was asked for cannot be had.
-pub fn arm(request: &Request, allowed: &[u32], changes: &mut Changes) -> Result<Option<Armed>, Refusal> {
+pub fn arm(request: &Request, allowed: &[u32], changes: &mut Changes) -> Result<Option<Armed>, Error> {
     let Some(required) = tracing::wanted(request) else { return Ok(None) };
     let cpus = cpu_count("possible").max(allowed.len());
     match changes.journal().and_then(|journal| tracing::arm(request, cpus, journal)) {
         Ok(armed) => Ok(Some(armed)),
-        Err(refusal) if required => Err(refusal),
-        Err(refusal) => {
-            warn(&format!("no trace of the break will be kept: {}", refusal.text));
+        Err(error) if required => Err(error),
+        Err(error) => {
+            warn(&format!("no trace of the break will be kept: {error}"));
             Ok(None)
         }
     }
@@ -78,7 +78,7 @@ pub fn hold_power(request: &Request, changes: &mut Changes, head: &mut String) {
 }
 
 /// Prints what `-R` asks for.
-pub fn tell_resolution(job: &Job) {
+pub fn print_resolution(job: &Job) {
     let reported = rustix::time::clock_getres(job.clock);
     warn(&format!("reported clock resolution: {} nsec", reported.tv_sec * 1_000_000_000 + reported.tv_nsec));
     warn(&format!("measured clock resolution approximately: {} nsec", clock::step_of_ns(job.clock)));
@@ -88,24 +88,20 @@ pub fn tell_resolution(job: &Job) {
 ///
 /// # Errors
 /// They cannot be opened.
-pub fn open_tracemark(request: &Request) -> Result<Option<(std::fs::File, std::fs::File)>, Refusal> {
+pub fn open_tracemark(request: &Request) -> Result<Option<(std::fs::File, std::fs::File)>, Error> {
     if !request.tracemark || request.breaktrace.is_none() {
         return Ok(None);
     }
-    let tracefs = meter::kernel::trace_mount::find_or_mount()
-        .map_err(|error| Refusal::unable(format!("--tracemark: failed to {error}; run as root")))?;
+    let tracefs = meter::kernel::trace_mount::find_or_mount().map_err(|error| Error::NoTracefs(error.to_string()))?;
     let open = |name: &str| {
         let path = tracefs.root().join(name);
-        std::fs::OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .map_err(|error| Refusal::unable(format!("--tracemark: {}: {error}; run as root", path.display())))
+        std::fs::OpenOptions::new().write(true).open(&path).map_err(|source| Error::Tracemark { path, source })
     };
     Ok(Some((open("trace_marker")?, open("tracing_on")?)))
 }
 
 /// What `-v` says of the CPUs.
-pub fn tell_cpus(request: &Request, allowed: &[u32], head: &mut String) {
+pub fn write_cpus(request: &Request, allowed: &[u32], head: &mut String) {
     if request.verbose {
         let _ = write!(head, "Max CPUs = {}\nOnline CPUs = {}\n", cpu_count("possible"), cpu_count("online"));
         if let Affinity::List(list) = &request.affinity {

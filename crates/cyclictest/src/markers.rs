@@ -19,7 +19,7 @@ impl Markers {
 }
 
 impl Drop for Markers {
-    /// Lets every marker lead to /dev/null, whoever still holds it.
+    /// Lets every marker lead to /dev/null, even while a thread still holds it.
     fn drop(&mut self) {
         let Ok(null) = File::options().write(true).open("/dev/null") else { return };
         for marker in &self.0 {

@@ -4,6 +4,17 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+/// Why a result has no file.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    #[error("{} cannot be written: {source}; name a file in a directory that exists and may be written", path.display())]
+    Create { path: PathBuf, source: io::Error },
+    #[error("{} could not be written: {source}; free some space and measure again", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{path} cannot be made a pipe: {source}; name a path that does not exist yet (-F)")]
+    Fifo { path: String, source: io::Error },
+}
+
 /// A file that is not in its place yet.
 #[derive(Debug)]
 pub struct OutputFile {
@@ -17,15 +28,10 @@ impl OutputFile {
     /// Makes the file beside its place, so that a place that cannot be written is known before anything is measured.
     ///
     /// # Errors
-    /// A sentence that names the place and the fix.
-    pub fn prepare(place: &str) -> Result<Self, String> {
+    /// A place that cannot be written.
+    pub fn prepare(place: &str) -> Result<Self, OutputError> {
         let place = PathBuf::from(place);
-        let fail = |error: io::Error| {
-            format!(
-                "{} cannot be written: {error}; name a file in a directory that exists and may be written",
-                place.display()
-            )
-        };
+        let fail = |source| OutputError::Create { path: place.clone(), source };
         // A device or a pipe cannot be replaced, only written to.
         let kind = fs::metadata(&place).ok();
         if kind.as_ref().is_some_and(fs::Metadata::is_dir) {
@@ -40,15 +46,13 @@ impl OutputFile {
     /// Writes the whole content and moves the file into its place.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn finish(mut self, content: &[u8]) -> Result<(), String> {
+    /// The error of the file system.
+    pub fn finish(mut self, content: &[u8]) -> Result<(), OutputError> {
         let written = self
             .file
             .write_all(content)
             .and_then(|()| if self.direct { Ok(()) } else { fs::rename(&self.beside, &self.place) });
-        let answer = written.map_err(|error| {
-            format!("{} could not be written: {error}; free some space and measure again", self.place.display())
-        });
+        let answer = written.map_err(|source| OutputError::Write { path: self.place.clone(), source });
         if answer.is_ok() {
             self.direct = true;
         }
@@ -88,7 +92,7 @@ mod tests {
     #[test]
     fn a_place_that_cannot_be_written_is_known_at_once() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(OutputFile::prepare("/nonexistent/x").unwrap_err().contains("/nonexistent/x"));
+        assert!(OutputFile::prepare("/nonexistent/x").unwrap_err().to_string().contains("/nonexistent/x"));
         assert!(OutputFile::prepare(directory.path().to_str().unwrap()).is_err());
         OutputFile::prepare("/dev/null").unwrap().finish(b"x").unwrap();
         assert!(Path::new("/dev/null").exists());

@@ -1,7 +1,7 @@
 //! What the request means on this machine: how many threads, where, how often, how urgent.
 
 use super::cpu_list;
-use super::refusal::Refusal;
+use super::error::Error;
 use super::request::{Affinity, Mode, PolicyName, Request, Threads};
 use super::thread::Job;
 use rustix::thread::ClockId;
@@ -12,9 +12,9 @@ const THREADS_MAX: u32 = 10_000;
 ///
 /// # Errors
 /// CPUs that are not there, priorities and intervals that run out.
-pub fn jobs(request: &Request, allowed: &[u32], traced: bool) -> Result<Vec<Job>, Refusal> {
+pub fn jobs(request: &Request, allowed: &[u32], traced: bool) -> Result<Vec<Job>, Error> {
     let chosen = match &request.affinity {
-        Affinity::List(text) => cpu_list::parse(text, allowed).map_err(|why| Refusal::usage(format!("-a: {why}")))?,
+        Affinity::List(text) => cpu_list::parse(text, allowed).map_err(Error::Affinity)?,
         _ => allowed.to_vec(),
     };
     let count = match request.threads {
@@ -27,9 +27,7 @@ pub fn jobs(request: &Request, allowed: &[u32], traced: bool) -> Result<Vec<Job>
     }
     let lowest = if request.priospread { priority - i64::from(count) + 1 } else { priority };
     if priority > 99 || (priority > 0 && lowest < 1) {
-        return Err(Refusal::usage(format!(
-            "{count} threads need priorities from {priority} to {lowest}, which do not all exist; choose -p from {count} to 99"
-        )));
+        return Err(Error::Priorities { count, highest: priority, lowest });
     }
     let job = |thread: u32| Job {
         thread,
@@ -59,7 +57,7 @@ pub fn over_ns(limit: i64, nanoseconds: bool) -> i64 {
 mod tests {
     use super::*;
 
-    fn of(change: impl FnOnce(&mut Request)) -> Result<Vec<Job>, Refusal> {
+    fn of(change: impl FnOnce(&mut Request)) -> Result<Vec<Job>, Error> {
         let mut request = Request::default();
         change(&mut request);
         jobs(&request, &[0, 2, 3], false)
@@ -76,7 +74,7 @@ mod tests {
         .unwrap();
         assert_eq!(pinned.iter().map(|job| job.cpu.unwrap()).collect::<Vec<_>>(), [0, 2, 3, 0]);
         assert_eq!(pinned.iter().map(|job| job.interval_us).collect::<Vec<_>>(), [1000, 1500, 2000, 2500]);
-        assert!(of(|request| request.affinity = Affinity::List("1".into())).unwrap_err().text.contains("0,2,3"));
+        assert!(of(|request| request.affinity = Affinity::List("1".into())).unwrap_err().to_string().contains("0,2,3"));
     }
 
     #[test]
@@ -88,7 +86,7 @@ mod tests {
             })
         };
         assert_eq!(spread(80).unwrap().iter().map(|job| job.priority).collect::<Vec<_>>(), [80, 79, 78]);
-        assert!(spread(2).unwrap_err().text.contains("from 3 to 99"));
+        assert!(spread(2).unwrap_err().to_string().contains("from 3 to 99"));
         let default = of(|request| request.policy = PolicyName::Rr).unwrap();
         assert_eq!(default[0].priority, 2);
     }

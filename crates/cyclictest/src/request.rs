@@ -91,6 +91,39 @@ pub struct Request {
     pub notes: Vec<String>,
 }
 
+/// What is wrong with a value, or with options together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    #[error("{option} {text}: not a whole number")]
+    NotANumber { option: String, text: String },
+    #[error("{option} {value} cannot be; give a number {}", range(*least, *most))]
+    OutOfRange { option: String, value: i64, least: i64, most: i64 },
+    #[error("{option} {text}: write the length as 90, 90s, 15m, 2h or 1d")]
+    NotALength { option: String, text: String },
+    #[error("{option} needs the name of a file")]
+    NoFile { option: String },
+    #[error("-c {0} is no clock to measure by; choose 0 (monotonic) or 1 (realtime)")]
+    UnknownClock(String),
+    #[error("--compat {0} is no layout; choose 2.4 or 2.10")]
+    UnknownLayout(String),
+    #[error("--policy {0} is unknown; choose other, normal, batch, idle, fifo or rr")]
+    UnknownPolicy(String),
+    #[error("{option} is gone; {instead}")]
+    Removed { option: String, instead: &'static str },
+    #[error("-l 0 never ends; leave it out to measure until Ctrl-C, or add -D TIME")]
+    NeverEnds,
+    #[error("-o thins out what -v prints; add -v")]
+    OscopeWithoutVerbose,
+    #[error("-A and --secaligned choose different starts; leave one of them out")]
+    TwoAlignments,
+    #[error("nothing would be traced; add --breaktrace=US or --snapshot[=US]")]
+    TracerWithoutTrace,
+}
+
+fn range(least: i64, most: i64) -> String {
+    if most == i64::MAX { format!("at least {least}") } else { format!("from {least} to {most}") }
+}
+
 /// Most buckets of a histogram, as in rt-tests.
 const HISTOGRAM_MAX: i64 = 1_000_000;
 const HOUR_US: i64 = 3_600_000_000;
@@ -148,8 +181,8 @@ impl Request {
     /// Understands a command line.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and what to write instead.
-    pub fn of(parsed: &Parsed) -> Result<Self, String> {
+    /// The first value that is wrong, or options that do not fit together.
+    pub fn of(parsed: &Parsed) -> Result<Self, RequestError> {
         let mut request = Self::default();
         let mut zero_loops = false;
         for given in &parsed.options {
@@ -160,7 +193,7 @@ impl Request {
             request.note(format!("{} belongs to no option and is ignored", parsed.operands.join(" ")));
         }
         if zero_loops && request.loops.is_none() && request.duration_s.is_none() {
-            return Err("-l 0 never ends; leave it out to measure until Ctrl-C, or add -D TIME".into());
+            return Err(RequestError::NeverEnds);
         }
         request.settle()?;
         Ok(request)
@@ -170,7 +203,7 @@ impl Request {
         self.notes.push(text.into());
     }
 
-    fn take(&mut self, given: &Given) -> Result<(), String> {
+    fn take(&mut self, given: &Given) -> Result<(), RequestError> {
         let text = || given.value.clone().unwrap_or_default();
         match given.id {
             Id::Affinity => {
@@ -239,7 +272,7 @@ impl Request {
             Id::TracerNamed(name) => self.tracer = Some(name.into()),
             Id::Verbose => self.verbose = true,
             Id::Needless(text) => self.note(text),
-            Id::Refused(instead) => return Err(format!("{} is gone; {instead}", given.spelt)),
+            Id::Refused(instead) => return Err(RequestError::Removed { option: given.spelt.clone(), instead }),
             Id::Help | Id::Man | Id::Unbuffered | Id::Version => {}
         }
         Ok(())
@@ -252,15 +285,15 @@ impl Request {
     }
 
     /// What options mean together.
-    fn settle(&mut self) -> Result<(), String> {
+    fn settle(&mut self) -> Result<(), RequestError> {
         if self.oscope > 1 && !self.verbose {
-            return Err("-o thins out what -v prints; add -v".into());
+            return Err(RequestError::OscopeWithoutVerbose);
         }
         if self.aligned_us.is_some() && self.secaligned_us.is_some() {
-            return Err("-A and --secaligned choose different starts; leave one of them out".into());
+            return Err(RequestError::TwoAlignments);
         }
         if self.tracer.is_some() && self.breaktrace.is_none() && self.snapshot.is_none() {
-            return Err("nothing would be traced; add --breaktrace=US or --snapshot[=US]".into());
+            return Err(RequestError::TracerWithoutTrace);
         }
         if self.smp {
             if self.threads != Threads::Count(1) {
@@ -295,32 +328,29 @@ impl Request {
     }
 }
 
-fn number(given: &Given, least: i64, most: i64) -> Result<i64, String> {
+fn number(given: &Given, least: i64, most: i64) -> Result<i64, RequestError> {
+    let option = || given.spelt.clone();
     let text = given.value.as_deref().unwrap_or_default();
-    let value: i64 = text.trim().parse().map_err(|_| format!("{} {text}: not a whole number", given.spelt))?;
+    let value: i64 =
+        text.trim().parse().map_err(|_| RequestError::NotANumber { option: option(), text: text.into() })?;
     if value < least || value > most {
-        let most = if most == i64::MAX { String::new() } else { format!(" to {most}") };
-        let from = if most.is_empty() { "at least" } else { "from" };
-        return Err(format!("{} {value} cannot be; give a number {from} {least}{most}", given.spelt));
+        return Err(RequestError::OutOfRange { option: option(), value, least, most });
     }
     Ok(value)
 }
 
-fn perhaps(given: &Given, least: i64, most: i64) -> Result<Option<i64>, String> {
+fn perhaps(given: &Given, least: i64, most: i64) -> Result<Option<i64>, RequestError> {
     given.value.as_ref().map(|_| number(given, least, most)).transpose()
 }
 
-fn path(given: &Given) -> Result<String, String> {
-    given
-        .value
-        .clone()
-        .filter(|path| !path.is_empty())
-        .ok_or_else(|| format!("{} needs the name of a file", given.spelt))
+fn path(given: &Given) -> Result<String, RequestError> {
+    let path = given.value.clone().filter(|path| !path.is_empty());
+    path.ok_or_else(|| RequestError::NoFile { option: given.spelt.clone() })
 }
 
-fn seconds(given: &Given) -> Result<i64, String> {
+fn seconds(given: &Given) -> Result<i64, RequestError> {
     let text = given.value.as_deref().unwrap_or_default().trim();
-    let wrong = || format!("{} {text}: write the length as 90, 90s, 15m, 2h or 1d", given.spelt);
+    let wrong = || RequestError::NotALength { option: given.spelt.clone(), text: text.into() };
     let (digits, factor) = match text.char_indices().next_back().ok_or_else(wrong)? {
         (at, 's') => (&text[..at], 1),
         (at, 'm') => (&text[..at], 60),
@@ -332,42 +362,43 @@ fn seconds(given: &Given) -> Result<i64, String> {
     count.checked_mul(factor).filter(|seconds| (0..=YEARS_S).contains(seconds)).ok_or_else(wrong)
 }
 
-fn realtime(text: &str) -> Result<bool, String> {
+fn realtime(text: &str) -> Result<bool, RequestError> {
     match text {
         "0" | "monotonic" => Ok(false),
         "1" | "realtime" => Ok(true),
-        _ => Err(format!("-c {text} is no clock to measure by; choose 0 (monotonic) or 1 (realtime)")),
+        _ => Err(RequestError::UnknownClock(text.into())),
     }
 }
 
-fn compat(text: &str) -> Result<Compat, String> {
+fn compat(text: &str) -> Result<Compat, RequestError> {
     match text {
         "2.4" => Ok(Compat::V2_4),
         "2.10" => Ok(Compat::V2_10),
-        _ => Err(format!("--compat {text} is no layout; choose 2.4 or 2.10")),
+        _ => Err(RequestError::UnknownLayout(text.into())),
     }
 }
 
-fn policy(text: &str) -> Result<PolicyName, String> {
+fn policy(text: &str) -> Result<PolicyName, RequestError> {
     match text.to_ascii_lowercase().as_str() {
         "other" | "normal" => Ok(PolicyName::Other),
         "batch" => Ok(PolicyName::Batch),
         "idle" => Ok(PolicyName::Idle),
         "fifo" => Ok(PolicyName::Fifo),
         "rr" => Ok(PolicyName::Rr),
-        _ => Err(format!("--policy {text} is unknown; choose other, normal, batch, idle, fifo or rr")),
+        _ => Err(RequestError::UnknownPolicy(text.into())),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::getopt::parse;
     use crate::options::{OPTIONS, Takes};
 
-    fn request(line: &str) -> Result<Request, String> {
+    fn request(line: &str) -> Result<Request, Error> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Request::of(&parse(&words)?)
+        Ok(Request::of(&parse(&words)?)?)
     }
 
     #[test]
@@ -420,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_the_mend() {
+    fn wrong_values_are_refused_with_the_fix() {
         let refusals = [
             ("-i 0", "from 1"),
             ("-i -5", "from 1"),
@@ -444,8 +475,9 @@ mod tests {
             ("--json=", "name of a file"),
         ];
         for (line, fix) in refusals {
-            let refusal = request(line).expect_err(line);
-            assert!(refusal.contains(fix), "{line}: {refusal}");
+            let error = request(line).expect_err(line);
+            assert!(error.to_string().contains(fix), "{line}: {error}");
+            assert_eq!(error.exit_status(), 2);
         }
         assert_eq!(request("-l 0 -D 1").unwrap().duration_s, Some(1));
     }

@@ -35,7 +35,7 @@ pub fn standard_output(
 }
 
 /// What cyclictest would not say.
-pub fn tell_losses(request: &Request, figures: &[Figures]) {
+pub fn print_losses(request: &Request, figures: &[Figures]) {
     let ended_by_loops = request.loops.is_some_and(|loops| figures.iter().any(|figures| figures.line.cycles >= loops));
     for figures in figures {
         let thread = figures.line.thread;
@@ -46,7 +46,7 @@ pub fn tell_losses(request: &Request, figures: &[Figures]) {
         };
         complain(
             figures.totals.missed_periods,
-            "periods missed: nobody was awake to measure them, their latencies are not in the result",
+            "periods missed: the thread was not awake to measure them, their latencies are not in the result",
         );
         complain(figures.totals.clock_anomalies, "wake-ups before they were due: the clock was set back");
         complain(figures.samples_dropped, "samples not printed: the reader of standard output was too slow");

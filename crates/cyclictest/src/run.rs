@@ -1,19 +1,19 @@
 //! One test from the command line to the exit status.
 
+use super::error::Error;
 use super::figures::Figures;
 use super::json::Document;
 use super::machine::{self, Changes};
 use super::markers::Markers;
 use super::options::Id;
 use super::output_file::OutputFile;
-use super::refusal::Refusal;
+use super::printing::{Ended, Printer, ScreenState, print_all};
 use super::request::{Affinity, PolicyName, Request};
 use super::status_fifo::StatusFifo;
 use super::status_file::{self, StatusFile};
 use super::thread::{Job, Shared};
 use super::tracing::{self, KeptTrace, Tracing};
-use super::watch::{Ended, ScreenState, Watch, print_all};
-use super::{cpu_list, getopt, help, histogram_text, idle_state, plan, results, smi, team};
+use super::{cpu_list, getopt, help, histogram_text, idle_state, plan, results, smi, threads};
 use meter::kernel::sleep::posix_timer;
 use meter::kernel::{clock, memory, scheduling, signals};
 use std::fmt::Write;
@@ -29,15 +29,15 @@ pub fn run(program: &str, words: &[String]) -> i32 {
         Some(request) => test(&request, &[&[program.to_owned()], words].concat().join(" ")),
         None => Ok(0),
     });
-    answer.unwrap_or_else(|refusal| {
-        eprintln!("cyclictest: {}", refusal.text);
-        refusal.exit_status
+    answer.unwrap_or_else(|error| {
+        eprintln!("cyclictest: {error}");
+        error.exit_status()
     })
 }
 
 /// `None` when the command line only asks for a text.
-fn understand(words: &[String]) -> Result<Option<Request>, Refusal> {
-    let parsed = getopt::parse(words).map_err(Refusal::usage)?;
+fn understand(words: &[String]) -> Result<Option<Request>, Error> {
+    let parsed = getopt::parse(words)?;
     let text = parsed.options.iter().find_map(|given| match given.id {
         Id::Help => Some(help::help()),
         Id::Man => Some(help::man()),
@@ -47,15 +47,13 @@ fn understand(words: &[String]) -> Result<Option<Request>, Refusal> {
         _ => None,
     });
     if let Some(text) = text {
-        std::io::stdout()
-            .write_all(text.as_bytes())
-            .map_err(|error| Refusal::unable(format!("standard output: {error}")))?;
+        std::io::stdout().write_all(text.as_bytes()).map_err(Error::Stdout)?;
         return Ok(None);
     }
-    Request::of(&parsed).map(Some).map_err(Refusal::usage)
+    Ok(Some(Request::of(&parsed)?))
 }
 
-/// A line that hinders nothing.
+/// A line for standard error; the test goes on.
 pub fn warn(text: &str) {
     eprintln!("WARN: {text}");
 }
@@ -68,12 +66,11 @@ struct Places {
 }
 
 impl Places {
-    fn prepare(request: &Request) -> Result<Self, Refusal> {
-        let file = |path: &Option<String>| {
-            path.as_deref().filter(|path| *path != "-").map(OutputFile::prepare).transpose().map_err(Refusal::unable)
-        };
+    fn prepare(request: &Request) -> Result<Self, Error> {
+        let file =
+            |path: &Option<String>| path.as_deref().filter(|path| *path != "-").map(OutputFile::prepare).transpose();
         let (json, histogram) = (file(&request.json)?, file(&request.histfile)?);
-        let fifo = request.fifo.as_deref().map(StatusFifo::make).transpose().map_err(Refusal::unable)?;
+        let fifo = request.fifo.as_deref().map(StatusFifo::make).transpose()?;
         Ok(Self { json, histogram, fifo })
     }
 }
@@ -107,14 +104,13 @@ impl Outcome {
     }
 }
 
-fn test(request: &Request, command: &str) -> Result<i32, Refusal> {
+fn test(request: &Request, command: &str) -> Result<i32, Error> {
     let _ = rustix::thread::set_name(c"cyclictest");
     if request.smi && !smi::supported(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default()) {
-        return Err(Refusal::unable("SMI counter is not supported on this processor; leave out --smi"));
+        return Err(Error::NoSmiCounter);
     }
     request.notes.iter().for_each(|note| warn(note));
-    let allowed = scheduling::allowed_cpus(0)
-        .map_err(|error| Refusal::unable(format!("the allowed CPUs cannot be read: {error}")))?;
+    let allowed = scheduling::allowed_cpus(0).map_err(Error::AllowedCpus)?;
     let jobs = plan::jobs(request, &allowed, tracing::wanted(request).is_some())?;
     if request.priority == 0 && matches!(request.policy, PolicyName::Fifo | PolicyName::Rr) {
         eprintln!("defaulting realtime priority to {}", jobs[0].priority);
@@ -125,9 +121,9 @@ fn test(request: &Request, command: &str) -> Result<i32, Refusal> {
     }
     let signals =
         signals::block_and_watch_also(&[libc::SIGUSR1, libc::SIGUSR2], &[posix_timer::signal(), libc::SIGALRM])
-            .map_err(|error| Refusal::unable(format!("signals cannot be watched: {error}")))?;
+            .map_err(Error::Signals)?;
     let outcome = measure(request, jobs, &allowed, &signals, places.fifo.take())?;
-    Ok(tell(request, command, places, outcome, &signals))
+    Ok(write_results(request, command, places, outcome, &signals))
 }
 
 fn measure(
@@ -136,9 +132,9 @@ fn measure(
     allowed: &[u32],
     signals: &OwnedFd,
     fifo: Option<StatusFifo>,
-) -> Result<Outcome, Refusal> {
+) -> Result<Outcome, Error> {
     let main_cpus = match &request.main_affinity {
-        Some(list) => cpu_list::parse(list, allowed).map_err(|why| Refusal::usage(format!("--mainaffinity: {why}")))?,
+        Some(list) => cpu_list::parse(list, allowed).map_err(Error::MainAffinity)?,
         None => Vec::new(),
     };
     let status_file = StatusFile::make();
@@ -149,44 +145,39 @@ fn measure(
     }
     let armed = machine::arm(request, allowed, &mut changes)?;
     if request.lock_memory {
-        memory::lock_all().map_err(|error| {
-            Refusal::unable(format!(
-                "memory cannot be locked: {error}; run as root, raise `ulimit -l`, or leave out -m"
-            ))
-        })?;
+        memory::lock_all().map_err(Error::MemoryLock)?;
     }
     let mut head = String::new();
-    machine::tell_cpus(request, allowed, &mut head);
+    machine::write_cpus(request, allowed, &mut head);
     machine::hold_power(request, &mut changes, &mut head);
     if request.resolution {
-        machine::tell_resolution(&jobs[0]);
+        machine::print_resolution(&jobs[0]);
     }
-    let shared = Shared::new(machine::open_tracemark(request)?)
-        .map_err(|error| Refusal::unable(format!("no event descriptor: {error}")))?;
+    let shared = Shared::new(machine::open_tracemark(request)?).map_err(Error::EventDescriptor)?;
     let shared = Arc::new(shared);
     let mut markers = Markers::default();
-    let (members, handles) = team::assemble(request, jobs, &shared, armed.as_ref(), &mut markers)?;
+    let (members, handles) = threads::start_all(request, jobs, &shared, armed.as_ref(), &mut markers)?;
     for member in members.iter().filter(|_| request.verbose) {
         if let (Some(cpu), Affinity::List(_)) = (member.job.cpu, &request.affinity) {
             let _ = writeln!(head, "Thread {} using cpu {cpu}.", member.job.thread);
         }
         let _ = writeln!(head, "Thread {} Interval: {}", member.job.thread, member.job.interval_us);
     }
-    print_all(&mut head, signals).map_err(|error| Refusal::unable(format!("standard output: {error}")))?;
+    print_all(&mut head, signals).map_err(Error::Stdout)?;
     if request.debug {
-        members.iter().for_each(|member| eprintln!("DEBUG: thread {}: {:?}", member.job.thread, member.standing));
+        members.iter().for_each(|member| eprintln!("DEBUG: thread {}: {:?}", member.job.thread, member.effective));
     }
     if !main_cpus.is_empty() {
-        scheduling::bind(&main_cpus).map_err(|error| Refusal::unable(format!("--mainaffinity: {error}")))?;
+        scheduling::bind(&main_cpus).map_err(Error::BindMain)?;
     }
     let tracing = armed.map(|armed| tracing::start_beside(armed, request, &members, allowed, &shared));
     let mut tracing = tracing.transpose()?;
     let started_s = clock::realtime_ns() / 1_000_000_000;
     // Set once, here, by the only thread that can.
-    let schedules = team::schedules(request, &members, tracing.is_some());
+    let schedules = threads::schedules(request, &members, tracing.is_some());
     shared.start.choose(schedules[0].count_from_ns);
     let _ = shared.schedules.set(schedules);
-    let mut watch = Watch {
+    let mut printer = Printer {
         request,
         members: &members,
         shared: &shared,
@@ -196,11 +187,11 @@ fn measure(
         tracing: tracing.as_mut(),
         state: ScreenState::default(),
     };
-    let ended = watch.until_done();
-    let failures = team::join(handles);
+    let ended = printer.print_until_done();
+    let failures = threads::join(handles);
     let mut tail = String::new();
-    watch.finish(&mut tail);
-    drop(watch);
+    printer.finish(&mut tail);
+    drop(printer);
     let (traces, complaints) = tracing.map(Tracing::finish).unwrap_or_default();
     complaints.iter().for_each(|complaint| warn(complaint));
     let figures: Vec<Figures> = members.iter().map(|member| Figures::of(member, request)).collect();
@@ -219,7 +210,7 @@ fn measure(
 }
 
 /// Prints and writes everything; answers the exit status.
-fn tell(request: &Request, command: &str, places: Places, mut outcome: Outcome, signals: &OwnedFd) -> i32 {
+fn write_results(request: &Request, command: &str, places: Places, mut outcome: Outcome, signals: &OwnedFd) -> i32 {
     let exit_status = outcome.exit_status();
     let document = Document {
         request,
@@ -241,16 +232,17 @@ fn tell(request: &Request, command: &str, places: Places, mut outcome: Outcome, 
     if print_all(&mut tail, signals).is_err() && outcome.ended != Ended::Unread {
         unwritten.push("standard output could not be written to the end".to_owned());
     }
-    unwritten.extend(places.json.zip(json).and_then(|(file, text)| file.finish(text.as_bytes()).err()));
+    let json = places.json.zip(json).and_then(|(file, text)| file.finish(text.as_bytes()).err());
+    unwritten.extend(json.map(|error| error.to_string()));
     if let Some(file) = places.histogram.filter(|_| request.histogram > 0) {
         let block = histogram_text::block(&outcome.figures, request.compat, request.histogram_sum);
-        unwritten.extend(file.finish(block.as_bytes()).err());
+        unwritten.extend(file.finish(block.as_bytes()).err().map(|error| error.to_string()));
     }
     outcome.failures.iter().chain(&unwritten).for_each(|why| eprintln!("cyclictest: {why}"));
     if outcome.nothing() && outcome.failures.is_empty() {
         eprintln!("cyclictest: nothing was measured: it was stopped before the first interval had passed");
     }
-    results::tell_losses(request, &outcome.figures);
+    results::print_losses(request, &outcome.figures);
     outcome.traces.iter().filter(|trace| !trace.snapshot).for_each(|trace| {
         eprintln!("cyclictest: the trace that the test stopped for is in {}", trace.file);
     });

@@ -2,7 +2,7 @@
 
 use super::figures::{Figures, Line};
 use super::request::{Mode, PolicyName};
-use super::thread::{Job, Standing};
+use super::thread::{Effective, Job};
 use archive::histogram::Histogram;
 use archive::sample::Totals;
 use archive::settings::Policy;
@@ -44,7 +44,7 @@ pub fn figures(thread: u32, buckets: &[u64], overflows: &[(i64, i64)], overflow_
             break_over: None,
             traced: false,
         },
-        standing: Standing {
+        effective: Effective {
             tid: 100 + thread as i32,
             cpus: vec![thread],
             policy: Policy::Fifo,

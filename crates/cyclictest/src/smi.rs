@@ -6,6 +6,15 @@ use std::os::unix::fs::FileExt;
 /// MSR_SMI_COUNT, Intel SDM volume 4.
 const SMI_COUNT: u64 = 0x34;
 
+/// Why SMIs of a CPU cannot be counted.
+#[derive(Debug, thiserror::Error)]
+pub enum SmiError {
+    #[error("cannot count SMIs, {path}: {source}; as root: modprobe msr")]
+    Open { path: String, source: std::io::Error },
+    #[error("cannot count SMIs, {path} has no such counter")]
+    NoCounter { path: String },
+}
+
 /// The counter of one CPU.
 #[derive(Debug)]
 pub struct SmiCounter {
@@ -15,13 +24,12 @@ pub struct SmiCounter {
 
 impl SmiCounter {
     /// # Errors
-    /// A part of a sentence that names the fix.
-    pub fn open(cpu: u32) -> Result<Self, String> {
+    /// Without the driver `msr`, the right to use it, or the register.
+    pub fn open(cpu: u32) -> Result<Self, SmiError> {
         let path = format!("/dev/cpu/{cpu}/msr");
-        let register =
-            File::open(&path).map_err(|error| format!("cannot count SMIs, {path}: {error}; as root: modprobe msr"))?;
+        let register = File::open(&path).map_err(|source| SmiError::Open { path: path.clone(), source })?;
         let mut counter = Self { register, last: 0 };
-        counter.last = counter.read().ok_or_else(|| format!("cannot count SMIs, {path} has no such counter"))?;
+        counter.last = counter.read().ok_or(SmiError::NoCounter { path })?;
         Ok(counter)
     }
 

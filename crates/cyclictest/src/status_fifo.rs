@@ -1,5 +1,6 @@
-//! The named pipe of `-F`: whoever opens it for reading gets the present state, then the end of the file.
+//! The named pipe of `-F`: a program that opens it for reading gets the present state, then the end of the file.
 
+use super::output_file::OutputError;
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
 use std::io::Write;
 
@@ -11,15 +12,14 @@ pub struct StatusFifo {
 
 impl StatusFifo {
     /// # Errors
-    /// A sentence with the fix.
-    pub fn make(path: &str) -> Result<Self, String> {
-        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o644), 0).map_err(|error| {
-            format!("{path} cannot be made a pipe: {error}; name a path that does not exist yet (-F)")
-        })?;
+    /// A path that exists, or that cannot be made.
+    pub fn make(path: &str) -> Result<Self, OutputError> {
+        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o644), 0)
+            .map_err(|error| OutputError::Fifo { path: path.into(), source: error.into() })?;
         Ok(Self { path: path.into() })
     }
 
-    /// Answers a waiting reader. A reader that is slow gets what fits; nobody waits for it.
+    /// Answers a waiting reader. A reader that is slow gets what fits; the test does not wait for it.
     pub fn serve(&self, text: impl FnOnce() -> String) {
         if let Ok(pipe) = open(&self.path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
             let _ = std::fs::File::from(pipe).write(text().as_bytes());

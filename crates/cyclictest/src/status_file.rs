@@ -1,6 +1,6 @@
 //! The file in /dev/shm that SIGUSR2 fills and get_cyclictest_snapshot(8) reads.
 
-use super::output_file::OutputFile;
+use super::output_file::{OutputError, OutputFile};
 
 const DIRECTORY: &str = "/dev/shm";
 const PREFIX: &str = "cyclictest";
@@ -22,8 +22,8 @@ impl StatusFile {
     /// Replaces its content.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn fill(&self, text: &str) -> Result<(), String> {
+    /// The error of the file system.
+    pub fn fill(&self, text: &str) -> Result<(), OutputError> {
         OutputFile::prepare(&self.path)?.finish(text.as_bytes())
     }
 }

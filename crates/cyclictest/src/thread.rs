@@ -1,5 +1,6 @@
 //! One measuring thread of cyclictest: set up, then nothing but cycles.
 
+use super::error::{MeasureError, SetupError};
 use super::request::{Mode, PolicyName};
 use super::smi::SmiCounter;
 use super::tally::Tally;
@@ -23,7 +24,7 @@ use std::thread::JoinHandle;
 
 const STACK_BYTES: usize = 128 << 10;
 
-/// What one thread shall be and do.
+/// What one thread is to be and do.
 #[derive(Debug, Clone)]
 pub struct Job {
     pub thread: u32,
@@ -49,7 +50,7 @@ pub struct Pages {
 /// What all threads share.
 #[derive(Debug)]
 pub struct Shared {
-    /// Set by whoever ends the test.
+    /// Set when the test is over.
     pub stop: AtomicBool,
     /// Becomes readable when a thread ends.
     pub ended: OwnedFd,
@@ -94,7 +95,7 @@ impl Shared {
 
 /// What a thread really runs with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct Effective {
     pub tid: i32,
     pub cpus: Vec<u32>,
     pub policy: Policy,
@@ -102,13 +103,13 @@ pub struct Standing {
     pub timer_slack_ns: u64,
 }
 
-/// Number of the thread and its standing, or why it cannot measure.
-pub type Readiness = (u32, Result<Standing, String>);
+/// Number of the thread and its effective settings, or why it cannot measure.
+pub type Readiness = (u32, Result<Effective, SetupError>);
 
-/// Rings when the thread ends, however it ends.
-struct Bell<'a>(&'a Shared);
+/// Says that the thread ended, however it ends.
+struct EndNotice<'a>(&'a Shared);
 
-impl Drop for Bell<'_> {
+impl Drop for EndNotice<'_> {
     fn drop(&mut self) {
         self.0.stop.store(true, Relaxed);
         let _ = rustix::io::write(&self.0.ended, &1u64.to_ne_bytes());
@@ -126,18 +127,18 @@ pub fn spawn(
     shared: Arc<Shared>,
     marker: Option<Arc<File>>,
     ready: Sender<Readiness>,
-) -> std::io::Result<JoinHandle<Result<(), String>>> {
+) -> std::io::Result<JoinHandle<Result<(), MeasureError>>> {
     let mut builder = std::thread::Builder::new().stack_size(STACK_BYTES);
     if job.traced {
         // The recorder knows measuring threads by this beginning; otherwise they are named as the process is.
         builder = builder.name(format!("tardy-cpu{}", job.cpu.unwrap_or(job.thread)));
     }
     builder.spawn(move || {
-        let _bell = Bell(&shared);
-        let mut equipment = match set_up(&job) {
-            Ok((equipment, standing)) => {
-                let _ = ready.send((job.thread, Ok(standing)));
-                equipment
+        let _notice = EndNotice(&shared);
+        let mut resources = match set_up(&job) {
+            Ok((resources, effective)) => {
+                let _ = ready.send((job.thread, Ok(effective)));
+                resources
             }
             Err(why) => {
                 let _ = ready.send((job.thread, Err(why)));
@@ -147,22 +148,22 @@ pub fn spawn(
         drop(ready);
         // There is none when the test is given up before it begins.
         let Some(schedule) = shared.schedules.wait().get(job.thread as usize).copied() else { return Ok(()) };
-        measure(&job, &pages, &shared, marker, &mut equipment, schedule)
+        measure(&job, &pages, &shared, marker, &mut resources, schedule)
     })
 }
 
 /// What a thread holds while it measures.
-struct Equipment {
+struct Resources {
     timer: Option<PosixTimer>,
     smi: Option<SmiCounter>,
 }
 
-fn set_up(job: &Job) -> Result<(Equipment, Standing), String> {
+fn set_up(job: &Job) -> Result<(Resources, Effective), SetupError> {
     if let Some(cpu) = job.cpu {
-        scheduling::bind(&[cpu]).map_err(|error| format!("could not be pinned to CPU {cpu}: {error}"))?;
+        scheduling::bind(&[cpu]).map_err(|source| SetupError::Pin { cpu, source })?;
     }
     let timer = match job.mode {
-        Mode::PosixTimer => Some(PosixTimer::new(job.clock).map_err(|error| format!("got no POSIX timer: {error}"))?),
+        Mode::PosixTimer => Some(PosixTimer::new(job.clock).map_err(SetupError::Timer)?),
         _ => None,
     };
     let set = match job.policy {
@@ -173,19 +174,19 @@ fn set_up(job: &Job) -> Result<(Equipment, Standing), String> {
         // Left as it is inherited: `nice` and `chrt` before the command keep their meaning.
         PolicyName::Other => Ok(()),
     };
-    set.map_err(|error| format!("could not get its priority {}: {error}", job.priority))?;
+    set.map_err(|source| SetupError::Priority { priority: job.priority, source })?;
     let smi = match (job.smi, job.cpu) {
         (true, Some(cpu)) => Some(SmiCounter::open(cpu)?),
         _ => None,
     };
     memory::prefault_stack();
-    let standing = standing().map_err(|error| format!("could not read its settings back: {error}"))?;
-    Ok((Equipment { timer, smi }, standing))
+    let effective = effective().map_err(SetupError::ReadBack)?;
+    Ok((Resources { timer, smi }, effective))
 }
 
-fn standing() -> std::io::Result<Standing> {
+fn effective() -> std::io::Result<Effective> {
     let (policy, priority) = scheduling::policy_of(0)?;
-    Ok(Standing {
+    Ok(Effective {
         tid: scheduling::thread_id(),
         cpus: scheduling::allowed_cpus(0)?,
         policy,
@@ -199,17 +200,17 @@ fn measure(
     pages: &Pages,
     shared: &Shared,
     marker: Option<Arc<File>>,
-    equipment: &mut Equipment,
+    resources: &mut Resources,
     schedule: Schedule,
-) -> Result<(), String> {
+) -> Result<(), MeasureError> {
     let interval_ns = schedule.interval_ns;
-    let failed = |error: std::io::Error| format!("could not go on sleeping: {error}");
-    if let Some(timer) = &equipment.timer {
+    let failed = MeasureError::Sleep;
+    if let Some(timer) = &resources.timer {
         timer.start(schedule.first_due_ns, interval_ns).map_err(failed)?;
     }
     let mut cycles = Cycles::new(schedule, &pages.books, job.cpu.unwrap_or(0), 0).without_seconds();
     let mut cycle = 0;
-    if let Some(smi) = &mut equipment.smi {
+    if let Some(smi) = &mut resources.smi {
         smi.new_ones();
     }
     while let Some(due_ns) = cycles.next_due_ns() {
@@ -227,12 +228,12 @@ fn measure(
                 (seen_ns, cycles.seen_unscheduled(due_ns, seen_ns))
             }
             Mode::PosixTimer => {
-                let timer = equipment.timer.as_ref().ok_or("lost its timer")?;
+                let timer = resources.timer.as_ref().ok_or(MeasureError::NoTimer)?;
                 let expiry = timer.wake().map_err(failed)?;
                 (expiry.seen_ns, cycles.seen_with_overrun(expiry.seen_ns, expiry.overrun))
             }
         };
-        let smi = equipment.smi.as_mut().map_or(0, SmiCounter::new_ones);
+        let smi = resources.smi.as_mut().map_or(0, SmiCounter::new_ones);
         let value = pages.tally.count(cycle, seen_ns, pages.books.latency_ns_last(), smi);
         cycle += 1;
         if wanted && let Some(marker) = &marker {

@@ -1,8 +1,8 @@
 //! The trace behind `--snapshot` and `--breaktrace`: armed before the first sample, kept in numbered files.
 
-use super::figures::Member;
+use super::error::Error;
+use super::figures::MeasuringThread;
 use super::output_file::OutputFile;
-use super::refusal::Refusal;
 use super::request::Request;
 use super::thread::Shared;
 use archive::settings::{SnapshotMode, TraceSettings};
@@ -41,21 +41,17 @@ pub fn wanted(request: &Request) -> Option<bool> {
 ///
 /// # Errors
 /// What the kernel or the machine lacks, with the fix.
-pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result<Armed, Refusal> {
+pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result<Armed, Error> {
     if request.realtime_clock {
-        return Err(Refusal::usage("traces are kept on CLOCK_MONOTONIC; leave out -c 1"));
+        return Err(Error::RealtimeTrace);
     }
     let probe = Path::new(&request.snapshot_dir).join(file_name(true, 1));
-    OutputFile::prepare(&probe.to_string_lossy()).map_err(|why| Refusal::unable(format!("{why} (--snapshot-dir)")))?;
-    let tracefs = trace_mount::find_or_mount().map_err(|error| {
-        Refusal::unable(format!("no tracing: {}; run as root on a kernel with CONFIG_FTRACE", TraceError::from(error)))
-    })?;
+    OutputFile::prepare(&probe.to_string_lossy()).map_err(Error::SnapshotDirectory)?;
+    let tracefs =
+        trace_mount::find_or_mount().map_err(|error| Error::NoTracing(TraceError::from(error).to_string()))?;
     if let Some(other) = tracefs.foreign_tracing(INSTANCE_PREFIX).first() {
         let place = other.instance.as_deref().unwrap_or("the top-level buffer");
-        return Err(Refusal::unable(format!(
-            "another tool is tracing: {} in {place}; stop it (trace-cmd reset), or use it with -b and --tracemark",
-            other.what
-        )));
+        return Err(Error::ForeignTracing { what: other.what.to_string(), place: place.into() });
     }
     let able = tracefs.capabilities();
     if let Some(tracer) = &request.tracer {
@@ -64,7 +60,7 @@ pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result
     let settings = settings();
     let armed = recorder::choose_mode(SnapshotMode::Auto, &able)
         .and_then(|mode| recorder::arm(&tracefs, mode, &settings, cpu_count, journal))
-        .map_err(|why| Refusal::unable(format!("no tracing: {why}")))?;
+        .map_err(|error| Error::Recorder(error.to_string()))?;
     if let Some(tracer) = request.tracer.as_deref().filter(|tracer| *tracer != "nop") {
         choose_tracer(&tracefs, tracer)?;
     }
@@ -93,30 +89,25 @@ fn config_of(tracer: &str) -> Option<&'static str> {
     })
 }
 
-fn tracer_is_there(tracer: &str, tracers: &[String]) -> Result<(), Refusal> {
+fn tracer_is_there(tracer: &str, tracers: &[String]) -> Result<(), Error> {
     if tracers.iter().any(|there| there == tracer) {
         return Ok(());
     }
     Err(match config_of(tracer) {
-        Some(config) => Refusal::unable(format!(
-            "this kernel has no tracer {tracer}: {config} is not set; leave the tracer out, the events are traced anyway"
-        )),
-        None => Refusal::usage(format!("there is no tracer {tracer:?}; this kernel has {}", tracers.join(", "))),
+        Some(config) => Error::MissingTracer { tracer: tracer.into(), config },
+        None => Error::UnknownTracer { tracer: tracer.into(), there: tracers.to_vec() },
     })
 }
 
 /// Sets the tracer in every instance of this process that records.
-fn choose_tracer(tracefs: &Tracefs, tracer: &str) -> Result<(), Refusal> {
+fn choose_tracer(tracefs: &Tracefs, tracer: &str) -> Result<(), Error> {
     let own = format!("{INSTANCE_PREFIX}{}-", std::process::id());
     for name in tracefs.instances() {
         if name.strip_prefix(&own).is_some_and(|suffix| suffix != "bell") {
             let path = tracefs.root().join("instances").join(&name).join("current_tracer");
-            std::fs::write(&path, tracer).map_err(|error| {
+            std::fs::write(&path, tracer).map_err(|source| {
                 let config = config_of(tracer).unwrap_or("its configuration option");
-                Refusal::unable(format!(
-                    "this kernel does not run the tracer {tracer} in an instance ({error}): it needs {config} and \
-                     CONFIG_DYNAMIC_FTRACE; leave the tracer out, the events are traced anyway"
-                ))
+                Error::RefusedTracer { tracer: tracer.into(), config, source }
             })?;
         }
     }
@@ -143,15 +134,16 @@ impl Tracing {
     /// Starts recording and the thread that waits for spikes.
     ///
     /// # Errors
-    /// [`TraceError`].
+    /// The capturing thread does not start.
     fn start(
         armed: Armed,
         request: &Request,
         watched: Vec<Watched>,
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
-    ) -> Result<Self, TraceError> {
-        let capturing = Capturing::start(armed, settings(), watched, cpus, start)?;
+    ) -> Result<Self, Error> {
+        let capturing = Capturing::start(armed, settings(), watched, cpus, start)
+            .map_err(|error| Error::Capturing(error.to_string()))?;
         Ok(Self {
             capturing,
             directory: request.snapshot_dir.clone(),
@@ -202,7 +194,7 @@ impl Tracing {
                 latency_ns: spike.sample.latency_ns,
                 number: spike.number,
             }),
-            Err(why) => self.complaints.push(why),
+            Err(error) => self.complaints.push(error.to_string()),
         }
     }
 
@@ -219,27 +211,26 @@ impl Tracing {
 /// Starts the recorder beside the threads it watches.
 ///
 /// # Errors
-/// A line for the person at the terminal.
+/// The capturing thread does not start.
 pub fn start_beside(
     armed: Armed,
     request: &Request,
-    members: &[Member],
+    members: &[MeasuringThread],
     allowed: &[u32],
     shared: &Shared,
-) -> Result<Tracing, Refusal> {
+) -> Result<Tracing, Error> {
     let watched = members
         .iter()
         .map(|member| Watched {
             thread: member.job.thread,
-            tid: member.standing.tid,
+            tid: member.effective.tid,
             books: member.pages.books.clone(),
         })
         .collect();
     Tracing::start(armed, request, watched, allowed.to_vec(), shared.start.clone())
-        .map_err(|why| Refusal::unable(format!("the recorder did not start: {why}")))
 }
 
-/// The lines at the end that tell of snapshots.
+/// The lines about snapshots at the end.
 pub fn snapshot_lines(out: &mut String, traces: &[KeptTrace], nanoseconds: bool) {
     use std::fmt::Write;
     let snapshots: Vec<&KeptTrace> = traces.iter().filter(|trace| trace.snapshot).collect();
@@ -264,9 +255,9 @@ mod tests {
         let there = ["nop".to_owned(), "function".to_owned()];
         assert!(tracer_is_there("function", &there).is_ok());
         let missing = tracer_is_there("wakeup_rt", &there).unwrap_err();
-        assert!(missing.text.contains("CONFIG_SCHED_TRACER") && missing.exit_status == 3, "{missing:?}");
+        assert!(missing.to_string().contains("CONFIG_SCHED_TRACER") && missing.exit_status() == 3, "{missing:?}");
         let unknown = tracer_is_there("magic", &there).unwrap_err();
-        assert!(unknown.text.contains("nop, function") && unknown.exit_status == 2, "{unknown:?}");
+        assert!(unknown.to_string().contains("nop, function") && unknown.exit_status() == 2, "{unknown:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! How each built-in load is started. What they are called and what they do is said in the archive's vocabulary.
+//! How each built-in load is started. The archive defines their names and what they do.
 
-use super::crew::Crew;
 use super::place::Room;
+use super::workers::Workers;
 use super::{
     bulk, cache, copy, dentry, exec, fault, flock, fork, huge_page, icache, messaging, munmap, ping, pipe, printk,
     semaphore, spin, timer, tlb, udp, walk,
@@ -11,13 +11,13 @@ use std::io;
 
 /// A load that needs no package on the target.
 pub struct BuiltinLoad {
-    pub told: &'static load::BuiltinLoad,
+    pub definition: &'static load::BuiltinLoad,
     pub room: Room,
-    /// Forks the workers into the crew.
-    pub start: fn(&mut Crew) -> io::Result<()>,
+    /// Forks the workers.
+    pub start: fn(&mut Workers) -> io::Result<()>,
 }
 
-type Start = fn(&mut Crew) -> io::Result<()>;
+type Start = fn(&mut Workers) -> io::Result<()>;
 const STARTS: [(&str, Room, Start); 21] = [
     ("messaging", Room::None, messaging::start),
     ("dentry", Room::Entries, dentry::start),
@@ -44,15 +44,15 @@ const STARTS: [(&str, Room, Start); 21] = [
 
 /// The load of this name, unless it is one of several parts.
 pub fn find(name: &str) -> Option<BuiltinLoad> {
-    let told = load::builtin(name)?;
+    let definition = load::builtin(name)?;
     let (_, room, start) = STARTS.iter().find(|(other, ..)| *other == name)?;
-    Some(BuiltinLoad { told, room: *room, start: *start })
+    Some(BuiltinLoad { definition, room: *room, start: *start })
 }
 
 /// What runs under this name: its parts, or it alone. Empty when there is no such load.
 pub fn parts(name: &str) -> Vec<BuiltinLoad> {
     match load::builtin(name) {
-        Some(told) if !told.parts.is_empty() => told.parts.iter().filter_map(|part| find(part)).collect(),
+        Some(load) if !load.parts.is_empty() => load.parts.iter().filter_map(|part| find(part)).collect(),
         _ => find(name).into_iter().collect(),
     }
 }
@@ -66,9 +66,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_load_that_is_told_of_can_be_started_and_no_other() {
-        for told in &BUILTIN_LOADS {
-            assert_eq!(parts(told.name).len(), told.parts.len().max(1), "{}", told.name);
+    fn every_builtin_load_can_be_started_and_no_other() {
+        for load in &BUILTIN_LOADS {
+            assert_eq!(parts(load.name).len(), load.parts.len().max(1), "{}", load.name);
         }
         assert!(STARTS.iter().all(|(name, ..)| load::builtin(name).is_some_and(|load| load.parts.is_empty())));
     }

@@ -3,10 +3,10 @@
 //! Where the file system cannot go past its cache, as one in memory, data is handed to the device block by block instead.
 //! The file has no name from the start, so that nothing stays behind however the load ends.
 
-use super::crew::Crew;
+use super::kernel::mapping::Mapping;
 use super::place;
+use super::workers::Workers;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fdatasync};
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -15,25 +15,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const FILE_BYTES: u64 = 32 << 20;
 const BLOCK_BYTES: usize = 1 << 20;
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    let place = crew.place()?;
-    let workers = crew.workers.max(1);
-    let blocks = (place::free_bytes(place)? / (8 * u64::from(workers))).min(FILE_BYTES) / BLOCK_BYTES as u64;
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    let directory = workers.directory()?;
+    let blocks =
+        (place::free_bytes(directory)? / (8 * u64::from(workers.count()))).min(FILE_BYTES) / BLOCK_BYTES as u64;
     if blocks == 0 {
         return Err(io::Error::new(io::ErrorKind::StorageFull, "there is no room for a file of 1 MB per worker"));
     }
-    for _ in 0..workers {
-        let file = place::nameless_file(place)?;
-        crew.fork("load-bulk", |counter| work(&file, blocks, counter))?;
+    for _ in 0..workers.count() {
+        let file = place::nameless_file(directory)?;
+        workers.fork("load-bulk", |counter| work(&file, blocks, counter))?;
     }
     Ok(())
 }
 
 fn work(file: &File, blocks: u64, counter: &AtomicU64) -> io::Error {
-    let block = match aligned_block() {
+    let mut block = match aligned_block() {
         Ok(block) => block,
         Err(error) => return error,
     };
+    let block = block.as_mut_slice();
     let mut direct = direct(file);
     loop {
         match round(file, blocks, block, direct, counter) {
@@ -72,16 +73,11 @@ fn round(file: &File, blocks: u64, block: &mut [u8], direct: bool, counter: &Ato
     Ok(())
 }
 
-/// Memory as devices want it: aligned to a page, and kept as long as the worker lives.
-fn aligned_block() -> io::Result<&'static mut [u8]> {
-    let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a new private mapping at an address of the kernel's choice.
-    let address = unsafe { mmap_anonymous(std::ptr::null_mut(), BLOCK_BYTES, protection, MapFlags::PRIVATE)? };
-    // SAFETY: mapped above with this size and never unmapped; zeros are bytes; nobody else has the address.
-    let block = unsafe { std::slice::from_raw_parts_mut(address.cast::<u8>(), BLOCK_BYTES) };
-    // Data that no device and no file system makes smaller.
+/// Memory as devices want it, aligned to a page, with data that no device and no file system makes smaller.
+fn aligned_block() -> io::Result<Mapping> {
+    let mut block = Mapping::new(BLOCK_BYTES)?;
     let mut draws = super::draws::Draws::of_worker(0);
-    block.fill_with(|| draws.between(0, 255) as u8);
+    block.as_mut_slice().fill_with(|| draws.between(0, 255) as u8);
     Ok(block)
 }
 
@@ -93,7 +89,8 @@ mod tests {
     fn what_is_written_is_read_and_both_are_counted() {
         let directory = tempfile::tempdir().expect("a directory");
         let file = place::nameless_file(directory.path()).expect("a file");
-        let block = aligned_block().expect("memory");
+        let mut block = aligned_block().expect("memory");
+        let block = block.as_mut_slice();
         let before = block.to_vec();
         let counter = AtomicU64::new(0);
         round(&file, 2, block, false, &counter).expect("a round");

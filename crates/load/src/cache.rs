@@ -1,8 +1,8 @@
 //! Data cache misses: pointers are followed through more memory than caches hold, in an order no prefetcher guesses. What
-//! else runs finds the shared caches full of somebody else's data, and the memory busy.
+//! else runs finds the shared caches full of other data, and the memory busy.
 
-use super::crew::Crew;
 use super::draws::Draws;
+use super::workers::Workers;
 use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +18,9 @@ struct Line {
     next: u32,
 }
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    for number in 0..crew.workers.max(1) {
-        crew.fork("load-cache", |counter| work(Draws::of_worker(number), counter))?;
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    for number in 0..workers.count() {
+        workers.fork("load-cache", |counter| work(Draws::of_worker(number), counter))?;
     }
     Ok(())
 }

@@ -2,11 +2,11 @@
 //!
 //! Both files have no name from the start, so that nothing stays behind however the load ends.
 
-use super::crew::Crew;
+use super::kernel::write_back::start_write_back;
 use super::place;
+use super::workers::Workers;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,18 +16,17 @@ const CHUNK_BYTES: usize = 128 << 10;
 /// Data handed to the disk at a time: small enough that a slow card still shows progress every second.
 const WRITE_BACK_BYTES: u64 = 4 << 20;
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    let place = crew.place()?;
-    let workers = crew.workers.max(1);
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    let directory = workers.directory()?;
     // A quarter of what is free for all files together leaves the rest of the system unharmed.
-    let file_bytes = (place::free_bytes(place)? / (8 * u64::from(workers))).min(FILE_BYTES);
+    let file_bytes = (place::free_bytes(directory)? / (8 * u64::from(workers.count()))).min(FILE_BYTES);
     if file_bytes < CHUNK_BYTES as u64 {
         return Err(io::Error::new(io::ErrorKind::StorageFull, "there is no room for two files of 128 kB per worker"));
     }
-    for _ in 0..workers {
-        let source = place::nameless_file(place)?;
-        let target = place::nameless_file(place)?;
-        crew.fork("load-copy", |counter| work(source, target, file_bytes, counter))?;
+    for _ in 0..workers.count() {
+        let source = place::nameless_file(directory)?;
+        let target = place::nameless_file(directory)?;
+        workers.fork("load-copy", |counter| work(source, target, file_bytes, counter))?;
     }
     Ok(())
 }
@@ -80,12 +79,6 @@ fn copy(source: &mut File, target: &mut File, chunk: &mut [u8], counter: &Atomic
             handed_over = copied;
         }
     }
-}
-
-/// Asks the kernel to begin writing; a file system without a disk has nothing to do and may refuse.
-fn start_write_back(file: &File, offset: u64, length: u64) {
-    // SAFETY: takes numbers only, and the descriptor is open for the length of the call.
-    unsafe { libc::sync_file_range(file.as_raw_fd(), offset as i64, length as i64, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
 /// Whether `place` has room for files of at least 1 MB.

@@ -3,7 +3,7 @@
 //! Each worker fills a directory of its own with empty files, looks up as many names that do not exist (the kernel
 //! remembers those too), and deletes the files in reverse order.
 
-use super::crew::Crew;
+use super::workers::Workers;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 use std::io;
@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Entries one worker has at a time, at most.
 pub const ENTRIES: u32 = 2048;
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    let place = crew.place()?;
-    for number in 0..crew.workers.max(1) {
-        let directory = place.join(number.to_string());
-        crew.fork("load-dentry", |counter| work(&directory, counter))?;
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    let directory = workers.directory()?;
+    for number in 0..workers.count() {
+        let directory = directory.join(number.to_string());
+        workers.fork("load-dentry", |counter| work(&directory, counter))?;
     }
     Ok(())
 }

@@ -1,15 +1,15 @@
 //! Page faults: memory is mapped, every page of it touched, and unmapped again.
 
-use super::crew::Crew;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use super::kernel::mapping::Mapping;
+use super::workers::Workers;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const REGION_BYTES: usize = 4 << 20;
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    for _ in 0..crew.workers.max(1) {
-        crew.fork("load-fault", work)?;
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    for _ in 0..workers.count() {
+        workers.fork("load-fault", work)?;
     }
     Ok(())
 }
@@ -26,18 +26,12 @@ fn work(counter: &AtomicU64) -> io::Error {
 /// Returns how many pages were touched.
 fn touch_new_region() -> io::Result<u64> {
     let page_bytes = rustix::param::page_size();
-    let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a new private mapping at an address of the kernel's choice.
-    let region = unsafe { mmap_anonymous(std::ptr::null_mut(), REGION_BYTES, protection, MapFlags::PRIVATE)? };
-    // A huge page would turn a thousand faults into two; a kernel without them refuses, which is as good.
-    // SAFETY: the advice concerns the new mapping only and does not change its contents.
-    let _ = unsafe { madvise(region, REGION_BYTES, Advice::LinuxNoHugepage) };
+    let mut region = Mapping::new(REGION_BYTES)?;
+    // A huge page would turn a thousand faults into two.
+    region.prefer_huge_pages(false);
     for offset in (0..REGION_BYTES).step_by(page_bytes) {
-        // SAFETY: the offset lies within the mapping, which nobody else knows; volatile keeps the write.
-        unsafe { region.cast::<u8>().add(offset).write_volatile(1) };
+        region.touch(offset);
     }
-    // SAFETY: no reference into the mapping exists.
-    unsafe { munmap(region, REGION_BYTES)? };
     Ok((REGION_BYTES / page_bytes) as u64)
 }
 

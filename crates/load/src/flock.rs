@@ -2,7 +2,7 @@
 //!
 //! The file is in memory and has no name.
 
-use super::crew::Crew;
+use super::workers::Workers;
 use rustix::fs::{FlockOperation, MemfdFlags, flock, memfd_create};
 use std::fs::File;
 use std::io;
@@ -11,18 +11,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const PROCESSES: usize = 4;
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    for _ in 0..crew.workers.max(1) {
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    for _ in 0..workers.count() {
         let file = memfd_create(c"load-flock", MemfdFlags::CLOEXEC)?;
         for _ in 0..PROCESSES {
-            crew.fork("load-flock", |counter| work(&file, counter))?;
+            workers.fork("load-flock", |counter| work(&file, counter))?;
         }
     }
     Ok(())
 }
 
 fn work(file: &OwnedFd, counter: &AtomicU64) -> io::Error {
-    let own = match opened_anew(file) {
+    let own = match reopened(file) {
         Ok(own) => own,
         Err(error) => return error,
     };
@@ -35,7 +35,7 @@ fn work(file: &OwnedFd, counter: &AtomicU64) -> io::Error {
 }
 
 /// A lock belongs to an open file: processes that share one would all have it at once.
-fn opened_anew(file: &OwnedFd) -> io::Result<File> {
+fn reopened(file: &OwnedFd) -> io::Result<File> {
     File::options().read(true).write(true).open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn two_do_not_have_the_lock_at_once() {
         let file = memfd_create(c"load-flock", MemfdFlags::CLOEXEC).expect("memory");
-        let (one, two) = (opened_anew(&file).expect("a file"), opened_anew(&file).expect("a file"));
+        let (one, two) = (reopened(&file).expect("a file"), reopened(&file).expect("a file"));
         flock(&one, FlockOperation::LockExclusive).expect("a free lock");
         assert!(flock(&two, FlockOperation::NonBlockingLockExclusive).is_err());
         flock(&one, FlockOperation::Unlock).expect("our lock");

@@ -2,7 +2,7 @@
 //!
 //! In a group every sender writes to every receiver in turn, and each receiver has one socket that all senders share.
 
-use super::crew::Crew;
+use super::workers::Workers;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,16 +11,16 @@ const SENDERS: usize = 20;
 const RECEIVERS: usize = 20;
 const MESSAGE_BYTES: usize = 100;
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    for _ in 0..crew.workers.max(1) {
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    for _ in 0..workers.count() {
         let mut outlets = Vec::with_capacity(RECEIVERS);
         for _ in 0..RECEIVERS {
             let (inlet, outlet) = UnixStream::pair()?;
-            crew.fork("messaging-recv", |counter| receive(inlet, counter))?;
+            workers.fork("messaging-recv", |counter| receive(inlet, counter))?;
             outlets.push(outlet);
         }
         for _ in 0..SENDERS {
-            crew.fork("messaging-send", |_| send(&outlets))?;
+            workers.fork("messaging-send", |_| send(&outlets))?;
         }
     }
     Ok(())

@@ -1,18 +1,18 @@
 //! Giving back memory: regions of many sizes are filled in one call and unmapped in one call, page after page within the
 //! kernel.
 
-use super::crew::Crew;
 use super::draws::Draws;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use super::kernel::mapping::Mapping;
+use super::workers::Workers;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PAGES_MIN: usize = 16;
 const PAGES_MAX: usize = 8192;
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    for number in 0..crew.workers.max(1) {
-        crew.fork("load-munmap", |counter| work(Draws::of_worker(number), counter))?;
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    for number in 0..workers.count() {
+        workers.fork("load-munmap", |counter| work(Draws::of_worker(number), counter))?;
     }
     Ok(())
 }
@@ -30,17 +30,11 @@ fn work(mut draws: Draws, counter: &AtomicU64) -> io::Error {
 fn fill_and_unmap(pages: usize) -> io::Result<()> {
     let page_bytes = rustix::param::page_size();
     let bytes = pages * page_bytes;
-    let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a new private mapping at an address of the kernel's choice.
-    let region = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)? };
-    // SAFETY: the advice concerns the new mapping only; a kernel without huge pages refuses it, which is as good.
-    let _ = unsafe { madvise(region, bytes, Advice::LinuxNoHugepage) };
+    let mut region = Mapping::new(bytes)?;
+    region.prefer_huge_pages(false);
     for offset in (0..bytes).step_by(page_bytes) {
-        // SAFETY: the offset lies within the mapping, which nobody else knows; volatile keeps the write.
-        unsafe { region.cast::<u8>().add(offset).write_volatile(1) };
+        region.touch(offset);
     }
-    // SAFETY: no reference into the mapping exists.
-    unsafe { munmap(region, bytes)? };
     Ok(())
 }
 

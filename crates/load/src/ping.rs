@@ -1,69 +1,48 @@
 //! A flood of echo requests over the loopback, which the kernel answers within its softirqs, as flood ping makes them.
 //!
-//! Where the loopback is down, as in a machine that nobody configured, the load makes one of its own.
+//! Where the loopback is down, as in a machine without a network configuration, the load makes one of its own.
 
-use super::crew::Crew;
 use super::udp::own_loopback;
+use super::workers::Workers;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, UdpSocket};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
-/// What ping sends behind the header without being told otherwise.
+/// What ping sends behind the header by default.
 const DATA_BYTES: usize = 56;
 const HEADER_BYTES: usize = 8;
 const ANSWER_PATIENCE: Duration = Duration::from_millis(10);
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    // A datagram to itself tells whether there is a loopback to flood.
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    // A datagram to itself shows whether there is a loopback to flood.
     let up = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.connect(socket.local_addr()?));
     if up.is_err() {
         own_loopback()?;
     }
-    for number in 0..crew.workers.max(1) {
+    for number in 0..workers.count() {
         let socket = socket()?;
-        crew.fork("load-ping", |counter| work(&socket, number as u16, counter))?;
+        workers.fork("load-ping", |counter| work(&socket, number as u16, counter))?;
     }
     Ok(())
 }
 
 /// A socket for echo requests: the kind that some users may have, or else the one for root.
 fn socket() -> io::Result<UdpSocket> {
-    let open = |kind: libc::c_int| {
-        // SAFETY: takes no pointers.
-        let number = unsafe { libc::socket(libc::AF_INET, kind | libc::SOCK_CLOEXEC, libc::IPPROTO_ICMP) };
-        if number < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel just made this descriptor, and nobody else has it.
-        Ok(unsafe { OwnedFd::from_raw_fd(number) })
-    };
-    let socket = open(libc::SOCK_DGRAM).or_else(|_| open(libc::SOCK_RAW)).map_err(|error| {
+    let open = |kind| socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, Some(ipproto::ICMP));
+    let socket = open(SocketType::DGRAM).or_else(|_| open(SocketType::RAW)).map_err(|error| {
         let fix = "run as root, or let this user's group in by net.ipv4.ping_group_range, or use the load udp";
-        io::Error::new(error.kind(), format!("no socket for echo requests: {error}; {fix}"))
+        io::Error::new(io::Error::from(error).kind(), format!("no socket for echo requests: {error}; {fix}"))
     })?;
     // Its sends and receives are those of a datagram socket; only the protocol differs.
     let socket = UdpSocket::from(socket);
-    connect(&socket)?;
+    // A port would be taken for a protocol by a raw socket.
+    rustix::net::connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
     socket.set_read_timeout(Some(ANSWER_PATIENCE))?;
     Ok(socket)
-}
-
-/// The library's own way asks for a port, which raw sockets take for a protocol.
-fn connect(socket: &UdpSocket) -> io::Result<()> {
-    // SAFETY: an address is plain data, for which zeros are a value.
-    let mut address: libc::sockaddr_in = unsafe { std::mem::zeroed() };
-    address.sin_family = libc::AF_INET as libc::sa_family_t;
-    address.sin_addr.s_addr = u32::from(Ipv4Addr::LOCALHOST).to_be();
-    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-    // SAFETY: the kernel reads an address of this length, which lives through the call.
-    match unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 fn work(socket: &UdpSocket, identifier: u16, counter: &AtomicU64) -> io::Error {

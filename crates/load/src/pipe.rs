@@ -1,17 +1,17 @@
 //! Pipes: two processes send one word back and forth, a wake-up each way.
 
-use super::crew::Crew;
+use super::workers::Workers;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const WORD: [u8; 4] = *b"word";
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    for _ in 0..crew.workers.max(1) {
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    for _ in 0..workers.count() {
         let (there, from_one) = io::pipe()?;
         let (back, from_two) = io::pipe()?;
-        crew.fork("pipe-answer", |_| answer(there, from_two))?;
-        crew.fork("pipe-ask", |counter| ask(from_one, back, counter))?;
+        workers.fork("pipe-answer", |_| answer(there, from_two))?;
+        workers.fork("pipe-ask", |counter| ask(from_one, back, counter))?;
     }
     Ok(())
 }

@@ -113,7 +113,7 @@ impl Drop for OwnDirectory {
     }
 }
 
-/// Locks a directory unless somebody else holds it. Works between containers too, unlike asking whether a process exists.
+/// Locks a directory unless another process holds it. Works between containers too, unlike asking whether a process exists.
 fn lock(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::open(path, flags, Mode::empty())?;
@@ -158,7 +158,7 @@ mod tests {
     fn a_sweep_takes_abandoned_directories_and_nothing_else() {
         let parent = tempfile::tempdir().expect("a directory");
         let path = |name: &str| parent.path().join(name);
-        for name in ["tardy-load-1", "tardy-load-2", "somebody-elses"] {
+        for name in ["tardy-load-1", "tardy-load-2", "others"] {
             std::fs::create_dir_all(path(name).join("0")).expect("a directory");
         }
         std::fs::write(path("tardy-load-file"), "x").expect("a file");
@@ -166,8 +166,8 @@ mod tests {
         sweep(parent.path(), Duration::from_secs(3600));
         assert!(path("tardy-load-1").exists(), "a young directory may still get its lock");
         sweep(parent.path(), Duration::ZERO);
-        assert!(!path("tardy-load-1").exists(), "nobody holds this one");
-        assert!(path("tardy-load-2").exists() && path("somebody-elses").exists() && path("tardy-load-file").exists());
+        assert!(!path("tardy-load-1").exists(), "no process holds this one");
+        assert!(path("tardy-load-2").exists() && path("others").exists() && path("tardy-load-file").exists());
         drop(held);
     }
 

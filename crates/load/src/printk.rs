@@ -3,7 +3,7 @@
 //! Which lines reach the console is the machine's setting: a run raises it, journalled, and puts it back. The load itself
 //! changes nothing but the log.
 
-use super::crew::Crew;
+use super::workers::Workers;
 use archive::settings::SettingChange;
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,15 +16,15 @@ const LINE: &str = "<4>tardy-load: a line for the console of about the length th
 /// A console that takes lines at once must not get the whole log pushed out within a second.
 const REST: Duration = Duration::from_millis(2);
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    for _ in 0..crew.workers.max(1) {
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    for _ in 0..workers.count() {
         let log = File::options().write(true).open(LOG).map_err(|error| {
             io::Error::new(
                 error.kind(),
                 format!("{LOG} cannot be written: {error}; run as root, or leave this load out"),
             )
         })?;
-        crew.fork("load-printk", |counter| work(log, counter))?;
+        workers.fork("load-printk", |counter| work(log, counter))?;
     }
     Ok(())
 }

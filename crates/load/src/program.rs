@@ -1,58 +1,57 @@
-//! Programs of the target's as loads: each file says how one is started for a round and how its own figures are read.
+//! Programs of the target as loads: each file says how one is started for a round and how its own figures are read.
 //!
-//! A program runs in rounds: when one is done the next begins, until the load is dismissed. Then the program is interrupted,
-//! as Ctrl-C does, and what it tells of the broken round counts, too, where it tells anything.
+//! A program runs in rounds: when one is done the next starts, until the load is stopped. Then the program is interrupted,
+//! as Ctrl-C does, and what it reports of the interrupted round counts, too, where it reports anything.
 
 mod fio;
 mod hackbench;
 mod iperf3;
 mod kernel_build;
+mod options;
 mod rounds;
 mod rt_app;
 mod stress_ng;
-mod words;
 
 pub use rounds::run;
 
 use super::LoadError;
 use archive::load::ProgramLoad;
 use archive::settings::LoadWord;
+use options::Options;
 use std::env;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use words::Words;
 
-/// A program with its words, on words.
+/// A program and its arguments.
 pub type CommandLine = Vec<String>;
 
 /// How one program is a load.
 pub struct Program {
     name: &'static str,
     executables: &'static [&'static str],
-    /// What else the target must have; the text completes "because".
-    check: fn(&Words) -> Result<(), String>,
-    /// What runs beside all rounds.
-    companion: fn(&Words) -> io::Result<Option<Companion>>,
+    /// What else the target must have.
+    check: fn(&Options) -> Result<(), Unusable>,
+    /// A server that all rounds need.
+    server: fn(&Options) -> io::Result<Option<Server>>,
     /// The commands of a round, done one after the other, in the load's own directory; the number is from 0.
-    round: fn(&Words, &Setting, u64) -> Vec<CommandLine>,
-    /// Units of work that a round's output, or what it left in the load's directory, tells of.
+    round: fn(&Options, &Context, u64) -> Vec<CommandLine>,
+    /// Units of work that a round's output, or what it left in the load's directory, reports.
     work: fn(&[u8], &Path) -> Option<u64>,
-    /// Whether the output tells of work while it grows.
-    tells_meanwhile: bool,
+    /// Whether the output reports work while it grows.
+    reports_progress: bool,
 }
 
 /// A program that serves the one that works.
-pub struct Companion {
+pub struct Server {
     command: CommandLine,
     port: u16,
 }
 
-/// What a round is started in.
-pub struct Setting<'a> {
-    pub place: &'a Path,
-    /// Port of the companion.
-    pub port: Option<u16>,
+/// Where a round runs.
+pub struct Context<'a> {
+    pub directory: &'a Path,
+    pub server_port: Option<u16>,
 }
 
 const PROGRAMS: [&Program; 6] = [
@@ -69,16 +68,33 @@ pub fn find(name: &str) -> Option<(&'static Program, &'static ProgramLoad)> {
     PROGRAMS.into_iter().find(|program| program.name == name).zip(archive::load::program(name))
 }
 
+/// What an option of a program names and the target does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    #[error("{what} is named by its whole path on the target, not by {path}")]
+    RelativePath { what: &'static str, path: String },
+    #[error("there is no {what} {path} on the target")]
+    NoFile { what: &'static str, path: String },
+    #[error("there is no source tree with a Makefile at {path} on the target")]
+    NoSourceTree { path: String },
+    /// Seconds of a load that does nothing would be part of each round.
+    #[error(
+        "rt-app would spend the first seconds of every round asleep, calibrating itself; run it once, and put the \
+         nanoseconds that it prints behind pLoad as \"calibration\" into \"global\" in {path}"
+    )]
+    NotCalibrated { path: String },
+}
+
 /// Whether the target has what the load needs.
 ///
 /// # Errors
 /// What is missing, with the fix.
 pub fn check(name: &str, words: &[LoadWord]) -> Result<(), LoadError> {
-    let Some((program, told)) = find(name) else { return Err(LoadError::Unknown { name: name.into() }) };
+    let Some((program, definition)) = find(name) else { return Err(LoadError::Unknown { name: name.into() }) };
     if let Some(missing) = program.executables.iter().find(|executable| path_of(executable).is_none()) {
-        return Err(LoadError::NoProgram { name: name.into(), program: missing, fix: told.fix });
+        return Err(LoadError::NoProgram { name: name.into(), program: missing, fix: definition.fix });
     }
-    (program.check)(&Words(words)).map_err(|why| LoadError::CannotRun { name: name.into(), why })
+    (program.check)(&Options(words)).map_err(|source| LoadError::Unusable { name: name.into(), source })
 }
 
 /// Where a program is found: on the path, and where daemons' paths do not lead.
@@ -91,11 +107,11 @@ fn path_of(executable: &str) -> Option<PathBuf> {
         .find(|path| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0))
 }
 
-fn nothing_to_check(_: &Words) -> Result<(), String> {
+fn nothing_to_check(_: &Options) -> Result<(), Unusable> {
     Ok(())
 }
 
-fn alone(_: &Words) -> io::Result<Option<Companion>> {
+fn no_server(_: &Options) -> io::Result<Option<Server>> {
     Ok(None)
 }
 
@@ -105,15 +121,15 @@ mod tests {
     use archive::load::PROGRAM_LOADS;
 
     #[test]
-    fn every_program_that_is_told_of_can_be_started() {
-        for told in &PROGRAM_LOADS {
-            assert!(find(told.name).is_some(), "{}", told.name);
+    fn every_program_load_can_be_started() {
+        for definition in &PROGRAM_LOADS {
+            assert!(find(definition.name).is_some(), "{}", definition.name);
         }
         assert_eq!(PROGRAM_LOADS.len(), PROGRAMS.len());
     }
 
     #[test]
-    fn what_is_missing_is_named_with_its_mend() {
+    fn what_is_missing_is_named() {
         assert!(path_of("sh").is_some() && path_of("no-such-program-anywhere").is_none());
         let error = check("nonsense", &[]).expect_err("no such program");
         assert!(matches!(error, LoadError::Unknown { .. }));

@@ -1,10 +1,11 @@
 //! The meter's side of its loads: start them, ask how they do, end them.
 
 use super::builtin::{self, BuiltinLoad};
-use super::counters::Counters;
+use super::kernel::counters::Counters;
 use super::place::{self, Room};
-use super::pulse::{PATIENCE, Pulse};
-use super::{LoadError, family, program};
+use super::problem::{BrokenLoad, Failure, LoadError};
+use super::stall::{PATIENCE, StallDetector};
+use super::{process_tree, program};
 use archive::message::LoadReport;
 use archive::settings::LoadRequest;
 use rustix::fs::{FallocateFlags, MemfdFlags, OFlags, fcntl_setfl, memfd_create};
@@ -20,10 +21,10 @@ use std::time::{Duration, Instant};
 
 /// A supervisor gets this long to end its workers and to tidy up before it is killed itself.
 const STOP_PATIENCE: Duration = Duration::from_secs(4);
-/// What is quoted of a load's complaints.
+/// How much of a load's standard error is quoted.
 const QUOTE_BYTES: u64 = 400;
-/// Complaints kept in memory; a load that writes without end must not fill it.
-const COMPLAINTS_BYTES_MAX: u64 = 256 << 10;
+/// Standard error kept in memory; a load that writes without end must not fill it.
+const STDERR_BYTES_MAX: u64 = 256 << 10;
 
 /// Whether each of the loads can be started here.
 ///
@@ -49,17 +50,50 @@ pub struct RunningLoads {
     loads: Vec<Running>,
 }
 
+/// How one load does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub name: String,
+    /// What one unit of progress is.
+    pub unit: &'static str,
+    pub progress: u64,
+    pub failure: Option<Failure>,
+}
+
+impl Report {
+    pub fn is_alive(&self) -> bool {
+        self.failure.is_none()
+    }
+
+    /// The problem of a run whose load does not work.
+    pub fn problem(&self) -> Option<BrokenLoad> {
+        self.failure.clone().map(|failure| BrokenLoad { name: self.name.clone(), failure })
+    }
+}
+
+impl From<Report> for LoadReport {
+    fn from(report: Report) -> Self {
+        Self {
+            alive: report.is_alive(),
+            detail: report.failure.map(|failure| failure.to_string()).unwrap_or_default(),
+            name: report.name,
+            unit: report.unit.into(),
+            progress: report.progress,
+        }
+    }
+}
+
 struct Running {
     name: String,
     unit: &'static str,
     counters: Counters,
     supervisor: Child,
-    /// Takes the instant at which the load begins. Closing it ends the load.
-    life: Option<PipeWriter>,
+    /// Takes the instant at which the load starts. Closing it ends the load.
+    control: Option<PipeWriter>,
     /// What the load wrote to standard error.
-    complaints: File,
-    pulse: Pulse,
-    tells_at_its_end: bool,
+    stderr: File,
+    stall: StallDetector,
+    reports_at_end: bool,
     /// Directory to remove should the supervisor be killed before it can.
     directory: Option<PathBuf>,
     ended: Option<ExitStatus>,
@@ -74,21 +108,21 @@ impl RunningLoads {
     /// As [`Self::start`], with the path of the meter's executable.
     pub fn start_with(executable: &Path, requests: &[LoadRequest]) -> Result<Self, LoadError> {
         let mut loads = Self::prepare_with(executable, requests)?;
-        loads.begin_at(i64::MIN);
+        loads.start_at(i64::MIN);
         Ok(loads)
     }
 
-    /// Has every requested load, or none, ready to begin.
+    /// Has every requested load, or none, ready to start.
     pub fn prepare(requests: &[LoadRequest]) -> Result<Self, LoadError> {
         Self::prepare_with(Path::new("/proc/self/exe"), requests)
     }
 
-    /// Has loads that were prepared begin at an instant of CLOCK_MONOTONIC, in ns; at once when it has passed.
-    pub fn begin_at(&mut self, instant_ns: i64) {
+    /// Starts loads that were prepared at an instant of CLOCK_MONOTONIC, in ns; at once when it has passed.
+    pub fn start_at(&mut self, instant_ns: i64) {
         let instant_ns = instant_ns.max(0).to_le_bytes();
-        for life in self.loads.iter_mut().filter_map(|load| load.life.as_mut()) {
-            // A supervisor that does not read has died, which the first look at it tells.
-            let _ = life.write_all(&instant_ns);
+        for control in self.loads.iter_mut().filter_map(|load| load.control.as_mut()) {
+            // A supervisor that does not read has died, which the first report shows.
+            let _ = control.write_all(&instant_ns);
         }
     }
 
@@ -113,8 +147,8 @@ impl RunningLoads {
         Ok(started)
     }
 
-    /// How every load does now; does not wait. To be asked about once a second.
-    pub fn sample(&mut self) -> Vec<LoadReport> {
+    /// How every load does now; does not wait. To be called about once a second.
+    pub fn sample(&mut self) -> Vec<Report> {
         self.loads.iter_mut().map(Running::report).collect()
     }
 
@@ -123,24 +157,22 @@ impl RunningLoads {
         let supervisors = self.loads.iter().filter(|load| load.ended.is_none()).map(|load| load.supervisor.id() as i32);
         supervisors
             .flat_map(|pid| {
-                std::iter::once(pid).chain(family::descendants(pid).iter().map(|task| task.pid)).collect::<Vec<_>>()
+                std::iter::once(pid)
+                    .chain(process_tree::descendants(pid).iter().map(|task| task.pid))
+                    .collect::<Vec<_>>()
             })
             .collect()
     }
 
-    /// Ends every load, waits until none of its processes and files is left, and reports a last time. A program may tell of
+    /// Ends every load, waits until none of its processes and files is left, and reports a last time. A program may report
     /// its work only now.
-    pub fn stop(mut self) -> Vec<LoadReport> {
+    pub fn stop(mut self) -> Vec<Report> {
         let mut reports = self.sample();
         self.end();
-        for (report, load) in reports.iter_mut().zip(&self.loads).filter(|(_, load)| load.tells_at_its_end) {
+        for (report, load) in reports.iter_mut().zip(&self.loads).filter(|(_, load)| load.reports_at_end) {
             report.progress = load.counters.total();
-            if report.alive && report.progress == 0 {
-                report.alive = false;
-                report.detail =
-                    "it finished no round and did not tell what it did when it was interrupted; ask for shorter \
-                                 rounds, or run longer"
-                        .into();
+            if report.failure.is_none() && report.progress == 0 {
+                report.failure = Some(Failure::NoResult);
             }
         }
         reports
@@ -148,7 +180,7 @@ impl RunningLoads {
 
     fn end(&mut self) {
         for load in &mut self.loads {
-            load.life = None;
+            load.control = None;
         }
         let give_up = Instant::now() + STOP_PATIENCE;
         for load in &mut self.loads {
@@ -165,26 +197,26 @@ impl Drop for RunningLoads {
 
 fn start_builtin(executable: &Path, load: &BuiltinLoad, workers: u32) -> Result<Running, LoadError> {
     let cpus = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
-    let workers = if workers == 0 { load.told.workers.on(cpus) } else { workers };
-    let name = || load.told.name.to_string();
+    let workers = if workers == 0 { load.definition.workers.on(cpus) } else { workers };
+    let name = || load.definition.name.to_string();
     let place = place::choose(load.room, workers).map_err(|source| LoadError::Place { name: name(), source })?;
     let workers = workers.to_string();
-    let mut arguments = vec![load.told.name, "--workers", &workers];
+    let mut arguments = vec![load.definition.name, "--workers", &workers];
     let path = place.as_ref().map(|place| place.to_string_lossy());
     if let Some(path) = &path {
         arguments.extend(["--place", path]);
     }
     let parent = place.as_deref().filter(|_| load.room == Room::Entries);
-    spawn(executable, load.told.name, load.told.unit, &arguments, parent)
+    spawn(executable, load.definition.name, load.definition.unit, &arguments, parent)
 }
 
 fn start_program(executable: &Path, name: &str, text: &str) -> Result<Running, LoadError> {
-    let unit = program::find(name).map_or("", |(_, told)| told.unit);
+    let unit = program::find(name).map_or("", |(_, definition)| definition.unit);
     let place = place::choose(Room::Bytes, 1).map_err(|source| LoadError::Place { name: name.into(), source })?;
     let parent = place.as_deref().unwrap_or(Path::new("/tmp"));
     let arguments = ["--program", text, "--place", &parent.to_string_lossy()];
     let mut running = spawn(executable, text, unit, &arguments, Some(parent))?;
-    running.tells_at_its_end = true;
+    running.reports_at_end = true;
     Ok(running)
 }
 
@@ -197,16 +229,16 @@ fn spawn(
 ) -> Result<Running, LoadError> {
     let shared = |source: io::Error| LoadError::Counters { name: name.into(), source };
     let (counters_file, counters) = Counters::create().map_err(shared)?;
-    let complaints = memfd_create(c"load-complaints", MemfdFlags::CLOEXEC).map_err(|error| shared(error.into()))?;
-    // Those who open it anew through /proc must not write over what others wrote.
-    fcntl_setfl(&complaints, OFlags::APPEND).map_err(|error| shared(error.into()))?;
-    let complaints = File::from(complaints);
-    let (life_end, life) = io::pipe().map_err(shared)?;
+    let stderr = memfd_create(c"load-stderr", MemfdFlags::CLOEXEC).map_err(|error| shared(error.into()))?;
+    // A process that opens it again through /proc must not write over what others wrote.
+    fcntl_setfl(&stderr, OFlags::APPEND).map_err(|error| shared(error.into()))?;
+    let stderr = File::from(stderr);
+    let (control_end, control) = io::pipe().map_err(shared)?;
     let start = |executable: &Path| {
         let mut command = Command::new(executable);
         command.arg0("tardy-meter").args(["load", "--supervised"]).args(arguments).process_group(0);
-        command.stdin(life_end.try_clone()?).stdout(Stdio::from(counters_file.try_clone()?));
-        command.stderr(complaints.try_clone()?).spawn()
+        command.stdin(control_end.try_clone()?).stdout(Stdio::from(counters_file.try_clone()?));
+        command.stderr(stderr.try_clone()?).spawn()
     };
     // /proc/self/exe is this very file even when an update replaced it; some sandboxes do not let it be run.
     let supervisor = start(executable).or_else(|error| {
@@ -223,27 +255,27 @@ fn spawn(
         counters,
         directory: directory_parent.map(|parent| place::own_directory(parent, supervisor.id())),
         supervisor,
-        life: Some(life),
-        complaints,
-        pulse: Pulse::new(Instant::now()),
-        tells_at_its_end: false,
+        control: Some(control),
+        stderr,
+        stall: StallDetector::new(Instant::now()),
+        reports_at_end: false,
         ended: None,
     })
 }
 
 impl Running {
-    fn report(&mut self) -> LoadReport {
+    fn report(&mut self) -> Report {
         self.notice_end();
-        self.cut_complaints();
+        self.drop_old_stderr();
         let progress = self.counters.total();
-        let signs = progress.wrapping_add(self.counters.pulse().load(Ordering::Relaxed));
-        let beats = self.pulse.beats(signs, Instant::now());
-        let detail = match self.ended {
-            Some(status) => self.how_it_ended(status),
-            None if !beats => format!("no progress for {} s", PATIENCE.as_secs()),
-            None => String::new(),
+        let signs = progress.wrapping_add(self.counters.heartbeat().load(Ordering::Relaxed));
+        let progresses = self.stall.progresses(signs, Instant::now());
+        let failure = match self.ended {
+            Some(status) => Some(self.failure_of(status)),
+            None if !progresses => Some(Failure::Stalled { seconds: PATIENCE.as_secs() }),
+            None => None,
         };
-        LoadReport { name: self.name.clone(), unit: self.unit.into(), progress, alive: detail.is_empty(), detail }
+        Report { name: self.name.clone(), unit: self.unit, progress, failure }
     }
 
     fn notice_end(&mut self) -> bool {
@@ -253,35 +285,33 @@ impl Running {
         self.ended.is_some()
     }
 
-    fn how_it_ended(&self, status: ExitStatus) -> String {
-        let quote = String::from_utf8_lossy(&self.complaints_tail()).into_owned();
+    fn failure_of(&self, status: ExitStatus) -> Failure {
+        let tail = String::from_utf8_lossy(&self.stderr_tail()).into_owned();
         let printable = |line: &str| line.chars().filter(|character| !character.is_control()).collect::<String>();
-        let lines: Vec<_> = quote.lines().map(|line| printable(line.trim())).filter(|line| !line.is_empty()).collect();
-        let quote = lines[lines.len().saturating_sub(3)..].join("; ");
-        match (status.signal(), quote.is_empty()) {
-            (Some(signal), true) => format!("its supervisor was killed by signal {signal}"),
-            (Some(signal), false) => format!("its supervisor was killed by signal {signal}; {quote}"),
-            (None, true) => "it ended".into(),
-            (None, false) => quote,
+        let lines: Vec<_> = tail.lines().map(|line| printable(line.trim())).filter(|line| !line.is_empty()).collect();
+        let stderr = lines[lines.len().saturating_sub(3)..].join("; ");
+        match status.signal() {
+            Some(signal) => Failure::Killed { signal, stderr },
+            None => Failure::Died { stderr },
         }
     }
 
-    fn complaints_tail(&self) -> Vec<u8> {
-        let size = self.complaints.metadata().map_or(0, |metadata| metadata.len());
+    fn stderr_tail(&self) -> Vec<u8> {
+        let size = self.stderr.metadata().map_or(0, |metadata| metadata.len());
         let mut tail = vec![0; size.min(QUOTE_BYTES) as usize];
-        let length = self.complaints.read_at(&mut tail, size.saturating_sub(QUOTE_BYTES)).unwrap_or(0);
+        let length = self.stderr.read_at(&mut tail, size.saturating_sub(QUOTE_BYTES)).unwrap_or(0);
         tail.truncate(length);
         tail
     }
 
-    /// Gives back the memory of old complaints. Nothing moves, so that what is being written meanwhile is not lost.
-    fn cut_complaints(&self) {
-        let Ok(metadata) = self.complaints.metadata() else { return };
+    /// Gives the memory of old lines back. Nothing moves, so that what is being written meanwhile is not lost.
+    fn drop_old_stderr(&self) {
+        let Ok(metadata) = self.stderr.metadata() else { return };
         // The kernel counts in blocks of 512 bytes whatever the block size is.
-        if metadata.blocks() * 512 > COMPLAINTS_BYTES_MAX {
+        if metadata.blocks() * 512 > STDERR_BYTES_MAX {
             let old = metadata.len().saturating_sub(QUOTE_BYTES);
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            let _ = rustix::fs::fallocate(&self.complaints, flags, 0, old);
+            let _ = rustix::fs::fallocate(&self.stderr, flags, 0, old);
         }
     }
 

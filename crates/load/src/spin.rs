@@ -1,15 +1,15 @@
 //! Pure computation: a CPU that is never idle and enters the kernel only when it is interrupted.
 
-use super::crew::Crew;
+use super::workers::Workers;
 use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const STEPS_PER_ROUND: u32 = 100_000;
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    for number in 0..crew.workers.max(1) {
-        crew.fork("load-cpu", |counter| spin(u64::from(number), counter))?;
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    for number in 0..workers.count() {
+        workers.fork("load-cpu", |counter| spin(u64::from(number), counter))?;
     }
     Ok(())
 }

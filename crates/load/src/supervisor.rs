@@ -1,17 +1,18 @@
 //! The process between the meter and the workers of one load.
 //!
-//! Its standard input is a pipe that carries the instant at which the load is to begin and nothing more: it closes when the
-//! meter stops the load or dies. Its standard output is the file of the shared counters, its standard error a file that the meter quotes from. A pipe serves better
-//! than the parent-death signal here: that signal also comes when only the *thread* ends that started the supervisor, and
+//! Its standard input is the control pipe: it carries the instant at which the load is to start and nothing more, and closes
+//! when the meter stops the load or dies. Its standard output is the file of the shared counters, its standard error a file
+//! that the meter quotes from. A pipe serves better than the parent-death signal here: that signal also comes when only the *thread* ends that started the supervisor, and
 //! it leaves no time to remove files. The workers, started by the supervisor's single thread, do have it.
 
 use super::builtin::BuiltinLoad;
-use super::counters::Counters;
-use super::crew::{Crew, fork_worker};
-use super::family::{self, Ended};
+use super::kernel::counters::Counters;
+use super::kernel::process::fork_worker;
 use super::ordinary::become_ordinary;
 use super::place::{OwnDirectory, Room};
+use super::process_tree::{self, Ended};
 use super::program::{self, Program};
+use super::workers::Workers;
 
 use archive::settings::LoadWord;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -31,24 +32,24 @@ const END_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What one supervisor runs.
 pub enum Work {
-    Builtin { load: BuiltinLoad, workers: u32, place: Option<PathBuf> },
+    Builtin { load: BuiltinLoad, workers: u32, directory: Option<PathBuf> },
     Command { line: String },
-    Program { program: &'static Program, words: Vec<LoadWord>, place: PathBuf },
+    Program { program: &'static Program, words: Vec<LoadWord>, directory: PathBuf },
 }
 
 /// Runs the load until standard input closes or the load ends; returns the exit code.
 pub fn supervise(work: Work) -> i32 {
     let name = match &work {
-        Work::Builtin { load, .. } => format!("load-{}", load.told.name),
+        Work::Builtin { load, .. } => format!("load-{}", load.definition.name),
         Work::Command { .. } => "load-command".into(),
         Work::Program { .. } => "load-program".into(),
     };
     let _ = rustix::thread::set_name(&std::ffi::CString::new(name).unwrap_or_default());
-    let result = prepare().and_then(|(life, counters)| match wait_for_begin(&life)? {
-        true => run(&work, life, &counters),
+    let result = prepare().and_then(|(control, counters)| match wait_for_start(&control)? {
+        true => run(&work, control, &counters),
         false => Ok(()),
     });
-    family::end(END_PATIENCE);
+    process_tree::end(END_PATIENCE);
     match result {
         Ok(()) => 0,
         Err(error) => {
@@ -60,7 +61,7 @@ pub fn supervise(work: Work) -> i32 {
 
 /// Takes over the standard streams, so that no worker and no command holds or writes to them.
 fn prepare() -> io::Result<(OwnedFd, Counters)> {
-    let life = io::stdin().as_fd().try_clone_to_owned()?;
+    let control = io::stdin().as_fd().try_clone_to_owned()?;
     let counters = Counters::open(io::stdout())?;
     let null = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
@@ -68,13 +69,13 @@ fn prepare() -> io::Result<(OwnedFd, Counters)> {
     become_ordinary()?;
     // Grandchildren whose parents ended come to this process, which can then still end them.
     set_child_subreaper(Some(getpid()))?;
-    Ok((life, counters))
+    Ok((control, counters))
 }
 
-/// Sleeps until the instant that the meter names; false when it wants this load no more.
-fn wait_for_begin(life: &OwnedFd) -> io::Result<bool> {
+/// Sleeps until the instant that the meter names; false when it stops the load before.
+fn wait_for_start(control: &OwnedFd) -> io::Result<bool> {
     let mut instant_ns = [0; size_of::<i64>()];
-    match File::from(life.try_clone()?).read_exact(&mut instant_ns) {
+    match File::from(control.try_clone()?).read_exact(&mut instant_ns) {
         Ok(()) => sleep_until_ns(i64::from_le_bytes(instant_ns)),
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
         Err(error) => return Err(error),
@@ -89,47 +90,47 @@ fn sleep_until_ns(instant_ns: i64) {
     while clock_nanosleep_absolute(ClockId::Monotonic, &instant) == Err(rustix::io::Errno::INTR) {}
 }
 
-fn run(work: &Work, life: OwnedFd, counters: &Counters) -> io::Result<()> {
+fn run(work: &Work, control: OwnedFd, counters: &Counters) -> io::Result<()> {
     match work {
-        Work::Builtin { load, workers, place } => {
-            let own = match (load.room, place) {
+        Work::Builtin { load, workers, directory } => {
+            let own = match (load.room, directory) {
                 (Room::Entries, Some(parent)) => Some(OwnDirectory::create(parent)?),
                 _ => None,
             };
-            let place = own.as_ref().map(|own| own.path.as_path()).or(place.as_deref());
-            let started = (load.start)(&mut Crew::new(*workers, place, counters));
-            let result = started.and_then(|()| watch_workers(&life));
+            let directory = own.as_ref().map(|own| own.path.as_path()).or(directory.as_deref());
+            let started = (load.start)(&mut Workers::new(*workers, directory, counters));
+            let result = started.and_then(|()| watch_workers(&control));
             // Before the directory goes: a worker still alive would fill it again.
-            family::end(END_PATIENCE);
+            process_tree::end(END_PATIENCE);
             result
         }
-        Work::Program { program, words, place } => {
-            let own = OwnDirectory::create(place)?;
-            let result = program::run(program, words, &own.path, &life, counters);
-            family::end(END_PATIENCE);
+        Work::Program { program, words, directory } => {
+            let own = OwnDirectory::create(directory)?;
+            let result = program::run(program, words, &own.path, &control, counters);
+            process_tree::end(END_PATIENCE);
             result
         }
         Work::Command { line } => {
             let shell = start_command(line, counters)?;
-            watch_command(shell, &life, counters)
+            watch_command(shell, &control, counters)
         }
     }
 }
 
-/// Waits a little; true once the meter wants this load no more.
-pub fn dismissed(life: &OwnedFd) -> io::Result<bool> {
-    match poll(&mut [PollFd::new(life, PollFlags::IN)], Some(&WATCH_INTERVAL)) {
+/// Waits a little; true once the meter stopped the load or died.
+pub fn stop_requested(control: &OwnedFd) -> io::Result<bool> {
+    match poll(&mut [PollFd::new(control, PollFlags::IN)], Some(&WATCH_INTERVAL)) {
         Ok(ready) => Ok(ready > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
-/// A built-in load is whole or it is broken: the first worker that ends ends it.
-fn watch_workers(life: &OwnedFd) -> io::Result<()> {
-    while !dismissed(life)? {
-        if let Some(Ended { pid, how }) = family::next_ended()? {
-            return Err(io::Error::other(format!("worker {} {how}", pid.as_raw_pid())));
+/// The first worker that ends ends a built-in load.
+fn watch_workers(control: &OwnedFd) -> io::Result<()> {
+    while !stop_requested(control)? {
+        if let Some(Ended { pid, exit }) = process_tree::next_ended()? {
+            return Err(io::Error::other(format!("worker {} {exit}", pid.as_raw_pid())));
         }
     }
     Ok(())
@@ -143,27 +144,30 @@ fn start_command(line: &str, counters: &Counters) -> io::Result<Pid> {
         eprintln!("/bin/sh: {error}");
         127
     })?;
-    // Both sides set the group, so that it stands whoever runs first; the child may have started its program by now.
+    // Both sides set the group, so that it is set whichever runs first; the child may have started its program by now.
     let _ = setpgid(Some(shell), Some(shell));
     counters.group().store(shell.as_raw_pid(), Ordering::Relaxed);
     Ok(shell)
 }
 
 /// A command lives as long as any process it started, and its progress is the CPU time they use.
-fn watch_command(shell: Pid, life: &OwnedFd, counters: &Counters) -> io::Result<()> {
+fn watch_command(shell: Pid, control: &OwnedFd, counters: &Counters) -> io::Result<()> {
     let mut ticks_last = 0;
-    let mut outcome = String::from("ended");
-    while !dismissed(life)? {
-        let ticks = family::ticks_below_me();
-        // Time of a child that nobody waited for disappears from the sum; what is left must not look like a standstill.
+    let mut exit_of_shell = None;
+    while !stop_requested(control)? {
+        let ticks = process_tree::ticks_below_me();
+        // Time of a child that was never waited for disappears from the sum; what is left must not look like a standstill.
         counters.worker(0).fetch_add(ticks.saturating_sub(ticks_last), Ordering::Relaxed);
         ticks_last = ticks;
         loop {
-            match family::next_ended() {
-                Ok(Some(ended)) if ended.pid == shell => outcome = ended.how,
+            match process_tree::next_ended() {
+                Ok(Some(ended)) if ended.pid == shell => exit_of_shell = Some(ended.exit),
                 Ok(Some(_)) => {}
                 Ok(None) => break,
-                Err(_) => return Err(io::Error::other(format!("the command {outcome}"))),
+                Err(_) => {
+                    let exit = exit_of_shell.map_or("ended".into(), |exit| exit.to_string());
+                    return Err(io::Error::other(format!("the command {exit}")));
+                }
             }
         }
     }

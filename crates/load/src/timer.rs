@@ -1,8 +1,8 @@
-//! Timer storms: many timers that expire soon, each armed anew once its expiry was read, so that the machine is never asked
+//! Timer storms: many timers that expire soon, each armed again once its expiry was read, so that the machine is never asked
 //! for more interrupts than it keeps up with.
 
-use super::crew::Crew;
 use super::draws::Draws;
+use super::workers::Workers;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
@@ -15,9 +15,9 @@ const TIMERS: usize = 64;
 const EXPIRY_NS_MIN: usize = 50_000;
 const EXPIRY_NS_MAX: usize = 1_000_000;
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    for number in 0..crew.workers.max(1) {
-        crew.fork("load-timer", |counter| match work(Draws::of_worker(number), counter) {
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    for number in 0..workers.count() {
+        workers.fork("load-timer", |counter| match work(Draws::of_worker(number), counter) {
             Ok(never) => match never {},
             Err(error) => error,
         })?;
@@ -51,7 +51,7 @@ fn arm(timer: &OwnedFd, draws: &mut Draws) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until some timers have expired and arms them anew; answers how many.
+/// Waits until some timers have expired and arms them again; answers how many.
 fn serve(timers: &[OwnedFd], draws: &mut Draws) -> io::Result<u64> {
     let mut watched: Vec<PollFd> = timers.iter().map(|timer| PollFd::new(timer, PollFlags::IN)).collect();
     match poll(&mut watched, None) {

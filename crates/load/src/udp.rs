@@ -1,31 +1,31 @@
 //! A flood of datagrams over the loopback, each of which is answered: network softirqs without pause, as flood ping makes
 //! them, and no permission needed.
 //!
-//! Where the loopback is down, as in a machine that nobody configured, the load makes one of its own: changing the
+//! Where the loopback is down, as in a machine without a network configuration, the load makes one of its own: changing the
 //! machine's would outlive it.
 
-use super::crew::Crew;
+use super::kernel::network::become_isolated;
+use super::workers::Workers;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What ping sends without being told otherwise.
+/// What ping sends by default.
 const DATAGRAM_BYTES: usize = 56;
 /// Datagrams on their way at once.
 const WINDOW: u32 = 64;
 /// Flood ping sends a hundred a second even when no answer comes.
 const ANSWER_PATIENCE: Duration = Duration::from_millis(10);
-const LOOPBACK: &[u8] = b"lo";
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
+pub fn start(workers: &mut Workers) -> io::Result<()> {
     if pair().is_err() {
         own_loopback()?;
     }
-    for _ in 0..crew.workers.max(1) {
+    for _ in 0..workers.count() {
         let (asking, answering) = pair()?;
-        crew.fork("udp-answer", |counter| answer(&answering, counter))?;
-        crew.fork("udp-flood", |_| flood(&asking))?;
+        workers.fork("udp-answer", |counter| answer(&answering, counter))?;
+        workers.fork("udp-flood", |_| flood(&asking))?;
     }
     Ok(())
 }
@@ -78,33 +78,11 @@ fn passes(error: &io::Error) -> bool {
     full || matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// Gives this process, and the workers it will have, a network of their own with nothing but a loopback.
+/// Gives this process, and the workers it will have, a loopback of their own.
 pub fn own_loopback() -> io::Result<()> {
-    // SAFETY: takes no pointers; the process has a single thread.
-    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-        let error = io::Error::last_os_error();
-        return Err(io::Error::new(
-            error.kind(),
-            format!("the loopback is down, and there can be no other one: {error}"),
-        ));
-    }
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-    switch_on(&socket)
-}
-
-fn switch_on(socket: &UdpSocket) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
-    // SAFETY: an interface request is plain data, for which zeros are a value.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (letter, byte) in request.ifr_name.iter_mut().zip(LOOPBACK) {
-        *letter = *byte as libc::c_char;
-    }
-    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    // SAFETY: the kernel reads the request, which lives through the call, and writes nothing.
-    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    become_isolated().map_err(|error| {
+        io::Error::new(error.kind(), format!("the loopback is down, and there can be no other one: {error}"))
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! The tree is the root file system, without what is mounted below it. It is read only; where this process may, without
 //! touching the times of the last access.
 
-use super::crew::Crew;
+use super::workers::Workers;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,9 +14,9 @@ const ROOT: &str = "/";
 /// Directories further down are left out: no real tree is deeper.
 const DEPTH_MAX: usize = 64;
 
-pub fn start(crew: &mut Crew) -> io::Result<()> {
-    for _ in 0..crew.workers.max(1) {
-        crew.fork("load-walk", |counter| work(Path::new(ROOT), counter))?;
+pub fn start(workers: &mut Workers) -> io::Result<()> {
+    for _ in 0..workers.count() {
+        workers.fork("load-walk", |counter| work(Path::new(ROOT), counter))?;
     }
     Ok(())
 }

@@ -50,7 +50,6 @@ pub fn problem_definitions() -> impl Iterator<Item = &'static archive::problem::
         problem::DEFINITIONS,
         kernel_tracer::refusal::DEFINITIONS,
         kernel_tracer::interference::DEFINITIONS,
-        load_reports::DEFINITIONS,
         spool::problem::DEFINITIONS,
     ];
     lists.into_iter().flatten()

@@ -219,6 +219,7 @@ problem_codes! { MeterProblem:
 impl ProblemKind for MeterProblem {
     fn code(&self) -> Code {
         match self {
+            Self::Load(error) => error.code(),
             Self::Tracer(refusal) => refusal.code(),
             other => Code::new(other.definition().code),
         }

@@ -1,9 +1,9 @@
 //! Loads as processes: they work, they are watched, and nothing of them stays behind.
 
 use archive::load::BUILTIN_LOADS;
-use archive::message::LoadReport;
 use archive::settings::LoadRequest;
-use load::{LoadError, RunningLoads};
+use load::problem::Failure;
+use load::{LoadError, Report, RunningLoads};
 use prerequisites::Prerequisite::Root;
 use prerequisites::{met, require};
 use std::collections::HashSet;
@@ -27,6 +27,14 @@ fn start(request: LoadRequest) -> RunningLoads {
     RunningLoads::start_with(Path::new(METER), &[request]).expect("the load starts")
 }
 
+/// What a load that ended wrote to standard error.
+fn stderr(report: &Report) -> String {
+    match &report.failure {
+        Some(Failure::Died { stderr }) => stderr.clone(),
+        other => panic!("{}: {other:?}", report.name),
+    }
+}
+
 /// Asks again and again until the answer is yes; `what` names what never came.
 fn wait_until(what: &str, mut yes: impl FnMut() -> bool) {
     let give_up = Instant::now() + PATIENCE;
@@ -36,10 +44,10 @@ fn wait_until(what: &str, mut yes: impl FnMut() -> bool) {
     }
 }
 
-fn wait_for_progress(loads: &mut RunningLoads) -> Vec<LoadReport> {
+fn wait_for_progress(loads: &mut RunningLoads) -> Vec<Report> {
     wait_until("progress", || {
         let reports = loads.sample();
-        let dead: Vec<_> = reports.iter().filter(|report| !report.alive && report.progress == 0).collect();
+        let dead: Vec<_> = reports.iter().filter(|report| !report.is_alive() && report.progress == 0).collect();
         assert!(dead.is_empty(), "{dead:?}");
         reports.iter().all(|report| report.progress > 0)
     });
@@ -78,15 +86,15 @@ fn descendants(root: i32) -> HashSet<i32> {
     let numbers: Vec<i32> = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     let parents: Vec<(i32, i32)> =
         numbers.iter().filter_map(|&pid| Some((pid, stat(pid)?[PARENT].parse().ok()?))).collect();
-    let mut family = HashSet::from([root]);
+    let mut processes = HashSet::from([root]);
     loop {
-        let before = family.len();
-        family.extend(
-            parents.iter().filter(|(_, parent)| family.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
+        let before = processes.len();
+        processes.extend(
+            parents.iter().filter(|(_, parent)| processes.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
         );
-        if family.len() == before {
-            family.remove(&root);
-            return family;
+        if processes.len() == before {
+            processes.remove(&root);
+            return processes;
         }
     }
 }
@@ -120,7 +128,7 @@ fn every_builtin_load_makes_progress_and_leaves_nothing() {
         let reports = wait_for_progress(&mut loads);
         assert_eq!(reports.len(), load.parts.len().max(1));
         for report in &reports {
-            assert!(report.alive && report.detail.is_empty(), "{report:?}");
+            assert!(report.is_alive(), "{report:?}");
         }
         let pids = loads.pids();
         assert!(pids.len() > reports.len(), "{}: supervisors without workers: {pids:?}", load.name);
@@ -128,7 +136,7 @@ fn every_builtin_load_makes_progress_and_leaves_nothing() {
             assert_eq!(load_directories(pids[0]).len(), 1);
         }
         let last = loads.stop();
-        assert!(last.iter().zip(&reports).all(|(last, first)| last.progress >= first.progress && last.alive));
+        assert!(last.iter().zip(&reports).all(|(last, first)| last.progress >= first.progress && last.is_alive()));
         let left: Vec<_> = pids.iter().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).collect();
         assert!(left.is_empty(), "{}: {left:?} of {pids:?} are left", load.name);
         assert!(pids.iter().all(|&pid| load_directories(pid).is_empty()), "{}", load.name);
@@ -153,10 +161,10 @@ fn a_killed_supervisor_is_reported_and_takes_its_workers_along() {
     let pids = loads.pids();
     kill(pids[0]);
     wait_until("the end of every worker", || !pids.iter().any(alive));
-    wait_until("a report of the end", || !loads.sample()[0].alive);
+    wait_until("a report of the end", || !loads.sample()[0].is_alive());
     let report = loads.stop().remove(0);
-    assert!(!report.alive && report.progress > 0);
-    assert!(report.detail.contains("signal 9"), "{}", report.detail);
+    assert!(!report.is_alive() && report.progress > 0);
+    assert!(matches!(report.failure, Some(Failure::Killed { signal: 9, .. })), "{report:?}");
     assert_eq!(load_directories(pids[0]), Vec::<std::path::PathBuf>::new());
 }
 
@@ -167,9 +175,9 @@ fn what_a_killed_supervisor_of_a_command_leaves_is_killed_at_the_stop() {
     let pids = loads.pids();
     assert_eq!(pids.len(), 3, "supervisor, shell and sleep");
     kill(pids[0]);
-    wait_until("a report of the end", || !loads.sample()[0].alive);
+    wait_until("a report of the end", || !loads.sample()[0].is_alive());
     loads.stop();
-    wait_until("the end of the whole family", || !pids.iter().any(alive));
+    wait_until("the end of all its processes", || !pids.iter().any(alive));
 }
 
 #[test]
@@ -190,10 +198,11 @@ fn a_killed_worker_ends_the_load() {
     wait_for_progress(&mut loads);
     let pids = loads.pids();
     kill(pids[7]);
-    wait_until("a report of the end", || !loads.sample()[0].alive);
+    wait_until("a report of the end", || !loads.sample()[0].is_alive());
     assert!(!pids.iter().any(alive));
     let report = loads.stop().remove(0);
-    assert!(report.detail.contains(&format!("worker {} was killed by signal 9", pids[7])), "{}", report.detail);
+    let stderr = stderr(&report);
+    assert!(stderr.contains(&format!("worker {} was killed by signal 9", pids[7])), "{stderr}");
 }
 
 #[test]
@@ -203,10 +212,10 @@ fn a_stopped_load_is_not_alive_until_it_goes_on() {
     let worker = loads.pids()[1].to_string();
     let signal = |name: &str| assert!(Command::new("kill").args([name, &worker]).status().expect("kill").success());
     signal("-STOP");
-    wait_until("a report of the standstill", || !loads.sample()[0].alive);
-    assert!(loads.sample()[0].detail.contains("no progress"));
+    wait_until("a report of the stall", || !loads.sample()[0].is_alive());
+    assert!(matches!(loads.sample()[0].failure, Some(Failure::Stalled { .. })));
     signal("-CONT");
-    wait_until("a report of the recovery", || loads.sample()[0].alive);
+    wait_until("a report of the recovery", || loads.sample()[0].is_alive());
 }
 
 #[test]
@@ -217,24 +226,24 @@ fn nothing_survives_a_killed_meter() {
     for (arguments, at_least) in alone.chain([(&["mix"][..], 44), (&grandchildren, 5)]) {
         let temporary = tempfile::tempdir().expect("a directory");
         let mut meter = Killed(meter_alone(arguments, temporary.path()));
-        let mut family = HashSet::new();
+        let mut processes = HashSet::new();
         wait_until("all processes of the load", || {
-            family = descendants(meter.0.id() as i32);
-            family.len() >= at_least
+            processes = descendants(meter.0.id() as i32);
+            processes.len() >= at_least
         });
         meter.0.kill().expect("a kill");
         meter.0.wait().expect("an end");
-        wait_until("the end of every process", || !family.iter().any(alive));
+        wait_until("the end of every process", || !processes.iter().any(alive));
         let left: Vec<_> = std::fs::read_dir(temporary.path()).expect("a listing").flatten().collect();
         assert!(left.is_empty(), "{arguments:?} left {left:?}");
     }
 }
 
 #[test]
-fn the_progress_of_a_command_is_the_time_its_family_uses() {
+fn the_progress_of_a_command_is_the_time_its_processes_use() {
     let mut loads = start(command("(while :; do :; done) & sleep 1000 & wait"));
     let first = wait_for_progress(&mut loads).remove(0);
-    assert_eq!((first.unit.as_str(), first.alive), ("CPU ticks", true));
+    assert_eq!((first.unit, first.is_alive()), ("CPU ticks", true));
     wait_until("more CPU time", || loads.sample()[0].progress > first.progress + 20);
     let pids = loads.pids();
     loads.stop();
@@ -244,8 +253,8 @@ fn the_progress_of_a_command_is_the_time_its_family_uses() {
 #[test]
 fn a_command_without_effect_is_not_alive() {
     let mut loads = start(command("sleep 1000"));
-    wait_until("a report of the standstill", || !loads.sample()[0].alive);
-    assert!(loads.stop()[0].detail.contains("no progress"));
+    wait_until("a report of the stall", || !loads.sample()[0].is_alive());
+    assert!(matches!(loads.stop()[0].failure, Some(Failure::Stalled { .. })));
 }
 
 #[test]
@@ -256,23 +265,23 @@ fn a_command_that_ends_is_not_alive_and_says_why() {
         ("kill -SEGV $$", "the command was killed by signal 11"),
     ] {
         let mut loads = start(command(line));
-        wait_until("a report of the end", || !loads.sample()[0].alive);
-        assert_eq!(loads.stop()[0].detail, expected);
+        wait_until("a report of the end", || !loads.sample()[0].is_alive());
+        assert_eq!(stderr(&loads.stop()[0]), expected);
     }
 }
 
 #[test]
 fn the_last_words_of_a_talkative_command_are_kept() {
     let mut loads = start(command("dd if=/dev/zero bs=1k count=4096 >&2 2>/dev/null; echo last words >&2; exit 1"));
-    wait_until("a report of the end", || !loads.sample()[0].alive);
-    let detail = loads.stop().remove(0).detail;
-    assert!(detail.ends_with("last words; the command ended with exit status 1"), "{detail}");
+    wait_until("a report of the end", || !loads.sample()[0].is_alive());
+    let stderr = stderr(&loads.stop()[0]);
+    assert!(stderr.ends_with("last words; the command ended with exit status 1"), "{stderr}");
 }
 
 #[test]
 fn a_script_that_kills_its_group_kills_only_itself() {
     let mut loads = start(command("trap '' TERM; kill -TERM 0; while :; do :; done"));
-    assert!(wait_for_progress(&mut loads)[0].alive);
+    assert!(wait_for_progress(&mut loads)[0].is_alive());
 }
 
 #[test]
@@ -290,8 +299,8 @@ fn loads_are_ordinary_whatever_the_parent_is() {
     assert_eq!(fields[POLICY], "1", "the parent is not SCHED_FIFO, so nothing was shown");
     // A supervisor that was started a moment ago may not have set its policy yet.
     wait_until("ordinary processes", || {
-        let family: Vec<_> = descendants(pid).into_iter().filter_map(stat).collect();
-        family.len() == 2 && family.iter().all(|fields| fields[POLICY] == "0" && fields[PRIORITY] == NICE_0)
+        let processes: Vec<_> = descendants(pid).into_iter().filter_map(stat).collect();
+        processes.len() == 2 && processes.iter().all(|fields| fields[POLICY] == "0" && fields[PRIORITY] == NICE_0)
     });
 }
 

@@ -1,9 +1,8 @@
 //! Programs of the target's as loads: started in rounds, read, interrupted, and nothing of them stays behind. Most tests
 //! bring programs of their own, scripts that speak as the real ones do; those with the real ones need them installed.
 
-use archive::message::LoadReport;
 use archive::settings::LoadRequest;
-use load::RunningLoads;
+use load::{Report, RunningLoads};
 use prerequisites::Prerequisite::Program;
 use prerequisites::{met, require};
 use std::fs;
@@ -51,8 +50,8 @@ fn wait_until(what: &str, mut yes: impl FnMut() -> bool) {
 const HACKBENCH: &str = "\
 echo 'Running in process mode with 1 groups using 40 file descriptors each (== 40 tasks)'
 echo 'Each sender will pass 100 messages of 100 bytes'
-[ -e told ] && { echo 'no more of this' >&2; exit 3; }
-touch told
+[ -e ran ] && { echo 'no more of this' >&2; exit 3; }
+touch ran
 echo 'Time: 0.225'";
 
 #[test]
@@ -60,8 +59,8 @@ fn a_round_s_own_figures_are_the_progress_and_a_failed_round_ends_the_load() {
     let programs = script("hackbench", HACKBENCH);
     let output = ended("hackbench", programs.path());
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("hackbench: 40000 messages"), "{told}");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(stdout.contains("hackbench: 40000 messages"), "{stdout}");
     let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(complaint.contains("no more of this; hackbench ended with exit status 3"), "{complaint}");
 }
@@ -79,7 +78,7 @@ fn a_round_without_work_ends_the_load() {
 }
 
 #[test]
-fn a_program_that_is_missing_is_told_with_the_mend_before_anything_starts() {
+fn a_missing_program_is_reported_with_the_fix_before_anything_starts() {
     require!(Root, Program("unshare"));
     // A mount namespace whose folder of programs is empty, because rt-app may be installed here.
     let hide = "mount -t tmpfs none /usr/bin && exec \"$0\" load rt-app:/tasks.json";
@@ -112,22 +111,22 @@ fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
-/// Runs a load until it has told of work, then stops it.
-fn worked(text: &str) -> LoadReport {
+/// Runs a load until it has reported work, then stops it.
+fn worked(text: &str) -> Report {
     let request = LoadRequest::parse(text).expect("a load");
     let mut loads = RunningLoads::start_with(Path::new(METER), &[request]).expect("the load starts");
     // On a busy machine a program may have to wait for longer than it takes to be called idle.
     wait_until("progress", || loads.sample().remove(0).progress > 0);
     let pids = loads.pids();
     let report = loads.stop().remove(0);
-    assert!(report.alive, "{report:?}");
+    assert!(report.is_alive(), "{report:?}");
     assert!(pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()), "{text}: some of {pids:?} are left");
     assert_eq!(report.name, text);
     report
 }
 
 #[test]
-fn the_real_programs_tell_their_work() {
+fn the_real_programs_report_their_work() {
     for (program, load, unit) in [
         ("stress-ng", "stress-ng:matrix,ops=50,workers=1,cpus=0", "bogo operations"),
         ("fio", "fio:randrw,time=1,size=1m", "I/Os"),
@@ -150,7 +149,7 @@ const TASKS: &str = r#"{
 }"#;
 
 #[test]
-fn the_real_rt_app_tells_its_phases_and_must_not_calibrate_itself() {
+fn the_real_rt_app_reports_its_phases_and_must_not_calibrate_itself() {
     require!(Program("rt-app"));
     let tasks = tempfile::NamedTempFile::new().expect("a file");
     fs::write(tasks.path(), TASKS).expect("tasks");
@@ -175,14 +174,14 @@ fn what_a_program_did_until_it_was_interrupted_counts() {
     let request = LoadRequest::parse("stress-ng:matrix,workers=1,time=1000").expect("a load");
     let mut loads = RunningLoads::start_with(Path::new(METER), &[request]).expect("the load starts");
     wait_until("a stressor", || {
-        assert!(loads.sample()[0].alive);
+        assert!(loads.sample()[0].is_alive());
         loads.pids().len() >= 3
     });
-    let family = loads.pids();
-    wait_until("work of the stressor", || family.iter().map(|pid| cpu_ticks(*pid)).sum::<u64>() >= 20);
+    let processes = loads.pids();
+    wait_until("work of the stressor", || processes.iter().map(|pid| cpu_ticks(*pid)).sum::<u64>() >= 20);
     assert_eq!(loads.sample()[0].progress, 0);
     let report = loads.stop().remove(0);
-    assert!(report.alive && report.progress > 0, "{report:?}");
+    assert!(report.is_alive() && report.progress > 0, "{report:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! fio: reads and writes in a directory that goes with the load. It tells the number of its I/Os in JSON.
+//! fio: reads and writes in a directory that goes with the load. It reports the number of its I/Os in JSON.
 
-use super::words::Words;
-use super::{CommandLine, Program, Setting, alone};
+use super::options::Options;
+use super::{CommandLine, Context, Program, Unusable, no_server};
 use serde_json::Value;
 use std::path::Path;
 
@@ -9,42 +9,42 @@ pub const PROGRAM: Program = Program {
     name: "fio",
     executables: &["fio"],
     check,
-    companion: alone,
+    server: no_server,
     round,
     work: |output, _: &Path| total_ios(output),
-    tells_meanwhile: false,
+    reports_progress: false,
 };
 
-fn job_file<'a>(words: &'a Words) -> Option<&'a str> {
-    words.subject().filter(|subject| subject.contains('/'))
+fn job_file<'a>(options: &'a Options) -> Option<&'a str> {
+    options.subject().filter(|subject| subject.contains('/'))
 }
 
-fn check(words: &Words) -> Result<(), String> {
-    match job_file(words) {
-        Some(path) if !Path::new(path).is_file() => Err(format!("there is no job file {path} on the target")),
+fn check(options: &Options) -> Result<(), Unusable> {
+    match job_file(options) {
+        Some(path) if !Path::new(path).is_file() => Err(Unusable::NoFile { what: "job file", path: path.into() }),
         _ => Ok(()),
     }
 }
 
-fn round(words: &Words, setting: &Setting, _: u64) -> Vec<CommandLine> {
+fn round(options: &Options, context: &Context, _: u64) -> Vec<CommandLine> {
     let mut line = vec!["fio".to_owned(), "--output-format=json".into()];
-    if let Some(path) = job_file(words) {
+    if let Some(path) = job_file(options) {
         line.push(path.into());
         return vec![line];
     }
     line.extend([
         "--name=tardy-load".into(),
-        format!("--directory={}", setting.place.display()),
-        format!("--rw={}", words.subject().unwrap_or("randrw")),
-        format!("--bs={}", words.value_or("bs", "4k")),
-        format!("--size={}", words.value_or("size", "16m")),
-        format!("--numjobs={}", words.value_or("jobs", "1")),
-        format!("--runtime={}", words.value_or("time", "5")),
+        format!("--directory={}", context.directory.display()),
+        format!("--rw={}", options.subject().unwrap_or("randrw")),
+        format!("--bs={}", options.value_or("bs", "4k")),
+        format!("--size={}", options.value_or("size", "16m")),
+        format!("--numjobs={}", options.value_or("jobs", "1")),
+        format!("--runtime={}", options.value_or("time", "5")),
         "--time_based".into(),
         "--ioengine=psync".into(),
         "--group_reporting".into(),
     ]);
-    if words.is_set("direct") {
+    if options.is_set("direct") {
         line.push("--direct=1".into());
     }
     vec![line]
@@ -98,7 +98,7 @@ fio: terminating on signal 2
         let Ok(LoadRequest::Program { words, .. }) = LoadRequest::parse("fio:randwrite,bs=16k,direct") else {
             panic!("no program");
         };
-        let line = round(&Words(&words), &Setting { place: Path::new("/x"), port: None }, 0)[0].join(" ");
+        let line = round(&Options(&words), &Context { directory: Path::new("/x"), server_port: None }, 0)[0].join(" ");
         for part in ["--directory=/x", "--rw=randwrite", "--bs=16k", "--direct=1", "--runtime=5"] {
             assert!(line.contains(part), "{line}");
         }

@@ -1,25 +1,25 @@
-//! hackbench: it tells what it sends, and at the end of a round that it was sent: how long that took.
+//! hackbench: it reports what it sends at the start of a round, and at the end how long that took.
 
-use super::words::Words;
-use super::{CommandLine, Program, Setting, alone, nothing_to_check};
+use super::options::Options;
+use super::{CommandLine, Context, Program, no_server, nothing_to_check};
 use std::path::Path;
 
 pub const PROGRAM: Program = Program {
     name: "hackbench",
     executables: &["hackbench"],
     check: nothing_to_check,
-    companion: alone,
+    server: no_server,
     round,
     work: |output, _: &Path| messages(output),
-    tells_meanwhile: false,
+    reports_progress: false,
 };
 
-fn round(words: &Words, _: &Setting, _: u64) -> Vec<CommandLine> {
-    let mut line: CommandLine = ["hackbench", "--groups", words.value_or("groups", "1")].map(String::from).into();
+fn round(options: &Options, _: &Context, _: u64) -> Vec<CommandLine> {
+    let mut line: CommandLine = ["hackbench", "--groups", options.value_or("groups", "1")].map(String::from).into();
     line.extend(
-        ["--loops", words.value_or("loops", "200"), "--datasize", words.value_or("bytes", "100")].map(String::from),
+        ["--loops", options.value_or("loops", "200"), "--datasize", options.value_or("bytes", "100")].map(String::from),
     );
-    for flag in ["pipe", "threads"].into_iter().filter(|flag| words.is_set(flag)) {
+    for flag in ["pipe", "threads"].into_iter().filter(|flag| options.is_set(flag)) {
         line.push(format!("--{flag}"));
     }
     vec![line]

@@ -1,8 +1,8 @@
-//! iperf3: network traffic, to a server of its own on the loopback unless another one is named. It tells in JSON what passed in
+//! iperf3: network traffic, to a server of its own on the loopback unless another one is named. It reports in JSON what passed in
 //! each interval.
 
-use super::words::Words;
-use super::{CommandLine, Companion, Program, Setting, nothing_to_check};
+use super::options::Options;
+use super::{CommandLine, Context, Program, Server, nothing_to_check};
 use serde_json::Value;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -12,40 +12,40 @@ pub const PROGRAM: Program = Program {
     name: "iperf3",
     executables: &["iperf3"],
     check: nothing_to_check,
-    companion,
+    server,
     round,
     work: |output, _: &Path| bytes(output),
-    tells_meanwhile: false,
+    reports_progress: false,
 };
 
-fn companion(words: &Words) -> io::Result<Option<Companion>> {
-    if words.subject().is_some() {
+fn server(options: &Options) -> io::Result<Option<Server>> {
+    if options.subject().is_some() {
         return Ok(None);
     }
-    let port = match words.value("port").and_then(|port| port.parse().ok()) {
+    let port = match options.value("port").and_then(|port| port.parse().ok()) {
         Some(port) => port,
         None => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port(),
     };
     let command = ["iperf3", "--server", "--bind", "127.0.0.1", "--port", &port.to_string()].map(String::from).into();
-    Ok(Some(Companion { command, port }))
+    Ok(Some(Server { command, port }))
 }
 
-fn round(words: &Words, setting: &Setting, _: u64) -> Vec<CommandLine> {
-    let port = setting.port.map_or_else(|| words.value_or("port", "5201").to_owned(), |port| port.to_string());
-    let server = words.subject().unwrap_or("127.0.0.1");
-    let mut line: CommandLine = ["iperf3", "--client", server, "--port", &port, "--json"].map(String::from).into();
+fn round(options: &Options, context: &Context, _: u64) -> Vec<CommandLine> {
+    let port = context.server_port.map_or_else(|| options.value_or("port", "5201").to_owned(), |port| port.to_string());
+    let address = options.subject().unwrap_or("127.0.0.1");
+    let mut line: CommandLine = ["iperf3", "--client", address, "--port", &port, "--json"].map(String::from).into();
     line.extend(
-        ["--time", words.value_or("time", "5"), "--parallel", words.value_or("streams", "1")].map(String::from),
+        ["--time", options.value_or("time", "5"), "--parallel", options.value_or("streams", "1")].map(String::from),
     );
-    if words.is_set("udp") {
+    if options.is_set("udp") {
         line.push("--udp".into());
     }
-    if words.is_set("reverse") {
+    if options.is_set("reverse") {
         line.push("--reverse".into());
     }
     // Without a word about it datagrams come at a megabit a second.
-    if words.is_set("udp") || words.is_set("rate") {
-        line.extend(["--bitrate".into(), words.value_or("rate", "0").into()]);
+    if options.is_set("udp") || options.is_set("rate") {
+        line.extend(["--bitrate".into(), options.value_or("rate", "0").into()]);
     }
     vec![line]
 }
@@ -97,14 +97,14 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let own = words("iperf3:udp,rate=10M");
-        let Some(server) = companion(&Words(&own)).expect("a port") else { panic!("no server") };
-        let setting = Setting { place: Path::new("/"), port: Some(server.port) };
-        let line = round(&Words(&own), &setting, 0)[0].join(" ");
-        assert!(line.starts_with(&format!("iperf3 --client 127.0.0.1 --port {} --json", server.port)), "{line}");
+        let Some(own_server) = server(&Options(&own)).expect("a port") else { panic!("no server") };
+        let context = Context { directory: Path::new("/"), server_port: Some(own_server.port) };
+        let line = round(&Options(&own), &context, 0)[0].join(" ");
+        assert!(line.starts_with(&format!("iperf3 --client 127.0.0.1 --port {} --json", own_server.port)), "{line}");
         assert!(line.ends_with("--udp --bitrate 10M"), "{line}");
         let named = words("iperf3:192.168.7.1");
-        assert!(companion(&Words(&named)).expect("nothing to do").is_none());
-        let line = round(&Words(&named), &Setting { place: Path::new("/"), port: None }, 0)[0].join(" ");
+        assert!(server(&Options(&named)).expect("nothing to do").is_none());
+        let line = round(&Options(&named), &Context { directory: Path::new("/"), server_port: None }, 0)[0].join(" ");
         assert!(line.contains("--client 192.168.7.1 --port 5201"), "{line}");
     }
 }

@@ -1,41 +1,41 @@
 //! A build of a Linux source tree, out of tree, so that nothing of it stays: configured once, built, cleaned, built again. Each line
 //! of kbuild's output that names a file made is a step.
 
-use super::words::Words;
-use super::{CommandLine, Program, Setting, alone};
+use super::options::Options;
+use super::{CommandLine, Context, Program, Unusable, no_server};
 use std::path::Path;
 
 pub const PROGRAM: Program = Program {
     name: "kernel-build",
     executables: &["make"],
     check,
-    companion: alone,
+    server: no_server,
     round,
     work: |output, _: &Path| steps(output),
-    tells_meanwhile: true,
+    reports_progress: true,
 };
 
-fn check(words: &Words) -> Result<(), String> {
-    let tree = words.subject().unwrap_or_default();
+fn check(options: &Options) -> Result<(), Unusable> {
+    let tree = options.subject().unwrap_or_default();
     if !tree.starts_with('/') {
-        return Err(format!("the source tree is named by its whole path on the target, not by {tree}"));
+        return Err(Unusable::RelativePath { what: "the source tree", path: tree.into() });
     }
     if !Path::new(tree).join("Makefile").is_file() {
-        return Err(format!("there is no source tree with a Makefile at {tree} on the target"));
+        return Err(Unusable::NoSourceTree { path: tree.into() });
     }
     Ok(())
 }
 
-fn round(words: &Words, setting: &Setting, number: u64) -> Vec<CommandLine> {
+fn round(options: &Options, context: &Context, number: u64) -> Vec<CommandLine> {
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).to_string();
-    let jobs = format!("-j{}", words.value_or("jobs", &cpus));
+    let jobs = format!("-j{}", options.value_or("jobs", &cpus));
     let make = |goal: Option<&str>| {
-        let tree = words.subject().unwrap_or_default();
-        let own = format!("O={}", setting.place.display());
-        let words = ["make", "-C", tree, &own, &jobs].into_iter().chain(goal);
-        words.map(String::from).collect::<CommandLine>()
+        let tree = options.subject().unwrap_or_default();
+        let own = format!("O={}", context.directory.display());
+        let line = ["make", "-C", tree, &own, &jobs].into_iter().chain(goal);
+        line.map(String::from).collect::<CommandLine>()
     };
-    let first = if number == 0 { words.value_or("config", "defconfig") } else { "clean" };
+    let first = if number == 0 { options.value_or("config", "defconfig") } else { "clean" };
     vec![make(Some(first)), make(None)]
 }
 

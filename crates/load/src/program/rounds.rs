@@ -1,11 +1,11 @@
-//! The rounds of a program: started, watched, interrupted when nobody wants the load any more, and their work added up.
+//! The rounds of a program: started, watched, interrupted when the load is stopped, and their work added up.
 
-use super::super::counters::Counters;
-use super::super::crew::fork_worker;
-use super::super::family::{self, Ended};
-use super::super::supervisor::dismissed;
-use super::words::Words;
-use super::{CommandLine, Program, Setting, path_of};
+use super::options::Options;
+use super::{CommandLine, Context, Program, path_of};
+use crate::kernel::counters::Counters;
+use crate::kernel::process::fork_worker;
+use crate::process_tree::{self, Ended, Exit};
+use crate::supervisor::stop_requested;
 use archive::settings::LoadWord;
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group, setpgid};
@@ -19,103 +19,113 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long a program that was interrupted may take to tell what it did.
-const LAST_WORDS: Duration = Duration::from_millis(1500);
-/// How long a companion may take until it serves.
-const COMPANION_PATIENCE: Duration = Duration::from_secs(3);
+/// How long a program that was interrupted may take to report what it did.
+const INTERRUPT_PATIENCE: Duration = Duration::from_millis(1500);
+/// How long a server may take until it listens.
+const SERVER_PATIENCE: Duration = Duration::from_secs(3);
 /// What of a round's output is looked at, at most.
 const OUTPUT_BYTES_MAX: u64 = 16 << 20;
 /// What a program's end says of its reason.
 const QUOTE_LINES: usize = 3;
 
-/// Runs rounds until the load is dismissed.
+/// Runs rounds until the load is stopped. `control` closes then.
 ///
 /// # Errors
-/// A round that failed, or that did no work, with the program's last words.
-pub fn run(program: &Program, words: &[LoadWord], place: &Path, life: &OwnedFd, counters: &Counters) -> io::Result<()> {
-    let words = Words(words);
-    let companion = (program.companion)(&words)?;
-    if let Some(companion) = &companion {
-        let output = File::from(memfd_create(c"load-companion", MemfdFlags::CLOEXEC)?);
-        start(&companion.command, place, &words, &output)?;
-        wait_until_taken(companion.port);
+/// A round that failed, or that did no work, with the last lines of the program's output.
+pub fn run(
+    program: &Program,
+    words: &[LoadWord],
+    directory: &Path,
+    control: &OwnedFd,
+    counters: &Counters,
+) -> io::Result<()> {
+    let options = Options(words);
+    let server = (program.server)(&options)?;
+    if let Some(server) = &server {
+        let output = File::from(memfd_create(c"load-server", MemfdFlags::CLOEXEC)?);
+        start(&server.command, directory, &options, &output)?;
+        wait_until_taken(server.port);
     }
-    let setting = Setting { place, port: companion.map(|companion| companion.port) };
-    let mut watch = Watch { life, counters, ticks_last: 0 };
+    let context = Context { directory, server_port: server.map(|server| server.port) };
+    let mut supervision = Supervision { control, counters, ticks_last: 0 };
     for number in 0.. {
-        if let Ending::Dismissed = round(program, &words, &setting, number, &mut watch)? {
+        if let RoundEnd::Stopped = round(program, &options, &context, number, &mut supervision)? {
             return Ok(());
         }
     }
     Ok(())
 }
 
-enum Ending {
+enum RoundEnd {
     Done,
-    Dismissed,
+    Stopped,
 }
 
-struct Watch<'a> {
-    life: &'a OwnedFd,
+struct Supervision<'a> {
+    control: &'a OwnedFd,
     counters: &'a Counters,
     ticks_last: u64,
 }
 
-fn round(program: &Program, words: &Words, setting: &Setting, number: u64, watch: &mut Watch) -> io::Result<Ending> {
+fn round(
+    program: &Program,
+    options: &Options,
+    context: &Context,
+    number: u64,
+    supervision: &mut Supervision,
+) -> io::Result<RoundEnd> {
     let output = File::from(memfd_create(c"load-output", MemfdFlags::CLOEXEC)?);
     // What programs write into it must not be written over by what others write.
     fcntl_setfl(&output, OFlags::APPEND)?;
-    let before = watch.counters.worker(0).load(Ordering::Relaxed);
-    let count = |watch: &Watch| {
-        let work = (program.work)(&read(&output), setting.place);
-        watch.counters.worker(0).store(before + work.unwrap_or(0), Ordering::Relaxed);
+    let before = supervision.counters.worker(0).load(Ordering::Relaxed);
+    let count = |counters: &Counters| {
+        let work = (program.work)(&read(&output), context.directory);
+        counters.worker(0).store(before + work.unwrap_or(0), Ordering::Relaxed);
         work
     };
-    for line in (program.round)(words, setting, number) {
-        let pid = start(&line, setting.place, words, &output)?;
-        watch.counters.group().store(pid.as_raw_pid(), Ordering::Relaxed);
-        let failure = loop {
-            if dismissed(watch.life)? {
+    for line in (program.round)(options, context, number) {
+        let pid = start(&line, context.directory, options, &output)?;
+        supervision.counters.group().store(pid.as_raw_pid(), Ordering::Relaxed);
+        let exit = loop {
+            if stop_requested(supervision.control)? {
                 interrupt(pid);
-                count(watch);
-                return Ok(Ending::Dismissed);
+                count(supervision.counters);
+                return Ok(RoundEnd::Stopped);
             }
-            watch.look();
-            if program.tells_meanwhile {
-                count(watch);
+            supervision.count_cpu_time();
+            if program.reports_progress {
+                count(supervision.counters);
             }
-            match ended(pid)? {
-                Some(how) if how == "ended with exit status 0" => break None,
-                Some(how) => break Some(how),
-                None => {}
+            if let Some(exit) = exit_of(pid)? {
+                break exit;
             }
         };
-        if let Some(how) = failure {
-            return Err(io::Error::other(format!("{}; {} {how}", last_lines(&read(&output)), line[0])));
+        if !exit.is_success() {
+            return Err(io::Error::other(format!("{}; {} {exit}", last_lines(&read(&output)), line[0])));
         }
     }
-    match count(watch) {
-        Some(work) if work > 0 => Ok(Ending::Done),
+    match count(supervision.counters) {
+        Some(work) if work > 0 => Ok(RoundEnd::Done),
         _ => {
-            let said = last_lines(&read(&output));
-            Err(io::Error::other(format!("{} did nothing in a round that could be counted: {said}", program.name)))
+            let output = last_lines(&read(&output));
+            Err(io::Error::other(format!("{} did nothing in a round that could be counted: {output}", program.name)))
         }
     }
 }
 
-impl Watch<'_> {
-    /// A program that tells its work at the end of a round is alive as long as it uses the CPU.
-    fn look(&mut self) {
-        let ticks = family::ticks_below_me();
-        self.counters.pulse().fetch_add(ticks.saturating_sub(self.ticks_last), Ordering::Relaxed);
+impl Supervision<'_> {
+    /// A program that reports its work at the end of a round is alive as long as it uses the CPU.
+    fn count_cpu_time(&mut self) {
+        let ticks = process_tree::ticks_below_me();
+        self.counters.heartbeat().fetch_add(ticks.saturating_sub(self.ticks_last), Ordering::Relaxed);
         self.ticks_last = ticks;
     }
 }
 
 /// Starts a program in a process group of its own, in the load's directory, on the CPUs it was given.
-fn start(line: &CommandLine, place: &Path, words: &Words, output: &File) -> io::Result<Pid> {
+fn start(line: &CommandLine, directory: &Path, options: &Options, output: &File) -> io::Result<Pid> {
     let program = path_of(&line[0]).unwrap_or_else(|| line[0].clone().into());
-    let cpus = words.cpus();
+    let cpus = options.cpus();
     let (out, errors) = (output.try_clone()?, output.try_clone()?);
     let pid = fork_worker("load-program", move || {
         let _ = setpgid(None, None);
@@ -124,42 +134,42 @@ fn start(line: &CommandLine, place: &Path, words: &Words, output: &File) -> io::
             let inside = cpus.iter().filter(|cpu| **cpu < rustix::thread::CpuSet::MAX_CPU as u32);
             inside.for_each(|cpu| set.set(*cpu as usize));
             if let Err(error) = rustix::thread::sched_setaffinity(None, &set) {
-                eprintln!("these CPUs cannot be had: {error}");
+                eprintln!("these CPUs cannot be used: {error}");
                 return 1;
             }
         }
         let mut command = std::process::Command::new(&program);
-        command.args(&line[1..]).current_dir(place).env("LC_ALL", "C").stdout(out).stderr(errors);
+        command.args(&line[1..]).current_dir(directory).env("LC_ALL", "C").stdout(out).stderr(errors);
         eprintln!("{}: {}", program.display(), command.exec());
         127
     })?;
-    // Both sides set the group, so that it stands whoever runs first; the child may have started its program by now.
+    // Both sides set the group, so that it is set whichever runs first; the child may have started its program by now.
     let _ = setpgid(Some(pid), Some(pid));
     Ok(pid)
 }
 
-/// How this child ended, if it did; others are buried on the way.
-fn ended(pid: Pid) -> io::Result<Option<String>> {
-    while let Some(Ended { pid: other, how }) = family::next_ended()? {
+/// How this child ended, if it did; others that ended are reaped on the way.
+fn exit_of(pid: Pid) -> io::Result<Option<Exit>> {
+    while let Some(Ended { pid: other, exit }) = process_tree::next_ended()? {
         if other == pid {
-            return Ok(Some(how));
+            return Ok(Some(exit));
         }
     }
     Ok(None)
 }
 
-/// Ends the program as Ctrl-C does and waits for its last words.
+/// Ends the program as Ctrl-C does and waits for what it reports.
 fn interrupt(pid: Pid) {
-    let give_up = Instant::now() + LAST_WORDS;
+    let give_up = Instant::now() + INTERRUPT_PATIENCE;
     let _ = kill_process_group(pid, Signal::INT);
-    while Instant::now() < give_up && matches!(ended(pid), Ok(None)) {
+    while Instant::now() < give_up && matches!(exit_of(pid), Ok(None)) {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Waits until somebody listens at the port, without knocking: a server takes every caller for a client.
+/// Waits until a server listens at the port, without connecting: it takes every connection for a client.
 fn wait_until_taken(port: u16) {
-    let give_up = Instant::now() + COMPANION_PATIENCE;
+    let give_up = Instant::now() + SERVER_PATIENCE;
     while Instant::now() < give_up && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
         std::thread::sleep(Duration::from_millis(20));
     }

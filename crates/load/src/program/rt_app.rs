@@ -1,8 +1,8 @@
-//! rt-app: a set of tasks from a file. It tells of each phase it went through by a line in its logs, which it writes where it
+//! rt-app: a set of tasks from a file. It writes a line for each phase it went through to its logs, which it writes where it
 //! runs: into the load's directory, unless the file names another `logdir`.
 
-use super::words::Words;
-use super::{CommandLine, Program, Setting, alone};
+use super::options::Options;
+use super::{CommandLine, Context, Program, Unusable, no_server};
 use std::fs;
 use std::path::Path;
 
@@ -10,23 +10,19 @@ pub const PROGRAM: Program = Program {
     name: "rt-app",
     executables: &["rt-app"],
     check,
-    companion: alone,
+    server: no_server,
     round,
     work: |_, place| phases(place),
-    tells_meanwhile: false,
+    reports_progress: false,
 };
 
-/// Seconds of a load that does nothing would be part of each round.
-const CALIBRATES: &str = "rt-app would spend the first seconds of every round asleep, calibrating itself; run it once, and put \
-    the nanoseconds that it prints behind pLoad as \"calibration\" into \"global\"";
-
-fn check(words: &Words) -> Result<(), String> {
-    let path = words.subject().unwrap_or_default();
+fn check(options: &Options) -> Result<(), Unusable> {
+    let path = options.subject().unwrap_or_default();
     if !path.starts_with('/') {
-        return Err(format!("its file is named by its whole path on the target, not by {path}"));
+        return Err(Unusable::RelativePath { what: "its file", path: path.into() });
     }
-    let Ok(tasks) = fs::read(path) else { return Err(format!("there is no file {path} on the target")) };
-    if is_calibrated(&tasks) { Ok(()) } else { Err(format!("{CALIBRATES} in {path}")) }
+    let Ok(tasks) = fs::read(path) else { return Err(Unusable::NoFile { what: "file", path: path.into() }) };
+    if is_calibrated(&tasks) { Ok(()) } else { Err(Unusable::NotCalibrated { path: path.into() }) }
 }
 
 /// Whether the file says how long a round of rt-app's loop takes. The JSON that rt-app reads may have comments, commas before
@@ -37,8 +33,8 @@ fn is_calibrated(tasks: &[u8]) -> bool {
     value.is_some_and(|value| value.trim_start().starts_with(|letter: char| letter.is_ascii_digit()))
 }
 
-fn round(words: &Words, _: &Setting, _: u64) -> Vec<CommandLine> {
-    vec![vec!["rt-app".into(), words.subject().unwrap_or_default().into()]]
+fn round(options: &Options, _: &Context, _: u64) -> Vec<CommandLine> {
+    vec![vec!["rt-app".into(), options.subject().unwrap_or_default().into()]]
 }
 
 /// Lines of all logs below `place`, which are taken away so that the next round's stand alone.

@@ -1,32 +1,32 @@
-//! stress-ng: any of its stressors. It tells at the end of a round how many bogo operations each did.
+//! stress-ng: any of its stressors. It reports at the end of a round how many bogo operations each did.
 
-use super::words::Words;
-use super::{CommandLine, Program, Setting, alone, nothing_to_check};
+use super::options::Options;
+use super::{CommandLine, Context, Program, no_server, nothing_to_check};
 use std::path::Path;
 
 pub const PROGRAM: Program = Program {
     name: "stress-ng",
     executables: &["stress-ng"],
     check: nothing_to_check,
-    companion: alone,
+    server: no_server,
     round,
     work: |output, _: &Path| bogo_operations(output),
-    tells_meanwhile: false,
+    reports_progress: false,
 };
 
-fn round(words: &Words, setting: &Setting, _: u64) -> Vec<CommandLine> {
-    let stressor = words.subject().unwrap_or_default();
-    let mut line = vec!["stress-ng".into(), format!("--{stressor}"), words.value_or("workers", "0").into()];
-    if let Some(operations) = words.value("ops") {
+fn round(options: &Options, context: &Context, _: u64) -> Vec<CommandLine> {
+    let stressor = options.subject().unwrap_or_default();
+    let mut line = vec!["stress-ng".into(), format!("--{stressor}"), options.value_or("workers", "0").into()];
+    if let Some(operations) = options.value("ops") {
         line.extend([format!("--{stressor}-ops"), operations.into()]);
     }
-    match (words.value("time"), words.is_set("ops")) {
+    match (options.value("time"), options.is_set("ops")) {
         (Some(seconds), _) => line.extend(["--timeout".into(), format!("{seconds}s")]),
         (None, false) => line.extend(["--timeout".into(), "5s".into()]),
         // The operations end the round.
         (None, true) => line.extend(["--timeout".into(), "0".into()]),
     }
-    let place = setting.place.to_string_lossy().into_owned();
+    let place = context.directory.to_string_lossy().into_owned();
     line.extend(["--metrics-brief", "--temp-path", &place].map(String::from));
     vec![line]
 }
@@ -74,7 +74,7 @@ stress-ng: info:  [18344] successful run completed in 0.10s
     fn rounds_end_by_operations_or_by_time() {
         let line = |text: &str| {
             let Ok(LoadRequest::Program { words, .. }) = LoadRequest::parse(text) else { panic!("no program") };
-            round(&Words(&words), &Setting { place: Path::new("/x"), port: None }, 0)[0].join(" ")
+            round(&Options(&words), &Context { directory: Path::new("/x"), server_port: None }, 0)[0].join(" ")
         };
         assert_eq!(
             line("stress-ng:matrix,ops=1000,cpus=0-1"),

@@ -156,7 +156,7 @@ fn stages<W: Write>(
         start_with_source: settings.dither_seed.is_some() && settings.watch.is_none(),
     };
     if !loads.start_with_source {
-        loads.running.begin_at(clock::monotonic_ns());
+        loads.running.start_at(clock::monotonic_ns());
     }
     machine::lock_memory(settings, &mut lines.link);
     // The loads are ordinary tasks; the thread that drains the books must not wait in their queue.

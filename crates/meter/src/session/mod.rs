@@ -110,7 +110,7 @@ impl<'a> Session<'a> {
         lines.phase(RunPhase::Settle);
         let span = self.source.start();
         if self.equipment.loads.start_with_source {
-            self.equipment.loads.running.begin_at(span.start_ns);
+            self.equipment.loads.running.start_at(span.start_ns);
         }
         let stopped = self.until_done(span, lines)?;
         // A loaded machine may notice the end late; the measurement ended when it was due to.

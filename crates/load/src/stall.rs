@@ -7,18 +7,18 @@ pub const PATIENCE: Duration = Duration::from_secs(2);
 
 /// When progress was last seen.
 #[derive(Debug)]
-pub struct Pulse {
+pub struct StallDetector {
     progress: u64,
     since: Instant,
 }
 
-impl Pulse {
+impl StallDetector {
     pub fn new(now: Instant) -> Self {
         Self { progress: 0, since: now }
     }
 
     /// Notes the progress seen `now`; false when it has not changed for as long as [`PATIENCE`].
-    pub fn beats(&mut self, progress: u64, now: Instant) -> bool {
+    pub fn progresses(&mut self, progress: u64, now: Instant) -> bool {
         if progress != self.progress {
             *self = Self { progress, since: now };
             return true;
@@ -35,12 +35,12 @@ mod tests {
     fn a_load_is_dead_after_standing_still_and_alive_again_when_it_moves() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut pulse = Pulse::new(start);
-        assert!(pulse.beats(0, at(1999)));
-        assert!(!pulse.beats(0, at(2000)));
-        assert!(pulse.beats(1, at(2500)));
-        assert!(pulse.beats(1, at(4499)));
-        assert!(!pulse.beats(1, at(4500)));
-        assert!(pulse.beats(2, at(9000)));
+        let mut stall = StallDetector::new(start);
+        assert!(stall.progresses(0, at(1999)));
+        assert!(!stall.progresses(0, at(2000)));
+        assert!(stall.progresses(1, at(2500)));
+        assert!(stall.progresses(1, at(4499)));
+        assert!(!stall.progresses(1, at(4500)));
+        assert!(stall.progresses(2, at(9000)));
     }
 }

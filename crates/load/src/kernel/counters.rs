@@ -19,8 +19,8 @@ struct Slot(AtomicU64);
 struct Table {
     /// Process group of a user's command, 0 until there is one.
     group: AtomicI32,
-    /// Signs of life of a load that tells its progress seldom.
-    pulse: AtomicU64,
+    /// CPU time of a load that reports its progress seldom.
+    heartbeat: AtomicU64,
     slots: [Slot; SLOTS],
 }
 
@@ -79,8 +79,8 @@ impl Counters {
     }
 
     /// Changes as long as the load lives, where its progress alone does not say so.
-    pub fn pulse(&self) -> &AtomicU64 {
-        &self.table().pulse
+    pub fn heartbeat(&self) -> &AtomicU64 {
+        &self.table().heartbeat
     }
 }
 

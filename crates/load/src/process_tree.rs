@@ -3,6 +3,7 @@
 use crate::task_stat::TaskStat;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 use std::collections::HashSet;
+use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -19,31 +20,53 @@ pub fn descendants(root: i32) -> Vec<TaskStat> {
 }
 
 fn below(root: i32, mut others: Vec<TaskStat>) -> Vec<TaskStat> {
-    let mut family = HashSet::from([root]);
+    let mut tree = HashSet::from([root]);
     let mut found = Vec::new();
     loop {
-        let (children, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|task| family.contains(&task.parent));
+        let (children, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|task| tree.contains(&task.parent));
         if children.is_empty() {
             return found;
         }
-        family.extend(children.iter().map(|task| task.pid));
+        tree.extend(children.iter().map(|task| task.pid));
         found.extend(children);
         others = rest;
     }
 }
 
-/// CPU time used below this process, the dead whose end was waited for included, in clock ticks.
+/// CPU time used below this process, children that were waited for included, in clock ticks.
 pub fn ticks_below_me() -> u64 {
     let own = getpid().as_raw_pid();
     let all = processes();
-    let buried = all.iter().find(|task| task.pid == own).map_or(0, |task| task.ticks_of_children);
-    buried + below(own, all).iter().map(|task| task.ticks + task.ticks_of_children).sum::<u64>()
+    let reaped = all.iter().find(|task| task.pid == own).map_or(0, |task| task.ticks_of_children);
+    reaped + below(own, all).iter().map(|task| task.ticks + task.ticks_of_children).sum::<u64>()
 }
 
 /// A child of this process that ended.
 pub struct Ended {
     pub pid: Pid,
-    pub how: String,
+    pub exit: Exit,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Status(i32),
+    Signal(i32),
+}
+
+impl Exit {
+    pub fn is_success(self) -> bool {
+        self == Self::Status(0)
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(out, "ended with exit status {status}"),
+            Self::Signal(signal) => write!(out, "was killed by signal {signal}"),
+        }
+    }
 }
 
 /// The next child that has ended. `Ok(None)`: all that are left are alive; an error: there is no child.
@@ -51,12 +74,12 @@ pub fn next_ended() -> io::Result<Option<Ended>> {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => {
-                let how = match (status.exit_status(), status.terminating_signal()) {
-                    (Some(code), _) => format!("ended with exit status {code}"),
-                    (None, Some(signal)) => format!("was killed by signal {signal}"),
+                let exit = match (status.exit_status(), status.terminating_signal()) {
+                    (Some(status), _) => Exit::Status(status),
+                    (None, Some(signal)) => Exit::Signal(signal),
                     (None, None) => continue,
                 };
-                return Ok(Some(Ended { pid, how }));
+                return Ok(Some(Ended { pid, exit }));
             }
             Ok(None) => return Ok(None),
             Err(rustix::io::Errno::INTR) => {}

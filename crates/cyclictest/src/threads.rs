@@ -1,12 +1,12 @@
 //! The measuring threads: started together, given one schedule, waited for at the end.
 
-use super::figures::Member;
+use super::error::{Error, MeasureError};
+use super::figures::MeasuringThread;
 use super::markers::Markers;
 use super::plan::over_ns;
-use super::refusal::Refusal;
 use super::request::Request;
 use super::tally::{Tally, TallyRequest};
-use super::thread::{self, Job, Pages, Shared, Standing};
+use super::thread::{self, Effective, Job, Pages, Shared};
 use meter::kernel::clock;
 use meter::measure::books::Books;
 use meter::measure::cycle::Schedule;
@@ -20,19 +20,19 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What is left to join, by number of the thread.
-pub type Handles = Vec<(u32, JoinHandle<Result<(), String>>)>;
+pub type Handles = Vec<(u32, JoinHandle<Result<(), MeasureError>>)>;
 
 /// Starts every thread and sees that each is what was asked for.
 ///
 /// # Errors
 /// A thread that could not be started or set up, with the fix.
-pub fn assemble(
+pub fn start_all(
     request: &Request,
     jobs: Vec<Job>,
     shared: &Arc<Shared>,
     armed: Option<&Armed>,
     markers: &mut Markers,
-) -> Result<(Vec<Member>, Handles), Refusal> {
+) -> Result<(Vec<MeasuringThread>, Handles), Error> {
     let tally = TallyRequest {
         nanoseconds: request.nanoseconds,
         histogram: request.histogram,
@@ -50,36 +50,30 @@ pub fn assemble(
         };
         let marker = match armed {
             Some(armed) if armed.recorder.needs_marker() => {
-                Some(markers.keep(armed.recorder.marker().map_err(|error| Refusal::unable(error.to_string()))?))
+                Some(markers.keep(armed.recorder.marker().map_err(|error| Error::Marker(error.to_string()))?))
             }
             _ => None,
         };
-        let handle =
-            thread::spawn(job.clone(), own.clone(), shared.clone(), marker, ready.clone()).map_err(|error| {
-                Refusal::unable(format!("a measuring thread cannot be started: {error}; choose a smaller -t"))
-            })?;
+        let handle = thread::spawn(job.clone(), own.clone(), shared.clone(), marker, ready.clone())
+            .map_err(Error::ThreadStart)?;
         handles.push((job.thread, handle));
         pages.push(own);
     }
     drop(ready);
-    let mut standings: Vec<Option<Standing>> = vec![None; jobs.len()];
+    let mut effective: Vec<Option<Effective>> = vec![None; jobs.len()];
     for (thread, answer) in answers.iter().take(jobs.len()) {
-        let standing = answer.map_err(|why| {
-            Refusal::unable(format!(
-                "thread {thread} {why}; run as root, raise `ulimit -r`, or setcap cap_sys_nice,cap_ipc_lock+ep on it"
-            ))
-        })?;
-        standings[thread as usize] = Some(standing);
+        let settings = answer.map_err(|source| Error::ThreadSetup { thread, source })?;
+        effective[thread as usize] = Some(settings);
     }
-    let members = jobs.into_iter().zip(pages).zip(standings).map(|((job, pages), standing)| {
-        let standing = standing.ok_or_else(|| Refusal::unable("a measuring thread died while it was set up"))?;
-        Ok(Member { job, standing, pages })
+    let members = jobs.into_iter().zip(pages).zip(effective).map(|((job, pages), effective)| {
+        let effective = effective.ok_or(Error::ThreadDied)?;
+        Ok(MeasuringThread { job, effective, pages })
     });
-    Ok((members.collect::<Result<_, Refusal>>()?, handles))
+    Ok((members.collect::<Result<_, Error>>()?, handles))
 }
 
 /// When each thread begins, how often it wakes and when it ends.
-pub fn schedules(request: &Request, members: &[Member], traced: bool) -> Vec<Schedule> {
+pub fn schedules(request: &Request, members: &[MeasuringThread], traced: bool) -> Vec<Schedule> {
     let count = members.len() as i64;
     let clock = members[0].job.clock;
     let mut start_ns = thread::soon_ns(clock);
@@ -91,13 +85,13 @@ pub fn schedules(request: &Request, members: &[Member], traced: bool) -> Vec<Sch
     }
     let duration_ns = request.duration_s.map_or(i64::MAX, |seconds| seconds * 1_000_000_000 + 1);
     let over = |limit: Option<i64>| limit.map_or(i64::MAX, |limit| over_ns(limit, request.nanoseconds));
-    let schedule = |member: &Member| {
+    let schedule = |member: &MeasuringThread| {
         let interval_ns = member.job.interval_us * 1000;
         let thread = i64::from(member.job.thread);
         let offset_ns = match (request.aligned_us, request.secaligned_us) {
             (Some(offset_us), _) => offset_us * 1000 * thread,
             (None, Some(_)) => 0,
-            // Threads that nobody aligned do not all wake in the same instant.
+            // Threads without an alignment do not all wake in the same instant.
             (None, None) => interval_ns * thread / count,
         };
         Schedule {
@@ -116,7 +110,7 @@ pub fn schedules(request: &Request, members: &[Member], traced: bool) -> Vec<Sch
     members.iter().map(schedule).collect()
 }
 
-/// Waits a moment for every thread; answers why some could not go on. Those that still sleep are left asleep.
+/// Waits a moment for every thread; answers which could not go on. Those that still sleep are left asleep.
 pub fn join(handles: Handles) -> Vec<String> {
     let until_ns = clock::monotonic_ns() + PATIENCE.as_nanos() as i64;
     while handles.iter().any(|(_, handle)| !handle.is_finished()) && clock::monotonic_ns() < until_ns {
@@ -126,7 +120,7 @@ pub fn join(handles: Handles) -> Vec<String> {
     finished
         .filter_map(|(thread, handle)| match handle.join() {
             Ok(Ok(())) => None,
-            Ok(Err(why)) => Some(format!("the measuring thread {thread} {why}")),
+            Ok(Err(error)) => Some(format!("the measuring thread {thread} {error}")),
             Err(_) => Some(format!("the measuring thread {thread} died; the numbers are not to be used")),
         })
         .collect()
@@ -137,9 +131,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_died_is_told_and_one_that_sleeps_is_left_asleep() {
-        let dead = std::thread::spawn(|| -> Result<(), String> { std::panic::resume_unwind(Box::new("dead")) });
-        let failed = std::thread::spawn(|| Err("could not go on sleeping: EINVAL".to_owned()));
+    fn a_thread_that_died_is_reported_and_one_that_sleeps_is_left_asleep() {
+        let dead = std::thread::spawn(|| -> Result<(), MeasureError> { std::panic::resume_unwind(Box::new("dead")) });
+        let failed = std::thread::spawn(|| Err(MeasureError::NoTimer));
         let asleep = std::thread::spawn(|| {
             std::thread::sleep(Duration::from_secs(3600));
             Ok(())
@@ -147,10 +141,7 @@ mod tests {
         let failures = join(vec![(0, dead), (1, failed), (2, asleep)]);
         assert_eq!(
             failures,
-            [
-                "the measuring thread 0 died; the numbers are not to be used",
-                "the measuring thread 1 could not go on sleeping: EINVAL"
-            ]
+            ["the measuring thread 0 died; the numbers are not to be used", "the measuring thread 1 lost its timer"]
         );
     }
 }

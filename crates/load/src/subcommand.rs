@@ -20,7 +20,24 @@ struct Arguments {
     /// Internal: this process is the supervisor.
     supervised: bool,
     /// Internal: where the supervisor may put files.
-    place: Option<PathBuf>,
+    directory: Option<PathBuf>,
+}
+
+/// What is wrong with a command line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum UsageError {
+    #[error("name one load")]
+    NoLoad,
+    #[error("one load at a time, not `{0}` too")]
+    SecondLoad(String),
+    #[error("there is no option `{0}`")]
+    UnknownOption(String),
+    #[error("`{0}` needs a value")]
+    NoValue(String),
+    #[error("`{0}` is not a number of workers")]
+    NotANumber(String),
+    #[error("{0}")]
+    Load(String),
 }
 
 /// Runs `load` with the arguments after that word and returns the exit code: 2 for wrong usage, 1 when a load ended.
@@ -40,14 +57,14 @@ pub fn run_child(arguments: &[String]) -> i32 {
             Err(problem) => wrong_usage(&problem),
         };
     }
-    let work = match (arguments.name, arguments.command, arguments.program, arguments.place) {
-        (Some(name), None, None, place) => {
-            builtin::find(&name).map(|load| Work::Builtin { load, workers: arguments.workers, place })
+    let work = match (arguments.name, arguments.command, arguments.program, arguments.directory) {
+        (Some(name), None, None, directory) => {
+            builtin::find(&name).map(|load| Work::Builtin { load, workers: arguments.workers, directory })
         }
         (None, Some(line), None, _) => Some(Work::Command { line }),
-        (None, None, Some(text), Some(place)) => match LoadRequest::parse(&text) {
+        (None, None, Some(text), Some(directory)) => match LoadRequest::parse(&text) {
             Ok(LoadRequest::Program { name, words }) => {
-                program::find(&name).map(|(program, _)| Work::Program { program, words, place })
+                program::find(&name).map(|(program, _)| Work::Program { program, words, directory })
             }
             _ => None,
         },
@@ -55,45 +72,45 @@ pub fn run_child(arguments: &[String]) -> i32 {
     };
     match work {
         Some(work) => supervise(work),
-        None => wrong_usage("say one load"),
+        None => wrong_usage(&UsageError::NoLoad),
     }
 }
 
-/// What somebody asks for at the command line.
-fn request(arguments: &Arguments) -> Result<LoadRequest, String> {
+/// What the user asks for.
+fn request(arguments: &Arguments) -> Result<LoadRequest, UsageError> {
     match (&arguments.name, &arguments.command) {
         (Some(name), None) if arguments.workers > 0 => {
             Ok(LoadRequest::Builtin { name: name.clone(), workers: arguments.workers })
         }
-        (Some(text), None) => LoadRequest::parse(text),
+        (Some(text), None) => LoadRequest::parse(text).map_err(UsageError::Load),
         (None, Some(line)) => Ok(LoadRequest::Command { line: line.clone() }),
-        _ => Err("say one load".into()),
+        _ => Err(UsageError::NoLoad),
     }
 }
 
-fn parse(arguments: &[String]) -> Result<Arguments, String> {
+fn parse(arguments: &[String]) -> Result<Arguments, UsageError> {
     let mut parsed = Arguments::default();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        let mut value = || rest.next().cloned().ok_or_else(|| format!("`{argument}` needs a value"));
+        let mut value = || rest.next().cloned().ok_or_else(|| UsageError::NoValue(argument.clone()));
         match argument.as_str() {
             "--workers" => {
                 let text = value()?;
-                parsed.workers = text.parse().map_err(|_| format!("`{text}` is not a number of workers"))?;
+                parsed.workers = text.parse().map_err(|_| UsageError::NotANumber(text))?;
             }
             "--program" => parsed.program = Some(value()?),
             "--command" => parsed.command = Some(value()?),
             "--supervised" => parsed.supervised = true,
-            "--place" => parsed.place = Some(value()?.into()),
-            option if option.starts_with('-') => return Err(format!("there is no option `{option}`")),
+            "--place" => parsed.directory = Some(value()?.into()),
+            option if option.starts_with('-') => return Err(UsageError::UnknownOption(option.into())),
             name if parsed.name.is_none() => parsed.name = Some(name.into()),
-            name => return Err(format!("one load at a time, not `{name}` too")),
+            name => return Err(UsageError::SecondLoad(name.into())),
         }
     }
     Ok(parsed)
 }
 
-fn wrong_usage(problem: &str) -> i32 {
+fn wrong_usage(problem: &UsageError) -> i32 {
     eprint!("{problem}\n{USAGE}\nloads:\n{}", list());
     2
 }
@@ -127,10 +144,12 @@ fn show(request: LoadRequest) -> i32 {
                 report.progress - last
             );
         }
-        for report in reports.iter().filter(|report| !report.alive) {
-            eprintln!("{}: not alive: {}", report.name, report.detail);
+        for report in &reports {
+            if let Some(failure) = &report.failure {
+                eprintln!("{}: not alive: {failure}", report.name);
+            }
         }
-        if reports.iter().any(|report| !report.alive) {
+        if reports.iter().any(|report| !report.is_alive()) {
             return 1;
         }
         before = reports.iter().map(|report| report.progress).collect();
@@ -141,7 +160,7 @@ fn show(request: LoadRequest) -> i32 {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Arguments, String> {
+    fn parsed(line: &str) -> Result<Arguments, UsageError> {
         parse(&line.split(' ').map(String::from).collect::<Vec<_>>())
     }
 
@@ -153,10 +172,13 @@ mod tests {
 
     #[test]
     fn wrong_arguments_are_named() {
-        for (line, word) in
-            [("cpu copy", "copy"), ("cpu --workers", "--workers"), ("--workers x", "x"), ("--fast", "--fast")]
-        {
-            assert!(parsed(line).is_err_and(|problem| problem.contains(word)), "{line}");
+        for (line, error) in [
+            ("cpu copy", UsageError::SecondLoad("copy".into())),
+            ("cpu --workers", UsageError::NoValue("--workers".into())),
+            ("--workers x", UsageError::NotANumber("x".into())),
+            ("--fast", UsageError::UnknownOption("--fast".into())),
+        ] {
+            assert_eq!(parsed(line), Err(error), "{line}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The printing thread while the others measure: the live screen, the stream of samples, signals and readers.
 
-use super::figures::{Line, Member};
+use super::figures::{Line, MeasuringThread};
 use super::request::Request;
 use super::status_fifo::StatusFifo;
 use super::status_file::StatusFile;
@@ -23,14 +23,14 @@ const LOAD_AVERAGE_NS: i64 = 1_000_000_000;
 pub enum Ended {
     Over,
     Signalled,
-    /// Nobody reads standard output any more.
+    /// The reader of standard output is gone.
     Unread,
 }
 
 /// Everything the printing thread looks after.
-pub struct Watch<'a> {
+pub struct Printer<'a> {
     pub request: &'a Request,
-    pub members: &'a [Member],
+    pub members: &'a [MeasuringThread],
     pub shared: &'a Shared,
     pub signals: &'a OwnedFd,
     pub fifo: Option<StatusFifo>,
@@ -54,13 +54,13 @@ pub struct ScreenState {
     reduced: Vec<Option<(super::tally::Streamed, u64)>>,
 }
 
-impl Watch<'_> {
+impl Printer<'_> {
     fn live(&self) -> bool {
         !self.request.quiet && !self.request.verbose
     }
 
-    /// Watches until the test is over; all threads have been told to stop then.
-    pub fn until_done(&mut self) -> Ended {
+    /// Prints until the test is over; all threads were asked to stop then.
+    pub fn print_until_done(&mut self) -> Ended {
         loop {
             self.wait();
             let mut signalled = false;
@@ -68,8 +68,8 @@ impl Watch<'_> {
                 match signal {
                     libc::SIGUSR1 => eprint!("{}", self.status()),
                     libc::SIGUSR2 => {
-                        if let Err(why) = self.status_file.fill(&self.status()) {
-                            eprintln!("WARN: {why}");
+                        if let Err(error) = self.status_file.fill(&self.status()) {
+                            eprintln!("WARN: {error}");
                         }
                     }
                     _ => signalled = true,
@@ -87,7 +87,7 @@ impl Watch<'_> {
             let printed = print(&mut out, self.signals);
             self.state.unprinted = out;
             let unread = printed.is_err_and(|error| error.kind() != std::io::ErrorKind::Interrupted);
-            self.look_after_others();
+            self.serve_readers();
             if over || signalled || unread {
                 self.shared.stop.store(true, Relaxed);
                 return match (signalled, unread) {
@@ -117,7 +117,7 @@ impl Watch<'_> {
         let _ = poll(&mut watched, (timeout_ns != i64::MAX).then_some(&time));
     }
 
-    fn look_after_others(&mut self) {
+    fn serve_readers(&mut self) {
         if let Some(tracing) = &mut self.tracing {
             tracing.keep_captured();
         }
@@ -215,10 +215,10 @@ impl Watch<'_> {
 const CHUNK_BYTES: usize = 4096;
 
 /// Writes to standard output and removes what was written from the text. A signal interrupts it, so that a reader that
-/// stalls cannot hold a test that was told to stop.
+/// stalls cannot hold a test that is to stop.
 ///
 /// # Errors
-/// `Interrupted` while a signal waits; anything else when nobody reads or there is no room.
+/// `Interrupted` while a signal waits; anything else when the reader is gone or there is no room.
 pub fn print(text: &mut String, signals: &OwnedFd) -> std::io::Result<()> {
     let output = std::io::stdout();
     let (mut done, mut answer) = (0, Ok(()));

@@ -1,18 +1,18 @@
-//! What a program was asked for, by key. The words were checked when they were typed; a meter that is driven otherwise gets
+//! The options of a program, by key. They were checked when they were typed; a meter that is driven otherwise gets
 //! the defaults for what it cannot read.
 
 use archive::load::cpu_list;
 use archive::settings::LoadWord;
 
-/// The words behind a program's name.
-pub struct Words<'a>(pub &'a [LoadWord]);
+/// The options behind a program's name.
+pub struct Options<'a>(pub &'a [LoadWord]);
 
-impl Words<'_> {
+impl Options<'_> {
     fn find(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|word| word.key == key).map(|word| word.value.as_str())
     }
 
-    /// The first word, which has no key.
+    /// The first one, which has no key.
     pub fn subject(&self) -> Option<&str> {
         self.find("")
     }
