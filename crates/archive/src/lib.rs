@@ -12,6 +12,7 @@ pub mod absence;
 pub mod atomic_file;
 pub mod causes;
 pub mod counters;
+pub mod damage;
 pub mod environment;
 pub mod explanation;
 pub mod facts;

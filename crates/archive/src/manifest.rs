@@ -1,5 +1,6 @@
 //! `manifest.json`: what a run archive is, readable without any tool.
 
+use crate::problem::Remark;
 use crate::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,8 +38,8 @@ pub struct ImportedFrom {
     pub started_unix_ns: Option<i64>,
     pub ended_unix_ns: Option<i64>,
     pub imported_unix_ns: i64,
-    /// What the source did not keep, a phrase each. Whatever is listed here is unknown, not zero.
-    pub lost: Vec<String>,
+    /// What the source did not keep. Whatever is listed here is unknown, not zero.
+    pub lost: Vec<Remark>,
     /// What the source says and this archive has no other place for, a phrase each.
     pub stated: Vec<String>,
 }

@@ -26,6 +26,11 @@ impl Code {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// What the problem is of, the part before the dot: `meter` of `meter.clock-stepped`.
+    pub fn area(&self) -> &str {
+        self.0.split('.').next().unwrap_or_default()
+    }
 }
 
 impl Default for Code {
@@ -88,6 +93,56 @@ impl Problem {
     }
 }
 
+/// A sentence about a run with the code of what it says. Older archives hold the sentence alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredRemark")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Remark {
+    pub code: Code,
+    pub text: String,
+}
+
+impl Remark {
+    /// A remark of this kind, put into words.
+    pub fn new(kind: &impl ProblemKind) -> Self {
+        Self { code: kind.code(), text: kind.to_string() }
+    }
+
+    /// Several remarks as one sentence.
+    pub fn joined(remarks: &[Self]) -> String {
+        remarks.iter().map(|remark| remark.text.as_str()).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl From<&Problem> for Remark {
+    fn from(problem: &Problem) -> Self {
+        Self { code: problem.code.clone(), text: problem.text.clone() }
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
+    }
+}
+
+/// A remark as archives of any version hold it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredRemark {
+    Text(String),
+    Coded { code: Code, text: String },
+}
+
+impl From<StoredRemark> for Remark {
+    fn from(stored: StoredRemark) -> Self {
+        match stored {
+            StoredRemark::Text(text) => Self { code: Code::UNCLASSIFIED, text },
+            StoredRemark::Coded { code, text } => Self { code, text },
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -111,6 +166,16 @@ mod tests {
             old,
             Problem { code: Code::UNCLASSIFIED, severity: Severity::Notice, text: "a".into(), fix: "b".into() }
         );
+    }
+
+    #[test]
+    fn remarks_of_older_archives_are_sentences_without_a_code() {
+        let old: Remark = serde_json::from_str(r#""the first line""#).unwrap();
+        assert_eq!(old, Remark { code: Code::UNCLASSIFIED, text: "the first line".into() });
+        let new = Remark { code: Code::new("import.version-unknown"), text: "the version".into() };
+        let stored = serde_json::to_string(&new).unwrap();
+        assert_eq!(serde_json::from_str::<Remark>(&stored).unwrap(), new);
+        assert_eq!((new.code.area(), old.code.area()), ("import", "unclassified"));
     }
 
     #[test]

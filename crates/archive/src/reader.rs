@@ -6,6 +6,7 @@
 use crate::absence::SpikeAbsences;
 use crate::atomic_file::write_atomically;
 use crate::counters::CounterSecond;
+use crate::damage::Damage;
 use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::frame::{Decoder, Item};
@@ -13,6 +14,7 @@ use crate::histogram::Histogram;
 use crate::manifest::Manifest;
 use crate::message::{Ending, FileKind, LoadReport, Loss, Message, Problem, RunPhase};
 use crate::planned::PlannedStep;
+use crate::problem::Remark;
 use crate::recorded::{FlightRecording, RECORDED_FILE, RECORDED_VERSION, Recorded};
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
@@ -86,8 +88,8 @@ pub struct Run {
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
     pub ending: Option<(Ending, i64)>,
-    /// What is missing or damaged, a sentence each.
-    pub gaps: Vec<String>,
+    /// What is missing or damaged.
+    pub gaps: Vec<Remark>,
 }
 
 impl Run {
@@ -120,14 +122,11 @@ impl Run {
         {
             Ok(manifest) => {
                 if manifest.archive_version > crate::ARCHIVE_VERSION {
-                    self.gaps.push(format!(
-                        "manifest.json: written by a newer version (archive version {}), some of it may be unknown here",
-                        manifest.archive_version
-                    ));
+                    self.note(&Damage::ManifestNewer { version: manifest.archive_version });
                 }
                 self.manifest = Some(manifest);
             }
-            Err(error) => self.gaps.push(format!("manifest.json: {error}")),
+            Err(error) => self.note(&Damage::ManifestUnreadable { error }),
         }
     }
 
@@ -135,8 +134,10 @@ impl Run {
         let Ok(bytes) = fs::read(self.directory.join(RECORDED_FILE)) else { return };
         let recorded = match serde_json::from_slice::<Recorded>(&bytes) {
             Ok(recorded) if recorded.recorded_version <= RECORDED_VERSION => recorded,
-            Ok(_) => return self.gaps.push(format!("{RECORDED_FILE}: written by a newer version")),
-            Err(error) => return self.gaps.push(format!("{RECORDED_FILE}: {error}")),
+            Ok(_) => return self.note(&Damage::RecordingsNewer { file: RECORDED_FILE }),
+            Err(error) => {
+                return self.note(&Damage::RecordingsUnreadable { file: RECORDED_FILE, error: error.to_string() });
+            }
         };
         for spike in recorded.spikes {
             self.recordings.insert(spike.number, recorded.recording.clone());
@@ -150,7 +151,7 @@ impl Run {
     fn read_stream(&mut self, path: &Path) {
         let mut file = match File::open(path) {
             Ok(file) => file,
-            Err(error) => return self.gaps.push(format!("stream.tardy: {error}")),
+            Err(error) => return self.note(&Damage::StreamUnreadable { error: error.to_string() }),
         };
         // Its writer holds a lock for as long as it lives; ours goes with the file.
         self.goes_on = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
@@ -162,7 +163,7 @@ impl Run {
                 Ok(count) => self.take(decoder.push(&buffer[..count])),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.gaps.push(format!("stream.tardy: {error}"));
+                    self.note(&Damage::StreamUnreadable { error: error.to_string() });
                     break;
                 }
             }
@@ -176,9 +177,9 @@ impl Run {
             match item {
                 Item::Message(message) => self.apply(message),
                 Item::Chunk { .. } => {}
-                Item::Unknown { why } => self.gaps.push(format!("stream.tardy: {why}")),
-                Item::Garbage { bytes } => self.gaps.push(format!("stream.tardy: {} bytes are damaged", bytes.len())),
-                Item::FramesLost { count } => self.gaps.push(format!("stream.tardy: {count} frames are missing")),
+                Item::Unknown { why } => self.note(&Damage::MessageUnknown { why }),
+                Item::Garbage { bytes } => self.note(&Damage::BytesDamaged { bytes: bytes.len() }),
+                Item::FramesLost { count } => self.note(&Damage::FramesMissing { count: count.into() }),
             }
         }
     }
@@ -237,24 +238,25 @@ impl Run {
 
     fn note_missing_parts(&mut self) {
         if self.ending.is_none() {
-            let end = if self.goes_on { "the run goes on" } else { "the run has no end; it was cut off" };
-            self.gaps.push(format!("stream.tardy: {end}, and the last totals are up to ten minutes old"));
+            self.note(if self.goes_on { &Damage::GoesOn } else { &Damage::CutOff });
         }
         if self.threads.values().all(|thread| thread.totals.cycles == 0) {
-            self.gaps.push("stream.tardy: no thread left any totals".into());
+            self.note(&Damage::NoTotals);
         }
-        for spike in &self.spikes {
-            if spike.snapshot.is_some()
-                && !self.directory.join(file_path(FileKind::SpikeTrace { spike: spike.number })).exists()
-            {
-                self.gaps.push(format!("spikes/{:04}/trace.dat: missing", spike.number));
-            }
-        }
-        for trace in &self.latency_traces {
-            if !self.directory.join(file_path(FileKind::LatencyTrace { number: trace.number })).exists() {
-                self.gaps.push(format!("tracer/{:04}.txt: missing", trace.number));
-            }
-        }
+        let absent = |kind| !self.directory.join(file_path(kind)).exists();
+        let traces = self.spikes.iter().filter(|spike| spike.snapshot.is_some()).map(|spike| spike.number);
+        let traces = traces.filter(|spike| absent(FileKind::SpikeTrace { spike: *spike }));
+        let texts = self.latency_traces.iter().map(|trace| trace.number);
+        let texts = texts.filter(|number| absent(FileKind::LatencyTrace { number: *number }));
+        let missing: Vec<Damage> = traces
+            .map(|spike| Damage::TraceMissing { spike })
+            .chain(texts.map(|number| Damage::TracerTextMissing { number }))
+            .collect();
+        missing.iter().for_each(|damage| self.note(damage));
+    }
+
+    fn note(&mut self, damage: &Damage) {
+        self.gaps.push(Remark::new(damage));
     }
 
     /// The bytes of a spike's trace; a part of them when the file was cut short.

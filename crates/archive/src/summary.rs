@@ -8,11 +8,13 @@ pub use figures::LatencyFigures;
 
 use crate::causes::RunCauses;
 use crate::counters::{CounterSecond, CounterSummary, condensed};
+use crate::damage::Damage;
 use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::histogram::Histogram;
 use crate::manifest::{ImportedFrom, RunState};
 use crate::message::{Ending, LoadReport, Loss, Problem, RunPhase, Severity};
+use crate::problem::Remark;
 use crate::reader::{Run, ThreadRun};
 use crate::sample::{Sample, Second};
 use crate::settings::{EffectiveSettings, RunSettings};
@@ -125,8 +127,8 @@ pub struct RunSummary {
     pub goes_on: bool,
     /// Whether the numbers may be used for what was asked.
     pub valid: bool,
-    /// Why not, a sentence each.
-    pub invalid_because: Vec<String>,
+    /// Why not.
+    pub invalid_because: Vec<Remark>,
     pub target: String,
     /// A program imitated the machine: its latencies mean nothing as real-time figures.
     #[serde(default)]
@@ -175,7 +177,7 @@ pub struct RunSummary {
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
     /// What is missing or damaged in the archive.
-    pub gaps: Vec<String>,
+    pub gaps: Vec<Remark>,
 }
 
 /// Everything a report draws.
@@ -285,26 +287,22 @@ fn phase_start(run: &Run, phase: RunPhase) -> Option<i64> {
     run.phases.iter().find(|(name, _)| *name == phase).map(|(_, at)| *at)
 }
 
-fn invalidities(run: &Run, state: RunState) -> Vec<String> {
-    let mut reasons: Vec<String> = run
-        .problems
-        .iter()
-        .filter(|problem| problem.severity == Severity::Invalid)
-        .map(|problem| problem.text.clone())
-        .collect();
+fn invalidities(run: &Run, state: RunState) -> Vec<Remark> {
+    let mut reasons: Vec<Remark> =
+        run.problems.iter().filter(|problem| problem.severity == Severity::Invalid).map(Remark::from).collect();
+    let mut because = |damage: Damage| reasons.push(Remark::new(&damage));
     if matches!(state, RunState::Failed) {
-        let why = run.manifest.as_ref().and_then(|manifest| manifest.problem.clone());
-        reasons.push(why.unwrap_or_else(|| "the run failed".into()));
+        because(Damage::RunFailed { why: run.manifest.as_ref().and_then(|manifest| manifest.problem.clone()) });
     }
     if matches!(run.ending, Some((Ending::Failed, _))) && reasons.is_empty() {
-        reasons.push("the meter could not measure".into());
+        reasons.push(Remark::new(&Damage::MeterFailed));
     }
     if run.threads.is_empty() || run.threads.values().any(|thread| thread.totals.cycles == 0) {
         let watched = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()?.watch.as_ref()).is_some();
-        let text = if watched { "no watched thread woke up" } else { "a measuring thread left no samples" };
-        reasons.push(text.into());
+        reasons.push(Remark::new(if watched { &Damage::NothingWatched } else { &Damage::NoSamples }));
     }
-    reasons.dedup();
+    // What failed is often what the last problem said already.
+    reasons.dedup_by(|later, earlier| later.text == earlier.text);
     reasons
 }
 

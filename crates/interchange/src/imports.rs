@@ -10,6 +10,7 @@ pub mod cyclictest_text;
 mod detect;
 pub mod histogram_columns;
 pub mod jitterdebugger;
+pub mod problem;
 pub mod rt_tests_json;
 pub mod rteval;
 pub mod samples_raw;

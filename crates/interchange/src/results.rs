@@ -15,6 +15,7 @@ pub mod tap;
 
 use archive::explanation::{Confidence, ExplanationStatus};
 use archive::planned::PlannedStep;
+use archive::problem::Remark;
 use archive::spike::SpikeReason;
 use archive::summary::{LatencyFigures, RunSummary, SpikeSummary};
 use judge::verdict::{Judgement, Verdict};
@@ -45,9 +46,19 @@ impl Outcome {
     }
 }
 
+/// What a case is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// Whether anything usable was measured.
+    Measurement,
+    /// Whether a limit holds.
+    Limit,
+}
+
 /// A question that a test system files under a name, and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
+    pub question: Question,
     /// Letters, digits, `-` and `_` only; the same for the same question in every run.
     pub name: String,
     pub outcome: Outcome,
@@ -205,22 +216,25 @@ fn warning(summary: &RunSummary) -> Option<&'static str> {
 }
 
 fn cases(summary: &RunSummary, judgements: &[Judgement]) -> Vec<Case> {
+    let measurement =
+        |outcome, sentence| Case { question: Question::Measurement, name: "measurement".into(), outcome, sentence };
     let measurement = if summary.valid {
         let latest =
             summary.all_cpus.max.map_or(String::new(), |ns| format!("; the latest wake-up came {} late", latency(ns)));
         let sentence = format!("measured on {}{latest}", counted(summary.cpus.len() as u64, "CPU"));
-        Case { name: "measurement".into(), outcome: Outcome::Measured, sentence }
+        measurement(Outcome::Measured, sentence)
     } else {
-        let because = printable(&summary.invalid_because.join("; "));
-        Case { name: "measurement".into(), outcome: Outcome::Error, sentence: format!("not valid: {because}") }
+        let because = printable(&Remark::joined(&summary.invalid_because));
+        measurement(Outcome::Error, format!("not valid: {because}"))
     };
     let judged = judgements.iter().map(|judgement| Case {
+        question: Question::Limit,
         name: word(&judgement.limit.text.replace("<=", "le").replace('<', "lt")),
         outcome: if summary.valid { Outcome::of(judgement.verdict) } else { Outcome::Error },
         // One that was stopped early may have been judged by what it measured till then.
         sentence: match summary.valid || judgement.verdict == Verdict::NoVerdict {
             true => printable(&judgement.sentence),
-            false => format!("not judged: {}", printable(&summary.invalid_because.join("; "))),
+            false => format!("not judged: {}", printable(&Remark::joined(&summary.invalid_because))),
         },
     });
     std::iter::once(measurement).chain(judged).collect()

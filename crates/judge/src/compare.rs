@@ -5,6 +5,7 @@ use crate::difference::{Difference, differences};
 use crate::figures::{load_rates, quantile_ns};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
+use archive::problem::Remark;
 use archive::reader::Run;
 use archive::spike::SpikeReason;
 use archive::summary::RunSummary;
@@ -166,7 +167,7 @@ pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference
     let mut cautions = Vec::new();
     for (name, summary) in [("A", a), ("B", b)] {
         if !summary.valid {
-            cautions.push(format!("run {name} is not valid: {}", summary.invalid_because.join("; ")));
+            cautions.push(format!("run {name} is not valid: {}", Remark::joined(&summary.invalid_because)));
         }
         if summary.virtual_time {
             cautions.push(format!("run {name} is in virtual time: executed instructions, no time of hardware"));

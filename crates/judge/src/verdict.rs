@@ -10,6 +10,7 @@ use crate::limit::{Limit, Rate, Requirement};
 use crate::machine::{Doubt, DoubtKind, doubts};
 use crate::quantile::{QuantileCounts, judge_quantile};
 use crate::words::{hours, percent, rough, time};
+use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
 use archive::sample::Second;
 use archive::summary::RunSummary;
@@ -92,7 +93,7 @@ pub fn judge(run: &Run, summary: &RunSummary, limit: &Limit, confidence: f64, ac
         doubts,
     };
     if !summary.valid {
-        judgement.sentence = format!("NO VERDICT: the run is not valid: {}.", summary.invalid_because.join("; "));
+        judgement.sentence = format!("NO VERDICT: the run is not valid: {}.", Remark::joined(&summary.invalid_because));
         return judgement;
     }
     let refused: Vec<&Doubt> = judgement.doubts.iter().filter(|doubt| !accepted.contains(&doubt.kind)).collect();

@@ -5,6 +5,7 @@ use crate::watched;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::Severity;
+use archive::problem::{Code, Remark};
 use archive::summary::{RunSummary, VirtualSpeed};
 use words::figures::{count, counted, duration, latency};
 use words::vocabulary::confidence_phrase;
@@ -117,6 +118,24 @@ pub fn losses(summary: &RunSummary) -> Vec<String> {
     summary.losses.iter().map(loss).chain(records).chain(uncovered(summary)).collect()
 }
 
+/// The code of a problem behind its text, where it has one.
+fn bracketed(code: &Code) -> String {
+    if *code == Code::UNCLASSIFIED { String::new() } else { format!(" [{code}]") }
+}
+
+/// Remarks as lines, each with its code.
+pub fn remarks(remarks: &[Remark]) -> Vec<String> {
+    remarks.iter().map(|remark| format!("{}{}", remark.text, bracketed(&remark.code))).collect()
+}
+
+/// Where the codes of a summary are explained; `None` when it shows none.
+pub fn where_codes_are_explained(summary: &RunSummary) -> Option<&'static str> {
+    let coded = |code: &Code| *code != Code::UNCLASSIFIED;
+    let shown =
+        summary.problems.iter().any(|problem| coded(&problem.code)) || summary.gaps.iter().any(|gap| coded(&gap.code));
+    shown.then_some("docs/reference/problems.md explains each [code].")
+}
+
 /// Everything that did not go as asked, worst first, each with its fix.
 pub fn problems(summary: &RunSummary) -> Vec<String> {
     let mut problems: Vec<_> = summary.problems.iter().collect();
@@ -128,7 +147,7 @@ pub fn problems(summary: &RunSummary) -> Vec<String> {
             Severity::Invalid => "invalid",
         };
         let fix = if problem.fix.is_empty() { String::new() } else { format!("; {}", problem.fix) };
-        format!("{weight}: {}{fix}", problem.text)
+        format!("{weight}: {}{fix}{}", problem.text, bracketed(&problem.code))
     };
     problems.into_iter().map(line).collect()
 }

@@ -13,3 +13,5 @@ mod options;
 mod plans;
 mod verbs;
 mod virtual_time;
+
+pub use plans::problem::DEFINITIONS;

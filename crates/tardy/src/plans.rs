@@ -2,6 +2,7 @@
 
 pub mod checked;
 mod machine;
+pub mod problem;
 pub mod round;
 
 use crate::exit::UsageError;

@@ -327,9 +327,9 @@ resolution_ns: number,
  */
 started_unix_ns: number | null, ended_unix_ns: number | null, imported_unix_ns: number, 
 /**
- * What the source did not keep, a phrase each. Whatever is listed here is unknown, not zero.
+ * What the source did not keep. Whatever is listed here is unknown, not zero.
  */
-lost: Array<string>, 
+lost: Array<Remark>, 
 /**
  * What the source says and this archive has no other place for, a phrase each.
  */
@@ -551,6 +551,11 @@ code: Code, severity: Severity, text: string,
 fix: string, };
 
 /**
+ * A sentence about a run with the code of what it says. Older archives hold the sentence alone.
+ */
+export type Remark = { code: Code, text: string, };
+
+/**
  * Everything a report draws.
  */
 export type ReportData = { summary: RunSummary, histograms: Array<CpuHistogram>, seconds: Array<Second>, };
@@ -640,9 +645,9 @@ archive: string, state: RunState,
  */
 valid: boolean, 
 /**
- * Why not, a sentence each.
+ * Why not.
  */
-invalid_because: Array<string>, target: string, 
+invalid_because: Array<Remark>, target: string, 
 /**
  * A program imitated the machine: its latencies mean nothing as real-time figures.
  */
@@ -698,7 +703,7 @@ latency_traces: Array<LatencyTrace>, losses: Array<Loss>, problems: Array<Proble
 /**
  * What is missing or damaged in the archive.
  */
-gaps: Array<string>, };
+gaps: Array<Remark>, };
 
 /**
  * One wake-up. All instants are CLOCK_MONOTONIC of the target, in ns.

@@ -1,5 +1,6 @@
 //! From what a file says to the totals and the histogram of an archive. What the file kept to itself becomes a counted loss.
 
+use super::problem::{Contradiction, ThreadProblem};
 use super::source::{Source, SourceThread, Unit};
 use archive::histogram::{Histogram, bucket_of};
 use archive::message::{Loss, Problem, Severity};
@@ -49,9 +50,7 @@ impl Account<'_> {
         let max = self.plausible_max(max, &mut problems);
         let min = min.filter(|min| min.saturating_mul(self.ns()).saturating_abs() < ABSURD_NS);
         if min.is_some_and(|min| min < 0) {
-            problems.push(
-                self.problem(Severity::Degraded, "its minimum is negative: the clock of the source went backwards"),
-            );
+            problems.push(self.problem(Severity::Degraded, Contradiction::MinimumNegative));
         }
         let mut outside = cycles - held;
         let mut histogram = self.histogram();
@@ -66,9 +65,7 @@ impl Account<'_> {
         if let (0, Some(max), Some(last)) = (cycles - held, max, last)
             && max > i128::from(*last)
         {
-            let text =
-                format!("its maximum {max} is in no bucket although every wake-up is: the source contradicts itself");
-            problems.push(self.problem(Severity::Degraded, &text));
+            problems.push(self.problem(Severity::Degraded, Contradiction::MaximumInNoBucket { max }));
         }
         let totals = Totals {
             cycles,
@@ -85,13 +82,8 @@ impl Account<'_> {
         i128::from(self.unit.ns())
     }
 
-    fn problem(&self, severity: Severity, text: &str) -> Problem {
-        Problem {
-            code: Default::default(),
-            severity,
-            text: format!("thread {}: {text}", self.number),
-            fix: String::new(),
-        }
+    fn problem(&self, severity: Severity, contradiction: Contradiction) -> Problem {
+        Problem::new(severity, &ThreadProblem { thread: self.number, contradiction })
     }
 
     fn cycles(&self, held: u64, problems: &mut Vec<Problem>) -> u64 {
@@ -100,9 +92,7 @@ impl Account<'_> {
         if stated < at_least {
             let apart = at_least - stated;
             let severity = if apart <= RACE_CYCLES { Severity::Notice } else { Severity::Degraded };
-            let text =
-                format!("the source counts {stated} wake-ups but its histogram holds {at_least}; the latter is kept");
-            problems.push(self.problem(severity, &text));
+            problems.push(self.problem(severity, Contradiction::CountsDiffer { stated, held: at_least }));
         }
         stated.max(at_least)
     }
@@ -110,17 +100,12 @@ impl Account<'_> {
     fn plausible_max(&self, max: Option<i128>, problems: &mut Vec<Problem>) -> Option<i128> {
         let max = max?;
         if max < 0 || max.saturating_mul(self.ns()) >= ABSURD_NS {
-            let text = format!(
-                "its maximum {max} is a negative latency that wrapped around: the clock went backwards, and the source lost \
-                 the true maximum"
-            );
-            problems.push(self.problem(Severity::Invalid, &text));
+            problems.push(self.problem(Severity::Invalid, Contradiction::MaximumWrapped { max }));
             return None;
         }
         let last = self.thread.buckets.keys().next_back();
         if last.is_some_and(|last| i128::from(*last) > max) {
-            let text = format!("its maximum {max} lies below its last bucket; the source contradicts itself");
-            problems.push(self.problem(Severity::Degraded, &text));
+            problems.push(self.problem(Severity::Degraded, Contradiction::MaximumBelowBuckets { max }));
         }
         Some(max)
     }

@@ -1,17 +1,19 @@
 //! A source as an archive: its messages, what rounding did to its figures, and what nobody knows any more.
 
 use super::account::{self, Accounted};
+use super::problem::{ImportProblem, Lost};
 use super::source::{Source, Unit};
 use archive::manifest::ImportedFrom;
 use archive::message::{Ending, Message, Problem, RunPhase, Severity};
+use archive::problem::Remark;
 
 /// What an archive says of where it comes from.
 pub fn imported_from(source: &Source, file_name: &str, imported_unix_ns: i64) -> ImportedFrom {
     let mut lost = source.lost.clone();
-    lost.push("how many periods were missed because a wake-up came late by more than an interval".into());
-    lost.push("how many samples had a negative latency because a clock misbehaved".into());
+    lost.push(Remark::new(&Lost::MissedPeriods));
+    lost.push(Remark::new(&Lost::NegativeLatencies));
     if source.measured.is_none() {
-        lost.push("when each wake-up happened".into());
+        lost.push(Remark::new(&Lost::Instants));
     }
     ImportedFrom {
         tool: source.tool.clone(),
@@ -58,25 +60,19 @@ pub fn messages(source: &Source) -> Vec<Message> {
 
 /// What rounding in the source did to the figures.
 fn rounding(source: &Source) -> Vec<Problem> {
-    let notice =
-        |text: String| Problem { code: Default::default(), severity: Severity::Notice, text, fix: String::new() };
-    let mut notices = Vec::new();
+    let mut found = Vec::new();
     if source.unit == Unit::Us {
-        let text =
-            "values are rounded down to 1 µs by the source: a latency shown as 5 µs was at least 5 µs and below 6 µs";
-        notices.push(notice(text.into()));
+        found.push(ImportProblem::ValuesRounded);
     }
     let means = || source.threads.iter().map(|thread| thread.mean);
     let symbol = source.unit.symbol();
     if means().any(|mean| mean.is_none()) {
-        notices.push(notice("the mean was computed from the rounded values".into()));
+        found.push(ImportProblem::MeanComputed);
     }
     match means().flatten().filter_map(|mean| mean.decimals).min() {
-        Some(0) => notices.push(notice(format!("the mean comes from the source, rounded down to whole {symbol}"))),
-        Some(decimals) => {
-            notices.push(notice(format!("the mean comes from the source, with {decimals} decimals of a {symbol}")))
-        }
+        Some(0) => found.push(ImportProblem::MeanRounded { symbol }),
+        Some(decimals) => found.push(ImportProblem::MeanDecimals { decimals, symbol }),
         None => {}
     }
-    notices
+    found.iter().map(|problem| Problem::new(Severity::Notice, problem)).collect()
 }

@@ -4,6 +4,7 @@
 //! column with the sum of all threads. Neither the version nor the unit is in the text.
 
 use super::cyclictest_lines::{ThreadLine, thread_line};
+use super::problem::Lost;
 use super::source::{Mean, Source, SourceThread, Unit};
 use super::{Format, Hints, histogram_columns};
 use std::collections::BTreeMap;
@@ -25,10 +26,10 @@ pub fn read(text: &str, hints: &Hints) -> Result<Source, String> {
         source.stated.push(block.layout().into());
     } else {
         source.threads = threads_of_lines(text, &mut source.stated)?;
-        source.lost("the distribution between minimum and maximum");
+        source.lost(Lost::Distribution);
     }
-    source.lost("the version and the command line of the tool, the machine, and when the run took place");
-    source.lost("on which CPU each thread ran; the CPUs shown are the numbers of the threads");
+    source.lost(Lost::VersionMachineAndTime);
+    source.lost(Lost::CpuOfThreads);
     remarks(text, &mut source);
     Ok(source)
 }

@@ -1,6 +1,7 @@
 //! Rows of a latency and the count of each CPU: the data that latency plots are drawn from, as OSADL's recipe cuts it out of
 //! cyclictest's output. Everything but the histogram was cut away, the overflows included.
 
+use super::problem::{ImportProblem, Lost};
 use super::source::{Source, SourceThread, Unit};
 use super::{Format, Hints};
 use archive::message::Severity;
@@ -45,14 +46,10 @@ pub fn read(text: &str, hints: &Hints) -> Result<Source, String> {
         source.stated("the last column is the sum of the others, as -H prints it, and was left out");
     }
     source.threads = (1..=columns).map(|column| thread(&rows, column)).collect();
-    source.lost("how many values lay beyond the last row, and how large they were");
-    source.lost("the tool, its command line, the machine, and when the run took place");
-    source.lost("which CPU each column is; the CPUs shown are the numbers of the columns, from 0");
-    source.problem(
-        Severity::Degraded,
-        "the maximum is the last row with a count: larger values, had there been any, are not in the file",
-        "import the whole output of the tool instead",
-    );
+    source.lost(Lost::BeyondLastRow);
+    source.lost(Lost::ToolMachineAndTime);
+    source.lost(Lost::CpuOfColumns);
+    source.problem(Severity::Degraded, &ImportProblem::MaximumTruncated);
     Ok(source)
 }
 

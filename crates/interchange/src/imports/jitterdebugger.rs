@@ -2,6 +2,7 @@
 //! where it was kept, has every value ([`super::samples_raw`]).
 
 use super::Format;
+use super::problem::Lost;
 use super::source::{Mean, Source, SourceThread, Unit};
 use archive::environment::Environment;
 use serde_json::{Map, Value};
@@ -45,8 +46,8 @@ pub fn read(text: &str) -> Result<Source, String> {
         return Err("its threads are not numbered from 0 on: some are missing".into());
     }
     source.threads = numbered.into_values().collect();
-    source.lost("the command line of the tool and when the run took place");
-    source.lost("on which CPU each thread ran; the CPUs shown are the numbers of the threads");
+    source.lost(Lost::CommandOfToolAndTime);
+    source.lost(Lost::CpuOfThreads);
     Ok(source)
 }
 

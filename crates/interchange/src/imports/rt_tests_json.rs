@@ -4,6 +4,7 @@
 //! the histogram nor what they were; the number is the difference between `cycles` and the buckets. Two known defects
 //! make them invalid JSON, a quote in the command line and a mean of no samples; both are read nevertheless.
 
+use super::problem::{ImportProblem, Lost};
 use super::source::{Mean, Series, Source, SourceThread, Unit};
 use super::wall_clock::unix_ns_of_rfc2822;
 use super::{Format, Hints};
@@ -30,11 +31,7 @@ pub fn read(text: &str, hints: &Hints) -> Result<Source, String> {
     source.environment = file.get("sysinfo").and_then(Value::as_object).map(environment);
     source.command = command;
     if mended {
-        source.problem(
-            Severity::Notice,
-            "the file is not valid JSON, by a known defect of its tool; it was read nevertheless",
-            "",
-        );
+        source.problem(Severity::Notice, &ImportProblem::JsonRepaired);
     }
     read_threads(file, &mut source, hints)?;
     remark(file, &mut source);
@@ -136,9 +133,8 @@ fn read_threads(file: &Map<String, Value>, source: &mut Source, hints: &Hints) -
         return Err("it holds no threads".into());
     }
     let announced = file.get(if key == "irq" { "num_irqs" } else { "num_threads" }).and_then(Value::as_f64);
-    if announced.is_some_and(|announced| announced != numbered.len() as f64) {
-        let text = format!("the file announces {} threads and holds {}", announced.unwrap_or_default(), numbered.len());
-        source.problem(Severity::Degraded, text, "");
+    if let Some(announced) = announced.filter(|announced| *announced != numbered.len() as f64) {
+        source.problem(Severity::Degraded, &ImportProblem::ThreadsMissing { announced, held: numbered.len() });
     }
     source.threads = numbered.into_values().collect();
     if file.contains_key(other) {
@@ -146,7 +142,7 @@ fn read_threads(file: &Map<String, Value>, source: &mut Source, hints: &Hints) -
         source.stated(format!("the file also holds {which} latencies; --series {option} imports those"));
     }
     if key == "irq" {
-        source.problem(Severity::Degraded, "these are latencies of the timer interrupt, not of wake-ups", "");
+        source.problem(Severity::Degraded, &ImportProblem::InterruptLatencies);
     }
     Ok(())
 }
@@ -224,26 +220,23 @@ fn mean_of(number: &serde_json::Number) -> Mean {
 
 fn remark(file: &Map<String, Value>, source: &mut Source) {
     if let Some(code) = file.get("return_code").and_then(Value::as_i64).filter(|code| *code != 0) {
-        source.problem(Severity::Invalid, format!("the source says that it failed: return_code {code}"), "");
+        source.problem(Severity::Invalid, &ImportProblem::SourceFailed { code });
     }
     if source.tool.starts_with("rtla") {
-        source.problem(Severity::Notice, "the file does not say rtla's bucket width; it was taken as 1 µs", "");
-        source.lost("the command line and the time of the run");
+        source.problem(Severity::Notice, &ImportProblem::BucketWidthAssumed);
+        source.lost(Lost::CommandAndTime);
     }
     let tool = source.tool.clone();
     let gaps = ["oslat", "rtla osnoise"].contains(&tool.as_str());
     let relay = ["signaltest", "ptsematest", "svsematest", "pmqtest", "sigwaittest"].contains(&tool.as_str());
     if gaps {
-        let text =
-            format!("{tool} measures how long a busy loop was interrupted; where it says wake-up, read interruption");
-        source.problem(Severity::Degraded, text, "");
+        source.problem(Severity::Degraded, &ImportProblem::MeasuresInterruptions { tool: tool.clone() });
     }
     if relay {
-        let text = format!("{tool} measures the way from one task to another; where it says wake-up, read that way");
-        source.problem(Severity::Degraded, text, "");
+        source.problem(Severity::Degraded, &ImportProblem::MeasuresRelays { tool });
     }
     if source.threads.iter().all(|thread| thread.buckets.is_empty()) {
-        source.lost("the distribution between minimum and maximum");
+        source.lost(Lost::Distribution);
     }
 }
 

@@ -4,6 +4,7 @@
 //! user latencies into one histogram; that is told, for it cannot be undone.
 
 use super::Format;
+use super::problem::{ImportProblem, Lost};
 use super::source::{Mean, Source, SourceThread, Unit};
 use archive::environment::Environment;
 use archive::message::Severity;
@@ -57,11 +58,10 @@ pub fn read(text: &str) -> Result<Source, String> {
     source.threads = numbered.into_values().collect();
     state(root, *measurement, &mut source);
     if tool == "timerlat" {
-        let text = "rteval adds interrupt, thread and user latencies of timerlat into one histogram: no figure here is of wake-ups alone";
-        source.problem(Severity::Degraded, text, "measure with `rtla timerlat hist` itself");
-        source.lost("which latency is of the interrupt, of the thread, and of its return to user space");
+        source.problem(Severity::Degraded, &ImportProblem::MixedHistogram);
+        source.lost(Lost::PartsOfLatency);
     }
-    source.lost("the time zone of the dates");
+    source.lost(Lost::TimeZone);
     Ok(source)
 }
 
@@ -164,9 +164,8 @@ fn state(root: Node, measurement: Node, source: &mut Source) {
     }
     if let Some(abort) = child(measurement, "abort_report") {
         let latency = child(abort, "breaktrace").and_then(|node| node.attribute("measured_latency"));
-        let latency = latency.map_or(String::new(), |latency| format!(" by a latency of {latency} µs"));
-        let reason = abort.attribute("reason").unwrap_or("for a reason not told");
-        source.problem(Severity::Degraded, format!("the run was ended early ({reason}){latency}"), "");
+        let reason = abort.attribute("reason").unwrap_or("for a reason not told").to_owned();
+        source.problem(Severity::Degraded, &ImportProblem::EndedEarly { reason, latency: latency.map(str::to_owned) });
     }
 }
 

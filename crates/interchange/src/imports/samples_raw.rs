@@ -3,6 +3,7 @@
 //! Records are `u32 thread, i64 second, i64 nanosecond, u64 latency` as a little-endian 64-bit machine packs them. The tool
 //! loses the last samples when it stops; those are known from `results.json` by number alone.
 
+use super::problem::ImportProblem;
 use super::source::{Source, SourceThread};
 use archive::message::{Loss, Severity};
 use archive::sample::{Sample, Second};
@@ -41,8 +42,7 @@ pub fn add(source: &mut Source, reader: &mut (impl Read + Seek)) -> io::Result<(
             source.stated("every value and its time were read from samples.raw");
         }
         Err(why) => {
-            let text = format!("samples.raw beside the file was left out: {why}");
-            source.problem(Severity::Degraded, text, "");
+            source.problem(Severity::Degraded, &ImportProblem::SamplesLeftOut { why });
         }
     }
     Ok(())

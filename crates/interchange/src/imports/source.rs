@@ -1,8 +1,10 @@
 //! What a result file says, in the file's own unit and with its own gaps.
 
 use super::Format;
+use super::problem::{ImportProblem, Lost};
 use archive::environment::Environment;
 use archive::message::{Loss, Problem, Severity};
+use archive::problem::Remark;
 use archive::sample::{Sample, Second};
 use std::collections::BTreeMap;
 
@@ -92,7 +94,7 @@ pub struct Source {
     pub threads: Vec<SourceThread>,
     /// The histogram takes latencies below this, where the file says so.
     pub histogram_end: Option<u64>,
-    pub lost: Vec<String>,
+    pub lost: Vec<Remark>,
     pub stated: Vec<String>,
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
@@ -120,16 +122,16 @@ impl Source {
         }
     }
 
-    pub fn lost(&mut self, what: impl Into<String>) {
-        self.lost.push(what.into());
+    pub fn lost(&mut self, what: Lost) {
+        self.lost.push(Remark::new(&what));
     }
 
     pub fn stated(&mut self, what: impl Into<String>) {
         self.stated.push(what.into());
     }
 
-    pub fn problem(&mut self, severity: Severity, text: impl Into<String>, fix: &str) {
-        self.problems.push(Problem { code: Default::default(), severity, text: text.into(), fix: fix.into() });
+    pub fn problem(&mut self, severity: Severity, problem: &ImportProblem) {
+        self.problems.push(Problem::new(severity, problem));
     }
 
     /// Takes the unit from the person where the file has none, and says so.
@@ -138,11 +140,7 @@ impl Source {
         let symbol = self.unit.symbol();
         match asked {
             Some(_) => self.stated(format!("the unit {symbol} was given at the import")),
-            None => self.problem(
-                Severity::Notice,
-                format!("the file does not say its unit; it was taken as {symbol}"),
-                "import it with --unit ns if it was made with -N",
-            ),
+            None => self.problem(Severity::Notice, &ImportProblem::UnitAssumed { symbol }),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A suite is a run, or the round of a plan with a class for each step. What was measured without a limit is *skipped* with the reason, because JUnit knows no fourth outcome;
 //! figures and the machine are properties.
 
-use super::{Outcome, RunResults};
+use super::{Outcome, Question, RunResults};
 use std::fmt::Write;
 
 /// The document.
@@ -73,7 +73,7 @@ fn test_cases(run: &RunResults, xml: &mut String) {
             "    <testcase classname=\"tardy.{}\" name=\"{}\" time=\"{:.3}\">",
             escaped(&run.name),
             escaped(&case.name),
-            if case.name == "measurement" { run.measured_s() } else { 0.0 }
+            if case.question == Question::Measurement { run.measured_s() } else { 0.0 }
         );
         let _ = match case.outcome {
             Outcome::Pass => writeln!(xml, "      <system-out>{sentence}</system-out>"),

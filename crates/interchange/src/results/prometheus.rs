@@ -1,6 +1,6 @@
 //! Prometheus' text format, for node_exporter's textfile collector or a push gateway.
 
-use super::{Outcome, RunResults};
+use super::{Outcome, Question, RunResults};
 use archive::histogram::bucket_high_ns;
 use archive::reader::ThreadRun;
 use std::fmt::Write;
@@ -42,7 +42,7 @@ pub fn document(runs: &[Measured]) -> String {
     }
     head(&mut text, "tardy_limit", "gauge", "1: the run shows that it holds, 0: that it is broken, -1: neither");
     for run in runs {
-        for case in run.results.cases.iter().filter(|case| case.name != "measurement") {
+        for case in run.results.cases.iter().filter(|case| case.question == Question::Limit) {
             let value = match case.outcome {
                 Outcome::Pass => 1,
                 Outcome::Fail => 0,

@@ -3,7 +3,7 @@
 //! TAP has two outcomes. What cannot be used is `not ok` and says ERROR; what no limit decides, or what ran too short, is
 //! a skipped `ok`, which readers do not count as passed.
 
-use super::{Outcome, RunResults};
+use super::{Outcome, Question, RunResults};
 use std::fmt::Write;
 
 /// Which of the two dialects.
@@ -42,7 +42,7 @@ pub fn document(runs: &[RunResults], dialect: Dialect) -> String {
                 continue;
             }
             let _ = writeln!(text, "  ---\n  message: {}", quoted(&case.sentence));
-            if case.name == "measurement" {
+            if case.question == Question::Measurement {
                 text.push_str("  figures:\n");
                 for figure in &run.figures {
                     let _ = writeln!(text, "    {}_{}: {}", figure.name, figure.unit.symbol(), figure.value);

@@ -5,6 +5,7 @@ use super::threshold::{PEAKS_MIN, apart, extremal_index, largest, tail, tied};
 use super::{Profile, maxima};
 use crate::words::{hours, percent, time};
 use archive::explanation::{Explanation, ExplanationStatus};
+use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
 use archive::spike::SpikeReason;
 use archive::summary::RunSummary;
@@ -88,7 +89,7 @@ pub fn extrapolate(
 /// The maxima of the seconds of a thread in ns, where its run may be extrapolated at all.
 fn sound(summary: &RunSummary, thread: &ThreadRun, horizon_hours: f64) -> Result<Vec<f64>, String> {
     if !summary.valid {
-        return Err(format!("the run is not valid: {}", summary.invalid_because.join("; ")));
+        return Err(format!("the run is not valid: {}", Remark::joined(&summary.invalid_because)));
     }
     if summary.virtual_time {
         return Err(

@@ -5,6 +5,7 @@ use super::asked;
 use super::causes;
 use super::figures::SeedFigures;
 use crate::words::time;
+use archive::problem::Remark;
 use archive::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -172,8 +173,11 @@ pub fn drift(baseline: &Baseline, asked: &RunSettings, runs: &[SeedRun]) -> Drif
 fn invalid(runs: &[SeedRun]) -> Vec<Moved> {
     let wrong = runs.iter().filter(|run| !run.summary.valid || !run.summary.virtual_time);
     let told = wrong.map(|run| {
-        let why =
-            if run.summary.virtual_time { run.summary.invalid_because.join("; ") } else { "not virtual time".into() };
+        let why = if run.summary.virtual_time {
+            Remark::joined(&run.summary.invalid_because)
+        } else {
+            "not virtual time".into()
+        };
         Moved { kind: DriftKind::Plan, fails: true, sentence: format!("{} cannot be used: {why}", run.summary.archive) }
     });
     told.collect()

@@ -7,6 +7,7 @@ use super::{SeedRun, sign_test};
 use crate::difference::{Difference, SEED, differences};
 use crate::multiplicity::holm;
 use crate::words::{p_value, time};
+use archive::problem::Remark;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -124,7 +125,7 @@ fn one_system<'a>(side: char, runs: &[SeedRun<'a>]) -> Result<BTreeMap<u64, Seed
     for run in runs {
         let summary = run.summary;
         if !summary.valid {
-            return Err(Refusal::Invalid(summary.archive.clone(), summary.invalid_because.join("; ")));
+            return Err(Refusal::Invalid(summary.archive.clone(), Remark::joined(&summary.invalid_because)));
         }
         if run.samples.is_empty() || !summary.virtual_time {
             return Err(Refusal::Empty(side));

@@ -60,7 +60,7 @@ fn validity(summary: &RunSummary) -> Markup {
         @if !summary.valid {
             div.validity.invalid role="note" {
                 p { strong { "This run is not valid. " } "Its numbers must not be used for what was asked, because:" }
-                ul { @for reason in &summary.invalid_because { li { (said(reason)) } } }
+                ul { @for reason in &summary.invalid_because { li { (said(&reason.text)) } } }
             }
         } @else if let Some(imported) = &summary.imported {
             p.validity {

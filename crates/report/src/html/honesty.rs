@@ -3,6 +3,7 @@
 use super::super::number;
 use super::said;
 use archive::manifest::ImportedFrom;
+use archive::problem::Code;
 use archive::summary::{CpuSummary, RunSummary};
 use maud::{Markup, html};
 use words::vocabulary;
@@ -35,7 +36,7 @@ pub fn section(summary: &RunSummary) -> Markup {
             @if let Some(imported) = &summary.imported { (unknown(imported)) }
             @if !summary.gaps.is_empty() {
                 h3 { "Missing from the archive" }
-                ul { @for gap in &summary.gaps { li { (said(gap)) } } }
+                ul { @for gap in &summary.gaps { li { (said(&gap.text)) (code(&gap.code)) } } }
             }
         }
     }
@@ -44,7 +45,7 @@ pub fn section(summary: &RunSummary) -> Markup {
 fn unknown(imported: &ImportedFrom) -> Markup {
     html! {
         h3 { "Not in the source, so unknown here" }
-        ul { @for lost in &imported.lost { li { (said(lost)) } } }
+        ul { @for lost in &imported.lost { li { (said(&lost.text)) } } }
     }
 }
 
@@ -58,7 +59,7 @@ fn problems(summary: &RunSummary) -> Markup {
                     @for problem in &summary.problems {
                         tr {
                             td { span class={ "badge severity-" (vocabulary::severity(problem.severity)) } { (vocabulary::severity(problem.severity)) } }
-                            td { (said(&problem.text)) }
+                            td { (said(&problem.text)) (code(&problem.code)) }
                             td { @if !problem.fix.is_empty() { (said(&problem.fix)) } @else { "–" } }
                         }
                     }
@@ -66,6 +67,11 @@ fn problems(summary: &RunSummary) -> Markup {
             }
         }
     }
+}
+
+/// The code of a problem, where it has one.
+fn code(code: &Code) -> Markup {
+    html! { @if *code != Code::UNCLASSIFIED { " " code { (said(code.as_str())) } } }
 }
 
 fn losses(summary: &RunSummary) -> Markup {

@@ -4,11 +4,13 @@
 mod account;
 
 use archive::counters::{CounterSecond, CpuCount, NamedCount};
+use archive::damage::Damage;
 use archive::environment::{Environment, RtTask};
 use archive::explanation::Explanation;
 use archive::histogram::{Histogram, bucket_of};
 use archive::manifest::{Manifest, RunState};
 use archive::message::{Ending, LoadReport, Loss, Problem, RunPhase, Severity};
+use archive::problem::{Code, ProblemKind, Remark};
 use archive::reader::{Run, ThreadRun};
 use archive::sample::{Sample, Second, Totals};
 use archive::settings::{EffectiveSettings, EffectiveThread, LoadRequest, Policy, RunSettings, SnapshotMode};
@@ -83,14 +85,14 @@ pub fn run(shape: &Shape) -> (Run, Vec<Explanation>) {
     let said = |text: &str| shape.hostile.unwrap_or(text).to_owned();
     let problems = if shape.valid {
         vec![Problem {
-            code: Default::default(),
+            code: Code::new("meter.governor"),
             severity: Severity::Degraded,
             text: said("the frequency governor of CPU 0 is schedutil"),
             fix: said("echo performance > /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         }]
     } else {
         vec![Problem {
-            code: Default::default(),
+            code: Code::new("meter.governor"),
             severity: Severity::Invalid,
             text: said("the measuring thread of CPU 1 died: killed by signal 9"),
             fix: said("look into the kernel log for the out-of-memory killer"),
@@ -128,7 +130,10 @@ pub fn run(shape: &Shape) -> (Run, Vec<Explanation>) {
         gaps: if shape.valid {
             vec![]
         } else {
-            vec![said("stream.tardy ends inside a frame; what came after is missing")]
+            vec![Remark {
+                code: Damage::CutOff.code(),
+                text: said("stream.tardy ends inside a frame; what came after is missing"),
+            }]
         },
         ..Run::default()
     };

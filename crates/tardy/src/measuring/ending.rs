@@ -9,6 +9,7 @@ use crate::terminal::page::Page;
 use crate::terminal::progress::Progress;
 use crate::terminal::summary::summary_page;
 use archive::manifest::RunState;
+use archive::message::Ending;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use report::account::problems;
@@ -36,15 +37,18 @@ pub fn conclude(
     let summary = RunSummary::of(&run, &explanations);
     // A run that was stopped and is sound has nothing broken about it; the summary says that it is short.
     let broken = outcome.problem.as_deref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
-    show(showing, &summary, broken)?;
-    if let Some(broken) = broken.filter(|text| !progress.has_told(text)) {
+    show(showing, &summary, broken.is_some())?;
+    // A meter that cannot measure says why by a problem, which was shown as it came.
+    let shown = matches!(run.ending, Some((Ending::Failed, _))) && progress.showed_invalid();
+    if let Some(broken) = broken.filter(|_| !shown) {
         complain!("tardy: {}", printable(broken));
     }
     Ok(exit_of(&summary))
 }
 
-/// Prints the result; what went wrong goes to standard error where no summary says it. `broken` is told elsewhere.
-fn show(showing: Showing, summary: &RunSummary, broken: Option<&str>) -> anyhow::Result<()> {
+/// Prints the result; what went wrong goes to standard error where no summary says it. `failure_shown`: how the
+/// run failed is shown elsewhere.
+fn show(showing: Showing, summary: &RunSummary, failure_shown: bool) -> anyhow::Result<()> {
     let mut complaints = Vec::new();
     if showing.json {
         json::print(summary)?;
@@ -55,7 +59,7 @@ fn show(showing: Showing, summary: &RunSummary, broken: Option<&str>) -> anyhow:
         page.print()?;
         complaints = problems(summary);
     } else {
-        summary_page(summary, broken, Page::for_stdout()).print()?;
+        summary_page(summary, failure_shown, Page::for_stdout()).print()?;
     }
     for complaint in complaints {
         complain!("tardy: {}", printable(&complaint));

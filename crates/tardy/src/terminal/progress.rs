@@ -19,10 +19,10 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     status: Status,
     phase_since: Instant,
-    /// Whether problems are told as they come, because there is no block to show them in.
-    tells_problems: bool,
-    tells_line: bool,
-    told: Vec<String>,
+    /// Whether problems are shown as they come, because there is no block to show them in.
+    shows_problems: bool,
+    shows_line: bool,
+    showed_invalid: bool,
 }
 
 impl Progress {
@@ -36,14 +36,14 @@ impl Progress {
             bar.enable_steady_tick(REDRAW);
             bar
         });
-        let tells_problems = bar.is_none() && !quiet && !summary_elsewhere;
+        let shows_problems = bar.is_none() && !quiet && !summary_elsewhere;
         Self {
             bar,
             status: Status::new(duration_ns),
             phase_since: Instant::now(),
-            tells_problems,
-            tells_line: !quiet,
-            told: Vec::new(),
+            shows_problems,
+            shows_line: !quiet,
+            showed_invalid: false,
         }
     }
 
@@ -51,18 +51,18 @@ impl Progress {
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Phase(_) => self.phase_since = Instant::now(),
-            Event::Problem(problem) if self.tells_problems && problem.severity != Severity::Notice => {
+            Event::Problem(problem) if self.shows_problems && problem.severity != Severity::Notice => {
                 complain!("tardy: {}", printable(&problem.text));
-                self.told.push(problem.text.clone());
+                self.showed_invalid |= problem.severity == Severity::Invalid;
             }
             // A run that stands still wants an explanation, wherever its summary goes.
-            Event::Line { text } if self.tells_line => self.aside(|| complain!("tardy: {}", printable(text))),
-            // No archive tells this.
+            Event::Line { text } if self.shows_line => self.aside(|| complain!("tardy: {}", printable(text))),
+            // No archive holds this.
             Event::NotGivenBack { why } => {
                 self.clear();
                 complain!("tardy: {}", printable(why));
             }
-            Event::Stopping { why } if self.bar.is_none() && self.tells_problems => {
+            Event::Stopping { why } if self.bar.is_none() && self.shows_problems => {
                 complain!("tardy: stopping ({})", printable(why));
             }
             _ => {}
@@ -71,9 +71,9 @@ impl Progress {
         self.draw();
     }
 
-    /// Whether a problem with this text was told already.
-    pub fn has_told(&self, text: &str) -> bool {
-        self.told.iter().any(|told| told == text)
+    /// Whether a problem that makes the numbers invalid was shown already.
+    pub fn showed_invalid(&self) -> bool {
+        self.showed_invalid
     }
 
     /// Shows how far explaining is.

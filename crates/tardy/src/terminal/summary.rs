@@ -4,23 +4,28 @@ use crate::terminal::kernel_tracers::{lay_out_latencies, lay_out_series};
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use crate::terminal::watched;
+use archive::damage::Damage;
+use archive::problem::Remark;
 use archive::spike::SpikeReason;
 use archive::summary::{CpuSummary, RunSummary, SpikeSummary};
-use report::account::{culprit, loads, losses, problems, tracing, verdict, virtual_speed_words};
+use report::account::{
+    culprit, loads, losses, problems, remarks, tracing, verdict, virtual_speed_words, where_codes_are_explained,
+};
 use report::watched::is_watch;
 use words::figures::{latency, microseconds_rough};
 
 const SPIKES_SHOWN: usize = 5;
 
-/// Lays the summary out on a page. `told` is what broke; it is said elsewhere and left out here.
-pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) -> Page {
+/// Lays the summary out on a page. `failure_shown`: how the run failed is shown elsewhere and left out here.
+pub fn summary_page(summary: &RunSummary, failure_shown: bool, mut page: Page) -> Page {
     alarm_of_clock(summary.virtual_time, summary.emulated, &mut page);
     page.wrapped("", &verdict(summary));
-    let said_below = |reason: &str| summary.problems.iter().any(|problem| problem.text == reason);
-    let untold = |reason: &&String| Some(reason.as_str()) != told && !said_below(reason);
-    // Without any samples the sentence above has said why the numbers cannot be used.
-    for reason in summary.invalid_because.iter().filter(untold).filter(|_| !summary.cpus.is_empty()) {
-        page.wrapped("  because ", reason);
+    // Problems of the run are listed below. Without any samples the sentence above has said why the numbers cannot be used.
+    let of_the_archive = |reason: &&Remark| Damage::owns(&reason.code);
+    let left_out = |reason: &&Remark| failure_shown && reason.code == Damage::RUN_FAILED;
+    let reasons = summary.invalid_because.iter().filter(of_the_archive).filter(|reason| !left_out(reason));
+    for reason in reasons.filter(|_| !summary.cpus.is_empty()) {
+        page.wrapped("  because ", &reason.text);
     }
     if summary.cpus.iter().any(|cpu| cpu.cycles > 0) {
         page.blank();
@@ -43,10 +48,14 @@ pub fn summary_page(summary: &RunSummary, told: Option<&str>, mut page: Page) ->
     section(&mut page, "Load", &loads(summary));
     section(&mut page, "Lost", &losses(summary));
     if let Some(imported) = &summary.imported {
-        section(&mut page, "Not in the source, so unknown here", &imported.lost);
+        section(&mut page, "Not in the source, so unknown here", &texts(&imported.lost));
     }
     section(&mut page, "Not as asked", &problems(summary));
-    section(&mut page, "Missing in the archive", &summary.gaps);
+    section(&mut page, "Missing in the archive", &remarks(&summary.gaps));
+    if let Some(line) = where_codes_are_explained(summary) {
+        page.blank();
+        page.line(line);
+    }
     next_commands(summary, &mut page);
     page
 }
@@ -103,6 +112,10 @@ fn worst_spikes(summary: &RunSummary, page: &mut Page) {
     if spikes.len() > SPIKES_SHOWN {
         page.line(&format!("  and {} more", spikes.len() - SPIKES_SHOWN));
     }
+}
+
+fn texts(remarks: &[Remark]) -> Vec<String> {
+    remarks.iter().map(|remark| remark.text.clone()).collect()
 }
 
 fn section(page: &mut Page, title: &str, lines: &[String]) {

@@ -73,7 +73,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     }
     let mut page = Page::for_stdout();
     alarm(&run, &mut page);
-    run.gaps.iter().for_each(|gap| page.wrapped("gap: ", gap));
+    run.gaps.iter().for_each(|gap| page.wrapped("gap: ", &gap.text));
     let chosen = chosen(&run, arguments)?;
     if chosen.is_empty() {
         match advice(&run) {

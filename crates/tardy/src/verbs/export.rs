@@ -154,7 +154,9 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         write_stdout(format!("{}\n", serde_json::json!({ "path": path, "bytes": bytes.len() })).as_bytes())?;
         return Ok(Exit::Measured);
     }
-    runs.iter().flat_map(|run| run.gaps.iter()).for_each(|gap| complain!("gap: {}", words::printable::printable(gap)));
+    runs.iter()
+        .flat_map(|run| run.gaps.iter())
+        .for_each(|gap| complain!("gap: {}", words::printable::printable(&gap.text)));
     let mut page = Page::for_stdout();
     page.line(&path.display().to_string());
     page.print()?;

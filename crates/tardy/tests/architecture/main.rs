@@ -6,6 +6,7 @@ mod dependencies;
 mod documents;
 mod layers;
 mod loads;
+mod problems;
 mod purity;
 mod repository;
 mod sources;

@@ -1,9 +1,11 @@
 //! The steps of a round as its directory holds them, for verbs that take a round as a whole.
 
 use super::file::RoundFile;
-use super::outcome::{STOPPED, StepState, newest};
+use super::outcome::{StepState, newest};
 use crate::archives::run_id;
 use crate::exit::UsageError;
+use crate::plans::problem::StepProblem;
+use archive::problem::Remark;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use std::path::Path;
@@ -28,7 +30,7 @@ pub fn archived(directory: &Path) -> Result<Vec<ArchivedStep>, UsageError> {
         if let Some(mut run) = newest(step, directory).and_then(|path| Run::open(path).ok()) {
             let mut summary = RunSummary::of(&run, &[]);
             if StepState::of(&summary) == StepState::Stopped && summary.valid {
-                (summary.valid, summary.invalid_because) = (false, vec![STOPPED.into()]);
+                (summary.valid, summary.invalid_because) = (false, vec![Remark::new(&StepProblem::Stopped)]);
             }
             // One whose first message is lost does not know it.
             run.planned.get_or_insert_with(|| step.planned.clone());
@@ -39,7 +41,7 @@ pub fn archived(directory: &Path) -> Result<Vec<ArchivedStep>, UsageError> {
         let summary = RunSummary {
             id: format!("{}-{}", run_id(began_unix_s, &file.plan), step.step.directory(1)),
             target: step.planned.target.clone(),
-            invalid_because: vec!["this step of the plan was not run, or its machine did not start".into()],
+            invalid_because: vec![Remark::new(&StepProblem::NotRun)],
             ..RunSummary::of(&run, &[])
         };
         ArchivedStep { run, summary }

@@ -2,7 +2,9 @@
 
 use crate::archives::judging::judge_run;
 use crate::plans::checked::{CheckedPlan, CheckedStep};
+use crate::plans::problem::StepProblem;
 use archive::manifest::RunState;
+use archive::problem::Remark;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use judge::step::StepVerdict;
@@ -24,7 +26,6 @@ pub enum StepState {
 }
 
 /// Why a run that was stopped is none of its step.
-pub const STOPPED: &str = "stopped early";
 
 impl StepState {
     /// That of a step with such a run.
@@ -102,10 +103,10 @@ impl StepOutcome {
         let judgements = judge_run(run, &[], &checked.limits, plan.confidence, &plan.accepted).judgements;
         let problem = match state {
             StepState::Done | StepState::NotRun => None,
-            StepState::Stopped => Some(STOPPED.into()),
+            StepState::Stopped => Some(StepProblem::Stopped.to_string()),
             StepState::Failed => {
                 let told = run.manifest.as_ref().and_then(|manifest| manifest.problem.clone());
-                Some(told.unwrap_or_else(|| summary.invalid_because.join("; ")))
+                Some(told.unwrap_or_else(|| Remark::joined(&summary.invalid_because)))
             }
         };
         Self {

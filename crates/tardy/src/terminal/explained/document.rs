@@ -3,6 +3,7 @@
 use archive::causes::RunCauses;
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Mark, Phase};
 use archive::functions::FunctionAccount;
+use archive::problem::Remark;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
 use archive::summary::RunSummary;
@@ -24,7 +25,7 @@ pub struct Document<'a> {
     /// What a latency tracer of the kernel kept, longest first; the kernel's text is `tracer/<number, four digits>.txt`.
     latency_traces: Vec<LatencyTrace>,
     /// What is missing or damaged in the archive.
-    gaps: &'a [String],
+    gaps: &'a [Remark],
 }
 
 #[derive(Debug, Serialize)]

@@ -10,6 +10,7 @@ use crate::virtual_time::seed_runs::{OpenedRun, all_seed_runs};
 use anyhow::anyhow;
 use archive::explanation::Explanation;
 use archive::manifest::RunState;
+use archive::problem::Remark;
 use archive::reader::Run;
 use archive::settings::RunSettings;
 use judge::bisect::{StepVerdict, of_experiment, of_verdict, rounds_least};
@@ -183,7 +184,7 @@ fn run_once(
         return Ok(Err(why.unwrap_or_else(|| "the run did not end".into())));
     }
     if !summary.valid {
-        return Ok(Err(summary.invalid_because.join("; ")));
+        return Ok(Err(Remark::joined(&summary.invalid_because)));
     }
     Ok(Ok(run))
 }

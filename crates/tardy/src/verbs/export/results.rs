@@ -6,7 +6,9 @@ use crate::archives::explaining::explain_run;
 use crate::archives::judging::judge_run;
 use crate::exit::UsageError;
 use anyhow::Context;
+use archive::damage::Damage;
 use archive::manifest::RunState;
+use archive::problem::{ProblemKind, Remark};
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use interchange::exports::samples_parquet;
@@ -90,8 +92,11 @@ pub fn of(sources: &[Source], format: Format, arguments: &ExportArguments) -> an
 /// A run without an end is of no use to a test system, however sound its beginning is.
 fn ended(mut summary: RunSummary) -> RunSummary {
     if summary.state == RunState::Running {
-        let why = if summary.goes_on { "the run goes on" } else { "the run was cut off before its end" };
-        summary.invalid_because.push(why.into());
+        let (damage, text) = match summary.goes_on {
+            true => (Damage::GoesOn, "the run goes on"),
+            false => (Damage::CutOff, "the run was cut off before its end"),
+        };
+        summary.invalid_because.push(Remark { code: damage.code(), text: text.into() });
         summary.valid = false;
     }
     summary

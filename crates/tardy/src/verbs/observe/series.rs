@@ -3,6 +3,7 @@
 use super::question::{AbsentLevel, Journal};
 use crate::measuring::rounds::Rounds;
 use crate::measuring::rounds::{Attempt, Measuring, RoundsState, RunResult, Series, VariantRun};
+use archive::problem::Remark;
 use archive::reader::Run;
 use archive::settings::{RunSettings, SnapshotMode};
 use archive::summary::RunSummary;
@@ -36,7 +37,8 @@ impl Series for Observation {
         let Some(level) = level_of(variant) else { return Ok(Err(format!("there is no level {variant}"))) };
         self.measuring.tell(&format!("round {round} of {}: {variant}", self.journal.rounds.rounds_asked));
         let settings = settings_of(&self.journal.question.settings, level);
-        self.run_level(level, settings, &self.directory.join(archive))
+        let run = self.run_level(level, settings, &self.directory.join(archive))?;
+        Ok(run.map_err(|unusable| unusable.to_string()))
     }
 
     fn stopped(&self) -> bool {
@@ -68,8 +70,13 @@ impl Observation {
             };
             let tried = self.run_level(level, settings, &directory);
             let _ = fs::remove_dir_all(&directory);
-            if let Err(why) = tried? {
-                let why = if level == Level::Functions { functions_absent(&why) } else { why };
+            if let Err(unusable) = tried? {
+                let why = match (level, &unusable) {
+                    (Level::Functions, Unusable::OtherLevel { .. }) => {
+                        format!("not on this kernel (CONFIG_FUNCTION_TRACER); {unusable}")
+                    }
+                    _ => unusable.to_string(),
+                };
                 self.journal.rounds.variants.retain(|other| *other != variant);
                 self.journal.question.levels_absent.push(AbsentLevel { level, why });
             }
@@ -89,7 +96,12 @@ impl Observation {
         Ok(self.journal.question.probed)
     }
 
-    fn run_level(&mut self, level: Level, settings: RunSettings, directory: &Path) -> RunResult {
+    fn run_level(
+        &mut self,
+        level: Level,
+        settings: RunSettings,
+        directory: &Path,
+    ) -> anyhow::Result<Result<(), Unusable>> {
         let run = self.measuring.run(&self.journal.question.target, settings, directory)?;
         let summary = RunSummary::of(&run, &[]);
         self.journal.emulated |= summary.emulated;
@@ -129,12 +141,23 @@ fn settings_of(settings: &RunSettings, level: Level) -> RunSettings {
     settings
 }
 
+/// Why a run does not stand for a level.
+#[derive(Debug, thiserror::Error)]
+enum Unusable {
+    #[error("{}", Remark::joined(.0))]
+    Invalid(Vec<Remark>),
+    #[error("the meter did not report its effective settings")]
+    NoEffectiveSettings,
+    #[error("it recorded {recorded} instead of {level}{problems}")]
+    OtherLevel { recorded: String, level: &'static str, problems: String },
+}
+
 /// Whether a run is sound and was taken at the level it stands for.
-fn usable(run: &Run, summary: &RunSummary, level: Level) -> Result<(), String> {
+fn usable(run: &Run, summary: &RunSummary, level: Level) -> Result<(), Unusable> {
     if !summary.valid {
-        return Err(summary.invalid_because.join("; "));
+        return Err(Unusable::Invalid(summary.invalid_because.clone()));
     }
-    let Some(effective) = &run.effective else { return Err("the meter did not say what it was granted".into()) };
+    let Some(effective) = &run.effective else { return Err(Unusable::NoEffectiveSettings) };
     let traced = effective.snapshot_mode != SnapshotMode::Off;
     let functions = effective.tracer.as_deref() == Some("function");
     let reached = match level {
@@ -145,12 +168,7 @@ fn usable(run: &Run, summary: &RunSummary, level: Level) -> Result<(), String> {
     if reached {
         return Ok(());
     }
-    let told: Vec<&str> = run.problems.iter().map(|problem| problem.text.as_str()).collect();
-    let why = if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) };
-    Err(format!("it recorded {} instead of {}{why}", effective.tracing(), level.name()))
-}
-
-/// Why the level `functions` is not to be had, with the name of the option where the kernel lacks the tracer.
-fn functions_absent(why: &str) -> String {
-    if why.contains("CONFIG_") { why.into() } else { format!("not on this kernel (CONFIG_FUNCTION_TRACER); {why}") }
+    let problems: Vec<&str> = run.problems.iter().map(|problem| problem.text.as_str()).collect();
+    let problems = if problems.is_empty() { String::new() } else { format!(" ({})", problems.join("; ")) };
+    Err(Unusable::OtherLevel { recorded: effective.tracing(), level: level.name(), problems })
 }

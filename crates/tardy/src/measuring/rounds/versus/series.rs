@@ -4,6 +4,7 @@ use super::question::Journal;
 use crate::archives::explaining::explain_run;
 use crate::measuring::rounds::{Attempt, Measuring, Rounds, RoundsState, RunResult, Series};
 use crate::measuring::variant::Variant;
+use archive::problem::Remark;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use judge::experiment::{ExperimentResult, PairedRound, VariantFigures, experiment, variant_figures};
@@ -39,7 +40,7 @@ impl Series for Experiment {
         self.journal.emulated |= summary.emulated;
         self.journal.virtual_time |= summary.virtual_time;
         if !summary.valid {
-            return Ok(Err(summary.invalid_because.join("; ")));
+            return Ok(Err(Remark::joined(&summary.invalid_because)));
         }
         if !self.measuring.stopped() {
             run.save_explanations(&explain_run(&run, &mut |_, _| {}))?;

@@ -1,0 +1,238 @@
+//! What can be wrong with an archive itself, and what that means for the run in it.
+
+use crate::problem::{Code, Definition, ProblemKind};
+use std::fmt;
+
+/// A part of an archive that is missing or damaged, or a reason why its run proves nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damage {
+    ManifestUnreadable {
+        error: String,
+    },
+    ManifestNewer {
+        version: u32,
+    },
+    RecordingsUnreadable {
+        file: &'static str,
+        error: String,
+    },
+    RecordingsNewer {
+        file: &'static str,
+    },
+    StreamUnreadable {
+        error: String,
+    },
+    MessageUnknown {
+        why: String,
+    },
+    BytesDamaged {
+        bytes: usize,
+    },
+    FramesMissing {
+        count: u64,
+    },
+    CutOff,
+    /// Nothing is wrong: its writer is alive.
+    GoesOn,
+    NoTotals,
+    TraceMissing {
+        spike: u32,
+    },
+    TracerTextMissing {
+        number: u32,
+    },
+    RunFailed {
+        why: Option<String>,
+    },
+    MeterFailed,
+    NoSamples,
+    NothingWatched,
+}
+
+impl Damage {
+    pub const RUN_FAILED: Code = Code::new("archive.run-failed");
+
+    /// Whether a code is one of these, and not that of a problem which something else noticed.
+    pub fn owns(code: &Code) -> bool {
+        code.area() == "archive"
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ManifestUnreadable { error } => write!(out, "manifest.json: {error}"),
+            Self::ManifestNewer { version } => write!(
+                out,
+                "manifest.json: written by a newer version (archive version {version}), some of it may be unknown here"
+            ),
+            Self::RecordingsUnreadable { file, error } => write!(out, "{file}: {error}"),
+            Self::RecordingsNewer { file } => write!(out, "{file}: written by a newer version"),
+            Self::StreamUnreadable { error } => write!(out, "stream.tardy: {error}"),
+            Self::MessageUnknown { why } => write!(out, "stream.tardy: {why}"),
+            Self::BytesDamaged { bytes } => write!(out, "stream.tardy: {bytes} bytes are damaged"),
+            Self::FramesMissing { count } => write!(out, "stream.tardy: {count} frames are missing"),
+            Self::CutOff => out.write_str(
+                "stream.tardy: the run has no end; it was cut off, and the last totals are up to ten minutes old",
+            ),
+            Self::GoesOn => {
+                out.write_str("stream.tardy: the run goes on, and the last totals are up to ten minutes old")
+            }
+            Self::NoTotals => out.write_str("stream.tardy: no thread left any totals"),
+            Self::TraceMissing { spike } => write!(out, "spikes/{spike:04}/trace.dat: missing"),
+            Self::TracerTextMissing { number } => write!(out, "tracer/{number:04}.txt: missing"),
+            Self::RunFailed { why } => out.write_str(why.as_deref().unwrap_or("the run failed")),
+            Self::MeterFailed => out.write_str("the meter could not measure"),
+            Self::NoSamples => out.write_str("a measuring thread left no samples"),
+            Self::NothingWatched => out.write_str("no watched thread woke up"),
+        }
+    }
+}
+
+impl ProblemKind for Damage {
+    fn code(&self) -> Code {
+        Code::new(match self {
+            Self::ManifestUnreadable { .. } => "archive.manifest-unreadable",
+            Self::ManifestNewer { .. } => "archive.manifest-newer",
+            Self::RecordingsUnreadable { .. } => "archive.recordings-unreadable",
+            Self::RecordingsNewer { .. } => "archive.recordings-newer",
+            Self::StreamUnreadable { .. } => "archive.stream-unreadable",
+            Self::MessageUnknown { .. } => "archive.message-unknown",
+            Self::BytesDamaged { .. } => "archive.bytes-damaged",
+            Self::FramesMissing { .. } => "archive.frames-missing",
+            Self::CutOff => "archive.cut-off",
+            Self::GoesOn => "archive.goes-on",
+            Self::NoTotals => "archive.no-totals",
+            Self::TraceMissing { .. } => "archive.trace-missing",
+            Self::TracerTextMissing { .. } => "archive.tracer-text-missing",
+            Self::RunFailed { .. } => return Self::RUN_FAILED,
+            Self::MeterFailed => "archive.meter-failed",
+            Self::NoSamples => "archive.no-samples",
+            Self::NothingWatched => "archive.nothing-watched",
+        })
+    }
+}
+
+const COPY_AGAIN: &str = "Copy the archive again from where it was made; what is left of it is shown meanwhile.";
+const UPDATE: &str = "Open it with the version of tardy that wrote it, or a newer one.";
+
+/// Every code of this crate.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        code: "archive.manifest-unreadable",
+        meaning: "`manifest.json` is missing or is no manifest: settings, target and end of the run are unknown.",
+        fix: COPY_AGAIN,
+    },
+    Definition {
+        code: "archive.manifest-newer",
+        meaning: "The archive was written by a newer version; parts of it may be unknown to this one.",
+        fix: UPDATE,
+    },
+    Definition {
+        code: "archive.recordings-unreadable",
+        meaning: "The list of flight recordings cannot be read, so recorded wake-ups are not shown.",
+        fix: "Record them again with `tardy record`.",
+    },
+    Definition {
+        code: "archive.recordings-newer",
+        meaning: "The list of flight recordings was written by a newer version.",
+        fix: UPDATE,
+    },
+    Definition {
+        code: "archive.stream-unreadable",
+        meaning: "`stream.tardy` cannot be read: there are no samples.",
+        fix: COPY_AGAIN,
+    },
+    Definition {
+        code: "archive.message-unknown",
+        meaning: "The stream holds a message that this version does not know.",
+        fix: UPDATE,
+    },
+    Definition {
+        code: "archive.bytes-damaged",
+        meaning: "Bytes of the stream fail their checksum. Everything before and behind them is used.",
+        fix: COPY_AGAIN,
+    },
+    Definition {
+        code: "archive.frames-missing",
+        meaning: "The numbers of the frames leave some out: they were lost on the way to the archive.",
+        fix: "Look for what disturbed the line to the target, and run again.",
+    },
+    Definition {
+        code: "archive.cut-off",
+        meaning: "The run has no end: host, program or disk stopped while it was written. The last totals may be ten minutes old.",
+        fix: "`tardy collect` fetches the rest from a board that went on by itself; otherwise run again.",
+    },
+    Definition {
+        code: "archive.goes-on",
+        meaning: "A program is still writing this archive.",
+        fix: "Wait for the end of the run to see all of it.",
+    },
+    Definition {
+        code: "archive.no-totals",
+        meaning: "No measuring thread left any totals: nothing was measured, or what was measured is lost.",
+        fix: "The problems beside this one say why; run again.",
+    },
+    Definition {
+        code: "archive.trace-missing",
+        meaning: "The trace of a late wake-up is not in the archive, so it cannot be explained.",
+        fix: COPY_AGAIN,
+    },
+    Definition {
+        code: "archive.tracer-text-missing",
+        meaning: "The text of a stretch that the kernel's tracer kept is not in the archive.",
+        fix: COPY_AGAIN,
+    },
+    Definition {
+        code: "archive.run-failed",
+        meaning: "The run failed; the text beside the code says how.",
+        fix: "Follow the text, and run again.",
+    },
+    Definition {
+        code: "archive.meter-failed",
+        meaning: "The meter ended without having measured, and gave no reason.",
+        fix: "Run again; if it repeats, report it with the archive.",
+    },
+    Definition {
+        code: "archive.no-samples",
+        meaning: "At least one measuring thread woke up not once.",
+        fix: "Measure for longer than the interval, and look for what kept the CPU.",
+    },
+    Definition {
+        code: "archive.nothing-watched",
+        meaning: "The threads to watch were found, and none of them woke up.",
+        fix: "Watch for longer, or name the threads that work.",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_defined() {
+        let error = String::new;
+        let all = [
+            Damage::ManifestUnreadable { error: error() },
+            Damage::ManifestNewer { version: 9 },
+            Damage::RecordingsUnreadable { file: "f", error: error() },
+            Damage::RecordingsNewer { file: "f" },
+            Damage::StreamUnreadable { error: error() },
+            Damage::MessageUnknown { why: error() },
+            Damage::BytesDamaged { bytes: 1 },
+            Damage::FramesMissing { count: 1 },
+            Damage::CutOff,
+            Damage::GoesOn,
+            Damage::NoTotals,
+            Damage::TraceMissing { spike: 1 },
+            Damage::TracerTextMissing { number: 1 },
+            Damage::RunFailed { why: None },
+            Damage::MeterFailed,
+            Damage::NoSamples,
+            Damage::NothingWatched,
+        ];
+        let codes: Vec<Code> = all.iter().map(ProblemKind::code).collect();
+        let defined: Vec<&str> = DEFINITIONS.iter().map(|definition| definition.code).collect();
+        assert_eq!(codes.iter().map(Code::as_str).collect::<Vec<_>>(), defined);
+    }
+}

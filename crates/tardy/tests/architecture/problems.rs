@@ -1,0 +1,83 @@
+//! `docs/reference/problems.md` against the codes that the crates define. `UPDATE_GOLDEN=1 cargo test -p tardy --test
+//! architecture problems` writes it.
+
+use crate::repository::{files_ending, root, text};
+use archive::problem::Definition;
+use std::collections::BTreeMap;
+use std::fs;
+
+const DOCUMENT: &str = "docs/reference/problems.md";
+
+/// The lists of all crates that own problems, with the file that holds each.
+const ALL: &[(&str, &[Definition])] = &[
+    ("crates/archive/src/damage.rs", archive::damage::DEFINITIONS),
+    ("crates/interchange/src/imports/problem.rs", interchange::imports::problem::DEFINITIONS),
+    ("crates/tardy/src/plans/problem.rs", tardy::DEFINITIONS),
+];
+
+const HEAD: &str = "\
+# Problems
+
+Every problem, gap and refusal of a run has a code that stays the same from version to version. `--json` and the archive
+carry it beside the text; the text may change. `unclassified` stands in archives that are older than the codes.
+
+A problem weighs: *notice* is worth knowing, *degraded* means that the numbers stand but not for what was asked, *invalid*
+that they must not be used.
+";
+
+fn sorted() -> BTreeMap<&'static str, Definition> {
+    let mut by_code = BTreeMap::new();
+    for definition in ALL.iter().flat_map(|(_, definitions)| *definitions) {
+        let before = by_code.insert(definition.code, *definition);
+        assert_eq!(before, None, "two definitions of one code");
+    }
+    by_code
+}
+
+fn document() -> String {
+    let mut document = HEAD.to_owned();
+    let mut area = "";
+    for (code, definition) in sorted() {
+        let of = code.split('.').next().unwrap_or_default();
+        if of != area {
+            document.push_str(&format!("\n## {of}\n"));
+            area = of;
+        }
+        let anchor = code.replace('.', "-");
+        let Definition { meaning, fix, .. } = definition;
+        document.push_str(&format!("\n<a id=\"{anchor}\"></a>\n\n### `{code}`\n\n{meaning}\n\n**Fix:** {fix}\n"));
+    }
+    document
+}
+
+#[test]
+fn the_document_of_the_problems_has_every_code() {
+    let path = root().join(DOCUMENT);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, document()).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), document(), "UPDATE_GOLDEN=1 writes {DOCUMENT}");
+}
+
+#[test]
+fn every_list_of_codes_is_in_the_document() {
+    let defines = |name: &&str| text(name).lines().any(|line| line.starts_with("pub const DEFINITIONS: &[Definition]"));
+    let found: Vec<&str> = files_ending(&[".rs"])
+        .filter(|name| name.starts_with("crates/") && name.contains("/src/"))
+        .filter(defines)
+        .collect();
+    let mut listed: Vec<&str> = ALL.iter().map(|(file, _)| *file).collect();
+    listed.sort_unstable();
+    assert_eq!(found, listed, "left: lists in the sources, right: lists this test writes into {DOCUMENT}");
+}
+
+#[test]
+fn codes_are_an_area_and_what_happened() {
+    for (code, definition) in sorted() {
+        let (area, what) = code.split_once('.').unwrap_or_default();
+        let plain =
+            |part: &str| !part.is_empty() && part.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
+        assert!(plain(area) && plain(what), "{code}");
+        assert!(definition.meaning.ends_with('.') && definition.fix.ends_with('.'), "{code} is no sentence");
+    }
+}
