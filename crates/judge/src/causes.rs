@@ -10,6 +10,7 @@ mod census;
 use crate::bounds::{expected_events, probability};
 use crate::compare::{NO_VERDICT, Side, cautions};
 use crate::difference::{Difference, differences};
+use crate::difference_kind::DifferenceKind;
 use crate::words::{rough, time};
 use archive::causes::{CauseGroup, RunCauses};
 use archive::summary::RunSummary;
@@ -19,8 +20,14 @@ use serde::{Deserialize, Serialize};
 /// Probability that any sentence about a change of rate is wrong, if wake-ups of a cause come independently.
 const ERROR: f64 = 0.05;
 /// In what two runs may differ without their causes being of different experiments.
-const CIRCUMSTANCES: [&str; 6] =
-    ["load", "interval in ns", "CPUs measured", "priority", "policy", "cpu_dma_latency in us"];
+const CIRCUMSTANCES: [DifferenceKind; 6] = [
+    DifferenceKind::Load,
+    DifferenceKind::Interval,
+    DifferenceKind::CpusMeasured,
+    DifferenceKind::Priority,
+    DifferenceKind::Policy,
+    DifferenceKind::CpuDmaLatency,
+];
 
 /// How a cause changed from run A to run B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -314,7 +321,7 @@ fn all_cautions(a: CausesSide, b: CausesSide) -> Vec<String> {
             told.push(format!("run {name} has no late wake-up with a trace: which causes it has cannot be said"));
         }
     }
-    let other = |difference: &&Difference| CIRCUMSTANCES.contains(&difference.what.as_str());
+    let other = |difference: &&Difference| CIRCUMSTANCES.contains(&difference.what);
     let circumstances: Vec<String> = found.iter().filter(other).map(circumstance).collect();
     if !circumstances.is_empty() {
         told.push(format!(

@@ -2,7 +2,10 @@
 //! cause, and in what the machines and the settings differ.
 
 use crate::difference::{Difference, differences};
+use crate::difference_kind::DifferenceKind;
+use crate::figure_name::FigureName;
 use crate::figures::{load_rates, quantile_ns};
+use crate::unit::Unit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
 use archive::problem::Remark;
@@ -14,8 +17,6 @@ use std::collections::BTreeMap;
 
 /// A quantile is shown when at least so many samples are expected above it.
 const SAMPLES_ABOVE_MIN: f64 = 25.0;
-const QUANTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
 
 /// What one run each can and cannot say, wherever two are shown.
 pub const NO_VERDICT: &str = "One run each is no verdict: it cannot separate a change from what differs between any two \
@@ -28,9 +29,9 @@ pub const WORK_NO_INTERVAL: &str = "What the loads got done in a second, from th
 /// One figure of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedFigure {
-    pub name: String,
-    /// `ns`, `missed/h`, or the unit of a load for each second.
-    pub unit: String,
+    #[serde(with = "crate::figure_name::without_prefix")]
+    pub name: FigureName,
+    pub unit: Unit,
     pub a: Option<f64>,
     pub b: Option<f64>,
     /// b / a, where both are there and positive.
@@ -83,7 +84,7 @@ pub fn compare(a: Side, b: Side) -> Comparison {
     culprits.sort_by_key(|entry| (entry.a > 0 && entry.b > 0, std::cmp::Reverse(entry.a.max(entry.b))));
     let differences = differences(a.summary, b.summary);
     let mut cautions = cautions(a.summary, b.summary, &differences);
-    if differences.iter().any(|difference| difference.what == "load") {
+    if differences.iter().any(|difference| difference.what == DifferenceKind::Load) {
         cautions.push("the loads were not asked for alike: what they got done is not the same work".into());
     }
     let kept = |side: Side| !side.run.spikes.is_empty();
@@ -109,28 +110,33 @@ fn figures(a: Side, b: Side) -> Vec<ComparedFigure> {
         let enough = histogram.total() as f64 * (1.0 - q) >= SAMPLES_ABOVE_MIN;
         if enough { quantile_ns(histogram, q) } else { None }
     };
-    let mut figures: Vec<ComparedFigure> = QUANTILES
-        .iter()
-        .map(|(name, q)| compared(name, "ns", quantile(&all_a, *q), quantile(&all_b, *q)))
+    let mut figures: Vec<ComparedFigure> = FigureName::QUANTILES
+        .into_iter()
+        .map(|(name, q)| compared(name, Unit::Nanoseconds, quantile(&all_a, q), quantile(&all_b, q)))
         .filter(|figure| figure.a.is_some() || figure.b.is_some())
         .collect();
     let max = |side: Side| side.summary.all_cpus.max.map(|ns| ns as f64);
-    figures.push(compared("max", "ns", max(a), max(b)));
-    figures.push(compared("missed periods", "1/h", missed_per_hour(a.summary), missed_per_hour(b.summary)));
+    figures.push(compared(FigureName::Max, Unit::Nanoseconds, max(a), max(b)));
+    figures.push(compared(
+        FigureName::MissedPeriods,
+        Unit::PerHour,
+        missed_per_hour(a.summary),
+        missed_per_hour(b.summary),
+    ));
     let (loads_a, loads_b) = (load_rates(a.run), load_rates(b.run));
     for load in &loads_a {
         if let Some(other) = loads_b.iter().find(|other| other.name == load.name && other.unit == load.unit) {
-            let unit = format!("{}/s", load.unit);
-            let figure = compared(&load.name, &unit, Some(load.per_second), Some(other.per_second));
+            let name = FigureName::Load(load.name.clone());
+            let figure = compared(name, Unit::work(&load.unit), Some(load.per_second), Some(other.per_second));
             figures.push(ComparedFigure { work: true, ..figure });
         }
     }
     figures
 }
 
-fn compared(name: &str, unit: &str, a: Option<f64>, b: Option<f64>) -> ComparedFigure {
+fn compared(name: FigureName, unit: Unit, a: Option<f64>, b: Option<f64>) -> ComparedFigure {
     let ratio = a.zip(b).filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| b / a);
-    ComparedFigure { name: name.into(), unit: unit.into(), a, b, ratio, work: false }
+    ComparedFigure { name, unit, a, b, ratio, work: false }
 }
 
 fn all_cpus(run: &Run) -> Histogram {
@@ -178,7 +184,7 @@ pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference
             cautions.push(format!("run {name} was imported: what its tool counts as latency may be something else"));
         }
     }
-    if let Some(recorded) = differences.iter().find(|difference| difference.what == "recorded meanwhile") {
+    if let Some(recorded) = differences.iter().find(|difference| difference.what == DifferenceKind::Recording) {
         cautions.push(format!(
             "run A recorded {} and run B {}: recording costs time, so the latencies differ by that, too",
             recorded.a.as_deref().unwrap_or("something unknown"),
@@ -235,7 +241,7 @@ mod tests {
     #[test]
     fn figures_stand_side_by_side_as_far_as_the_samples_reach() {
         let comparison = compared_runs((&run(400, 10_000), &[]), (&run(600, 1_000_000), &[]));
-        let figure = |name: &str| comparison.figures.iter().find(|figure| figure.name == name);
+        let figure = |name: &str| comparison.figures.iter().find(|figure| figure.name.without_prefix() == name);
         assert_eq!(figure("p50").unwrap().ratio, Some(1.5));
         assert_eq!(figure("p99.9").unwrap().a, None, "ten samples above are too few");
         assert_eq!((figure("p99.99").unwrap().b, figure("p99.99").unwrap().ratio), (Some(600.0), None));
@@ -285,7 +291,8 @@ mod tests {
         a.threads.clear();
         let comparison = compared_runs((&a, &[]), (&b, &[]));
         assert!(comparison.cautions[0].starts_with("run A is not valid"), "{:?}", comparison.cautions);
-        let kernel = comparison.differences.iter().find(|difference| difference.what == "kernel").unwrap();
+        let kernel =
+            comparison.differences.iter().find(|difference| difference.what == DifferenceKind::Kernel).unwrap();
         assert_eq!((kernel.a.as_deref(), kernel.b.as_deref()), (Some("6.1.1"), Some("6.1.2")));
     }
 }

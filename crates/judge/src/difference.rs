@@ -1,5 +1,6 @@
 //! In what two runs differ beside their latencies: machine, kernel, settings.
 
+use crate::difference_kind::DifferenceKind;
 use archive::environment::Environment;
 use archive::settings::{LoadRequest, RunSettings};
 use archive::summary::RunSummary;
@@ -9,23 +10,20 @@ use std::collections::BTreeSet;
 /// One thing in which two runs differ; `None`: not there, or not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    pub what: String,
+    pub what: DifferenceKind,
     pub a: Option<String>,
     pub b: Option<String>,
 }
 
 /// A named property of a run.
-type Property = (&'static str, Option<String>);
-
-/// What the seed is called where it differs.
-pub const SEED: &str = "seed of the intervals";
+type Property = (DifferenceKind, Option<String>);
 
 /// Everything that differs. Nothing is left out as harmless: nobody knows beforehand what a latency depends on.
 pub fn differences(a: &RunSummary, b: &RunSummary) -> Vec<Difference> {
     let mut found = Vec::new();
     for ((what, a), (_, b)) in properties(a).into_iter().zip(properties(b)) {
         if a != b {
-            found.push(Difference { what: what.into(), a, b });
+            found.push(Difference { what, a, b });
         }
     }
     for (what, lines) in LISTS {
@@ -36,13 +34,13 @@ pub fn differences(a: &RunSummary, b: &RunSummary) -> Vec<Difference> {
 
 /// In what two runs were asked for something else: without the seed, and without what changes nothing that is measured.
 pub(crate) fn of_settings(a: &RunSettings, b: &RunSettings) -> Vec<Difference> {
-    const NOT_MEASURED: [&str; 3] = [SEED, "limit in ns", "every sample kept"];
+    const NOT_MEASURED: [DifferenceKind; 3] =
+        [DifferenceKind::Seed, DifferenceKind::Limit, DifferenceKind::EverySample];
     let pairs = settings(Some(a)).into_iter().zip(settings(Some(b)));
     let differing = pairs.filter(|((what, a), (_, b))| a != b && !NOT_MEASURED.contains(what));
-    let mut found: Vec<Difference> =
-        differing.map(|((what, a), (_, b))| Difference { what: what.into(), a, b }).collect();
-    found.extend(only_in_one("load", &loads(a), &loads(b)));
-    found.extend(only_in_one("setting", &changes(a), &changes(b)));
+    let mut found: Vec<Difference> = differing.map(|((what, a), (_, b))| Difference { what, a, b }).collect();
+    found.extend(only_in_one(DifferenceKind::Load, &loads(a), &loads(b)));
+    found.extend(only_in_one(DifferenceKind::Setting, &changes(a), &changes(b)));
     found
 }
 
@@ -59,29 +57,29 @@ fn properties(summary: &RunSummary) -> Vec<Property> {
     let environment = summary.environment.as_ref().unwrap_or(&unknown);
     let said = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let mut properties = vec![
-        ("target", said(&summary.target)),
-        ("machine", said(&environment.hostname)),
-        ("architecture", said(&environment.architecture)),
-        ("processor", environment.cpu_model.clone()),
-        ("kernel", said(&environment.kernel_release)),
-        ("kernel build", said(&environment.kernel_version)),
-        ("preemption", environment.preemption.clone()),
-        ("PREEMPT_RT", environment.preempt_rt.map(|yes| yes.to_string())),
-        ("CPUs online", environment.cpus_online.clone()),
-        ("CPUs isolated", environment.cpus_isolated.clone()),
-        ("CPUs nohz_full", environment.cpus_nohz_full.clone()),
-        ("SMT", environment.smt.clone()),
-        ("memory in kB", environment.memory_total_kb.map(|kb| kb.to_string())),
-        ("clock source", environment.clocksource.clone()),
-        ("idle driver", environment.idle_driver.clone()),
-        ("idle governor", environment.idle_governor.clone()),
-        ("sched_rt_runtime_us", environment.rt_runtime_us.map(|us| us.to_string())),
-        ("sched_rt_period_us", environment.rt_period_us.map(|us| us.to_string())),
-        ("hypervisor", environment.virtualisation.clone()),
-        ("container", environment.container.clone()),
-        ("recorded meanwhile", summary.tracing.clone()),
-        ("version of tardy", said(&summary.tool_version)),
-        ("version of the meter", summary.meter_version.clone()),
+        (DifferenceKind::Target, said(&summary.target)),
+        (DifferenceKind::Machine, said(&environment.hostname)),
+        (DifferenceKind::Architecture, said(&environment.architecture)),
+        (DifferenceKind::Processor, environment.cpu_model.clone()),
+        (DifferenceKind::Kernel, said(&environment.kernel_release)),
+        (DifferenceKind::KernelBuild, said(&environment.kernel_version)),
+        (DifferenceKind::Preemption, environment.preemption.clone()),
+        (DifferenceKind::PreemptRt, environment.preempt_rt.map(|yes| yes.to_string())),
+        (DifferenceKind::CpusOnline, environment.cpus_online.clone()),
+        (DifferenceKind::CpusIsolated, environment.cpus_isolated.clone()),
+        (DifferenceKind::CpusNohzFull, environment.cpus_nohz_full.clone()),
+        (DifferenceKind::Smt, environment.smt.clone()),
+        (DifferenceKind::Memory, environment.memory_total_kb.map(|kb| kb.to_string())),
+        (DifferenceKind::ClockSource, environment.clocksource.clone()),
+        (DifferenceKind::IdleDriver, environment.idle_driver.clone()),
+        (DifferenceKind::IdleGovernor, environment.idle_governor.clone()),
+        (DifferenceKind::RtRuntime, environment.rt_runtime_us.map(|us| us.to_string())),
+        (DifferenceKind::RtPeriod, environment.rt_period_us.map(|us| us.to_string())),
+        (DifferenceKind::Hypervisor, environment.virtualisation.clone()),
+        (DifferenceKind::Container, environment.container.clone()),
+        (DifferenceKind::Recording, summary.tracing.clone()),
+        (DifferenceKind::ToolVersion, said(&summary.tool_version)),
+        (DifferenceKind::MeterVersion, summary.meter_version.clone()),
     ];
     properties.extend(settings(summary.settings.as_ref()));
     properties
@@ -91,35 +89,37 @@ fn settings(settings: Option<&RunSettings>) -> Vec<Property> {
     let of = |value: &dyn Fn(&RunSettings) -> Option<String>| settings.and_then(value);
     let list = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     vec![
-        ("interval in ns", of(&|settings| Some(settings.interval_ns.to_string()))),
-        (SEED, of(&|settings| settings.dither_seed.map(|seed| seed.to_string()))),
-        ("duration in ns", of(&|settings| settings.duration_ns.map(|ns| ns.to_string()))),
-        ("cycles", of(&|settings| settings.cycles.map(|cycles| cycles.to_string()))),
-        ("CPUs measured", of(&|settings| settings.cpus.as_deref().map(list))),
-        ("policy", of(&|settings| Some(format!("{:?}", settings.policy).to_uppercase()))),
-        ("priority", of(&|settings| Some(settings.priority.to_string()))),
-        ("memory locked", of(&|settings| Some(settings.lock_memory.to_string()))),
-        ("cpu_dma_latency in us", of(&|settings| settings.cpu_dma_latency_us.map(|us| us.to_string()))),
-        ("limit in ns", of(&|settings| settings.limit_ns.map(|ns| ns.to_string()))),
-        ("every sample kept", of(&|settings| Some(settings.every_sample.to_string()))),
+        (DifferenceKind::Interval, of(&|settings| Some(settings.interval_ns.to_string()))),
+        (DifferenceKind::Seed, of(&|settings| settings.dither_seed.map(|seed| seed.to_string()))),
+        (DifferenceKind::Duration, of(&|settings| settings.duration_ns.map(|ns| ns.to_string()))),
+        (DifferenceKind::Cycles, of(&|settings| settings.cycles.map(|cycles| cycles.to_string()))),
+        (DifferenceKind::CpusMeasured, of(&|settings| settings.cpus.as_deref().map(list))),
+        (DifferenceKind::Policy, of(&|settings| Some(format!("{:?}", settings.policy).to_uppercase()))),
+        (DifferenceKind::Priority, of(&|settings| Some(settings.priority.to_string()))),
+        (DifferenceKind::MemoryLocked, of(&|settings| Some(settings.lock_memory.to_string()))),
+        (DifferenceKind::CpuDmaLatency, of(&|settings| settings.cpu_dma_latency_us.map(|us| us.to_string()))),
+        (DifferenceKind::Limit, of(&|settings| settings.limit_ns.map(|ns| ns.to_string()))),
+        (DifferenceKind::EverySample, of(&|settings| Some(settings.every_sample.to_string()))),
     ]
 }
 
 /// Lists of which whatever is in one run only is a difference.
 type Lines = fn(&RunSummary) -> Vec<String>;
-const LISTS: [(&str, Lines); 9] = [
-    ("load", |summary| summary.settings.as_ref().map_or(Vec::new(), loads)),
-    ("setting", |summary| summary.settings.as_ref().map_or(Vec::new(), changes)),
-    ("kernel command line", |summary| {
+const LISTS: [(DifferenceKind, Lines); 9] = [
+    (DifferenceKind::Load, |summary| summary.settings.as_ref().map_or(Vec::new(), loads)),
+    (DifferenceKind::Setting, |summary| summary.settings.as_ref().map_or(Vec::new(), changes)),
+    (DifferenceKind::CommandLine, |summary| {
         let line = summary.environment.as_ref().and_then(|environment| environment.command_line.as_deref());
         line.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
     }),
-    ("kernel option", |summary| of_environment(summary, |environment| &environment.config)),
-    ("frequency governor", |summary| of_environment(summary, |environment| &environment.frequency_governors)),
-    ("fair server", |summary| of_environment(summary, |environment| &environment.fair_server_runtime)),
-    ("mitigation", |summary| of_environment(summary, |environment| &environment.mitigations)),
-    ("debug option", |summary| of_environment(summary, |environment| &environment.debug_options)),
-    ("ingredient", |summary| {
+    (DifferenceKind::KernelOption, |summary| of_environment(summary, |environment| &environment.config)),
+    (DifferenceKind::FrequencyGovernor, |summary| {
+        of_environment(summary, |environment| &environment.frequency_governors)
+    }),
+    (DifferenceKind::FairServer, |summary| of_environment(summary, |environment| &environment.fair_server_runtime)),
+    (DifferenceKind::Mitigation, |summary| of_environment(summary, |environment| &environment.mitigations)),
+    (DifferenceKind::DebugOption, |summary| of_environment(summary, |environment| &environment.debug_options)),
+    (DifferenceKind::Ingredient, |summary| {
         let told = summary.ingredients.iter().filter(|(name, _)| !TOLD_ELSEWHERE.contains(&name.as_str()));
         told.map(|(name, value)| format!("{name}: {}", shortened(value))).collect()
     }),
@@ -145,16 +145,16 @@ pub(crate) fn load(request: &LoadRequest) -> String {
 }
 
 /// Lines of one list only; two that set the same name to different values stand beside each other.
-fn only_in_one(what: &str, a: &[String], b: &[String]) -> Vec<Difference> {
+fn only_in_one(what: DifferenceKind, a: &[String], b: &[String]) -> Vec<Difference> {
     let (set_a, set_b): (BTreeSet<&String>, BTreeSet<&String>) = (a.iter().collect(), b.iter().collect());
     let name = |line: &str| line.split(['=', ':']).next().unwrap_or_default().to_owned();
     let mut rest_b: Vec<&String> = set_b.difference(&set_a).copied().collect();
     let mut found = Vec::new();
     for line in set_a.difference(&set_b) {
         let partner = rest_b.iter().position(|other| name(other) == name(line)).map(|at| rest_b.remove(at));
-        found.push(Difference { what: what.into(), a: Some((*line).clone()), b: partner.cloned() });
+        found.push(Difference { what, a: Some((*line).clone()), b: partner.cloned() });
     }
-    found.extend(rest_b.into_iter().map(|line| Difference { what: what.into(), a: None, b: Some(line.clone()) }));
+    found.extend(rest_b.into_iter().map(|line| Difference { what, a: None, b: Some(line.clone()) }));
     found
 }
 
@@ -202,7 +202,7 @@ mod tests {
             &summary(Environment::default(), Some(b)),
         );
         assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!((found[0].what.as_str(), found[0].b.as_deref()), ("priority", Some("90")));
-        assert_eq!((found[1].what.as_str(), found[1].b.as_deref()), ("load", Some("cpu:2")));
+        assert_eq!((found[0].what, found[0].b.as_deref()), (DifferenceKind::Priority, Some("90")));
+        assert_eq!((found[1].what, found[1].b.as_deref()), (DifferenceKind::Load, Some("cpu:2")));
     }
 }

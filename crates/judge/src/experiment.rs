@@ -1,11 +1,13 @@
 //! Two variants in randomised rounds: which figures differ, by how much, and what would have been seen.
 
 use crate::e_process::evidence;
+use crate::figure_name::FigureName;
 use crate::figures::{LoadRate, load_rates, quantile_ns};
 use crate::multiplicity::holm;
 use crate::observer::Estimate;
 use crate::sign_flip::{Interval, PAIRS_MAX, SignFlip};
-use crate::words::{change, p_value, percent, rough, time};
+use crate::unit::Unit;
+use crate::words::{change, p_value, percent, rough};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
 use archive::reader::Run;
@@ -14,8 +16,6 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::{BTreeMap, BTreeSet};
 
-const QUANTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
 /// A quantile resolves when so many samples of a run are expected above it: 25 independent ones where two come together.
 const SAMPLES_ABOVE_MIN: f64 = 50.0;
 /// Chance with which the smallest detectable change would have been seen.
@@ -31,23 +31,19 @@ pub enum Scale {
     Count,
 }
 
-/// How figures of loads begin.
-const LOAD_PREFIX: &str = "load ";
-
 /// A figure that is compared, fixed before the first round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metric {
-    pub name: String,
-    /// `ns`, `a run`, or a load's unit for each second.
-    pub unit: String,
+    pub name: FigureName,
+    /// Nanoseconds, events a run, or a load's unit for each second.
+    pub unit: Unit,
     pub scale: Scale,
 }
 
 /// What one run gives to a comparison.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VariantFigures {
-    /// By the name of the metric.
-    pub values: BTreeMap<String, f64>,
+    pub values: BTreeMap<FigureName, f64>,
     /// What its loads got done.
     pub loads: Vec<LoadRate>,
     /// Causes of its spikes.
@@ -83,7 +79,7 @@ pub struct MetricResult {
 impl MetricResult {
     /// Name of the load whose work this is, if it is that of one.
     pub fn of_load(&self) -> Option<&str> {
-        self.metric.name.strip_prefix(LOAD_PREFIX)
+        self.metric.name.load()
     }
 }
 
@@ -126,14 +122,14 @@ pub struct ExperimentResult {
 /// that resolves. What loads get done comes on top, for each that ran in all runs.
 pub fn metrics(samples: f64) -> Vec<Metric> {
     let resolves = |q: f64| samples * (1.0 - q) >= SAMPLES_ABOVE_MIN * (1.0 - 1e-9);
-    let latency = |name: &str| Metric { name: name.into(), unit: "ns".into(), scale: Scale::Ratio };
-    let mut metrics: Vec<Metric> =
-        QUANTILES.iter().filter(|(_, q)| resolves(*q)).map(|(name, _)| latency(name)).rev().collect();
+    let latency = |name: FigureName| Metric { name, unit: Unit::Nanoseconds, scale: Scale::Ratio };
+    let resolved = FigureName::QUANTILES.into_iter().filter(|(_, q)| resolves(*q));
+    let mut metrics: Vec<Metric> = resolved.map(|(name, _)| latency(name)).rev().collect();
     if metrics.is_empty() {
-        metrics.push(latency("p50"));
+        metrics.push(latency(FigureName::P50));
     }
-    metrics.push(latency("max"));
-    let missed = Metric { name: "missed periods".into(), unit: "a run".into(), scale: Scale::Count };
+    metrics.push(latency(FigureName::Max));
+    let missed = Metric { name: FigureName::MissedPeriods, unit: Unit::PerRun, scale: Scale::Count };
     metrics.push(missed);
     metrics
 }
@@ -142,43 +138,39 @@ pub fn metrics(samples: f64) -> Vec<Metric> {
 fn load_metrics(rounds: &[PairedRound]) -> Vec<Metric> {
     let Some(first) = rounds.first() else { return Vec::new() };
     let metric = |load: &LoadRate| Metric {
-        name: load_metric(&load.name),
-        unit: format!("{}/s", load.unit),
+        name: FigureName::Load(load.name.clone()),
+        unit: Unit::work(&load.unit),
         scale: Scale::Ratio,
     };
-    let told = first.a.loads.iter().filter(|load| load.unit != "CPU ticks").map(metric);
+    let doing_work = first.a.loads.iter().filter(|load| load.counts_work()).map(metric);
     let unit_of = |figures: &VariantFigures, wanted: &Metric| {
-        figures.loads.iter().all(|load| load_metric(&load.name) != wanted.name || metric(load) == *wanted)
+        figures.loads.iter().all(|load| wanted.name.load() != Some(&load.name) || metric(load) == *wanted)
     };
     let everywhere = |wanted: &Metric| {
         let alike = rounds.iter().all(|round| unit_of(&round.a, wanted) && unit_of(&round.b, wanted));
         alike && pairs(rounds, wanted).is_some()
     };
-    let mut metrics: Vec<Metric> = told.filter(everywhere).collect();
+    let mut metrics: Vec<Metric> = doing_work.filter(everywhere).collect();
     metrics.dedup();
     metrics
-}
-
-fn load_metric(load: &str) -> String {
-    format!("{LOAD_PREFIX}{load}")
 }
 
 /// The numbers of a run; `None` when it left none.
 pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<VariantFigures> {
     let mut all = Histogram::default();
     run.threads.values().for_each(|thread| all.merge(&thread.histogram));
-    let mut values: BTreeMap<String, f64> = BTreeMap::new();
-    for (name, q) in QUANTILES {
-        values.insert(name.into(), quantile_ns(&all, q)?);
+    let mut values: BTreeMap<FigureName, f64> = BTreeMap::new();
+    for (name, q) in FigureName::QUANTILES {
+        values.insert(name, quantile_ns(&all, q)?);
     }
     let max_ns = run.threads.values().filter_map(|thread| thread.totals.latency_ns_max).max()?;
-    values.insert("max".into(), max_ns as f64);
+    values.insert(FigureName::Max, max_ns as f64);
     let missed = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.missed_periods));
-    values.insert("missed periods".into(), missed as f64);
+    values.insert(FigureName::MissedPeriods, missed as f64);
     let loads = load_rates(run);
     for load in &loads {
         // Loads of one name do the same; what all of them get done is the figure.
-        *values.entry(load_metric(&load.name)).or_default() += load.per_second;
+        *values.entry(FigureName::Load(load.name.clone())).or_default() += load.per_second;
     }
     let control =
         |number| run.spikes.iter().any(|spike| spike.number == number && spike.reason == SpikeReason::Control);
@@ -303,8 +295,7 @@ fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String {
             format!("No difference found in {}: {a} and {b} {} ({rounds} rounds, {p}).", metric.name, metric.unit)
         };
     };
-    let latency = metric.unit == "ns";
-    let amount = |value: f64| if latency { time(value) } else { format!("{} {}", rough(value), metric.unit) };
+    let amount = |value: f64| metric.unit.amount(value);
     let span = ratio.interval.map_or(String::new(), |interval| {
         format!(", {} interval {} to {}", percent(confidence), change(interval.low), change(interval.high))
     });
@@ -319,7 +310,7 @@ fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String {
         );
     }
     let seen = match result.detectable {
-        Some(size) if metric.name != "max" => {
+        Some(size) if metric.name != FigureName::Max => {
             format!(" Changes of more than {:.1} % would have been seen with 80 % probability.", (size - 1.0) * 100.0)
         }
         _ => String::new(),
@@ -362,9 +353,14 @@ mod tests {
     use crate::coin::Coin;
 
     fn figures(p99_ns: f64, culprits: &[&str]) -> VariantFigures {
-        let values = [("p99", p99_ns), ("p50", 0.4 * p99_ns), ("max", 9.0 * p99_ns), ("missed periods", 3.0)];
+        let values = [
+            (FigureName::P99, p99_ns),
+            (FigureName::P50, 0.4 * p99_ns),
+            (FigureName::Max, 9.0 * p99_ns),
+            (FigureName::MissedPeriods, 3.0),
+        ];
         VariantFigures {
-            values: values.map(|(name, value)| (name.to_owned(), value)).into(),
+            values: values.into(),
             loads: Vec::new(),
             culprits: culprits.iter().map(|name| (*name).to_owned()).collect(),
         }
@@ -391,9 +387,12 @@ mod tests {
     #[test]
     fn the_highest_quantile_that_resolves_is_primary() {
         let primary = |samples: f64| metrics(samples)[0].name.clone();
-        assert_eq!([10.0, 5_000.0, 300_000.0, 5e6].map(primary), ["p50", "p99", "p99.9", "p99.999"]);
+        assert_eq!(
+            [10.0, 5_000.0, 300_000.0, 5e6].map(|samples| primary(samples).to_string()),
+            ["p50", "p99", "p99.9", "p99.999"]
+        );
         let all = metrics(5_000.0);
-        let names: Vec<&str> = all.iter().map(|metric| metric.name.as_str()).collect();
+        let names: Vec<String> = all.iter().map(|metric| metric.name.to_string()).collect();
         assert_eq!(names, ["p99", "p50", "max", "missed periods"]);
     }
 
@@ -409,7 +408,7 @@ mod tests {
         assert!((new.p_adjusted - 2.0 * 2.0 / 4096.0).abs() < 1e-12);
         assert!(!result.culprits[1].differs);
         assert!(result.evidence.iter().any(|evidence| *evidence >= 20.0), "{:?}", result.evidence);
-        let missed = result.secondary.iter().find(|metric| metric.metric.name == "missed periods").unwrap();
+        let missed = result.secondary.iter().find(|metric| metric.metric.name == FigureName::MissedPeriods).unwrap();
         assert_eq!((missed.p_value, missed.differs), (1.0, false));
     }
 
@@ -429,13 +428,13 @@ mod tests {
             for (figures, rate) in [(&mut round.a, 1000.0), (&mut round.b, 900.0 + at as f64)] {
                 let load = |name: &str, unit: &str| LoadRate { name: name.into(), unit: unit.into(), per_second: rate };
                 figures.loads = vec![load("messaging", "messages"), load("command", "CPU ticks")];
-                figures.values.extend(["load messaging", "load command"].map(|name| (name.to_owned(), rate)));
+                figures.values.extend(["messaging", "command"].map(|name| (FigureName::Load(name.into()), rate)));
             }
         }
         let told = |rounds: &[PairedRound]| experiment(rounds, &metrics(10_000.0), 0.95).unwrap().secondary;
         let result = told(&some);
         let load = result.last().unwrap();
-        assert_eq!((load.metric.name.as_str(), load.differs), ("load messaging", true));
+        assert_eq!((load.of_load(), load.differs), (Some("messaging"), true));
         assert!(
             load.sentence.starts_with("B lowered load messaging by 96.5 messages/s (-9.7 %, from 1 000 messages/s"),
             "{}",
@@ -443,9 +442,9 @@ mod tests {
         );
         let mut mixed = some.clone();
         mixed[5].b.loads[0].unit = "bytes".into();
-        assert!(told(&mixed).iter().all(|metric| !metric.metric.name.starts_with("load")), "units must be alike");
-        some[3].b.values.remove("load messaging");
-        assert!(told(&some).iter().all(|metric| !metric.metric.name.starts_with("load")));
+        assert!(told(&mixed).iter().all(|metric| metric.of_load().is_none()), "units must be alike");
+        some[3].b.values.remove(&FigureName::Load("messaging".into()));
+        assert!(told(&some).iter().all(|metric| metric.of_load().is_none()));
     }
 
     #[test]

@@ -15,6 +15,16 @@ pub struct LoadRate {
     pub per_second: f64,
 }
 
+impl LoadRate {
+    /// Whether the load counts its work. A user's command counts none, and its processor time stands in.
+    pub fn counts_work(&self) -> bool {
+        self.unit != CPU_TICKS
+    }
+}
+
+/// The unit of a load that counts the processor time of a user's command.
+const CPU_TICKS: &str = "CPU ticks";
+
 /// The figures of one run, all its CPUs together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunFigures {

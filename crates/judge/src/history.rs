@@ -6,8 +6,10 @@
 use crate::coin::Coin;
 use crate::difference::{Difference, differences};
 use crate::experiment::{Metric, Scale, metrics, variant_figures};
+use crate::figure_name::FigureName;
 use crate::stationarity::best_split;
-use crate::words::{change, p_value, rough, time};
+use crate::unit::Unit;
+use crate::words::{change, p_value, time};
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
@@ -29,8 +31,7 @@ pub struct HistoryRun {
     /// Where its archive lies.
     pub archive: String,
     pub summary: RunSummary,
-    /// By the name of the metric.
-    pub values: BTreeMap<String, f64>,
+    pub values: BTreeMap<FigureName, f64>,
     pub samples: f64,
 }
 
@@ -44,16 +45,14 @@ impl HistoryRun {
         let hours = summary.measured_ns.filter(|ns| *ns > 0).map(|ns| ns as f64 / 3.6e12);
         if let (Some(hours), Some(_)) = (hours, summary.settings.as_ref().and_then(|settings| settings.limit_ns)) {
             let over = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.over_limit));
-            values.insert(OVER.into(), over as f64 / hours);
+            values.insert(FigureName::OverLimit, over as f64 / hours);
         }
-        if let (Some(hours), Some(missed)) = (hours, values.get("missed periods").copied()) {
-            values.insert("missed periods".into(), missed / hours);
+        if let (Some(hours), Some(missed)) = (hours, values.get(&FigureName::MissedPeriods).copied()) {
+            values.insert(FigureName::MissedPeriods, missed / hours);
         }
         Some(Self { archive: summary.archive.clone(), summary, values, samples })
     }
 }
-
-const OVER: &str = "over the limit";
 
 /// A run in a series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -140,19 +139,19 @@ fn scenario(summary: &RunSummary) -> String {
 /// The highest quantile that resolves in every run, the median, and rates.
 fn figures(group: &[&HistoryRun]) -> Vec<Metric> {
     let fewest = group.iter().map(|run| run.samples).fold(f64::INFINITY, f64::min);
-    let quantiles: Vec<Metric> = metrics(fewest).into_iter().filter(|metric| metric.name.starts_with('p')).collect();
+    let quantiles: Vec<Metric> = metrics(fewest).into_iter().filter(|metric| metric.name.is_quantile()).collect();
     let mut figures: Vec<Metric> = quantiles.first().into_iter().cloned().collect();
-    figures.extend(quantiles.into_iter().skip(1).filter(|metric| metric.name == "p50"));
+    figures.extend(quantiles.into_iter().skip(1).filter(|metric| metric.name == FigureName::P50));
     let limit = |run: &&HistoryRun| run.summary.settings.as_ref().and_then(|settings| settings.limit_ns);
     let one_limit = group.windows(2).all(|pair| limit(&pair[0]) == limit(&pair[1]));
-    let rate = |name: &str| Metric { name: name.into(), unit: "an hour".into(), scale: Scale::Count };
-    figures.extend([OVER, "missed periods"].map(rate));
+    let rate = |name: FigureName| Metric { name, unit: Unit::AnHour, scale: Scale::Count };
+    figures.extend([FigureName::OverLimit, FigureName::MissedPeriods].map(rate));
     figures.retain(|metric| {
         let told = |run: &&HistoryRun| run.values.get(&metric.name).is_some_and(|value| value.is_finite());
         let seen = |run: &&HistoryRun| run.values.get(&metric.name).is_some_and(|value| *value > 0.0);
         group.iter().all(told)
             && (metric.scale == Scale::Ratio || group.iter().any(seen))
-            && (metric.name != OVER || one_limit)
+            && (metric.name != FigureName::OverLimit || one_limit)
     });
     figures
 }
@@ -217,9 +216,7 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
 }
 
 fn change_sentence(found: &ChangePoint, metric: &Metric, points: &[Point]) -> String {
-    let amount = |value: f64| {
-        if metric.unit == "ns" { time(value) } else { format!("{} {}", rough(value), metric.unit) }
-    };
+    let amount = |value: f64| metric.unit.amount(value);
     let relative = found.ratio.map_or(String::new(), |ratio| format!(" ({})", change(ratio)));
     format!(
         "{} went from {} to {}{relative} between {} and {}, {}.",
@@ -317,14 +314,13 @@ mod tests {
         summary.started_unix_ns = Some(number);
         summary.id = format!("run-{number}");
         let scatter = 1.0 + (number * 7 % 5) as f64 / 100.0;
-        let values =
-            [("p99", p99_ns * scatter), ("p50", 1000.0), ("max", 1e9 / number as f64), ("missed periods", 0.0)];
-        HistoryRun {
-            archive: summary.id.clone(),
-            summary,
-            values: values.map(|(name, value)| (name.to_owned(), value)).into(),
-            samples: 6000.0,
-        }
+        let values = [
+            (FigureName::P99, p99_ns * scatter),
+            (FigureName::P50, 1000.0),
+            (FigureName::Max, 1e9 / number as f64),
+            (FigureName::MissedPeriods, 0.0),
+        ];
+        HistoryRun { archive: summary.id.clone(), summary, values: values.into(), samples: 6000.0 }
     }
 
     #[test]
@@ -334,8 +330,8 @@ mod tests {
             .collect();
         runs.reverse();
         let all = history(&runs, 4);
-        let names: Vec<&str> = all.iter().map(|series| series.metric.name.as_str()).collect();
-        assert_eq!(names, ["p99", "p50"], "never maxima, and no rate of what never came");
+        let names: Vec<&FigureName> = all.iter().map(|series| &series.metric.name).collect();
+        assert_eq!(names, [&FigureName::P99, &FigureName::P50], "never maxima, and no rate of what never came");
         let change = &all[0].changes[0];
         assert_eq!((change.at, all[0].changes.len(), all[1].changes.len()), (10, 1, 0));
         assert_eq!(change.differences[0].b.as_deref(), Some("6.1.2"));

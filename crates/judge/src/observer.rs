@@ -1,8 +1,10 @@
 //! The observer effect: what tracing costs a wake-up, from rounds in which every level ran once in a random order.
 
+use crate::figure_name::FigureName;
 use crate::figures::RunFigures;
 use crate::sign_flip::{Interval, SignFlip, TooFewRounds};
-use crate::words::{change, p_value, percent, rough, time};
+use crate::unit::Unit;
+use crate::words::{change, p_value, percent};
 use serde::{Deserialize, Serialize};
 
 /// How much is recorded while a run measures.
@@ -60,10 +62,10 @@ pub struct Estimate {
 /// What a level does to one figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FigureCost {
-    /// `p50`, `p99`, or the name of a load.
-    pub figure: String,
-    /// `ns`, or the load's unit for each second.
-    pub unit: String,
+    /// The median, the p99, or the work of a load.
+    #[serde(with = "crate::figure_name::without_prefix")]
+    pub figure: FigureName,
+    pub unit: Unit,
     /// Geometric means over the rounds; arithmetic ones where there is no ratio.
     pub off: f64,
     pub traced: f64,
@@ -147,22 +149,22 @@ fn level_cost(rounds: &[&Round], level: Level, confidence: f64) -> LevelCost {
         rounds.iter().map(|round| Some((figure(round.of(Level::Off)?)?, figure(round.of(level)?)?))).collect()
     };
     let mut figures = Vec::new();
-    let mut add = |figure: &str, unit: &str, pairs: Option<Pairs>| {
+    let mut add = |figure: FigureName, unit: Unit, pairs: Option<Pairs>| {
         figures.extend(pairs.and_then(|pairs| figure_cost(level, figure, unit, &pairs, confidence)));
     };
-    add("p50", "ns", pairs(&|figures| Some(figures.p50_ns)));
-    add("p99", "ns", pairs(&|figures| Some(figures.p99_ns)));
+    add(FigureName::P50, Unit::Nanoseconds, pairs(&|figures| Some(figures.p50_ns)));
+    add(FigureName::P99, Unit::Nanoseconds, pairs(&|figures| Some(figures.p99_ns)));
     let loads = rounds[0].of(Level::Off).map_or(&[][..], |figures| &figures.loads);
     for (at, load) in loads.iter().enumerate() {
         // Two loads may have the same name; their place tells them apart.
         let rate =
             |figures: &RunFigures| figures.loads.get(at).filter(|other| other.name == load.name).map(|l| l.per_second);
-        add(&load.name, &format!("{}/s", load.unit), pairs(&rate));
+        add(FigureName::Load(load.name.clone()), Unit::work(&load.unit), pairs(&rate));
     }
     LevelCost { level, figures }
 }
 
-fn figure_cost(level: Level, figure: &str, unit: &str, pairs: &Pairs, confidence: f64) -> Option<FigureCost> {
+fn figure_cost(level: Level, figure: FigureName, unit: Unit, pairs: &Pairs, confidence: f64) -> Option<FigureCost> {
     let positive = pairs.iter().all(|(off, traced)| *off > 0.0 && *traced > 0.0);
     let mut cost = if positive {
         by_ratio(figure, unit, pairs, confidence)?
@@ -175,7 +177,7 @@ fn figure_cost(level: Level, figure: &str, unit: &str, pairs: &Pairs, confidence
 
 /// Latencies and rates scatter in proportion to their size, so their logarithms are compared; what that means in the
 /// figure's unit follows from its geometric mean.
-fn by_ratio(figure: &str, unit: &str, pairs: &Pairs, confidence: f64) -> Option<FigureCost> {
+fn by_ratio(figure: FigureName, unit: Unit, pairs: &Pairs, confidence: f64) -> Option<FigureCost> {
     let logarithms: Vec<f64> = pairs.iter().map(|(off, traced)| (traced / off).ln()).collect();
     let test = SignFlip::of(&logarithms).ok()?;
     let off = (pairs.iter().map(|(off, _)| off.ln()).sum::<f64>() / pairs.len() as f64).exp();
@@ -188,8 +190,8 @@ fn by_ratio(figure: &str, unit: &str, pairs: &Pairs, confidence: f64) -> Option<
         }),
     };
     Some(FigureCost {
-        figure: figure.into(),
-        unit: unit.into(),
+        figure,
+        unit,
         off,
         traced: off * test.mean().exp(),
         difference: mapped(&|logarithm| off * logarithm.exp_m1()),
@@ -199,13 +201,13 @@ fn by_ratio(figure: &str, unit: &str, pairs: &Pairs, confidence: f64) -> Option<
     })
 }
 
-fn by_difference(figure: &str, unit: &str, pairs: &Pairs, confidence: f64) -> Option<FigureCost> {
+fn by_difference(figure: FigureName, unit: Unit, pairs: &Pairs, confidence: f64) -> Option<FigureCost> {
     let differences: Vec<f64> = pairs.iter().map(|(off, traced)| traced - off).collect();
     let test = SignFlip::of(&differences).ok()?;
     let count = pairs.len() as f64;
     Some(FigureCost {
-        figure: figure.into(),
-        unit: unit.into(),
+        figure,
+        unit,
         off: pairs.iter().map(|(off, _)| off).sum::<f64>() / count,
         traced: pairs.iter().map(|(_, traced)| traced).sum::<f64>() / count,
         difference: Estimate { value: test.mean(), interval: test.interval(confidence).ok() },
@@ -216,17 +218,16 @@ fn by_difference(figure: &str, unit: &str, pairs: &Pairs, confidence: f64) -> Op
 }
 
 fn sentence(level: Level, cost: &FigureCost, rounds: usize) -> String {
-    let latency = cost.unit == "ns";
-    let amount = |value: f64| if latency { time(value) } else { format!("{} {}", rough(value), cost.unit) };
+    let amount = |value: f64| cost.unit.amount(value);
     let size = amount(cost.difference.value.abs());
     let relative = cost.ratio.as_ref().map_or(String::new(), |ratio| format!(" ({})", change(ratio.value)));
-    let (what, effect) = match (cost.figure.as_str(), cost.difference.value > 0.0) {
-        ("p50", true) => ("the median wake-up".to_owned(), "later"),
-        ("p50", false) => ("the median wake-up".to_owned(), "earlier"),
-        ("p99", true) => ("the p99 of the wake-ups".to_owned(), "later"),
-        ("p99", false) => ("the p99 of the wake-ups".to_owned(), "earlier"),
-        (load, true) => (format!("the load {load}"), "faster"),
-        (load, false) => (format!("the load {load}"), "slower"),
+    let (what, effect) = match (&cost.figure, cost.difference.value > 0.0) {
+        (FigureName::P50, true) => ("the median wake-up".to_owned(), "later"),
+        (FigureName::P50, false) => ("the median wake-up".to_owned(), "earlier"),
+        (FigureName::P99, true) => ("the p99 of the wake-ups".to_owned(), "later"),
+        (FigureName::P99, false) => ("the p99 of the wake-ups".to_owned(), "earlier"),
+        (load, true) => (format!("the {load}"), "faster"),
+        (load, false) => (format!("the {load}"), "slower"),
     };
     let begin = level.recording();
     let Some(interval) = cost.difference.interval else {

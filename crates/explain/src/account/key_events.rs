@@ -59,10 +59,10 @@ fn mark(
     };
     match event.what {
         EventKind::Waking { tid, .. } if tid == tool_threads.own_tid && at(anchors.waking) => {
-            Some((MarkKind::Woken, format!("{} begins to wake the thread", somebody(event, names))))
+            Some((MarkKind::Woken, format!("{} starts to wake the thread", somebody(event, names))))
         }
         EventKind::Switch { next, .. } if next == tool_threads.own_tid && at(anchors.switched) => {
-            Some((MarkKind::GivenCpu, "the thread is given the CPU".into()))
+            Some((MarkKind::GivenCpu, "the thread gets the CPU".into()))
         }
         EventKind::Migrate { tid, from_cpu, to_cpu } if tid == tool_threads.own_tid => {
             Some((MarkKind::Migrated, format!("the thread moves from CPU {from_cpu} to CPU {to_cpu}")))

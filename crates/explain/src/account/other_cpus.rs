@@ -51,7 +51,7 @@ fn woken_from_elsewhere(trace: &Trace, anchors: &Anchors, tool_threads: &ToolThr
         events.find(|event| matches!(event.what, EventKind::Waking { tid, .. } if tid == tool_threads.own_tid))?;
     let runnable = anchors.woken.map_or(given.ts_ns, |woken| woken.ts_ns);
     Some(format!(
-        "the wake-up came from another CPU: {} began it {} after due; CPU {} had the thread runnable {} later",
+        "the wake-up came from another CPU: {} started it {} after due; the thread was runnable on CPU {} {} later",
         somebody(event, &trace.names),
         duration(waking.ts_ns - trace.window.due_ns),
         given.cpu,

@@ -134,7 +134,7 @@ pub fn attribute(pieces: Vec<Piece>, placed: &[PlacedAbsence]) -> Vec<Piece> {
 pub fn caveat(refused: usize) -> Option<String> {
     (refused > 0).then(|| {
         format!(
-            "the host tells of {refused} stretches in which it did not execute a CPU that recorded events meanwhile; they are \
+            "the host reports {refused} stretches in which it did not run a CPU that recorded events meanwhile; they are \
              not taken into account"
         )
     })

@@ -34,7 +34,7 @@ pub fn reach(case: &mut Case) -> Verdict {
     let excess_ns = case.latency_ns() - case.input.median_ns;
     let mut caveats = Vec::new();
     if excess_ns <= 0 {
-        caveats.push("this wake-up was not later than the median: there is nothing to blame".into());
+        caveats.push("this wake-up was not later than the median: there is nothing to explain".into());
         return Verdict { status: ExplanationStatus::Explained, findings: Vec::new(), caveats };
     }
     let mut weighed: Vec<Weighed> = Vec::new();
@@ -98,9 +98,8 @@ fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Con
         let least_ns = case.ns(&claim.pieces) * 100 / LIFT_MIN_PERCENT;
         let (as_long, controls) = ordinary.as_long_in(least_ns, &owners);
         let usually = crate::recognise::case::duration(ordinary_ns);
-        evidence.push(format!(
-            "the same takes {usually} in ordinary wake-ups, and about as long in {as_long} of {controls}"
-        ));
+        evidence
+            .push(format!("in ordinary wake-ups this takes {usually}, and about as long in {as_long} of {controls}"));
     }
     // Nobody measures with a thread that is watched.
     let voice = |text: String| match case.input.spike.watched {
@@ -124,8 +123,8 @@ fn inferred_words(case: &Case, stretch: &Inferred) -> String {
     let due_ns = case.trace.window.due_ns;
     let at = |ts_ns: i64| format!("{:+.1} µs", (ts_ns - due_ns) as f64 / 1e3);
     format!(
-        "inferred: no switch to {} was recorded; at {} idle had been asked to give way (N) and was in no interrupt, no \
-         other thread as urgent had become runnable here, the measuring thread apart, and the next record of the CPU, at {}, is of this thread",
+        "inferred: the trace has no switch to {}; at {} the kernel had asked idle to yield (N) outside of any interrupt, no other \
+         thread of that priority had become runnable here except the measuring thread, and the next record of the CPU, at {}, is of this thread",
         case.names().task(stretch.tid),
         at(stretch.start_ns),
         at(stretch.end_ns)

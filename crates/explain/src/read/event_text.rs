@@ -56,7 +56,7 @@ fn what(event: &Event, names: &Names) -> String {
             thread(next, names)
         ),
         EventKind::Waking { tid, target_cpu, .. } => {
-            format!("begins to wake {} on CPU {target_cpu}", thread(tid, names))
+            format!("starts to wake {} on CPU {target_cpu}", thread(tid, names))
         }
         EventKind::Wakeup { tid, target_cpu, .. } => format!("{} is runnable on CPU {target_cpu}", thread(tid, names)),
         EventKind::Migrate { tid, from_cpu, to_cpu } => {
@@ -92,8 +92,8 @@ fn what(event: &Event, names: &Names) -> String {
         EventKind::PageFault { user: false, address } => format!("page fault of kernel code at {address:#x}"),
         EventKind::PageAllocated { movable: true } => "gets a page of memory".into(),
         EventKind::PageAllocated { movable: false } => "gets a page for the kernel".into(),
-        EventKind::MemoryCounted { own: true } => "its memory is counted again".into(),
-        EventKind::MemoryCounted { own: false } => "memory of another process is counted again".into(),
+        EventKind::MemoryCounted { own: true } => "its page count changes".into(),
+        EventKind::MemoryCounted { own: false } => "the page count of another process changes".into(),
         EventKind::Function { function: entered, caller } => {
             format!("{}() called by {}", function(entered), function(caller))
         }

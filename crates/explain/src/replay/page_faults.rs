@@ -110,12 +110,12 @@ impl Faults {
         let (count, longest_ns) = (noted.clone().count(), noted.max());
         let Some(longest_ns) = longest_ns else {
             return format!(
-                "the trace tells when a fault begins and not when it ends: those less than {} apart count as one after the other",
+                "the trace shows when a fault starts, not when it ends: faults less than {} apart count as back to back",
                 duration(self.apart_ns)
             );
         };
         format!(
-            "the trace tells when a fault begins, and of {count} of {} when the thread had got the memory: each of these counts up to \
+            "the trace shows when a fault starts, and for {count} of {} when the thread got the memory: each of these counts up to \
              there and at most {} more; the longest took {}",
             inside.len(),
             duration(self.rest_ns),

@@ -150,7 +150,9 @@ impl<'a> TraceSnapshot<'a> {
             let inferred = match activity.inferred.len() {
                 0 => String::new(),
                 inferred => {
-                    format!("; who had the CPU after {inferred} of them is inferred from what stands around it")
+                    format!(
+                        "; which thread had the CPU after {inferred} of them is inferred from the records around it"
+                    )
                 }
             };
             trace.caveats.push(format!(
@@ -174,7 +176,7 @@ impl<'a> TraceSnapshot<'a> {
             .map(|(_, name)| *name)
             .collect();
         if !absent.is_empty() && self.has_records() {
-            trace.caveats.push(format!("the trace does not know the events {}", absent.join(", ")));
+            trace.caveats.push(format!("the trace lacks the events {}", absent.join(", ")));
         }
     }
 }

@@ -4,11 +4,13 @@ use super::SeedRun;
 use super::asked;
 use super::causes;
 use super::figures::SeedFigures;
+use crate::figure_name::FigureName;
 use crate::words::time;
 use archive::problem::Remark;
 use archive::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Version of what is stored.
 pub const BASELINE_VERSION: u32 = 1;
@@ -154,15 +156,33 @@ impl Baseline {
     }
 }
 
+/// Whether the guest of a seed ran loads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Guest {
+    Idle,
+    Loaded,
+}
+
+impl fmt::Display for Guest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Idle => "idle",
+            Self::Loaded => "loaded",
+        })
+    }
+}
+
 /// What moved between a baseline and runs. `asked` is what the baseline's options ask for.
 pub fn drift(baseline: &Baseline, asked: &RunSettings, runs: &[SeedRun]) -> Drift {
     let now = Baseline::of(runs, &baseline.target, &baseline.options, 0.0, 0);
     let otherwise = asked::otherwise(asked, runs).into_iter();
     let mut moved: Vec<Moved> =
         otherwise.map(|sentence| Moved { kind: DriftKind::Plan, fails: true, sentence }).collect();
-    for (name, expected, seen) in [("idle", &baseline.idle, &now.idle), ("loaded", &baseline.loaded, &now.loaded)] {
-        moved.extend(plan(name, expected, seen));
-        moved.extend(figures(baseline, name, expected, seen));
+    for (guest, expected, seen) in
+        [(Guest::Idle, &baseline.idle, &now.idle), (Guest::Loaded, &baseline.loaded, &now.loaded)]
+    {
+        moved.extend(plan(guest, expected, seen));
+        moved.extend(figures(baseline, guest, expected, seen));
     }
     moved.extend(cause_changes(&baseline.causes, &now.causes));
     moved.extend(invalid(runs));
@@ -184,28 +204,27 @@ fn invalid(runs: &[SeedRun]) -> Vec<Moved> {
 }
 
 /// The same seeds must have been run.
-fn plan(name: &str, expected: &[SeedFigures], seen: &[SeedFigures]) -> Option<Moved> {
+fn plan(guest: Guest, expected: &[SeedFigures], seen: &[SeedFigures]) -> Option<Moved> {
     let seeds = |list: &[SeedFigures]| -> Vec<u64> {
         let mut seeds: Vec<u64> = list.iter().map(|seed| seed.seed).collect();
         seeds.sort_unstable();
         seeds
     };
     let (expected, seen) = (seeds(expected), seeds(seen));
-    let sentence = format!("{name}: the baseline has seeds {expected:?}, the runs have {seen:?}");
+    let sentence = format!("{guest}: the baseline has seeds {expected:?}, the runs have {seen:?}");
     (expected != seen).then_some(Moved { kind: DriftKind::Plan, fails: true, sentence })
 }
 
 /// Figures over the seeds: the middle of the quantiles, the largest maximum. Seed by seed two kernels do not line up.
-fn figures(baseline: &Baseline, name: &str, expected: &[SeedFigures], seen: &[SeedFigures]) -> Vec<Moved> {
-    let idle = name == "idle";
+fn figures(baseline: &Baseline, guest: Guest, expected: &[SeedFigures], seen: &[SeedFigures]) -> Vec<Moved> {
     let mut moved = Vec::new();
-    for figure in ["p50", "p99", "p99.9", "max"] {
+    for figure in [FigureName::P50, FigureName::P99, FigureName::P99_9, FigureName::Max] {
         let Some((old, new)) =
-            over_seeds(expected, figure).zip(over_seeds(seen, figure)).filter(|(old, new)| old != new)
+            over_seeds(expected, &figure).zip(over_seeds(seen, &figure)).filter(|(old, new)| old != new)
         else {
             continue;
         };
-        let (limit_ns, rule) = if idle && figure == "p50" {
+        let (limit_ns, rule) = if guest == Guest::Idle && figure == FigureName::P50 {
             (baseline.idle_tolerance_ns as f64, format!("{} ns", baseline.idle_tolerance_ns))
         } else {
             (old as f64 * baseline.tolerance_percent / 100.0, format!("{} %", baseline.tolerance_percent))
@@ -218,18 +237,22 @@ fn figures(baseline: &Baseline, name: &str, expected: &[SeedFigures], seen: &[Se
             kind: DriftKind::Figure,
             fails,
             sentence: format!(
-                "{name} {figure} moved from {old} to {new} ns of virtual time ({by:+} ns, {percent:+.1} %), {word} {rule}"
+                "{guest} {figure} moved from {old} to {new} ns of virtual time ({by:+} ns, {percent:+.1} %), {word} {rule}"
             ),
         });
     }
     moved
 }
 
-fn over_seeds(seeds: &[SeedFigures], figure: &str) -> Option<i64> {
-    let of = |seed: &SeedFigures| seed.named().into_iter().find(|(name, _)| *name == figure)?.1;
+fn over_seeds(seeds: &[SeedFigures], figure: &FigureName) -> Option<i64> {
+    let of = |seed: &SeedFigures| seed.named().into_iter().find(|(name, _)| name == figure)?.1;
     let mut values: Vec<i64> = seeds.iter().map(of).collect::<Option<_>>()?;
     values.sort_unstable();
-    if figure == "max" { values.last().copied() } else { values.get(values.len().checked_sub(1)? / 2).copied() }
+    if *figure == FigureName::Max {
+        values.last().copied()
+    } else {
+        values.get(values.len().checked_sub(1)? / 2).copied()
+    }
 }
 
 fn causes_of(runs: &[SeedRun]) -> Vec<BaselineCause> {

@@ -4,7 +4,9 @@ use super::causes::{self, CauseShift};
 use super::figures::SeedFigures;
 use super::identity::{FirstDifference, Relation, first_difference, relation};
 use super::{SeedRun, sign_test};
-use crate::difference::{Difference, SEED, differences};
+use crate::difference::{Difference, differences};
+use crate::difference_kind::DifferenceKind;
+use crate::figure_name::FigureName;
 use crate::multiplicity::holm;
 use crate::words::{p_value, time};
 use archive::problem::Remark;
@@ -45,7 +47,7 @@ pub struct Spread {
 /// One figure on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FigureShift {
-    pub name: String,
+    pub name: FigureName,
     pub a: Spread,
     pub b: Spread,
     /// Of B minus A, seed by seed.
@@ -146,7 +148,7 @@ fn other_system(first: SeedRun, run: SeedRun) -> Option<String> {
         return None;
     }
     let found = differences(first.summary, run.summary).into_iter().map(|difference| difference.what);
-    let named = found.into_iter().find(|what| what != SEED);
+    let named = found.into_iter().find(|what| *what != DifferenceKind::Seed).map(|what| what.to_string());
     // Archives that name no ingredients are one system as far as anything else tells.
     named.or_else(|| (first.summary.ingredients != run.summary.ingredients).then(|| "their ingredients".into()))
 }
@@ -154,11 +156,11 @@ fn other_system(first: SeedRun, run: SeedRun) -> Option<String> {
 fn figures(pairs: &[(SeedRun, SeedRun)]) -> Vec<FigureShift> {
     let of = |run: &SeedRun| SeedFigures::of(run.seed(), run.samples);
     let both: Vec<(SeedFigures, SeedFigures)> = pairs.iter().filter_map(|(a, b)| Some((of(a)?, of(b)?))).collect();
-    let names: Vec<&str> = both.first().map_or(Vec::new(), |(a, _)| a.named().map(|(name, _)| name).to_vec());
-    let value = |figures: &SeedFigures, name: &str| figures.named().into_iter().find(|(n, _)| *n == name)?.1;
+    let names: Vec<FigureName> = both.first().map_or(Vec::new(), |(a, _)| a.named().map(|(name, _)| name).to_vec());
+    let value = |figures: &SeedFigures, name: &FigureName| figures.named().into_iter().find(|(n, _)| n == name)?.1;
     let shifted = names.into_iter().filter_map(|name| {
         let values: Option<Vec<(i64, i64)>> =
-            both.iter().map(|(a, b)| Some((value(a, name)?, value(b, name)?))).collect();
+            both.iter().map(|(a, b)| Some((value(a, &name)?, value(b, &name)?))).collect();
         shift(name, &values?)
     });
     let mut shifts: Vec<FigureShift> = shifted.collect();
@@ -169,12 +171,12 @@ fn figures(pairs: &[(SeedRun, SeedRun)]) -> Vec<FigureShift> {
     shifts
 }
 
-fn shift(name: &str, values: &[(i64, i64)]) -> Option<FigureShift> {
+fn shift(name: FigureName, values: &[(i64, i64)]) -> Option<FigureShift> {
     let shifts: Vec<i64> = values.iter().map(|(a, b)| b - a).collect();
     let (longer_in, shorter_in) =
         (shifts.iter().filter(|ns| **ns > 0).count(), shifts.iter().filter(|ns| **ns < 0).count());
     Some(FigureShift {
-        name: name.into(),
+        name,
         a: spread(values.iter().map(|(a, _)| *a))?,
         b: spread(values.iter().map(|(_, b)| *b))?,
         shift: spread(shifts.iter().copied())?,
@@ -201,7 +203,7 @@ fn cautions(comparison: &VirtualComparison, pairs: &[(SeedRun, SeedRun)]) -> Vec
         let text = "an archive does not say what its machine was made of: whether both are one system is not known";
         cautions.push(text.into());
     }
-    let settings_differ = comparison.differences.iter().any(|difference| difference.what == "load");
+    let settings_differ = comparison.differences.iter().any(|difference| difference.what == DifferenceKind::Load);
     if settings_differ {
         cautions.push("the sides ran different loads: what differs need not be the kernel's doing".into());
     }
@@ -239,8 +241,10 @@ fn sentences(comparison: &VirtualComparison) -> Vec<String> {
     if comparison.idle {
         sentences.extend(comparison.figures.first().map(|p50| idle_path(p50, of)));
     }
-    let differing =
-        comparison.figures.iter().filter(|figure| figure.differs && !(comparison.idle && figure.name == "p50"));
+    let differing = comparison
+        .figures
+        .iter()
+        .filter(|figure| figure.differs && !(comparison.idle && figure.name == FigureName::P50));
     sentences.extend(differing.map(|figure| figure_sentence(figure, of)));
     sentences.extend(comparison.causes.iter().filter(|shift| shift.longer_ns != 0).map(|shift| shift.sentence.clone()));
     if !comparison.idle && !comparison.figures.iter().any(|figure| figure.differs) {

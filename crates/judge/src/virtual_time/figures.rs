@@ -1,5 +1,6 @@
 //! The figures of one trajectory. All samples are known, so they are exact order statistics.
 
+use crate::figure_name::FigureName;
 use serde::{Deserialize, Serialize};
 
 /// A quantile counts when at least so many samples lie above it.
@@ -36,8 +37,13 @@ impl SeedFigures {
     }
 
     /// Name and value of each figure.
-    pub fn named(&self) -> [(&'static str, Option<i64>); 4] {
-        [("p50", Some(self.p50_ns)), ("p99", Some(self.p99_ns)), ("p99.9", self.p99_9_ns), ("max", Some(self.max_ns))]
+    pub fn named(&self) -> [(FigureName, Option<i64>); 4] {
+        [
+            (FigureName::P50, Some(self.p50_ns)),
+            (FigureName::P99, Some(self.p99_ns)),
+            (FigureName::P99_9, self.p99_9_ns),
+            (FigureName::Max, Some(self.max_ns)),
+        ]
     }
 }
 

@@ -4,6 +4,7 @@ use crate::machine::{Character, Dice, measure};
 use crate::{repeated, share};
 use judge::coin::Coin;
 use judge::experiment::{ExperimentResult, Outcome, PairedRound, VariantFigures, experiment, metrics, variant_figures};
+use judge::figure_name::FigureName;
 
 /// The default number of rounds, and the fewer for which powers are usually told.
 const ROUNDS: usize = 12;
@@ -54,10 +55,10 @@ fn judged(rounds: &[PairedRound]) -> ExperimentResult {
 /// All quantiles, also those that resolve badly, each judged as if it were the only one.
 fn singly(rounds: &[PairedRound]) -> Vec<(String, ExperimentResult)> {
     let mut every = metrics(1e9);
-    every.retain(|metric| metric.name != "missed periods");
+    every.retain(|metric| metric.name != FigureName::MissedPeriods);
     let one = |metric: judge::experiment::Metric| {
         let result = experiment(rounds, std::slice::from_ref(&metric), CONFIDENCE).expect("there are rounds");
-        (metric.name, result)
+        (metric.name.to_string(), result)
     };
     every.into_iter().map(one).collect()
 }

@@ -5,6 +5,7 @@ use super::drawing::{Anchor, Drawing};
 use crate::number;
 use judge::experiment::Scale;
 use judge::history::Series;
+use judge::unit::Unit;
 use std::fmt::Write;
 
 const WIDTH: f64 = 960.0;
@@ -29,7 +30,7 @@ pub fn draw(series: &Series) -> Option<Drawing> {
     let title = format!("{}, {}", series.metric.name, series.scenario);
     let mut drawing = Drawing::new(WIDTH, HEIGHT, format!("{title}: {}.", series.sentence));
     for tick in y.ticks(6) {
-        let label = if series.metric.unit == "ns" { number::axis_time(tick) } else { format!("{tick}") };
+        let label = if series.metric.unit == Unit::Nanoseconds { number::axis_time(tick) } else { format!("{tick}") };
         drawing.line("grid", LEFT, y.at(tick), RIGHT, y.at(tick));
         drawing.text("tick", LEFT - 8.0, y.at(tick) + 4.0, Anchor::End, &label);
     }

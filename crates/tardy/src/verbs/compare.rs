@@ -13,6 +13,8 @@ use archive::reader::Run;
 use clap::Args;
 use judge::compare::{ComparedFigure, Comparison, WORK_NO_INTERVAL};
 use judge::difference::Difference;
+use judge::difference_kind::DifferenceKind;
+use judge::unit::Unit;
 use std::path::PathBuf;
 use words::figures::{count, latency};
 
@@ -130,7 +132,11 @@ fn figures(comparison: &Comparison, page: &mut Page) {
     for figure in comparison.figures.iter().filter(|figure| !figure.work) {
         let shown = |value: Option<f64>| value.map_or("-".into(), |value| amount(figure, value));
         let ratio = figure.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"));
-        let name = if figure.unit == "ns" { figure.name.clone() } else { format!("{}, {}", figure.name, figure.unit) };
+        let name = if figure.unit == Unit::Nanoseconds {
+            figure.name.to_string()
+        } else {
+            format!("{}, {}", figure.name, figure.unit)
+        };
         table.row([name, shown(figure.a), shown(figure.b), ratio]);
     }
     let lines = table.lines();
@@ -151,7 +157,13 @@ fn work(comparison: &Comparison, page: &mut Page) {
         let shown = |value: Option<f64>| value.map_or("-".into(), |value| amount(figure, value));
         let ratio = figure.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"));
         let change = figure.ratio.map_or("-".into(), |ratio| format!("{:+.1} %", (ratio - 1.0) * 100.0));
-        table.row([format!("{}, {}", figure.name, figure.unit), shown(figure.a), shown(figure.b), ratio, change]);
+        table.row([
+            format!("{}, {}", figure.name.without_prefix(), figure.unit),
+            shown(figure.a),
+            shown(figure.b),
+            ratio,
+            change,
+        ]);
     }
     let lines = table.lines();
     page.heading(&lines[0]);
@@ -160,7 +172,7 @@ fn work(comparison: &Comparison, page: &mut Page) {
 }
 
 fn amount(figure: &ComparedFigure, value: f64) -> String {
-    if figure.unit == "ns" { latency(value.round() as i64) } else { count(value.round() as u64) }
+    if figure.unit == Unit::Nanoseconds { latency(value.round() as i64) } else { count(value.round() as u64) }
 }
 
 fn causes(comparison: &Comparison, page: &mut Page) {
@@ -194,11 +206,11 @@ fn lay_out_differences(differences: &[Difference], page: &mut Page) {
         return;
     }
     page.heading("Different besides");
-    let mut shown: Vec<(&str, usize)> = Vec::new();
+    let mut shown: Vec<(DifferenceKind, usize)> = Vec::new();
     for difference in differences {
         match shown.iter_mut().find(|(what, _)| *what == difference.what) {
             Some((_, count)) => *count += 1,
-            None => shown.push((&difference.what, 1)),
+            None => shown.push((difference.what, 1)),
         }
         let (_, so_far) = shown.iter().find(|(what, _)| *what == difference.what).expect("it was just counted");
         if *so_far <= DIFFERENCES_SHOWN {

@@ -47,7 +47,7 @@ fn known(tick_hz: Option<u32>) -> Vec<(i64, &'static str)> {
     let others = [
         (500_000_000, "the clocksource watchdog"),
         (1_000_000_000, "work done once a second (statistics of memory, the budget of real-time threads)"),
-        (4_000_000_000, "the watchdog for stuck CPUs"),
+        (4_000_000_000, "the lockup watchdog"),
         (5_000_000_000, "work done every 5 s (the writer of dirty pages)"),
         (10_000_000_000, "work done every 10 s"),
         (60_000_000_000, "work done once a minute"),

@@ -61,9 +61,11 @@ impl Flight {
         for gap in &self.record.gaps {
             match gap {
                 FlightGap::Forgotten(_) => {}
-                FlightGap::NotARecord => limits.push("the flight record is none".into()),
+                FlightGap::NotARecord => limits.push("the file is not a flight record".into()),
                 FlightGap::Version(version) => {
-                    limits.push(format!("the flight record is of version {version}, some of it may be unknown here"));
+                    limits.push(format!(
+                        "the flight record is of version {version}, this program may not know all of it"
+                    ));
                 }
                 FlightGap::CutBlock(_) | FlightGap::BrokenSection(_) => {
                     limits.push("the flight record is damaged".into());

@@ -19,5 +19,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "ACPI was handling an event")
+    NAMED.look(case, &ABOUT, "ACPI handled an event")
 }

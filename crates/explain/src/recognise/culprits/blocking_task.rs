@@ -27,7 +27,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let events: Vec<_> = shows.copied().collect();
     let mut evidence = Vec::new();
     if !events.is_empty() {
-        evidence.push("it was asked to give way (N) with preemption disabled".into());
+        evidence.push("the kernel had asked it to yield (N) with preemption disabled".into());
     }
     let switched_away = case.event(|event| {
         event.cpu == case.cpu()
@@ -53,17 +53,17 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         let (why, fix) = match model {
             Some(model @ ("none" | "voluntary" | "lazy")) => (
                 format!(
-                    "it was in the kernel, where this kernel ({model}) does not preempt a task before it is done or asks"
+                    "it was in the kernel, where this kernel ({model}) does not preempt a task until it finishes or yields"
                 ),
                 "boot with preempt=full or use a PREEMPT_RT kernel, or keep this task off the CPU (cpuset, taskset, isolcpus)",
             ),
             _ if case.preempt_rt() == Some(true) => (
-                "it was in the kernel where it cannot be preempted".to_owned(),
-                "find the section in the stack of the confirmation and report it to the kernel's RT maintainers; until then \
+                "it was in a kernel section that cannot be preempted".to_owned(),
+                "find the section with the stack trace above and report it to the kernel's RT maintainers; until then \
                  keep this task off the CPU (cpuset, taskset, isolcpus)",
             ),
             _ => (
-                "it was in the kernel where it cannot be preempted".to_owned(),
+                "it was in a kernel section that cannot be preempted".to_owned(),
                 "use a PREEMPT_RT kernel, or keep this task off the CPU (cpuset, taskset, isolcpus)",
             ),
         };

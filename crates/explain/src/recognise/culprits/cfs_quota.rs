@@ -38,7 +38,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     Some(Claim {
         confidence: Confidence::Likely,
         sentence: format!(
-            "the control group of the thread had used up its CPU time and waited for the next period ({})",
+            "the thread's control group had used up its CPU quota and waited for the next period ({})",
             case.share(&pieces)
         ),
         events: vec![period, given],

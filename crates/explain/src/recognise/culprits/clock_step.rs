@@ -32,8 +32,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     Some(Claim {
         confidence: Confidence::Hint,
         sentence: format!(
-            "the clock of the sample disagrees with the trace: the next timer was set {} before the clock is said to have been \
-             seen ({})",
+            "the clock of the sample disagrees with the trace: the thread set its next timer {} before the recorded time of \
+             the sample ({})",
             duration(early_ns),
             case.share(&pieces)
         ),

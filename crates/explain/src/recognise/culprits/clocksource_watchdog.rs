@@ -19,5 +19,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel was comparing its clock with another one")
+    NAMED.look(case, &ABOUT, "the kernel checked its clock against another one")
 }

@@ -15,5 +15,5 @@ pub const ABOUT: About = About {
 const NAMED: Named = Named { threads: &["khugepaged", "kcompactd*"], ..NOTHING };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel was moving pages together")
+    NAMED.look(case, &ABOUT, "the kernel compacted memory")
 }

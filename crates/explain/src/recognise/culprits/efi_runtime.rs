@@ -15,5 +15,5 @@ pub const ABOUT: About = About {
 const NAMED: Named = Named { functions: &["efi_call_rts", "efi_*"], ..NOTHING };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the EFI firmware was called")
+    NAMED.look(case, &ABOUT, "the kernel called the EFI firmware")
 }

@@ -21,7 +21,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         None => "the fair server or real-time throttling",
     };
     let spender = found.spender(case).map(|tid| {
-        format!("{} had the CPU before and was still runnable: it left too little of it", case.names().task(tid))
+        format!(
+            "{} had the CPU before and was still runnable: it left ordinary tasks too little CPU time",
+            case.names().task(tid)
+        )
     });
     let mut evidence: Vec<String> = spender.into_iter().collect();
     if let Some(environment) = case.input.environment {
@@ -37,7 +40,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
         events: found.asked.into_iter().chain([found.decision]).collect(),
         evidence,
-        confirm: "/sys/kernel/debug/sched/fair_server/cpu*/runtime; dmesg says `RT throttling activated` where that was it".into(),
+        confirm: "/sys/kernel/debug/sched/fair_server/cpu*/runtime; dmesg says `RT throttling activated` if that was the cause".into(),
         fix: "make the real-time work leave 5 % of the CPU; then echo 0 to the fair server's runtime, or sysctl kernel.sched_rt_runtime_us=-1".into(),
         pieces: found.pieces,
     })

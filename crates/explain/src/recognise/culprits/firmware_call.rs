@@ -28,5 +28,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the firmware of the board was being asked")
+    NAMED.look(case, &ABOUT, "the kernel called the board's firmware")
 }

@@ -47,5 +47,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a graphics driver wanted attention")
+    NAMED.look(case, &ABOUT, "a graphics driver needed the CPU")
 }

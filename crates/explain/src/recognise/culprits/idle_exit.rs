@@ -9,7 +9,7 @@ use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
     recognised: "power:cpu_idle shows the CPU in an idle state when the wake-up was due",
-    confirm: "/sys/devices/system/cpu/cpuN/cpuidle/stateK/latency says what the state costs; repeat with it disabled",
+    confirm: "/sys/devices/system/cpu/cpuN/cpuidle/stateK/latency shows the exit latency of the state; measure again with the state disabled",
     fix: "hold /dev/cpu_dma_latency at 0 (--cpu-dma-latency 0), or echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateK/disable; in a guest idle=poll or cpuidle-haltpoll",
     reading: &["CPU Idle Time Management", "PM Quality Of Service Interface", "Guest halt polling"],
     proof: Proof::Real,
@@ -38,19 +38,19 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let cpu = case.cpu();
     let (confidence, sentence) = match (state, case.virtualised()) {
         (Some(state), None) if case.bare_metal() => {
-            (Confidence::Certain, format!("CPU {cpu} needed its time to leave idle state {state} ({share})"))
+            (Confidence::Certain, format!("CPU {cpu} took time to leave idle state {state} ({share})"))
         }
         (Some(state), None) => {
-            (Confidence::Likely, format!("CPU {cpu} needed its time to leave idle state {state} ({share})"))
+            (Confidence::Likely, format!("CPU {cpu} took time to leave idle state {state} ({share})"))
         }
         (Some(state), Some(host)) => (
             Confidence::Likely,
             format!(
-                "CPU {cpu} was in idle state {state}, given back to the hypervisor ({host}), and came back late ({share})"
+                "CPU {cpu} was in idle state {state}, returned to the hypervisor ({host}), and resumed late ({share})"
             ),
         ),
         (None, _) => {
-            (Confidence::Hint, format!("CPU {cpu} was idle when the wake-up was due and came back late ({share})"))
+            (Confidence::Hint, format!("CPU {cpu} was idle when the wake-up was due and resumed late ({share})"))
         }
     };
     let exit = case.event(|event| event.cpu == cpu && event.what == EventKind::Idle { state: IDLE_EXIT });
@@ -71,7 +71,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         events: exit.into_iter().chain(enter).collect(),
         evidence: Vec::new(),
         confirm: format!(
-            "/sys/devices/system/cpu/cpu{cpu}/cpuidle/{states}/latency says what the state costs; repeat with it disabled"
+            "/sys/devices/system/cpu/cpu{cpu}/cpuidle/{states}/latency shows the exit latency of the state; measure again with the state disabled"
         ),
         fix,
     })

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 pub const ABOUT: About = About {
     recognised: "one interrupt is entered more than ten times between due and seen",
-    confirm: "the rate in /proc/interrupts; /proc/irq/N/spurious counts interrupts nobody wanted",
+    confirm: "the rate in /proc/interrupts; /proc/irq/N/spurious counts unhandled interrupts",
     fix: "raise its coalescing, move it, or unplug the device",
     reading: &["SMP IRQ affinity"],
     proof: Proof::MadeUp,
@@ -57,7 +57,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let rate_hz = count as i64 * 1_000_000_000 / case.latency_ns().max(1);
     let fix = match line {
         Line::Irq(irq) => format!(
-            "raise its coalescing, move it (/proc/irq/{irq}/smp_affinity_list), or unplug the device; a shared line may have a device that never clears it"
+            "raise its coalescing, move it (/proc/irq/{irq}/smp_affinity_list), or unplug the device; a device on a shared line may never clear its interrupt"
         ),
         Line::Vector(_) => {
             "find the sender with ipi:ipi_send_cpu or timer:hrtimer_start and keep it off this CPU".into()
@@ -65,10 +65,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     };
     Some(Claim {
         confidence: Confidence::Certain,
-        sentence: format!("{who} came {count} times ({})", case.share(&pieces)),
+        sentence: format!("{who} fired {count} times ({})", case.share(&pieces)),
         events: Vec::new(),
-        evidence: vec![format!("{count} entries between due and seen, {rate_hz} a second")],
-        confirm: "watch the rate in /proc/interrupts; /proc/irq/*/spurious counts interrupts nobody wanted".into(),
+        evidence: vec![format!("{count} entries between due and seen, {rate_hz} per second")],
+        confirm: "watch the rate in /proc/interrupts; /proc/irq/*/spurious counts unhandled interrupts".into(),
         fix,
         pieces,
     })

@@ -9,8 +9,8 @@ use crate::replay::context::Context;
 
 pub const ABOUT: About = About {
     recognised: "the irq_work interrupt is served between due and seen",
-    confirm: "the row IWI of /proc/interrupts; ipi:ipi_send_cpu with callsite=irq_work_queue* names what asked",
-    fix: "stop perf sessions and what logs to the kernel; sysctl kernel.nmi_watchdog=0; no other reader of the kernel trace while measuring",
+    confirm: "the row IWI of /proc/interrupts; ipi:ipi_send_cpu with callsite=irq_work_queue* names the sender",
+    fix: "stop perf sessions and programs that log to the kernel; sysctl kernel.nmi_watchdog=0; no other reader of the kernel trace while measuring",
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
     proof: Proof::Real,
 };
@@ -19,5 +19,5 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {
         is_foreign(case, piece) && matches!(held(piece), Some(Context::Vector { vector: Vector::IrqWork, .. }))
     })?;
-    Some(claim(case, pieces, &ABOUT, "the kernel did work it had put off to an interrupt"))
+    Some(claim(case, pieces, &ABOUT, "the kernel ran deferred irq_work"))
 }

@@ -34,39 +34,39 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         host if proves_masked(case, &pieces) => (
             // A hypervisor could still have held back an interrupt that was let in for a moment.
             if host.is_none() && case.bare_metal() { Confidence::Certain } else { Confidence::Likely },
-            "it had interrupts masked, as the functions recorded meanwhile show".to_owned(),
+            "it had interrupts masked, as the recorded functions show".to_owned(),
         ),
         None if case.in_virtual_time() => (
             Confidence::Certain,
-            "it had interrupts masked; where the clock counts instructions nothing else holds one back".to_owned(),
+            "it had interrupts masked: where the clock counts instructions, nothing else delays one".to_owned(),
         ),
         None if case.bare_metal() && locked => {
             (Confidence::Likely, "it held a lock, most likely with interrupts masked".to_owned())
         }
         None if case.bare_metal() => (
             Confidence::Hint,
-            "either it had interrupts masked or firmware had the CPU; the trace cannot tell".to_owned(),
+            "either it had interrupts masked or firmware had the CPU; the trace does not show which".to_owned(),
         ),
         Some(host) => (
             Confidence::Hint,
             format!(
-                "either it had interrupts masked or the hypervisor ({host}) delivered it late; the trace cannot tell"
+                "either it had interrupts masked or the hypervisor ({host}) delayed the interrupt; the trace does not show which"
             ),
         ),
         None => (
             Confidence::Hint,
-            "either it had interrupts masked, or a hypervisor or firmware had the CPU; the trace cannot tell"
+            "either it had interrupts masked, or a hypervisor or firmware had the CPU; the trace does not show which"
                 .to_owned(),
         ),
     };
-    let lock = locked.then(|| "preemption was disabled where the interrupt came in: a lock was held".to_owned());
+    let lock = locked.then(|| "preemption was disabled when the interrupt arrived: the task held a lock".to_owned());
     Some(Claim {
         pieces,
         confidence,
-        sentence: format!("the timer interrupt came late while {who} ran ({share}): {why}"),
+        sentence: format!("the timer interrupt was late while {who} ran ({share}): {why}"),
         events: entry.into_iter().collect(),
         evidence: lock.into_iter().chain(case.steal_line()).collect(),
-        confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry shows where interrupts were enabled again".into(),
+        confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry shows where the kernel enabled interrupts again".into(),
         fix: "report the function to its maintainers; keep the task off this CPU (cpuset, taskset, isolcpus)".into(),
     })
 }

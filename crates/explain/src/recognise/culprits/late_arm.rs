@@ -8,8 +8,8 @@ use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
     recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted or pushed aside on the way to it",
-    confirm: "look at the wake-up before: its own lateness is the cause",
-    fix: "fix the cycle before, or use a longer interval",
+    confirm: "explain the previous wake-up: its lateness is the cause",
+    fix: "fix the previous cycle, or use a longer interval",
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
     proof: Proof::Real,
 };
@@ -27,7 +27,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     if let Some(seen_ns) = previous {
         let side = if seen_ns > due_ns { "after" } else { "before" };
         evidence.push(format!(
-            "the wake-up before was seen {} {side} this one was due",
+            "the thread saw its previous wake-up {} {side} this one was due",
             duration((seen_ns - due_ns).abs())
         ));
     }
@@ -35,10 +35,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let share = case.share(&pieces);
     let sentence = if overran {
         format!(
-            "the wake-up before was itself so late that the timer was set after this one was due ({share}); most of it was held by {who}"
+            "the previous wake-up was so late that the thread set this timer after it was due ({share}); {who} had the CPU for most of it"
         )
     } else {
-        format!("the thread set its timer only after the wake-up was due ({share}); most of it was held by {who}")
+        format!("the thread set its timer only after the wake-up was due ({share}); {who} had the CPU for most of it")
     };
     Some(Claim {
         confidence: if case.anchors.armed.is_some() || overran { Confidence::Certain } else { Confidence::Likely },
@@ -46,15 +46,15 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         events: case.trace.arm().into_iter().collect(),
         evidence,
         confirm: match case.input.spike.watched {
-            None => "look at the wake-up before this one: its own lateness is the cause".into(),
-            Some(_) => "look at the cycle before this one: it took longer than there was time for".into(),
+            None => "explain the previous wake-up: its lateness is the cause".into(),
+            Some(_) => "look at the previous cycle: it overran".into(),
         },
         fix: match case.input.spike.watched {
             None => {
                 let interval = duration(case.input.interval_ns as i64);
-                format!("fix the cycle before, or use an interval longer than {interval}")
+                format!("fix the previous cycle, or use an interval longer than {interval}")
             }
-            Some(_) => "do less in a cycle, or give it a longer one".into(),
+            Some(_) => "do less work in a cycle, or use a longer cycle".into(),
         },
         pieces,
     })

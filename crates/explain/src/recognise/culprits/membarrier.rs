@@ -6,8 +6,8 @@ use crate::recognise::case::{Case, Claim};
 
 pub const ABOUT: About = About {
     recognised: "a function of membarrier() (ipi_mb, ipi_sync_core, ipi_rseq, ipi_sync_rq_state) is executed for another CPU",
-    confirm: "ipi:ipi_send_cpumask with callback=ipi_mb names the thread that asked; `strace -e membarrier` on it",
-    fix: "keep programs with just-in-time compilers and user-space RCU off the machine, or let the real-time program register for no expedited barrier",
+    confirm: "ipi:ipi_send_cpumask with callback=ipi_mb names the sender; `strace -e membarrier` on it",
+    fix: "keep programs with just-in-time compilers and user-space RCU off the machine, or do not register the real-time program for expedited barriers",
     reading: &["membarrier() System Call"],
     proof: Proof::MadeUp,
 };
@@ -15,5 +15,5 @@ pub const ABOUT: About = About {
 const NAMED: Named = Named { functions: &["ipi_mb", "ipi_sync_core", "ipi_rseq", "ipi_sync_rq_state"], ..NOTHING };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a process was asking for a memory barrier")
+    NAMED.look(case, &ABOUT, "another process requested a memory barrier")
 }

@@ -7,7 +7,7 @@ use crate::recognise::case::{Case, Claim};
 pub const ABOUT: About = About {
     recognised: "a worker executes drain_local_stock, drain_local_memcg_stock or flush_memcg_stats_dwork while the thread could run",
     confirm: "the events workqueue:workqueue_execute_start with these functions on this CPU",
-    fix: "a newer kernel leaves isolated CPUs out of it; else make and remove no memory cgroups, and let none reach its limit, while real-time work runs",
+    fix: "use a newer kernel, which spares isolated CPUs; else do not create or remove memory cgroups, and let none reach its limit, while real-time work runs",
     reading: &["Control Group v2", "Workqueue"],
     proof: Proof::MadeUp,
 };
@@ -18,5 +18,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "charges of a memory control group were being given back")
+    NAMED.look(case, &ABOUT, "the kernel drained the cached charges of a memory control group")
 }

@@ -7,7 +7,7 @@ use crate::recognise::controls::Controls;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "handler, wake path, scheduling delay and return to user all take 1.5 to 5 times what they take in ordinary wake-ups",
+    recognised: "handler, wake path, scheduling delay and return to user all take 1.5 to 5 times their time in ordinary wake-ups",
     confirm: "`perf stat -e cache-misses,stalled-cycles-backend -C CPU` with and without the load; `stress-ng --stream 4` makes it worse",
     fix: "give this CPU its own part of the last cache (resctrl: schemata), keep memory-hungry work, graphics and DMA off its node, use huge pages; a low CPU frequency looks the same",
     reading: &["User Interface for Resource Control feature", "CPU Performance Scaling"],
@@ -49,8 +49,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     Some(Claim {
         confidence: Confidence::Hint,
         sentence: format!(
-            "every part of the way took {:.1} to {:.1} times as long as it ordinarily does ({}), as when caches, memory or the \
-             frequency of the CPU are short",
+            "every phase took {:.1} to {:.1} times its usual time ({}), as if caches or memory were contended or the CPU ran \
+             at a lower frequency",
             least as f64 / 100.0,
             most as f64 / 100.0,
             case.share(&pieces)

@@ -25,7 +25,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     Some(Claim {
         confidence: Confidence::Likely,
         sentence: format!(
-            "the measuring thread was moved to another CPU that had to be woken ({})",
+            "the scheduler moved the measuring thread to another CPU, which had to wake up first ({})",
             case.share(&pieces)
         ),
         events: vec![moved],

@@ -6,7 +6,7 @@ use crate::recognise::case::{Case, Claim};
 
 pub const ABOUT: About = About {
     recognised: "modprobe, insmod, kmod, depmod or a worker of udev has the CPU while the thread could run",
-    confirm: "dmesg and `udevadm monitor` show what came at that instant",
+    confirm: "dmesg and `udevadm monitor` show what was loaded or plugged in at that instant",
     fix: "load every module and plug every device before real-time work begins; sysctl kernel.modules_disabled=1 afterwards",
     reading: &["The kernel's command-line parameters", "Documentation for /proc/sys/kernel/"],
     proof: Proof::Real,
@@ -19,5 +19,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a module or a new device was being handled")
+    NAMED.look(case, &ABOUT, "the kernel set up a module or a new device")
 }

@@ -68,12 +68,12 @@ impl Named {
 /// A claim on pieces that events bracket, with the general words of the culprit for what to do.
 pub fn claim<'c>(case: &Case<'c>, pieces: Vec<usize>, about: &About, what: &str) -> Claim<'c> {
     let tasks = pieces.iter().any(|&index| matches!(held(&case.pieces[index]), Some(Context::Task { .. })));
-    let verb = if tasks { "kept the CPU" } else { "was served first" };
+    let verb = if tasks { "kept the CPU" } else { "ran first" };
     let asked = pieces.iter().flat_map(|&index| case.events_inside(&case.pieces[index]));
     let asked: Vec<_> = asked.filter(|event| event.needs_resched() && event.preempt_off()).take(2).copied().collect();
     let sender = asked_by(case, &pieces);
     let evidence = match asked.is_empty() {
-        false => vec!["it was asked to give way (N) with preemption disabled".to_owned()],
+        false => vec!["the kernel had asked it to yield (N) with preemption disabled".to_owned()],
         true => Vec::new(),
     };
     Claim {

@@ -59,5 +59,5 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     case.pieces.iter().any(device).then_some(())?;
     let softirq = |piece: &Piece| matches!(held(piece), Some(Context::Softirq { vec, .. }) if NET_VECS.contains(&vec));
     let pieces = case.claim(|piece| device(piece) || softirq(piece))?;
-    Some(claim(case, pieces, &ABOUT, "the network wanted attention"))
+    Some(claim(case, pieces, &ABOUT, "the network needed the CPU"))
 }

@@ -15,5 +15,5 @@ pub const ABOUT: About = About {
 const NAMED: Named = Named { functions: &["task_numa_work", "change_prot_numa", "migrate_misplaced_*"], ..NOTHING };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "automatic NUMA balancing was at work")
+    NAMED.look(case, &ABOUT, "automatic NUMA balancing ran")
 }

@@ -33,7 +33,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let who = case.culprits(&pieces);
     Some(Claim {
         confidence: Confidence::Certain,
-        sentence: format!("{who} ran with {theirs}, ours is {ours} ({})", case.share(&pieces)),
+        sentence: format!("{who} ran at {theirs}; the thread has {ours} ({})", case.share(&pieces)),
         events: Vec::new(),
         evidence: Vec::new(),
         confirm: format!("chrt -p {tid}; ps -eLo tid,cls,rtprio,psr,comm lists all real-time threads"),

@@ -10,7 +10,7 @@ use archive::explanation::{Confidence, OwnerKind, PhaseName};
 pub const ABOUT: About = About {
     recognised: "a thread of this tool has the CPU while the measuring thread could run",
     confirm: "measure once with --trace off",
-    fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have one of their own; take fewer snapshots (--snapshots, --controls)",
+    fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have a CPU of their own; take fewer snapshots (--snapshots, --controls)",
     reading: &["ftrace - Function Tracer"],
     proof: Proof::Real,
 };
@@ -23,7 +23,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         events: Vec::new(),
         evidence: Vec::new(),
         confirm: "measure once without tracing (--trace off)".into(),
-        fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have one of their own; take fewer snapshots (--snapshots, --controls)".into(),
+        fix: "measure on fewer CPUs (--cpus), so that the tool's other threads have a CPU of their own; take fewer snapshots (--snapshots, --controls)".into(),
         pieces,
     })
 }

@@ -7,7 +7,7 @@ use archive::explanation::{Confidence, OwnerKind, PhaseName};
 pub const ABOUT: About = About {
     recognised: "a watched thread had the CPU itself",
     confirm: "perf record -t TID shows where it spends its time",
-    fix: "do less in a cycle, or give it a longer one",
+    fix: "do less work in a cycle, or use a longer cycle",
     reading: &["Scheduler"],
     proof: Proof::Real,
 };
@@ -16,11 +16,11 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| piece.phase == PhaseName::Working && case.kind(piece) == OwnerKind::Own)?;
     Some(Claim {
         confidence: Confidence::Certain,
-        sentence: format!("it worked: it had the CPU itself ({})", case.share(&pieces)),
+        sentence: format!("the thread did its own work ({})", case.share(&pieces)),
         events: Vec::new(),
         evidence: Vec::new(),
         confirm: format!("perf record -t {} shows where it spends its time", case.tool_threads.own_tid),
-        fix: "do less in a cycle, or give it a longer one".into(),
+        fix: "do less work in a cycle, or use a longer cycle".into(),
         pieces,
     })
 }

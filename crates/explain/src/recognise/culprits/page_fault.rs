@@ -61,13 +61,13 @@ fn in_its_work<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     };
     let waited = match (slept, faults.len()) {
         (false, _) => "",
-        (true, 0 | 1) => ", and waited for a device in it",
+        (true, 0 | 1) => ", and waited for a device",
         (true, _) => ", and waited for a device in some of them",
     };
     Some(Claim {
         confidence: Confidence::Likely,
         sentence: format!(
-            "{} took {count} in the middle of its work{waited} ({})",
+            "{} took {count} during its work{waited} ({})",
             case.names().task(tid),
             case.share(&pieces)
         ),

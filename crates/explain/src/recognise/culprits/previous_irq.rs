@@ -37,7 +37,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     };
     Some(Claim {
         confidence: Confidence::Certain,
-        sentence: format!("{who} was served first ({})", case.share(&pieces)),
+        sentence: format!("{who} ran first ({})", case.share(&pieces)),
         events: Vec::new(),
         evidence: Vec::new(),
         confirm,

@@ -16,7 +16,7 @@ use archive::explanation::Confidence;
 pub const ABOUT: About = About {
     recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it; or a task had a message (printk:console), recorded nothing after it, and the timer interrupt came late in the section that began there",
     confirm: "dmesg has a line of that instant; its bytes times 10 divided by the baud rate is about the time it took",
-    fix: "quiet or loglevel=3 on the kernel command line; a faster console or none (console=); fix what logs",
+    fix: "quiet or loglevel=3 on the kernel command line; a faster console or none (console=); stop the program that logs",
     reading: &["Message logging with printk", "The kernel's command-line parameters"],
     proof: Proof::Real,
 };
@@ -25,7 +25,7 @@ const NAMED: Named =
     Named { threads: &["pr/*"], functions: &["*console_write*", "wake_up_klogd_work_func"], ..NOTHING };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel was writing to a console").or_else(|| at_once(case))
+    NAMED.look(case, &ABOUT, "the kernel wrote to a console").or_else(|| at_once(case))
 }
 
 /// A task that had a message and wrote it, up to the interrupt that it had masked meanwhile.
@@ -36,13 +36,14 @@ fn at_once<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     Some(Claim {
         confidence: Confidence::Likely,
         sentence: format!(
-            "the kernel was writing to a console: {} had a message and held back the timer interrupt from there on ({})",
+            "the kernel wrote to a console: {} logged a message and delayed the timer interrupt from then on ({})",
             case.culprits(&pieces),
             case.share(&pieces)
         ),
         events: vec![message],
         evidence: vec![
-            "preemption was still disabled where the interrupt came in, as it is while a message is written".into(),
+            "preemption was still disabled when the interrupt arrived, as it is while the kernel writes a message"
+                .into(),
         ],
         confirm: ABOUT.confirm.into(),
         fix: ABOUT.fix.into(),

@@ -47,9 +47,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let more = if others > 0 { format!(" and {others} more") } else { String::new() };
     let cpu = case.pieces[*longest].cpu;
     let boosted = case.event(|event| matches!(event.what, EventKind::PiSetPrio { tid, .. } if tid == holder));
-    let mut evidence = vec![format!("it waited {} for {} in all", duration(waited_ns), case.names().task(holder))];
+    let mut evidence = vec![format!("it waited {} for {} in total", duration(waited_ns), case.names().task(holder))];
     if boosted.is_none() {
-        evidence.push("no priority was inherited: there is no sched_pi_setprio of the one it waited for".into());
+        evidence
+            .push("no priority was inherited: the trace has no sched_pi_setprio of the thread it waited for".into());
     }
     let wake = case.event(|event| {
         event.tid == holder && matches!(event.what, EventKind::Waking { tid: woken, .. } if woken == own_tid)

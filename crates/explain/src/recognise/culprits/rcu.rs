@@ -36,5 +36,5 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {
         matches!(held(piece), Some(Context::Softirq { vec: RCU_VEC, .. })) || NAMED.holds(case, piece)
     })?;
-    Some(claim(case, pieces, &ABOUT, "RCU was at work"))
+    Some(claim(case, pieces, &ABOUT, "RCU ran"))
 }

@@ -15,5 +15,5 @@ pub const ABOUT: About = About {
 const NAMED: Named = Named { threads: &["kswapd*"], functions: &["shrink_node*"], ..NOTHING };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel was taking memory back")
+    NAMED.look(case, &ABOUT, "the kernel reclaimed memory")
 }

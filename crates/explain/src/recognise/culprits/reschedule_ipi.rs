@@ -9,8 +9,8 @@ use crate::replay::context::Context;
 
 pub const ABOUT: About = About {
     recognised: "the reschedule interrupt is served between due and seen",
-    confirm: "the row RES of /proc/interrupts; sched:sched_wakeup with target_cpu of this CPU names who is woken, and ipi:ipi_send_cpu who asks",
-    fix: "keep every other task off this CPU (isolcpus, cpuset), so that nobody wakes one there",
+    confirm: "the row RES of /proc/interrupts; sched:sched_wakeup with target_cpu of this CPU names the woken task, and ipi:ipi_send_cpu the sender",
+    fix: "keep every other task off this CPU (isolcpus, cpuset), so that nothing wakes up there",
     reading: &["SMP IRQ affinity", "CPUSETS"],
     proof: Proof::MadeUp,
 };
@@ -19,5 +19,5 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| {
         is_foreign(case, piece) && matches!(held(piece), Some(Context::Vector { vector: Vector::Reschedule, .. }))
     })?;
-    Some(claim(case, pieces, &ABOUT, "other CPUs asked this one to look for work"))
+    Some(claim(case, pieces, &ABOUT, "another CPU asked this one to reschedule"))
 }

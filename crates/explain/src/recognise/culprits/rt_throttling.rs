@@ -6,9 +6,9 @@ use crate::recognise::case::{Case, Claim, duration};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "ordinary tasks or nobody at all have the CPU while the real-time thread could run, on a kernel without a fair server; with one, only when the CPU was left idle",
+    recognised: "ordinary tasks or none have the CPU while the real-time thread could run, on a kernel without a fair server; with one, only when the CPU was left idle",
     confirm: "dmesg says `sched: RT throttling activated`, once a boot; kernel.sched_rt_runtime_us of each kernel.sched_rt_period_us are allowed",
-    fix: "find the real-time task that uses 95 % of a CPU and fix it; then, with care, sysctl kernel.sched_rt_runtime_us=-1; in a control group of version 1, cpu.rt_runtime_us",
+    fix: "fix the real-time task that uses 95 % of a CPU; then, with care, sysctl kernel.sched_rt_runtime_us=-1; in a control group of version 1, cpu.rt_runtime_us",
     reading: &["Real-Time group scheduling"],
     proof: Proof::Real,
 };
@@ -34,7 +34,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         let (runtime_ns, period_ns) = (runtime_us.saturating_mul(1000), period_us.saturating_mul(1000));
         let wait_ns = period_ns.saturating_sub(runtime_ns);
         evidence.push(format!(
-            "real-time threads may use {} of each {}, and wait up to {} once they have",
+            "real-time threads may use {} of every {}, then wait up to {}",
             duration(runtime_ns),
             duration(period_ns),
             duration(wait_ns)
@@ -42,8 +42,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     }
     let spender = found.spender(case).map(|tid| case.names().task(tid));
     let spent = match &spender {
-        Some(name) => format!("{name} had used up what they may use"),
-        None => "their part had been used up before the trace begins".into(),
+        Some(name) => format!("{name} had used up their budget"),
+        None => "the budget was used up before the trace starts".into(),
     };
     Some(Claim {
         confidence: Confidence::Likely,

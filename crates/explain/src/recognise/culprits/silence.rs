@@ -27,16 +27,16 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         overdue_elsewhere(case.trace, piece.cpu, piece.start_ns, piece.end_ns)
     });
     if let Some((cpu, late_ns)) = overdue {
-        evidence.push(format!("a timer of CPU {cpu} was due meanwhile and came {} late, too", duration(late_ns)));
+        evidence.push(format!("a timer of CPU {cpu} was due meanwhile and fired {} late, too", duration(late_ns)));
     }
     evidence.extend(case.steal_line());
     let stolen = steal_ns.is_some_and(|steal_ns| steal_ns > 0);
     let (confidence, who) = match (case.virtualised(), stolen) {
         (Some(host), true) => {
-            (Confidence::Likely, format!("the hypervisor ({host}) ran something else, its steal time grew"))
+            (Confidence::Likely, format!("the hypervisor ({host}) ran something else: the guest's steal time grew"))
         }
         (Some(host), false) => (Confidence::Likely, format!("the hypervisor ({host}) or firmware had the CPU")),
-        (None, true) => (Confidence::Likely, "a hypervisor ran something else, its steal time grew".into()),
+        (None, true) => (Confidence::Likely, "a hypervisor ran something else: the guest's steal time grew".into()),
         (None, false) if case.bare_metal() => {
             (Confidence::Likely, "firmware (a system management interrupt) or the hardware".into())
         }
@@ -45,7 +45,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let sentence = if everywhere {
         format!("no CPU recorded anything ({share}): {who}")
     } else {
-        format!("the timer interrupt was not delivered although interrupts were on ({share}): {who}")
+        format!("the timer interrupt was not delivered although interrupts were enabled ({share}): {who}")
     };
     let (confirm, fix) = match case.virtualised() {
         Some(_) => (

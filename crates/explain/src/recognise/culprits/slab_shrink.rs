@@ -27,5 +27,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "caches of the kernel were giving back memory")
+    NAMED.look(case, &ABOUT, "the kernel shrank its caches")
 }

@@ -7,7 +7,7 @@ use crate::recognise::case::{Case, Claim};
 pub const ABOUT: About = About {
     recognised: "the interrupt of a serial port, of SPI, I2C or GPIO, or its thread, is served",
     confirm: "the time of the handler grows with the bytes: irq:irq_handler_entry and irq:irq_handler_exit beside the traffic",
-    fix: "let the driver use DMA, lower the fill level at which it asks (rx_trig_bytes of a serial port), run its handler in a thread (threadirqs), or another console",
+    fix: "let the driver use DMA, lower the FIFO level that triggers it (rx_trig_bytes of a serial port), run its handler in a thread (threadirqs), or another console",
     reading: &["SMP IRQ affinity"],
     proof: Proof::MadeUp,
 };
@@ -22,5 +22,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a slow bus was being served")
+    NAMED.look(case, &ABOUT, "a slow bus needed the CPU")
 }

@@ -5,7 +5,7 @@ use crate::recognise::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "the thread had the CPU and took long to see the clock, and no event says why",
+    recognised: "the thread had the CPU and took long to read the clock, and no event shows why",
     confirm: "compare with a run without load; perf stat -e cache-misses",
     fix: "tsc as clocksource; keep memory-hungry work off CPUs that share the cache (resctrl)",
     reading: &["User Interface for Resource Control feature"],
@@ -19,19 +19,19 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         return Some(Claim {
             confidence: Confidence::Hint,
             sentence: format!(
-                "the thread had the CPU and executed instructions for {share} before it saw the clock: the way back from the kernel, page faults of its own, other work"
+                "the thread had the CPU and executed instructions for {share} before it read the clock: the return from the kernel, its own page faults, other work"
             ),
             events: Vec::new(),
             evidence: Vec::new(),
-            confirm: "`tardy record` tells the functions, except of a program that is watched".into(),
-            fix: "lock and touch memory beforehand; look at the clock first, work afterwards".into(),
+            confirm: "`tardy record` shows the functions, except those of a watched program".into(),
+            fix: "lock and touch memory beforehand; read the clock first, then do the work".into(),
             pieces,
         });
     }
     Some(Claim {
         confidence: Confidence::Hint,
         sentence: format!(
-            "the thread had the CPU and took {share} to see the clock: cold caches, a slow clock source, memory contention, firmware or a hypervisor"
+            "the thread had the CPU and took {share} to read the clock: cold caches, a slow clock source, memory contention, firmware or a hypervisor"
         ),
         events: Vec::new(),
         evidence: case

@@ -6,7 +6,7 @@ use crate::recognise::case::{Case, Claim};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "SMT is on, and every part of the way takes 1.3 to 2 times what it takes in ordinary wake-ups",
+    recognised: "SMT is on, and every phase takes 1.3 to 2 times its time in ordinary wake-ups",
     confirm: "/sys/devices/system/cpu/cpuN/topology/thread_siblings_list names the sibling; compare with a run in which it is offline",
     fix: "echo off > /sys/devices/system/cpu/smt/control (nosmt), or isolate both threads of the core and leave one idle",
     reading: &["Core Scheduling", "The kernel's command-line parameters"],
@@ -23,8 +23,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     Some(Claim {
         confidence: Confidence::Hint,
         sentence: format!(
-            "every part of the way took {:.1} to {:.1} times as long as it ordinarily does ({}), as when the other thread of the \
-             core is busy",
+            "every phase took {:.1} to {:.1} times its usual time ({}), as if the other thread of the core were busy",
             least as f64 / 100.0,
             most as f64 / 100.0,
             case.share(&pieces)

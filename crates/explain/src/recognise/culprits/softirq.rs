@@ -37,7 +37,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     };
     Some(Claim {
         confidence: Confidence::Certain,
-        sentence: format!("softirq work went first: {who} ({})", case.share(&pieces)),
+        sentence: format!("softirq work ran first: {who} ({})", case.share(&pieces)),
         events: Vec::new(),
         evidence: Vec::new(),
         confirm: "watch /proc/softirqs for this CPU; event napi:napi_poll names the device".into(),

@@ -56,23 +56,21 @@ fn seen_from_outside<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let cpu = longest.cpu;
     let (sentence, confirm, fix) = match longest.cause {
         AbsenceCause::EmulatorStopped(_) => (
-            format!("the host had stopped the emulator, so CPU {cpu} was not executed ({share})"),
+            format!("the host stopped the emulator, so CPU {cpu} did not run ({share})"),
             CONFIRM,
-            "on the host: nothing that stops the emulator while it is measured (SIGSTOP, a debugger, a frozen control group, \
-             suspend)",
+            "on the host: do not stop the emulator during a measurement (SIGSTOP, a debugger, a frozen control group, suspend)",
         ),
         AbsenceCause::Preempted(_) => {
             let sentence =
-                format!("the host did not execute CPU {cpu} of this machine, others had the host's CPUs ({share})");
+                format!("the host did not run CPU {cpu} of this machine: other tasks had the host's CPUs ({share})");
             (sentence, CONFIRM, FIX)
         }
         AbsenceCause::OtherCpuExecuted { of, .. } => (
             format!(
-                "CPU {cpu} was not executed ({share}): the emulator has one thread for all CPUs, and it was the turn of CPU \
-                 {of}"
+                "CPU {cpu} did not run ({share}): the emulator runs all CPUs in one thread, and was running CPU {of}"
             ),
             "measure again on a machine with one CPU",
-            "an emulator with a thread for each CPU (`accel = \"tcg\"`), or a machine with one CPU",
+            "an emulator with one thread per CPU (`accel = \"tcg\"`), or a machine with one CPU",
         ),
     };
     let due_ns = case.trace.window.due_ns;
@@ -91,12 +89,12 @@ fn line(absence: &PlacedAbsence, due_ns: i64) -> String {
         AbsenceCause::OtherCpuExecuted { of, events } => {
             let (from, to) = (relative(absence.start_ns, due_ns), relative(absence.end_ns, due_ns));
             return format!(
-                "CPU {of} recorded {events} events from {from} to {to}, CPU {cpu} none: one is executed at a time"
+                "CPU {of} recorded {events} events from {from} to {to}, CPU {cpu} none: only one runs at a time"
             );
         }
     };
     format!(
-        "seen from the host: CPU {cpu} {what} for {}, from {} to {}, each to within {}",
+        "observed on the host: CPU {cpu} {what} for {}, from {} to {}, each to within {}",
         duration(told.end_ns - told.start_ns),
         relative(told.start_ns, due_ns),
         relative(told.end_ns, due_ns),
@@ -113,14 +111,14 @@ fn on_a_task<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
     let left = left_from_user_space(case, &pieces, &entry)?;
     Some(Claim {
         sentence: format!(
-            "the hypervisor ({host}) did not run this CPU, or held the timer interrupt back, with {} on it ({})",
+            "the hypervisor ({host}) did not run this CPU, or delayed the timer interrupt, while it ran {} ({})",
             case.culprits(&pieces),
             case.share(&pieces)
         ),
         evidence: evidence(
             case,
-            "the interrupt came in while the task was in user space, where nobody can mask interrupts: its switch is \
-             that of a return there, not one in the kernel",
+            "the interrupt arrived while the task was in user space, where interrupts cannot be masked: it was switched out on \
+             its return there, not inside the kernel",
         ),
         ..claim(pieces, vec![entry, left])
     })
@@ -140,8 +138,8 @@ fn on_an_idle_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
         return Some(Claim {
             confidence: Confidence::Hint,
             sentence: format!(
-                "CPU {} was on its way out of idle ({}): the hypervisor ({host}) did not run it, or the kernel was busy \
-                 there with interrupts masked; the trace cannot tell",
+                "CPU {} was leaving idle ({}): the hypervisor ({host}) did not run it, or the kernel ran there with \
+                 interrupts masked; the trace does not show which",
                 case.cpu(),
                 case.share(&pieces)
             ),
@@ -151,10 +149,10 @@ fn on_an_idle_cpu<'c>(case: &Case<'c>, host: &str) -> Option<Claim<'c>> {
     }
     Some(Claim {
         sentence: format!(
-            "the hypervisor ({host}) did not run this CPU, or held the timer interrupt back, while it was idle ({})",
+            "the hypervisor ({host}) did not run this CPU, or delayed the timer interrupt, while it was idle ({})",
             case.share(&pieces)
         ),
-        evidence: evidence(case, "an idle CPU waits with interrupts on: nothing in the guest can have held it back"),
+        evidence: evidence(case, "an idle CPU waits with interrupts enabled: nothing in the guest can have delayed it"),
         ..claim(pieces, entry.into_iter().chain(left).collect())
     })
 }

@@ -11,7 +11,7 @@ use archive::explanation::Confidence;
 pub const ABOUT: About = About {
     recognised: "a thread called migration/N has the CPU while the thread could run, or when the timer is due",
     confirm: "--tracer function on multi_cpu_stop and migration_cpu_stop; dmesg and the journal show what was loaded or changed at that instant",
-    fix: "load no module, switch no tracer, probe or BPF program, change no CPU's state and no clock source, and re-pin no other thread while real-time work runs",
+    fix: "load no module, switch no tracer, probe or BPF program, change no CPU's state and no clock source, and change no thread's affinity while real-time work runs",
     reading: &["CPU hotplug in the Kernel", "ftrace - Function Tracer"],
     proof: Proof::Real,
 };
@@ -27,10 +27,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     });
     let together: Vec<String> = others.map(|activity| activity.cpu.to_string()).collect();
     let (what, evidence) = match together.is_empty() {
-        true => ("stopped this CPU to move a thread or change something", Vec::new()),
+        true => ("stopped this CPU to move a thread or to change its state", Vec::new()),
         false => (
             "stopped several CPUs together",
-            vec![format!("migration threads ran meanwhile on CPU {}, too", together.join(", "))],
+            vec![format!("migration threads also ran on CPU {} meanwhile", together.join(", "))],
         ),
     };
     Some(Claim {

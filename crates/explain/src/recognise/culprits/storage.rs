@@ -33,5 +33,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a storage device wanted attention")
+    NAMED.look(case, &ABOUT, "a storage device needed the CPU")
 }

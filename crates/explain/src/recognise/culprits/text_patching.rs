@@ -6,7 +6,7 @@ use crate::recognise::case::{Case, Claim};
 
 pub const ABOUT: About = About {
     recognised: "the function do_sync_core is executed for another CPU",
-    confirm: "ipi:ipi_send_cpumask with callback=do_sync_core names the thread that asked; static keys, tracepoints, probes and BPF programs do it",
+    confirm: "ipi:ipi_send_cpumask with callback=do_sync_core names the sender; static keys, tracepoints, probes and BPF programs do it",
     fix: "switch no tracer, probe, BPF program or network feature on or off while real-time work runs: arm everything before",
     reading: &["Static Keys", "ftrace - Function Tracer"],
     proof: Proof::MadeUp,
@@ -15,5 +15,5 @@ pub const ABOUT: About = About {
 const NAMED: Named = Named { functions: &["do_sync_core"], ..NOTHING };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "the kernel was changing its own code")
+    NAMED.look(case, &ABOUT, "the kernel patched its own code")
 }

@@ -8,7 +8,7 @@ use archive::explanation::Confidence;
 pub const ABOUT: About = About {
     recognised: "sched_switch shows the thread leaving the CPU stopped or traced, and not coming back until later",
     confirm: "look for SIGSTOP, a debugger, a frozen cgroup or a suspended shell job",
-    fix: "leave the process alone while it measures; such a sample says nothing about the kernel",
+    fix: "do not stop the process during a measurement; such a sample says nothing about the kernel",
     reading: &["Control Group v2"],
     proof: Proof::Real,
 };
@@ -29,11 +29,11 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| piece.end_ns > stop.ts_ns && piece.start_ns < until_ns)?;
     Some(Claim {
         confidence: Confidence::Certain,
-        sentence: format!("the measuring thread was stopped by a signal or a debugger ({})", case.share(&pieces)),
+        sentence: format!("a signal or a debugger stopped the measuring thread ({})", case.share(&pieces)),
         events: [Some(stop), go_on].into_iter().flatten().copied().collect(),
         evidence: Vec::new(),
         confirm: "look for SIGSTOP, a debugger, a frozen cgroup or a suspended shell job".into(),
-        fix: "leave the process alone while it measures; this sample says nothing about the kernel".into(),
+        fix: "do not stop the process during a measurement; this sample says nothing about the kernel".into(),
         pieces,
     })
 }

@@ -22,7 +22,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!(
-            "the thread of an interrupt went first: {} with {}, ours is {} ({})",
+            "an interrupt thread ran first: {} at {}; the thread has {} ({})",
             case.culprits(&pieces),
             priority_words(case.names().prio(tid)),
             priority_words(case.tool_threads.own_prio),

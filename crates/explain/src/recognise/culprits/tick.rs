@@ -29,13 +29,13 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let (confidence, doubt) = match host {
         Some(host) => (
             Confidence::Hint,
-            format!("; no tick takes that long unless the hypervisor ({host}) had the CPU meanwhile"),
+            format!("; a tick takes that long only if the hypervisor ({host}) had the CPU meanwhile"),
         ),
         None => (Confidence::Certain, String::new()),
     };
     Some(Claim {
         confidence,
-        sentence: format!("the tick of the scheduler had its turn first ({}){doubt}", case.share(&pieces)),
+        sentence: format!("the scheduler tick ran first ({}){doubt}", case.share(&pieces)),
         events: Vec::new(),
         evidence,
         confirm: ABOUT.confirm.into(),

@@ -24,8 +24,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     }
     let share = case.share(&pieces);
     let why = match case.virtualised() {
-        Some(host) => format!("rearming the timer leaves the guest, and the hypervisor ({host}) takes its time"),
-        None => "waiting for a scheduler lock, or for the timer hardware to be rearmed".into(),
+        Some(host) => format!("setting the timer exits the guest, and the hypervisor ({host}) takes its time"),
+        None => "waiting for a scheduler lock, or for the timer hardware".into(),
     };
     let taken_away = case.virtualised().is_some() && case.ns(&pieces) > SETTING_NS_MAX;
     Some(Claim {

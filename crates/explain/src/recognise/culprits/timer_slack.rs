@@ -22,7 +22,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!(
-            "the kernel was allowed a slack of {} for this timer and used it ({})",
+            "the kernel used the slack of {} that this timer has ({})",
             duration(slack_ns),
             case.share(&pieces)
         ),

@@ -63,7 +63,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let more = if others > 0 { format!(" and {others} others") } else { String::new() };
     Some(Claim {
         confidence: Confidence::Certain,
-        sentence: format!("other timers had their turn in the same interrupt: {who}{more} ({})", case.share(&pieces)),
+        sentence: format!("other timers ran first in the same interrupt: {who}{more} ({})", case.share(&pieces)),
         events: Vec::new(),
         evidence: Vec::new(),
         confirm: "/proc/timer_list shows which timers this CPU has".into(),

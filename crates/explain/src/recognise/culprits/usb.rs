@@ -19,5 +19,5 @@ const NAMED: Named = Named {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    NAMED.look(case, &ABOUT, "a USB controller wanted attention")
+    NAMED.look(case, &ABOUT, "a USB controller needed the CPU")
 }

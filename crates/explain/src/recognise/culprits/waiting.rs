@@ -10,7 +10,7 @@ use archive::explanation::Confidence;
 pub const ABOUT: About = About {
     recognised: "a watched thread sleeps in the middle of its work",
     confirm: "`strace -f` shows the call it waits in",
-    fix: "no file, socket or device in the loop; shorten what others do while they hold a lock",
+    fix: "no file, socket or device in the loop; shorten what others do under a lock",
     reading: &["Lock types and their rules"],
     proof: Proof::Real,
 };
@@ -35,15 +35,15 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         Some(tid) => {
             let whom = case.names().task(tid);
             (
-                format!("it waited in the middle of its work until {whom} woke it ({share})"),
-                format!("`strace -f -e futex,read,poll` on both shows what they share with {whom}"),
-                "shorten what the other does while it holds the lock, or hand data over without one".to_owned(),
+                format!("it waited during its work until {whom} woke it ({share})"),
+                format!("`strace -f -e futex,read,poll` on both shows what it shares with {whom}"),
+                "shorten what the other thread does under the lock, or pass data without a lock".to_owned(),
             )
         }
         None => (
-            format!("it waited in the middle of its work for a device, a timer or a message ({share})"),
+            format!("it waited during its work for a device, a timer or a message ({share})"),
             "`strace -f` shows the call it waited in".to_owned(),
-            "no file, socket or device in the loop: leave them to a thread of lower priority".to_owned(),
+            "no file, socket or device in the loop: give them to a thread of lower priority".to_owned(),
         ),
     };
     let untraced = pieces.iter().filter(|&&index| held(&case.pieces[index]) == Some(Context::Untraced));

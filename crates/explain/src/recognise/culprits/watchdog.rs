@@ -24,10 +24,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let what = match stop(case) {
         Some(stopped) => {
             pieces.extend(stopped);
-            "the watchdog for stuck CPUs stopped this CPU for its check"
+            "the lockup watchdog stopped this CPU for its check"
         }
         None if pieces.is_empty() => return None,
-        None => "the timer of the watchdog for stuck CPUs had its turn first",
+        None => "the timer of the lockup watchdog ran first",
     };
     Some(Claim {
         confidence: Confidence::Certain,

@@ -8,7 +8,7 @@ use crate::replay::context::Context;
 pub const ABOUT: About = About {
     recognised: "a thread called kworker/* has the CPU while the thread could run; workqueue_execute_start names its function",
     confirm: "workqueue:workqueue_queue_work with this function names who queued it; --tracer function on it shows where it cannot be preempted",
-    fix: "a /sys/devices/virtual/workqueue/cpumask without this CPU moves work that is not bound to one; work that is bound to it goes away only with what queues it",
+    fix: "a /sys/devices/virtual/workqueue/cpumask without this CPU moves unbound work; work bound to this CPU goes away only with what queues it",
     reading: &["Workqueue", "Reducing OS jitter due to per-cpu kthreads"],
     proof: Proof::Real,
 };
@@ -25,9 +25,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         Some(Context::Task { function, .. }) => function != 0,
         _ => false,
     });
-    let mut found = claim(case, pieces, &ABOUT, "a worker of the kernel had something to do");
+    let mut found = claim(case, pieces, &ABOUT, "a kernel worker ran");
     found.evidence.push(match bound {
-        true => "this worker belongs to this CPU: the mask of the work queues does not move it".into(),
+        true => "this worker is bound to this CPU: the workqueue cpumask does not move it".into(),
         false => "this worker may run on any CPU that /sys/devices/virtual/workqueue/cpumask allows".into(),
     });
     if !named {

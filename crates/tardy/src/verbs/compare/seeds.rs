@@ -186,7 +186,7 @@ fn lay_out_comparison(comparison: &VirtualComparison, page: &mut Page) {
         let [a, b, middle, least, most] =
             [figure.a.median_ns, figure.b.median_ns, shift.median_ns, shift.least_ns, shift.most_ns].map(microseconds);
         let count = format!("{} of {}", figure.longer_in, comparison.seeds.len());
-        table.row([figure.name.clone(), a, b, middle, least, most, count]);
+        table.row([figure.name.to_string(), a, b, middle, least, most, count]);
     }
     table.lines().iter().for_each(|line| page.line(line));
     page.wrapped("  ", "B - A is by how much each seed moved: the middle one, the least and the most.");

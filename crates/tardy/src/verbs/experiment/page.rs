@@ -8,6 +8,7 @@ use crate::terminal::summary::{alarm_of_clock, quoted};
 use crate::terminal::table::{Align, Table};
 use judge::experiment::{ExperimentResult, MetricResult};
 use judge::sign_flip::Interval;
+use judge::unit::Unit;
 use std::path::Path;
 use words::figures::{count, counted, latency};
 
@@ -116,13 +117,13 @@ fn work(result: &ExperimentResult, page: &mut Page) {
 }
 
 fn row(result: &MetricResult) -> [String; 6] {
-    let amount = |value: f64| match result.metric.unit.as_str() {
-        "ns" => latency(value.round() as i64),
-        "a run" => format!("{value:.1}"),
+    let amount = |value: f64| match result.metric.unit {
+        Unit::Nanoseconds => latency(value.round() as i64),
+        Unit::PerRun => format!("{value:.1}"),
         _ => count(value.round() as u64),
     };
-    let name = match result.metric.unit.as_str() {
-        "ns" | "a run" | "" => result.metric.name.clone(),
+    let name = match &result.metric.unit {
+        Unit::Nanoseconds | Unit::PerRun => result.metric.name.to_string(),
         unit => format!("{}, {unit}", result.metric.name),
     };
     let ends = |interval: Interval| format!(" [{:.3}, {:.3}]", interval.low, interval.high);

@@ -1,6 +1,7 @@
 //! A series in one line of a terminal.
 
 use judge::history::Series;
+use judge::unit::Unit;
 use words::figures::latency;
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -24,8 +25,8 @@ pub fn sparkline(series: &Series, columns: usize) -> (String, String) {
         }
         line.push(bar(point.value));
     }
-    let amount = |value: f64| match series.metric.unit.as_str() {
-        "ns" => latency(value.round() as i64),
+    let amount = |value: f64| match &series.metric.unit {
+        Unit::Nanoseconds => latency(value.round() as i64),
         unit => format!("{value:.1} {unit}"),
     };
     let scale = if shown.is_empty() { String::new() } else { format!("▁ {}  █ {}", amount(low), amount(high)) };
@@ -36,6 +37,7 @@ pub fn sparkline(series: &Series, columns: usize) -> (String, String) {
 mod tests {
     use super::*;
     use judge::experiment::{Metric, Scale};
+    use judge::figure_name::FigureName;
     use judge::history::{ChangePoint, Point};
 
     #[test]
@@ -52,7 +54,7 @@ mod tests {
         };
         let mut series = Series {
             scenario: String::new(),
-            metric: Metric { name: "p99".into(), unit: "ns".into(), scale: Scale::Ratio },
+            metric: Metric { name: FigureName::P99, unit: Unit::Nanoseconds, scale: Scale::Ratio },
             points: [1000.0, 1000.0, 2000.0, 1500.0].map(point).into(),
             changes: vec![change],
             too_few: false,

@@ -6,6 +6,7 @@ use crate::terminal::page::Page;
 use crate::terminal::summary::{alarm_of_clock, quoted};
 use crate::terminal::table::{Align, Table};
 use judge::observer::{Estimate, FigureCost, LevelCost, ObserverEffect};
+use judge::unit::Unit;
 use std::path::Path;
 use words::figures::{counted, duration, latency};
 
@@ -96,7 +97,7 @@ fn table(cost: &LevelCost, result: &ObserverEffect, page: &mut Page) {
 }
 
 fn row(cost: &FigureCost) -> [String; 5] {
-    let latencies = cost.unit == "ns";
+    let latencies = cost.unit == Unit::Nanoseconds;
     let amount = |value: f64| if latencies { latency(value.round() as i64) } else { format!("{value:.0}") };
     // The ends of an interval take the unit of what is between them.
     let (scale, unit, decimals) = match cost.difference.value.abs() {
@@ -112,7 +113,7 @@ fn row(cost: &FigureCost) -> [String; 5] {
             .interval
             .map_or(String::new(), |interval| format!(" [{}, {}]", shown(interval.low), shown(interval.high)))
     };
-    let name = if latencies { cost.figure.clone() } else { format!("{}/s", cost.figure) };
+    let name = if latencies { cost.figure.to_string() } else { format!("{}/s", cost.figure.without_prefix()) };
     [
         name,
         amount(cost.off),

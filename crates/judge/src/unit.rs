@@ -1,0 +1,81 @@
+//! The unit of a figure that is compared.
+
+use crate::words::{rough, time};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a figure counts. Stored as its `Display`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", from = "String")]
+pub enum Unit {
+    /// `ns`.
+    Nanoseconds,
+    /// `a run`: events counted over one run.
+    PerRun,
+    /// `an hour`, in a history.
+    AnHour,
+    /// `1/h`, in a comparison of two runs.
+    PerHour,
+    /// What a load counts, each second: `messages/s`.
+    Work(String),
+}
+
+impl Unit {
+    /// Work of a load for each second, by what the load counts.
+    pub fn work(counts: &str) -> Self {
+        Self::Work(format!("{counts}/s"))
+    }
+
+    /// A value of this unit inside a sentence: `12.3 µs`, `1 000 messages/s`.
+    pub fn amount(&self, value: f64) -> String {
+        match self {
+            Self::Nanoseconds => time(value),
+            _ => format!("{} {self}", rough(value)),
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Nanoseconds => "ns",
+            Self::PerRun => "a run",
+            Self::AnHour => "an hour",
+            Self::PerHour => "1/h",
+            Self::Work(work) => work,
+        })
+    }
+}
+
+impl From<Unit> for String {
+    fn from(unit: Unit) -> Self {
+        unit.to_string()
+    }
+}
+
+impl From<String> for Unit {
+    fn from(unit: String) -> Self {
+        match unit.as_str() {
+            "ns" => Self::Nanoseconds,
+            "a run" => Self::PerRun,
+            "an hour" => Self::AnHour,
+            "1/h" => Self::PerHour,
+            _ => Self::Work(unit),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_stored_as_they_are_shown() {
+        for unit in [Unit::Nanoseconds, Unit::PerRun, Unit::AnHour, Unit::PerHour, Unit::work("messages")] {
+            let stored = serde_json::to_value(&unit).unwrap();
+            assert_eq!(stored, serde_json::json!(unit.to_string()));
+            assert_eq!(serde_json::from_value::<Unit>(stored).unwrap(), unit);
+        }
+        assert_eq!([Unit::Nanoseconds.amount(1500.0), Unit::work("faults").amount(20.0)], ["1.5 µs", "20 faults/s"]);
+    }
+}
