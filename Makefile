@@ -19,7 +19,7 @@ TOOLS := target/tools
 MIRI := meter:measure recorder:ring
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
-RUST_SOURCES := $(shell find crates -name target -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
+RUST_SOURCES := $(shell find crates \( -name target -o -name tests -o -name fuzz \) -prune -o -type f -print) Cargo.toml Cargo.lock .cargo/config.toml
 RUST_TARGET_arm64 := aarch64-unknown-linux-musl
 RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
@@ -38,7 +38,7 @@ help: ## list the targets
 demo: ## install what building needs, build, measure 30 s under load, say where the report is
 	packaging/install-dependencies --build
 	$(MAKE) --no-print-directory --jobs 2 ui crates
-	cargo build --profile demo --package tardy --package tardy-meter
+	cargo build --profile demo --no-default-features --package tardy --package tardy-meter
 	@rm -rf runs/demo
 	target/demo/tardy run --duration $(DEMO_SECONDS)s --load messaging --out runs/demo || [ $$? = 1 ]
 	target/demo/tardy report runs/demo
@@ -54,7 +54,7 @@ meters: ## leave the static meters for arm64, armhf and riscv64 in dist/bin/mete
 	packaging/install-dependencies --meters
 	$(MAKE) --no-print-directory $(METERS)-arm64 $(METERS)-armhf $(METERS)-riscv64
 
-test: lint build test-ui test-rust ## everything that continuous integration runs
+test: lint test-ui test-rust ## everything that continuous integration runs
 
 e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 MB once)
 	packaging/install-dependencies --e2e
@@ -114,7 +114,9 @@ lint: $(UI) $(TOOLS) ## formatting, clippy, documentation, licences and duplicat
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
-	cargo test --quiet --package tardy --test architecture words
+	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --workspace --no-deps --document-private-items
+	# With the features of `make test-rust`, so that nothing is compiled twice.
+	cargo test --quiet --workspace --all-features --test architecture words::
 	cd ui && npm run --silent check
 
 ui: $(UI) ## build the report's page

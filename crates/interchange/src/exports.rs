@@ -3,4 +3,5 @@
 pub mod comma_separated;
 pub mod perfetto;
 mod protobuf;
+#[cfg(feature = "parquet")]
 pub mod samples_parquet;

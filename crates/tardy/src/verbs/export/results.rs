@@ -11,7 +11,6 @@ use archive::manifest::RunState;
 use archive::problem::{ProblemKind, Remark};
 use archive::reader::Run;
 use archive::summary::RunSummary;
-use interchange::exports::samples_parquet;
 use interchange::results::kcidb::{self, Submission};
 use interchange::results::prometheus::{self, Measured};
 use interchange::results::tap::{self, Dialect};
@@ -41,8 +40,16 @@ pub fn takes_several(format: Format) -> bool {
 
 /// Every sample of a run.
 pub fn samples(run: &Run) -> anyhow::Result<Vec<u8>> {
-    let results = RunResults::of(RunSummary::of(run, &[]), run.planned.as_ref(), Vec::new());
-    Ok(samples_parquet::samples(run, &results.circumstances())?)
+    #[cfg(feature = "parquet")]
+    {
+        let results = RunResults::of(RunSummary::of(run, &[]), run.planned.as_ref(), Vec::new());
+        Ok(interchange::exports::samples_parquet::samples(run, &results.circumstances())?)
+    }
+    #[cfg(not(feature = "parquet"))]
+    anyhow::bail!(
+        "this tardy was built without Parquet, so it cannot export {}; use that of `make build`",
+        run.directory.display()
+    )
 }
 
 /// Name and bytes of the document.
