@@ -102,7 +102,7 @@ pub fn of_experiment(result: &ExperimentResult, worse_at_least: Option<f64>) -> 
         (Outcome::TooFewRounds, ..) => (StepVerdict::Untestable, sentence.clone()),
         (Outcome::NoDifferenceFound, Some(worse), Some(upper)) if upper >= worse => {
             let text = format!(
-                "{sentence} It may still be worse by {}, and the bad end is by {} at least: more --rounds tell them apart.",
+                "{sentence} It may still be worse by {}, and the bad end is by {} at least: more --rounds separate them.",
                 percent(upper - 1.0),
                 percent(worse - 1.0)
             );

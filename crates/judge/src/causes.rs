@@ -186,7 +186,7 @@ fn counted_words(common: Result<i64, (&str, &str)>, causes: &[CauseDifference]) 
         ),
         Ok(above) => format!(
             "Counted are wake-ups more than {} late: every one of them has a trace, in both runs. Those of one cause within a \
-             second count once. A change is told when chance makes one like it in less than 5 % of such pairs, all causes \
+             second count once. A change is reported when chance makes one like it in less than 5 % of such pairs, all causes \
              together, if a cause strikes independently of when it struck before.",
             time(above as f64)
         ),
@@ -287,14 +287,14 @@ fn words(name: &str, change: Change, [a, b]: [&CauseInRun; 2], ratio: Option<(f6
         ),
         Change::NotShown if a.events == Some(0) => {
             format!(
-                "{name} was counted {} in B and never in A: too few to tell from chance; {}",
+                "{name} was counted {} in B and never in A: too few to distinguish from chance; {}",
                 times(b),
                 unseen("A", a)
             )
         }
         Change::NotShown if b.events == Some(0) => {
             format!(
-                "{name} was counted {} in A and never in B: too few to tell from chance; {}",
+                "{name} was counted {} in A and never in B: too few to distinguish from chance; {}",
                 times(a),
                 unseen("B", b)
             )

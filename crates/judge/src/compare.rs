@@ -24,7 +24,7 @@ pub const NO_VERDICT: &str = "One run each is no verdict: it cannot separate a c
 
 /// What two runs cannot say of the price of a change.
 pub const WORK_NO_INTERVAL: &str = "What the loads got done in a second, from their start to the end of the measurement. Of one \
-    run each nobody can tell how much of a difference is scatter; `tardy experiment` measures that and gives an interval.";
+    run each, the scatter is unknown; `tardy experiment` measures that and gives an interval.";
 
 /// One figure of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -183,7 +183,7 @@ fn judge_rate(seconds: &Seconds, allow: &Rate, levels: Levels) -> CpuJudgement {
     if shortest < 1.0 {
         return CpuJudgement {
             because: Some(format!(
-                "{} is more often than once in ten seconds, which the record of each second cannot tell; \
+                "{} is more often than once in ten seconds, which the record of each second cannot show; \
                  state the limit as a quantile",
                 allow.text
             )),
@@ -334,7 +334,8 @@ fn quantile_sentence(
             "{words}: {where_}at least {low} of the wake-ups come {bad}, with {sure} confidence; only {allowed} may."
         ),
         _ => {
-            let more = cpu.hours_needed.map_or(String::new(), |more| format!(" About {} more may tell.", hours(more)));
+            let more =
+                cpu.hours_needed.map_or(String::new(), |more| format!(" About {} more may decide.", hours(more)));
             let because = cpu.because.as_ref().map_or(String::new(), |because| format!(" ({because})"));
             format!(
                 "{words}: {where_}between {low} and {high} of the wake-ups come {bad}; {allowed} may{because}.{more}"

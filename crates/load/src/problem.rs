@@ -9,7 +9,7 @@ use std::io;
 /// Why a load could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    #[error("start a load called `{name}`: there is none; the built-in loads are {}", builtin::names_joined())]
+    #[error("start a load called `{name}`: no such load; the built-in loads are {}", builtin::names_joined())]
     Unknown { name: String },
     #[error("start the load `{name}`: this machine has no program `{program}`; {fix}")]
     NoProgram { name: String, program: &'static str, fix: &'static str },

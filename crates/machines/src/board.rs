@@ -48,7 +48,7 @@ pub struct AccessOptions {
 impl Default for AccessOptions {
     fn default() -> Self {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let user = std::env::var("USER").unwrap_or_else(|_| "somebody".into());
+        let user = std::env::var("USER").unwrap_or_else(|_| "unknown user".into());
         Self {
             purpose: Purpose::Run,
             wait: Duration::ZERO,

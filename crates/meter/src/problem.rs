@@ -193,7 +193,7 @@ problem_codes! { MeterProblem:
     Repaired => "meter.repaired", "An earlier meter was killed; its changes to the machine were undone.", "";
     NotRepaired => "meter.not-repaired", "A change that a killed meter left could not be undone.",
         "run `tardy restore` and follow what it says";
-    ForeignJournal => "meter.foreign-journal", "A file among the journals is none of this version.", "remove it";
+    ForeignJournal => "meter.foreign-journal", "A file in the journal directory is not a journal of this version.", "remove it";
     NotRestored => "meter.not-restored", "A change of this run could not be undone.", "run `tardy restore` on this machine";
     NamePattern => "meter.name-pattern", "The pattern can match no thread name.", "check --comm";
     NothingToWatch => "meter.nothing-to-watch", "A watch needs a process, a name or a command.",

@@ -137,7 +137,7 @@ impl Assertion {
             severity: Severity::Warning,
             title: format!("the kernel's configuration is not as {SOURCE} wants it"),
             what: format!("{} is {}, and {} is wanted", self.wish.symbol, quoted(&found), self.text()),
-            reason: "whoever wrote the list knows".into(),
+            reason: "ask the author of the list".into(),
             fixes: vec![Fix::Build { line }],
             source: SOURCE.into(),
             accepted: None,
@@ -169,7 +169,7 @@ impl Wish {
             Some("y") => Some('y'),
             Some("m") => Some('m'),
             Some("n") => Some('n'),
-            Some(other) => return Err(format!("{other:?} is none of y, m and n")),
+            Some(other) => return Err(format!("{other:?} is not one of y, m and n")),
         };
         Ok(Self { negated, symbol: symbol.into(), state })
     }

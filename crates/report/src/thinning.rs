@@ -74,7 +74,7 @@ fn leave_out_neighbours(data: &mut ReportData) {
         let hidden = before - explanation.lanes.len();
         if hidden > 0 {
             explanation.caveats.push(format!(
-                "this picture leaves out {hidden} other CPUs, lest the file grow huge; `tardy explain` has them"
+                "this picture leaves out {hidden} other CPUs, to keep the file small; `tardy explain` has them"
             ));
         }
     }

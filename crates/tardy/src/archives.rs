@@ -42,7 +42,7 @@ pub fn open(name: &Path) -> anyhow::Result<Run> {
 pub fn find(name: &Path) -> Result<PathBuf, UsageError> {
     let path = if name == Path::new(LATEST) && !name.exists() {
         newest(Path::new(RUNS))
-            .ok_or_else(|| UsageError("failed to find the latest run: there is none below runs/".into()))?
+            .ok_or_else(|| UsageError("failed to find the latest run: there is no run below runs/".into()))?
     } else if !name.exists() && Path::new(RUNS).join(name).is_dir() {
         Path::new(RUNS).join(name)
     } else {

@@ -26,7 +26,8 @@ pub fn load(path: &Path, overrides: &Overrides) -> anyhow::Result<CheckedPlan> {
     for problem in &found {
         complain!("{}", printable(&described(path, problem)));
     }
-    Err(UsageError(format!("{} cannot be run; docs/how-to/plans.md says what a plan may hold", path.display())).into())
+    Err(UsageError(format!("{} cannot be run; docs/how-to/plans.md describes every key of a plan", path.display()))
+        .into())
 }
 
 /// # Errors

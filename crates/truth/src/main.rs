@@ -128,7 +128,7 @@ fn in_stops(gaps: &[Injection], stops: &[Injection], run: &Run) -> anyhow::Resul
         Some((spike.sample.due_ns, seen.host_minus_guest_ns))
     });
     let clocks: Vec<(i64, i64)> = clocks.collect();
-    ensure!(!clocks.is_empty(), "the run tells nothing of the clock of its host");
+    ensure!(!clocks.is_empty(), "the run has no record of its host's clock");
     let by_guest = stops.iter().filter_map(|stop| {
         let of = |&&(at_ns, difference_ns): &&(i64, i64)| (at_ns + difference_ns).abs_diff(stop.begin_ns);
         let (_, difference_ns) = clocks.iter().min_by_key(of)?;

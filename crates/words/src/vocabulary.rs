@@ -125,7 +125,7 @@ pub fn phase_meaning(phase: PhaseName) -> &'static str {
         PhaseName::Working => "the watched thread had the CPU",
         PhaseName::Preempted => "the watched thread could have gone on and was not given the CPU",
         PhaseName::Waiting => "the watched thread waited in the middle of its work",
-        PhaseName::Untraced => "the trace does not tell where this belongs",
+        PhaseName::Untraced => "the trace does not show where this belongs",
     }
 }
 

@@ -52,7 +52,7 @@ pub struct BuiltinLoad {
     pub culprits: &'static [&'static str],
     /// What it needs besides a kernel; empty: nothing.
     pub needs: &'static str,
-    /// Bounded by work alone: rounds of so many files, bytes, pages or messages, numbers drawn with a fixed seed, no clock
+    /// Bounded by work alone: rounds of a fixed number of files, bytes, pages or messages, numbers drawn with a fixed seed, no clock
     /// and no time limit. Every run does the same work in the same order, however long it takes.
     pub by_work: bool,
 }
@@ -219,7 +219,7 @@ pub static BUILTIN_LOADS: [BuiltinLoad; 24] = [
     BuiltinLoad {
         name: "timer",
         unit: "expiries",
-        what: "64 timers that expire again and again within 1 ms",
+        what: "64 timers that expire repeatedly within 1 ms",
         worker: "process with 64 timers",
         workers: PER_CPU,
         parts: &[],

@@ -46,7 +46,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
     ProgramLoad {
         name: "stress-ng",
         unit: "bogo operations",
-        what: "any stressor of stress-ng, in rounds of so many operations or so many seconds",
+        what: "any stressor of stress-ng, in rounds of N operations or N seconds",
         subject: Some(Subject { what: "the stressor, as its option is called: matrix, switch, hdd", needed: true }),
         options: &[
             value("ops", "operations of a round, those of all workers [default: rounds by time]"),
@@ -112,7 +112,7 @@ pub static PROGRAM_LOADS: [ProgramLoad; 6] = [
     ProgramLoad {
         name: "rt-app",
         unit: "phases",
-        what: "a set of tasks of rt-app, again and again",
+        what: "a set of tasks of rt-app, in a loop",
         subject: Some(Subject { what: "the path of its JSON file on the target", needed: true }),
         options: &[CPUS],
         example: "rt-app:/opt/tasks.json",

@@ -164,7 +164,7 @@ fn state(root: Node, measurement: Node, source: &mut Source) {
     }
     if let Some(abort) = child(measurement, "abort_report") {
         let latency = child(abort, "breaktrace").and_then(|node| node.attribute("measured_latency"));
-        let reason = abort.attribute("reason").unwrap_or("for a reason not told").to_owned();
+        let reason = abort.attribute("reason").unwrap_or("for an unknown reason").to_owned();
         source.problem(Severity::Degraded, &ImportProblem::EndedEarly { reason, latency: latency.map(str::to_owned) });
     }
 }

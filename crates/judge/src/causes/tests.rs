@@ -119,7 +119,7 @@ fn what_changed_beyond_chance_comes_first() {
         ]
     );
     assert!(found.causes[1].sentence.starts_with("fair-server appeared: never in A, 12 times in B"), "{found:?}");
-    assert!(found.causes[3].sentence.contains("too few to tell from chance"), "{found:?}");
+    assert!(found.causes[3].sentence.contains("too few to distinguish from chance"), "{found:?}");
     // Twelve of twelve in one of two equal runs, five tests: 0.005^(1/12) of the share.
     let share = 0.005f64.powf(1.0 / 12.0);
     let (low, high) = found.causes[1].ratio.unwrap();

@@ -149,8 +149,8 @@ fn estimate(
     if let Some(count) = apart(&candidates) {
         let them = if count == 1 { "latency stands".to_owned() } else { format!("{count} latencies stand") };
         return Err(format!(
-            "the largest {them} apart from the others, as if of another cause: what makes them, and how often, nobody can \
-             tell from so few"
+            "the largest {them} apart from the others, as if of another cause: what makes them, and how often, so few \
+             do not show"
         ));
     }
     let tail = tail(&candidates).ok_or("its tail is not regular: no threshold leaves peaks of one kind")?;
@@ -166,7 +166,7 @@ fn estimate(
     if median.high.is_none_or(|high| high > BOUND_FACTOR_MAX * median.value) {
         return Err("no useful bound follows: the interval is more than ten times the estimate".into());
     }
-    let shape = tail.fit.shape(&tail.excesses, confidence).ok_or("its shape cannot be told")?;
+    let shape = tail.fit.shape(&tail.excesses, confidence).ok_or("its shape cannot be estimated")?;
     let fit = maxima::fit(blocks).ok_or("the maxima of its blocks cannot be fitted")?;
     let check = fit.level(blocks, half * block_s / horizon_s, confidence);
     let check = check.ok_or("the maxima of its blocks allow no cross-check")?;

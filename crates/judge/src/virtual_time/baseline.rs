@@ -130,7 +130,7 @@ impl Baseline {
         if self.baseline_version > BASELINE_VERSION {
             let version = self.baseline_version;
             return Err(format!(
-                "baseline_version {version} is newer than this program; write it anew with `tardy baseline write`"
+                "baseline_version {version} is newer than this program; write it again with `tardy baseline write`"
             ));
         }
         if !self.virtual_time {

@@ -226,7 +226,7 @@ fn sentences(comparison: &VirtualComparison) -> Vec<String> {
         let latency = |sample: Option<(i64, i64)>| sample.map_or("none".into(), |(_, ns)| format!("{ns} ns"));
         return vec![format!(
             "NOT IDENTICAL although system, settings and seed are: with seed {} sample {} is the first that differs, {} in A and {} in \
-             B. The emulator or the host let its own time in; `tardy target verify` tells how often.",
+             B. The emulator or the host let its own time in; `tardy target verify` shows how often.",
             defect.seed,
             defect.sample,
             latency(defect.a),
@@ -250,7 +250,7 @@ fn sentences(comparison: &VirtualComparison) -> Vec<String> {
     if !comparison.idle && !comparison.figures.iter().any(|figure| figure.differs) {
         let most = comparison.figures.iter().map(|figure| figure.p_adjusted).fold(1.0, f64::min);
         sentences.push(format!(
-            "No figure moved the same way in enough of {seeds} to be told from chance (the clearest: {}).",
+            "No figure moved the same way in enough of {seeds} to be distinguished from chance (the clearest: {}).",
             p_value(most)
         ));
     }

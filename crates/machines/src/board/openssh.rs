@@ -65,7 +65,7 @@ pub fn diagnosis(board: &Board, complaints: &[String]) -> String {
         (
             "REMOTE HOST IDENTIFICATION HAS CHANGED",
             format!(
-                "its host key is another than before. If the board was installed anew, forget the old key with \
+                "its host key has changed. If the board was reinstalled, remove the old key with \
                  `ssh-keygen -R '{known}'` and log in once with {login}"
             ),
         ),

@@ -84,7 +84,7 @@ impl RunningCommand for GuestRun {
         let ended = self.machine().heard().ended.is_some();
         let text = match &self.watch {
             Some(Err(why)) if !self.told => {
-                Some(format!("when the host did not execute this machine cannot be told: {why}"))
+                Some(format!("when the host did not execute this machine is unknown: {why}"))
             }
             Some(Ok(watch)) if !self.told && ended => watch.summary(),
             _ => return Vec::new(),

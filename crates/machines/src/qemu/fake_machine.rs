@@ -176,7 +176,7 @@ fn the_fake_machine() {
         // What an earlier command did not read of its input.
         let mut left = vec![0; (line.data_before - read) as usize];
         match line.word {
-            HostWord::Clock { .. } => panic!("this guest has told no clock"),
+            HostWord::Clock { .. } => panic!("this guest has reported no clock"),
             HostWord::Bye => return,
             HostWord::Put { path, executable, bytes } => {
                 left.resize(left.len() + bytes as usize, 0);

@@ -33,7 +33,7 @@ pub fn file(path: &Path) -> Result<Vec<u8>, String> {
 /// # Errors
 /// A sentence, naming the program when it is missing.
 pub fn stream(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
-    let program = program(&bytes).ok_or("its compression is none of xz, gzip and zstd")?;
+    let program = program(&bytes).ok_or("its compression is not xz, gzip or zstd")?;
     let mut child = Command::new(program)
         .args(["-d", "-c"])
         .stdin(Stdio::piped())

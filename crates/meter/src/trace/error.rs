@@ -24,7 +24,7 @@ pub enum TraceError {
     Thread(io::Error),
     #[error("its thread died")]
     ThreadDied,
-    #[error("the kernel swapped its buffers again and again while those of CPU {cpu} were read")]
+    #[error("the kernel kept swapping its buffers while those of CPU {cpu} were read")]
     Swapping { cpu: u32 },
     #[error("the kernel has no trace instances (CONFIG_TRACING); use --trace off")]
     NoInstances,

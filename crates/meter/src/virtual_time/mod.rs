@@ -51,7 +51,7 @@ pub fn run(plan: &VirtualTimePlan) -> Result<(), String> {
     let mut line = serde_json::to_vec(&plan.settings).expect("settings have only string keys");
     line.push(b'\n');
     if let Some(input) = &mut input {
-        input.write_all(&line).map_err(|error| format!("failed to tell the meter its settings: {error}"))?;
+        input.write_all(&line).map_err(|error| format!("failed to send the meter its settings: {error}"))?;
     }
     if let Some(output) = output {
         relay(output, stream).map_err(|error| format!("failed to pass the meter's stream on: {error}"))?;

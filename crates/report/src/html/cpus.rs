@@ -78,7 +78,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                 " asks for more wake-ups than there were; it is the maximum."
             }
             @if let Some(imported) = &summary.imported {
-                " A dash: the source does not tell."
+                " A dash: the source does not say."
                 @if imported.resolution_ns > 1 {
                     " The source rounded every latency down to a multiple of "
                     (number::axis_time(imported.resolution_ns as f64)) "."

@@ -170,7 +170,7 @@ fn finding(finding: &Finding, latency_ns: i64) -> Markup {
                 "; accounts for " (number::micros_unit(finding.ns)) " (" (number::percent(finding.ns, latency_ns)) ")"
             }
             dl {
-                @if !finding.fix.is_empty() { div { dt { "Mend" } dd { (said(&finding.fix)) } } }
+                @if !finding.fix.is_empty() { div { dt { "Fix" } dd { (said(&finding.fix)) } } }
                 @if !finding.confirm.is_empty() { div { dt { "Confirm" } dd { (said(&finding.confirm)) } } }
                 @if !finding.evidence.is_empty() {
                     div {

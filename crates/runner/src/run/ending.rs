@@ -98,7 +98,7 @@ pub fn state_of(facts: &Facts) -> (RunState, Option<String>) {
             (RunState::Failed, Some(why))
         }
         None if facts.exit == Some(Exit::Ended) => {
-            (RunState::Interrupted, Some("stopped on request, before the totals were told".into()))
+            (RunState::Interrupted, Some("stopped on request, before the totals arrived".into()))
         }
         None if facts.cut => {
             let why = format!("the line to the meter was cut in phase {phase}, and the meter had to be killed");

@@ -169,7 +169,7 @@ fn commands_are_found_in_what_surrounds_them() {
         found("for p in a b; do tardy export r --format $p -o $p.json; done"),
         ["tardy export r --format $p -o $p.json"]
     );
-    assert!(found("what tardy does is told in docs").is_empty() && found("/usr/bin/tardy-meter run").is_empty());
+    assert!(found("what tardy does is described in docs").is_empty() && found("/usr/bin/tardy-meter run").is_empty());
     let wrong = Printed { place: String::new(), words: words("tardy run --no-such", None), whole: true };
     assert!(refusal(&wrong).is_some());
     let wrong = Printed { place: String::new(), words: words("tardy run --duration 5parsecs", None), whole: true };

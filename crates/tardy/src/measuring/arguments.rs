@@ -24,27 +24,27 @@ const WORST_KEPT_DEFAULT: u32 = 1000;
 /// What one run is asked to do, and where it goes.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// Machine to measure on: `local`, or one that `tardy target add` made
-    #[arg(long, value_name = "NAME", default_value = "local", help_heading = "Measurement")]
-    pub target: String,
     #[command(flatten)]
     extent: ExtentArguments,
-    /// End when every thread has woken this often
+    /// Target to measure on: `local`, or one added with `tardy target add`
+    #[arg(long, value_name = "NAME", default_value = "local", help_heading = "Measurement")]
+    pub target: String,
+    /// Stop after N cycles per thread
     #[arg(short = 'l', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Measurement")]
     cycles: Option<u64>,
     /// Time between two wake-ups
     #[arg(short = 'i', long, value_name = "TIME", default_value = "1ms", value_parser = positive_time_ns, help_heading = "Measurement")]
     interval: u64,
-    /// Draw every interval anew from this seed, from half to one and a half of --interval [default: none; in virtual time 1]
+    /// Randomise every interval with this seed, from 0.5 to 1.5 times --interval [default: none; in virtual time 1]
     #[arg(long, value_name = "N", help_heading = "Measurement")]
     pub seed: Option<u64>,
-    /// In virtual time: run this many seeds, from --seed on, each into an archive below --out, and name the worst
+    /// In virtual time: run N seeds, starting with --seed, each into an archive below --out, and name the worst
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Measurement")]
     pub seeds: Option<u32>,
-    /// Wake up this long before counting
+    /// Warm up for TIME before counting
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = time_ns, help_heading = "Measurement")]
     settle: u64,
-    /// CPUs to measure, one thread each, like 0-1,3 [default: all this process may use]
+    /// CPUs to measure, one thread each, like 0-1,3 [default: all allowed CPUs]
     #[arg(short = 'a', long, value_name = "LIST", value_parser = parse_cpus, help_heading = "Measurement")]
     cpus: Option<CpuList>,
     /// Scheduling policy of the measuring threads
@@ -59,13 +59,13 @@ pub struct RunArguments {
     /// Hold this value in /dev/cpu_dma_latency, in whole microseconds; 0 forbids idle states
     #[arg(long, value_name = "TIME", value_parser = time_ns, help_heading = "Measurement")]
     cpu_dma_latency: Option<u64>,
-    /// Set a kernel setting for the run, like kernel.sched_rt_runtime_us=-1; it is put back afterwards
+    /// Change a kernel setting for the run, like kernel.sched_rt_runtime_us=-1; restored afterwards
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting, help_heading = "Measurement")]
     settings: Vec<SettingChange>,
-    /// Do not look at the kernel's counters (switches, interrupts, faults, pressure) once a second; in virtual time nobody looks
+    /// Do not sample the kernel's counters (switches, interrupts, faults, pressure) once a second; never done in virtual time
     #[arg(long, help_heading = "Measurement")]
     no_counters: bool,
-    /// Measure with what is allowed when privileges are missing; the run is marked as degraded
+    /// Measure even without the needed privileges, and mark the run as degraded
     #[arg(long, help_heading = "Measurement")]
     degrade: bool,
 
@@ -73,7 +73,7 @@ pub struct RunArguments {
     /// target's, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` shows them all
     #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = LoadRequest::parse, help_heading = "Load")]
     loads: Vec<LoadRequest>,
-    /// Run a shell command as a load beside the measurement
+    /// Run a shell command as a load during the measurement
     #[arg(long = "load-cmd", value_name = "COMMAND", help_heading = "Load")]
     load_commands: Vec<String>,
 

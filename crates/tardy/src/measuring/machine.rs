@@ -25,7 +25,7 @@ use words::printable::printable;
 /// How a board is to be had.
 #[derive(Debug, Args)]
 pub struct AccessArguments {
-    /// When somebody else uses the board: wait until it is free, but not longer than this
+    /// If the board is in use, wait until it is free, at most TIME
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "24h", value_parser = positive_time_ns, help_heading = "Board")]
     wait: Option<u64>,
 }
@@ -36,7 +36,7 @@ impl AccessArguments {
     }
 }
 
-/// What is waited for is told on standard error.
+/// Progress is reported on standard error.
 pub fn told() -> AccessOptions {
     AccessOptions { tell: |text| complain!("tardy: {}", printable(text)), ..AccessOptions::default() }
 }
@@ -54,7 +54,7 @@ pub fn open_place(name: &str, place: LabgridPlace, access: AccessOptions, stop: 
 /// The machine of this name, ready for one run.
 ///
 /// # Errors
-/// When there is none, or what its file says cannot be used here.
+/// When it does not exist, or its file cannot be used here.
 pub fn open(name: &str, meter: &Path, signals: &Signals) -> anyhow::Result<Box<dyn Target>> {
     open_with(name, meter, signals, told())
 }
@@ -121,7 +121,7 @@ pub fn is_in_virtual_time(name: &str) -> bool {
     TargetFiles::of_process().read(name).is_ok_and(|machine| machine.backend == Backend::Virtual)
 }
 
-/// Whether a target is a board. One that is not there is none.
+/// Whether a target is a board; `false` for one that does not exist.
 pub fn is_board(name: &str) -> bool {
     TargetFiles::of_process().describe(name).is_ok_and(|found| !matches!(found, Description::Machine(_)))
 }
@@ -135,7 +135,7 @@ pub fn host(target: &str) -> String {
     read.map_or_else(|_| "unknown".into(), |name| name.trim().to_owned())
 }
 
-/// A target that is not there or not understood is mended on the command line or in its file.
+/// The user fixes a missing or wrong target on the command line or in its file.
 pub fn usage(error: TargetFileError) -> UsageError {
     UsageError(error.to_string())
 }

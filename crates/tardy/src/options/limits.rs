@@ -24,7 +24,7 @@ pub struct LimitArguments {
     /// Confidence of the verdict, in percent [default: that of the run's plan, or 95]
     #[arg(long, value_name = "PERCENT", value_parser = confidence)]
     confidence: Option<f64>,
-    /// Let such a machine pass a limit all the same [default: those that the run's plan accepts]
+    /// Let this kind of machine pass a limit [default: those that the run's plan accepts]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
     accept: Vec<AcceptName>,
 }
@@ -42,7 +42,7 @@ pub fn confidence(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The limits of a plan, from an archive as well, whose texts may be anybody's: what is no limit is none.
+/// The limits of a plan, from an archive as well, whose texts are not trusted: what cannot be parsed is left out.
 pub fn limits_of(limits: &[PlannedLimit]) -> Vec<Limit> {
     let read = |limit: &PlannedLimit| Limit::parse(&limit.limit, &Rate::parse(&limit.allow).ok()?, time_ns).ok();
     limits.iter().filter_map(read).collect()

@@ -131,7 +131,7 @@ impl Problems {
                 Some(kind) => accepted.push(kind),
                 None => {
                     let words = DoubtKind::ALL.map(DoubtKind::word).join(", ");
-                    self.add(Some(written.line), format!("accept: `{}` is none of {words}", written.text));
+                    self.add(Some(written.line), format!("accept: `{}` is not one of {words}", written.text));
                 }
             }
         }

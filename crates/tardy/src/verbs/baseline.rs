@@ -24,7 +24,7 @@ Examples:
 
 Exit codes: 0 nothing moved beyond its tolerance, 1 something did, 2 wrong usage, 3 could not measure.";
 
-/// Expected results in virtual time, as a file to keep beside a kernel: write it, check a kernel against it
+/// Keep expected results in virtual time in a file beside a kernel, and check the kernel against it
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BaselineArguments {
@@ -38,7 +38,7 @@ enum BaselineVerb {
     Check(CheckArguments),
 }
 
-/// Measure a target in virtual time, idle and with the load of the run options, and write what came out
+/// Measure a target in virtual time, idle and under load, and write the results
 #[derive(Debug, Args)]
 struct WriteArguments {
     /// The file to write; one that is there is replaced
@@ -66,7 +66,7 @@ struct WriteArguments {
     options: Vec<String>,
 }
 
-/// Measure as the file says, and tell what moved
+/// Measure again with the file's settings and report what changed
 #[derive(Debug, Args)]
 struct CheckArguments {
     /// The file

@@ -24,30 +24,30 @@ Examples:
   tardy bisect --list kernels.txt --before 'ssh pi boot-kernel \"$TARDY_CANDIDATE\"' -- --duration 5min --load messaging
   git bisect run sh -c 'make -j8 bzImage || exit 125; tardy bisect --step --limit \"latency < 50us\" -- --target mine'
 
-A candidate is a target; or options of `tardy run` when it begins with a dash; or, with --before, whatever that command
-makes of $TARDY_CANDIDATE. In virtual time a step is exact for its seeds. Elsewhere it is a run judged by --limit, or without
-a limit an experiment against the good end, and the confidence is that of all steps together.
-Ctrl-C keeps what is done; the same command with the same --out goes on.
-Exit codes: 0 found, 2 wrong usage or an end that is not what it is said to be, 3 could not measure, 4 only suspects.
-With --step, as git wants them: 0 good, 1 bad, 125 cannot be tested, 128 and above give up.";
+A candidate is a target; or options of `tardy run` if it starts with a dash; or, with --before, whatever that command \
+does with $TARDY_CANDIDATE. In virtual time a step is exact for its seeds. Elsewhere it is a run judged by --limit, or without \
+a limit an experiment against the good end, and the confidence covers all steps together.
+Ctrl-C keeps the complete steps; the same command with the same --out continues.
+Exit codes: 0 found, 2 wrong usage or an end that is not as stated, 3 could not measure, 4 only suspects.
+With --step, for git: 0 good, 1 bad, 125 cannot be tested, 128 and above abort.";
 
 /// Find the first bad one of an ordered list of kernels, targets or settings
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BisectArguments {
-    /// The good end of the list; with --step and without --limit what to compare with
+    /// Good end of the list; with --step and without --limit, what to compare with
     #[arg(long, value_name = "CANDIDATE", allow_hyphen_values = true)]
     good: Option<String>,
-    /// The bad end of the list
+    /// Bad end of the list
     #[arg(long, value_name = "CANDIDATE", allow_hyphen_values = true, requires = "good")]
     bad: Option<String>,
-    /// What lies between the ends, in order
+    /// Candidates between the two ends, in order
     #[arg(value_name = "CANDIDATE", requires = "bad")]
     between: Vec<String>,
-    /// File with all candidates, one a line, the good end first; lines that begin with # are left out
+    /// File with all candidates, one per line, the good end first; lines that start with # are ignored
     #[arg(long, value_name = "FILE", conflicts_with_all = ["good", "bad", "between", "step"])]
     list: Option<PathBuf>,
-    /// Measure once and end with the code that `git bisect run` wants
+    /// Measure once and exit with the code that `git bisect run` expects
     #[arg(long, conflicts_with_all = ["bad", "between", "out"])]
     step: bool,
     /// Shell command on this machine before a candidate is measured, which it finds in $TARDY_CANDIDATE
@@ -55,7 +55,7 @@ pub struct BisectArguments {
     before: Option<String>,
     #[command(flatten)]
     limits: LimitArguments,
-    /// In virtual time: seeds of each step; the first that breaks the limit ends it
+    /// In virtual time: seeds of each step; the first that exceeds the limit ends the step
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     seeds: u32,
     /// Elsewhere, without a limit: rounds of each experiment
@@ -70,7 +70,7 @@ pub struct BisectArguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Give up a run when the meter says nothing for this long
+    /// Give up a run if the meter sends nothing for TIME
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
     silence: u64,
     /// Options of `tardy run` that all candidates share

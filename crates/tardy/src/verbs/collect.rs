@@ -22,11 +22,11 @@ Examples:
   tardy collect latest
   tardy collect runs/2026-11-22T07-08-08-board
 
-A run on a board goes on when the line is lost or tardy is killed; what it says is kept there. This fetches what is
-missing, every byte once, follows the run to its end if it still goes on, and leaves the board as it was.
+A run on a board continues when the connection is lost or tardy is killed, and the board keeps its results. This fetches \
+what is missing, every byte once, follows the run to its end if it is still active, and leaves the board as it was.
 Exit codes: those of `tardy run`.";
 
-/// Fetch the rest of a run whose line to the board was lost
+/// Fetch the results of a run whose connection to the board was lost
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CollectArguments {
@@ -41,7 +41,7 @@ pub struct CollectArguments {
     /// Print only the path of the archive
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
-    /// Give up when the meter says nothing for this long
+    /// Give up if the meter sends nothing for TIME
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
     silence: u64,
 }
@@ -51,7 +51,7 @@ pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     let manifest = run.manifest.as_ref().ok_or_else(|| anyhow!("failed to fetch: the archive has no manifest"))?;
     if !run.directory.join(RECEIVED_FILE).is_file() {
         let why = match manifest.state {
-            RunState::Running if run.goes_on => "it goes on, and somebody is writing it",
+            RunState::Running if run.goes_on => "it is still running, and another process writes it",
             RunState::Running => "nothing of it was kept on its target when it was cut off",
             _ => "all that can be had is there",
         };

@@ -27,11 +27,11 @@ Examples:
   tardy compare runs/old-seeds runs/new-seeds
   tardy compare --a '--target old' --b '--target new' --seeds 16 --record 1 -- --duration 2s --load dentry
 
-In virtual time A and B may be directories with the runs of several seeds, which are paired by seed; or options of `tardy run`,
-and both are measured. Behind `--` stand those that both share.
+In virtual time A and B may be directories with the runs of several seeds, which are paired by seed; or options of `tardy run`, \
+and both sides are measured. Options after `--` apply to both.
 Exit codes: 0 compared, 1 one system with one seed is not identical in virtual time, 2 wrong usage, 3 could not measure.";
 
-/// Set two runs side by side: figures, causes, and in what machine and settings differ
+/// Compare two runs: figures, causes, machine and settings
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CompareArguments {

@@ -24,8 +24,8 @@ Examples:
   tardy experiment --a '' --b '' -- --duration 20s
   tardy experiment --b-before 'ssh pi sudo tuned-adm profile realtime' --a-before 'ssh pi sudo tuned-adm profile balanced'
 
-Behind `--` stand the options of `tardy run` that both variants share. The same variant twice tells the noise floor.
-Ctrl-C keeps what is done; --resume goes on with it.
+Options of `tardy run` after `--` apply to both variants. The same variant twice measures the noise floor.
+Ctrl-C keeps the complete rounds; --resume continues.
 Exit codes: 0 B is not shown to be worse, 1 B is worse, 2 wrong usage, 3 could not measure, 4 too few rounds.";
 
 /// Find out whether B is worse than A: randomised rounds, an exact test, an interval
@@ -47,7 +47,7 @@ pub struct ExperimentArguments {
     /// Rounds, each with one run of A and one of B
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=PAIRS_MAX as i64))]
     rounds: u32,
-    /// End as soon as the evidence decides, after any round
+    /// Stop as soon as the evidence decides, after any round
     #[arg(long)]
     until_decided: bool,
     /// Confidence of the verdict and of each interval, in percent
@@ -59,7 +59,7 @@ pub struct ExperimentArguments {
     /// Directory of the series [default: runs/<time>-experiment]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted series, with its own settings; a complete one is shown again
+    /// Continue an interrupted series with its own settings; show a complete one again
     #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "a_before", "b_before", "rounds", "until_decided", "confidence", "coin_seed", "out", "both"])]
     resume: Option<PathBuf>,
     /// Print one JSON document instead of text
@@ -68,7 +68,7 @@ pub struct ExperimentArguments {
     /// Print only the path of the series
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
-    /// Give up a run when the meter says nothing for this long
+    /// Give up a run if the meter sends nothing for TIME
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
     silence: u64,
     /// Options of `tardy run` that both variants share

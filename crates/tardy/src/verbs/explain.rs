@@ -23,13 +23,13 @@ pub struct ExplainArguments {
     /// Path of an archive, an id below runs/, or `latest`
     #[arg(value_name = "RUN", required_unless_present = "diff")]
     run: Option<PathBuf>,
-    /// Set the causes of two runs side by side: which appeared, vanished, grew, shrank
+    /// Compare the causes of two runs: which appeared, vanished, grew or shrank
     #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events", "timeline"])]
     diff: Option<Vec<PathBuf>>,
-    /// Show this many of the worst spikes
+    /// Show the N worst spikes
     #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "spike")]
     worst: usize,
-    /// Show the spike with this number
+    /// Show spike N
     #[arg(long, value_name = "N")]
     spike: Option<u32>,
     /// Show the events of the trace, too
@@ -38,7 +38,7 @@ pub struct ExplainArguments {
     /// Draw each spike with letters: phases, all CPUs, instants; without this only where the terminal is wide enough
     #[arg(long)]
     timeline: bool,
-    /// Say what is known of the analytical bound of the scheduling latency, and what is missing; with the delays that it needs,
+    /// Show what is known of the analytical bound of the scheduling latency, and what is missing; with the delays that it needs,
     /// in ns, calculate it
     #[arg(
         long,

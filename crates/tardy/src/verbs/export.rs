@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 mod results;
 mod source;
 
-/// Write a run, or the round of a plan, in a format that other programs read
+/// Export a run, or a round of a plan, for other programs
 #[derive(Debug, Args)]
 pub struct ExportArguments {
     /// Path of an archive, an id below runs/, or `latest`; the formats of test systems take several, and the directories that
@@ -27,10 +27,10 @@ pub struct ExportArguments {
     runs: Vec<PathBuf>,
     #[arg(long, value_name = "FORMAT")]
     format: Format,
-    /// The spike with this number, or `all` [default: all; for trace-dat the worst]
+    /// Export spike N, or `all` [default: all; for trace-dat the worst]
     #[arg(long, value_name = "N|all")]
     spike: Option<Which>,
-    /// The file to write, `-` for standard output [default: a name that suits it, in the archive]
+    /// File to write, `-` for standard output [default: a name that suits it, in the archive]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

@@ -31,9 +31,9 @@ Examples:
   tardy history
   tardy history nightly/ --png pictures
 
-Runs of one machine, load and way to measure are one series. The highest quantile that resolves, the median, and the rates
-of late wake-ups and missed periods are looked at; maxima are not, because they scatter too much.
-A change that is found is a hint: the experiment beside it proves or refutes it.
+Runs with the same machine, load and settings are one series. Compared are the highest quantile that the runs resolve, the \
+median, and the rates of late wake-ups and missed periods; maxima scatter too much.
+A change point is a hint: the experiment printed with it confirms or refutes it.
 Exit codes: 0 no change found, 1 a figure changed, 2 wrong usage, 3 no run can be used, 4 too few runs.";
 
 /// Find where the figures of a series of runs changed

@@ -18,19 +18,19 @@ use values::{FormatValue, SeriesValue, UnitValue};
 use words::figures::{count, latency};
 use words::printable::printable;
 
-/// Turn results of cyclictest, rt-tests, jitterdebugger, rteval or rtla into run archives
+/// Import results of cyclictest, rt-tests, jitterdebugger, rteval or rtla
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Several files become several archives. What a file does not hold is marked as lost, never invented.
-When one file cannot be read, none is imported.")]
+Several files become several archives. What a file does not contain is marked as lost, never invented.
+If one file cannot be read, none is imported.")]
 pub struct ImportArguments {
-    /// Result files; the format is found by their contents
+    /// Result files; the format is detected from their contents
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Directory of the archive; of several files, the directory that gets the archives [default: runs]
+    /// Directory of the archive; with several files, the parent directory of the archives [default: runs]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Read the files as this format, whatever they look like
+    /// Read the files in this format instead of detecting it
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatValue>,
     /// Unit of the latencies, where the file does not say: text made with -N is in ns [default: us]

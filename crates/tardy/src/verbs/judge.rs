@@ -27,9 +27,9 @@ Examples:
   tardy judge --baseline tardy-baseline.toml runs/seeds
 
 Exit codes: 0 every limit is passed, 1 one is failed, 2 wrong usage, 3 the run cannot be judged, 4 not enough data.
-An extrapolation that is refused is code 4. Without a limit it says what the run proves by its length.";
+A refused extrapolation exits with code 4. Without a limit it shows what the length of the run proves.";
 
-/// Say whether a run shows that a limit holds: PASS, FAIL or NOT ENOUGH DATA
+/// Decide whether a run shows that a limit holds: PASS, FAIL or NOT ENOUGH DATA
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct JudgeArguments {
@@ -41,13 +41,13 @@ pub struct JudgeArguments {
     baseline: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArguments,
-    /// Estimate the largest latency of such a time, at most ten times that of the run, where its tail allows
+    /// Extrapolate to the largest latency in TIME, at most ten times the length of the run, if its tail allows
     #[arg(long, value_name = "TIME", value_parser = positive_time_ns)]
     horizon: Option<u64>,
-    /// Say how long a test must be that shows each --limit, without a run
+    /// Show how long a test must be to prove each --limit; takes no run
     #[arg(long, conflicts_with_all = ["runs", "horizon", "baseline"])]
     plan_test: bool,
-    /// Time between two wake-ups in the test that is planned
+    /// Interval between two wake-ups of the planned test
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = positive_time_ns, requires = "plan_test")]
     interval: u64,
     /// Print one JSON document instead of text

@@ -30,7 +30,7 @@ struct Listed {
     id: String,
     archive: String,
     state: RunState,
-    /// Somebody on this machine writes it; otherwise one whose state is `running` was cut off.
+    /// A process on this machine writes it; otherwise one whose state is `running` was cut off.
     goes_on: bool,
     /// `tardy collect` looks for the rest of it.
     collectable: bool,

@@ -18,7 +18,7 @@ const BY_WORK: &str = "by work alone: every run does the same work in the same o
 const BY_CLOCK: &str =
     "by a clock as well: it waits for an instant or no longer than a time, so what it does depends on when";
 
-/// Show the loads that can run beside a measurement
+/// List the loads that can run during a measurement
 #[derive(Debug, Args)]
 pub struct LoadArguments {
     #[command(subcommand)]
@@ -30,11 +30,11 @@ enum LoadVerb {
     List(ListArguments),
 }
 
-/// List every load: what it does, what is counted of it, and how many workers it has unless told otherwise
+/// List every load: what it does, what it counts, and its default number of workers
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct ListArguments {
-    /// Say all that is known of this one
+    /// Show everything about this load
     name: Option<String>,
     /// Print one JSON document instead of text
     #[arg(long)]
@@ -81,7 +81,7 @@ fn all(page: &mut Page) {
     page.blank();
     page.wrapped(
         "  * ",
-        "Bounded by work alone: rounds of so many files, bytes, pages or messages, numbers from a fixed seed, no clock. Every \
+        "Bounded by work alone: rounds of a fixed number of files, bytes, pages or messages, numbers from a fixed seed, no clock. Every \
          run does the same work in the same order. Best for virtual time, and to see what a change costs.",
     );
     page.blank();

@@ -26,12 +26,12 @@ Examples:
   tardy observe --levels off,events --duration 10s
   tardy observe --resume runs/2026-11-21T21-30-05-pi-observe
 
-Every round measures once at each level, in an order that a coin decides. The cost is reported with an interval that is
-exact whatever the distribution of the latencies; it takes 6 rounds at 95 %.
-Ctrl-C keeps what is done; --resume goes on with it.
+Every round measures once at each level, in random order. The cost is reported with an interval that is exact for any \
+distribution of the latencies; 95 % needs at least 6 rounds.
+Ctrl-C keeps the complete rounds; --resume continues.
 Exit codes: 0 measured, 2 wrong usage, 3 could not measure, 4 too few rounds for an interval.";
 
-/// Measure what tracing costs: runs without trace, with events, and with functions, in turns
+/// Measure what tracing costs: runs without a trace, with events, and with functions
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ObserveArguments {
@@ -47,7 +47,7 @@ pub struct ObserveArguments {
     /// Seed of the coin that decides the order, to repeat a series [default: from the system]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=SEED_MAX), help_heading = "Rounds")]
     coin_seed: Option<u64>,
-    /// Go on with an interrupted series, with its own settings; a complete one is shown again
+    /// Continue an interrupted series with its own settings; show a complete one again
     #[arg(long, value_name = "DIR", conflicts_with_all = ["rounds", "levels", "confidence", "coin_seed", "out", "target", "duration", "cycles", "interval", "loads"], help_heading = "Rounds")]
     resume: Option<PathBuf>,
 

@@ -24,9 +24,9 @@ Examples:
   tardy plan show plans/founding-talk.toml
   tardy run plans/smoke.toml
 
-docs/how-to/plans.md says what a plan may hold.";
+docs/how-to/plans.md describes every key of a plan.";
 
-/// Plans: what to measure, on what, beside what, and what must hold
+/// Create, check and show plans: targets, loads, kernels and limits in a file
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PlanArguments {
@@ -36,11 +36,11 @@ pub struct PlanArguments {
 
 #[derive(Debug, Subcommand)]
 enum PlanVerb {
-    /// Say whether plans are sound, and what is wrong with each line that is not
+    /// Check plans and report every wrong line
     Check(CheckArguments),
     /// Show the steps of a plan
     Show(ShowArguments),
-    /// Write a plan to start from
+    /// Write a template of a plan
     New(NewArguments),
 }
 

@@ -21,29 +21,29 @@ Examples:
   tardy record runs/one --cycle 1817 --cycle 304
   tardy record runs/one --with ftrace
 
-The run is made again with the recorder, which the machine cannot notice, and every sample is compared with the first run.
-With ftrace the kernel records it, which takes time of the machine's: how much is told to the nanosecond.";
+The run is repeated with the recorder, which the machine cannot notice, and every sample is compared with the first run.
+With ftrace the kernel records instead, which costs the machine time: how much is reported to the nanosecond.";
 
-/// Make a run in virtual time again, and record what ran in its worst wake-ups
+/// Repeat a run in virtual time and record every function of its worst wake-ups
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RecordArguments {
     /// Path of an archive, an id below runs/, or `latest`
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// Record this many of the largest samples
+    /// Record the N largest samples
     #[arg(long, value_name = "N", default_value_t = choice::WORST_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=1000))]
     worst: u32,
-    /// Record the wake-up of this number, counted from 0; may be repeated, and replaces --worst
+    /// Record wake-up N, counted from 0; may be repeated, and replaces --worst
     #[arg(long = "cycle", value_name = "NUMBER", conflicts_with = "worst")]
     cycles: Vec<u64>,
-    /// Ordinary samples to record for comparison
+    /// On-time samples to record for comparison
     #[arg(long, value_name = "N", default_value_t = choice::CONTROLS_DEFAULT, value_parser = clap::value_parser!(u32).range(..=100))]
     controls: u32,
-    /// Target to make the run again on; without it the one the archive names
+    /// Target to repeat the run on [default: the one in the archive]
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
-    /// Who records
+    /// What records
     #[arg(long = "with", value_enum, value_name = "WHO", default_value = "recorder")]
     means: Means,
     /// Print the explanations as one JSON document, as `tardy explain --json` does; with ftrace what tracing added
@@ -56,7 +56,7 @@ pub struct RecordArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Means {
-    /// The emulator, outside of the machine: nothing is added; where it cannot, ftrace
+    /// The emulator, outside the machine, adding nothing; falls back to ftrace
     Recorder,
     /// The kernel's function tracer, into a further archive
     Ftrace,

@@ -34,38 +34,38 @@ Examples:
   tardy replay runs/one --cycle 1817 --listen
   tardy replay runs/one --gdb -- -batch -ex 'x/8i $pc' -ex 'stepi 100' -ex 'info registers'
 
-The machine is the same to the nanosecond up to where it stops, and every sample it tells until then is compared with the
-run. In gdb, `callers` says who called what; `continue` goes on from there.";
+The machine repeats the run to the nanosecond up to where it stops, and every sample until then is compared with the run. \
+In gdb, `callers` shows the call chain; `continue` runs on from there.";
 
-/// Make a run in virtual time again up to a late wake-up, and stop there for a debugger
+/// Repeat a run in virtual time up to a late wake-up and stop there for a debugger
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReplayArguments {
     /// Path of an archive, an id below runs/, or `latest`
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// Spike to stop at, by its number in the archive; without it the worst one
+    /// Stop at this spike [default: the worst]
     #[arg(long, value_name = "N")]
     spike: Option<u32>,
-    /// Wake-up to stop at, by its number counted from 0; it is recorded first if it was not
+    /// Stop at wake-up N, counted from 0; records it first if needed
     #[arg(long, value_name = "NUMBER", conflicts_with = "spike")]
     cycle: Option<u64>,
-    /// Instant to stop at: when the wake-up was `due`, when it was `seen`, or a time after it was due, like 300us
+    /// Stop when the wake-up was `due`, when it was `seen`, or at a time after it was due, like 300us
     #[arg(long, value_name = "INSTANT", default_value = "due", value_parser = instant)]
     at: Instant,
     /// Start gdb with the stopped machine and the names of the kernel's functions
     #[arg(long, conflicts_with = "json")]
     gdb: bool,
-    /// Say how a debugger attaches, and wait
+    /// Print how to attach a debugger, and wait
     #[arg(long, conflicts_with_all = ["gdb", "json"])]
     listen: bool,
-    /// Target to make the run again on; without it the one the archive names
+    /// Target to repeat the run on [default: the one in the archive]
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
     /// Print where the machine stands as one JSON document
     #[arg(long)]
     json: bool,
-    /// Further words for gdb
+    /// Arguments for gdb
     #[arg(last = true, value_name = "GDB WORDS", requires = "gdb")]
     gdb_words: Vec<String>,
 }

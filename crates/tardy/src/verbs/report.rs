@@ -11,13 +11,13 @@ use clap::Args;
 use report::{render_html, render_pngs};
 use std::path::PathBuf;
 
-/// Write a run's report: one HTML file that needs nothing else
+/// Write a report of a run: one self-contained HTML file
 #[derive(Debug, Args)]
 pub struct ReportArguments {
     /// Path of an archive, an id below runs/, or `latest`
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// The file to write [default: report.html in the archive]
+    /// File to write [default: report.html in the archive]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write the plots as PNG files into this directory, too

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Put back the kernel settings that a killed run left changed, and those that `tardy check --apply` changed
+/// Restore kernel settings that a killed run or `tardy check --apply` has changed
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
-    /// Machine to put right: `local`, or a board that `tardy target add` made
+    /// Target to restore: `local`, or a board added with `tardy target add`
     #[arg(long, value_name = "NAME", default_value = "local")]
     target: String,
-    /// On a board: end a run that goes on there without its host, and throw away results that nobody has fetched
+    /// On a board: end a run that continues without its host, and delete results that were not fetched
     #[arg(long)]
     discard: bool,
     /// Print one JSON document instead of text

@@ -28,39 +28,39 @@ Examples:
   tardy run plans/osadl.toml --every 12h
   tardy run plans/smoke.toml --target board --deploy rootfs.wic
 
-Ctrl-C ends a run early and keeps what it has; a second Ctrl-C kills it.
-Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid; with a plan
-also 4 not enough data, and 1 only where a step shows that a limit is broken.";
+Ctrl-C ends a run early and keeps its results; a second Ctrl-C kills it.
+Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid; \
+with a plan also 4 not enough data, and 1 only if a step shows that a limit is broken.";
 
-/// Options that may stand beside a plan, by their ids; all others belong into it.
+/// Options that may stand beside a plan, by their ids; all others are keys of the plan.
 const BESIDE_A_PLAN: [&str; 11] =
     ["plan", "resume", "every", "rounds", "duration", "target", "deploy", "wait", "out", "json", "quiet"];
 
-/// Measure how late this machine wakes a task, and keep the evidence
+/// Measure how late a machine wakes real-time threads, and keep a trace of every spike
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RunVerb {
-    /// Run the steps of a plan, a TOML file, instead; of the options below only --duration, --target, --deploy, --wait,
-    /// --out, --json and --quiet go with it
+    /// Run the steps of this plan, a TOML file, instead; only --duration, --target, --deploy, --wait, --out, --json and
+    /// --quiet apply to a plan
     #[arg(value_name = "PLAN")]
     plan: Option<PathBuf>,
-    /// Go on with a plan that was stopped, in its directory: what is done is kept, what failed is repeated
+    #[command(flatten)]
+    run: RunArguments,
+    /// Continue a stopped plan in its directory: keep complete steps, repeat failed ones
     #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "duration", "target"], help_heading = "Plan")]
     resume: Option<PathBuf>,
-    /// Run the plan again and again, each round so long after the begin of the one before
+    /// Start a round of the plan every TIME
     #[arg(long, value_name = "TIME", value_parser = positive_time_ns, requires = "plan", help_heading = "Plan")]
     every: Option<u64>,
-    /// End after so many rounds [default: never]
+    /// Stop after N rounds [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "every", help_heading = "Plan")]
     rounds: Option<u32>,
     #[command(flatten)]
     access: AccessArguments,
-    /// Give the board new software first, with the [deploy] command of its target file; IMAGE is handed to that. With a
-    /// plan: each of its boards, once in a round
+    /// First install new software on the board, with the [deploy] command of its target file, which gets IMAGE; with a
+    /// plan: on each of its boards, once per round
     #[arg(long, value_name = "IMAGE", num_args = 0..=1, default_missing_value = "", conflicts_with = "resume", help_heading = "Board")]
     deploy: Option<String>,
-    #[command(flatten)]
-    run: RunArguments,
 }
 
 impl RunVerb {
@@ -82,12 +82,12 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     once::run(&verb.run, verb.access(), command)
 }
 
-/// Runs a plan, once, again and again, or on.
+/// Runs a plan once or repeatedly, or continues it.
 fn run_plan(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     let typed = typed(&command);
     if let Some(option) = typed.iter().find(|typed| !BESIDE_A_PLAN.contains(&typed.id.as_str())) {
         let beside = "beside it go --duration, --target, --deploy, --wait, --out, --every, --json and --quiet";
-        return Err(UsageError(format!("{} belongs into the plan; {beside}", option.shown)).into());
+        return Err(UsageError(format!("set {} in the plan file; {beside}", option.shown)).into());
     }
     let value = |id: &str| typed.iter().find(|typed| typed.id == id).and_then(|typed| typed.value.clone());
     let overrides = Overrides { duration: value("duration"), target: value("target") };

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use words::printable::printable;
 
-/// A board must have told the version of its meter by then.
+/// Time for a board to report the version of its meter.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(100);
 
@@ -40,7 +40,7 @@ Examples:
   tardy target verify vm
   tardy run --target vm --duration 10s --load dentry";
 
-/// Boards and virtual machines to run on: add, list, show, remove, verify
+/// Manage boards and virtual machines: add, list, show, remove, verify
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TargetArguments {
@@ -53,11 +53,11 @@ enum TargetVerb {
     Add(Box<AddArguments>),
     /// List the targets
     List(JsonArgument),
-    /// Show the file of a target
+    /// Show a target's file
     Show(NamedArgument),
-    /// Remove the file of a target; its kernel stays in the cache
+    /// Remove a target's file; its kernel stays in the cache
     Remove(NamedArgument),
-    /// Reach or boot a target and say what is there; in virtual time: show that it repeats to the nanosecond
+    /// Connect to or boot a target and report what it runs; in virtual time: show that it repeats to the nanosecond
     Verify(VerifyArguments),
 }
 
@@ -89,7 +89,7 @@ struct VerifyArguments {
     duration: u64,
 }
 
-/// Make a board or a virtual machine a target; downloads its kernel if it is one of Debian's
+/// Add a board or a virtual machine; downloads its kernel if it is one of Debian's
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("kind").required(true).args(["kernel", "ssh", "serial", "labgrid"]))]
 struct AddArguments {
@@ -106,7 +106,7 @@ struct AddArguments {
     /// The kernel's modules, a directory like /lib/modules/RELEASE; only for a kernel given by its path
     #[arg(long, value_name = "DIR", help_heading = "Virtual machine", conflicts_with = "board")]
     modules: Option<PathBuf>,
-    /// A module of yours that the guest loads at its start, built for this kernel; may be repeated
+    /// Kernel module for the guest to load at start, built for this kernel; may be repeated
     #[arg(long = "load-module", value_name = "FILE", help_heading = "Virtual machine", conflicts_with = "board")]
     load_modules: Vec<PathBuf>,
     /// A machine whose clock counts executed instructions: the same nanoseconds every time, on one processor
@@ -133,8 +133,8 @@ struct AddArguments {
         conflicts_with = "board"
     )]
     qemu_arguments: Vec<String>,
-    /// Keep the booted machine in a file, and go on from there instead of booting: seconds less for each run, but all
-    /// runs share what that boot drew by lot; only for emulated machines without disks
+    /// Save the booted machine's state and resume from it instead of booting: saves seconds per run, but all runs share
+    /// that boot's randomness; only for emulated machines without disks
     #[arg(long, help_heading = "Virtual machine", conflicts_with = "board")]
     saved_state: bool,
     /// Write the file to ./targets instead of the configuration directory

@@ -9,10 +9,10 @@ pub fn rhythm(rhythm: &Rhythm) -> String {
     match rhythm {
         Rhythm::Period(period) => every(period),
         Rhythm::OfTheRecorder => {
-            "not told: more wake-ups were as late as these than snapshots could be taken, so their instants are those of the recorder"
+            "not reported: more wake-ups were as late as these than snapshots could be taken, so their instants are those of the recorder"
                 .into()
         }
-        Rhythm::TooFew => "too few to tell a rhythm".into(),
+        Rhythm::TooFew => "too few to show a rhythm".into(),
         Rhythm::None => String::new(),
     }
 }
@@ -66,7 +66,7 @@ pub fn sentences(causes: &RunCauses) -> Vec<String> {
             false => "too few spikes to bound it".into(),
         };
         sentences.push(format!(
-            "chance that the next one has a cause not yet seen: about {} (causes seen once: {} of {}; {bound})",
+            "probability that the next late wake-up has a new cause: about {} (causes seen once: {} of {}; {bound})",
             percent(new.chance),
             new.seen_once,
             kinds,

@@ -52,7 +52,7 @@ fn two_systems_are_compared_by_all_their_seeds() {
     let scattered: Vec<Example> = (1..=16).flat_map(|seed| side("new", mixed(seed), seed..=seed)).collect();
     let comparison = compared(&side("old", 0, 1..=16), &scattered);
     assert!(comparison.figures.iter().all(|figure| !figure.differs), "{:?}", comparison.figures);
-    assert!(comparison.sentences[0].contains("to be told from chance"), "{:?}", comparison.sentences);
+    assert!(comparison.sentences[0].contains("to be distinguished from chance"), "{:?}", comparison.sentences);
 }
 
 #[test]

@@ -118,7 +118,7 @@ impl Exchange {
                     self.asked = None;
                     return match unpack(&whole) {
                         Some((answer, bytes)) => Step::Answer(answer, bytes),
-                        None => Step::Down("its answer is none that is known here; use the meter of this tardy".into()),
+                        None => Step::Down("its answer is not known here; use the meter of this tardy".into()),
                     };
                 }
             }

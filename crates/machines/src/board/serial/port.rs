@@ -40,8 +40,9 @@ impl Port {
     /// A sentence with the fix.
     pub fn open(address: &str, baud: u32) -> Result<Self, String> {
         if let Some(path) = address.strip_prefix("unix:") {
-            let socket = UnixStream::connect(path)
-                .map_err(|error| format!("{path} cannot be connected to: {error}; does whoever makes it run?"))?;
+            let socket = UnixStream::connect(path).map_err(|error| {
+                format!("{path} cannot be connected to: {error}; is the program that serves it running?")
+            })?;
             return Self::of_socket(socket.into());
         }
         if let Some(place) = address.strip_prefix("tcp:") {

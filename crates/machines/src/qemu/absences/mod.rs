@@ -97,7 +97,8 @@ impl AbsenceWatch {
     pub fn summary(&self) -> Option<String> {
         let seen = lock(&self.seen);
         let parts: Vec<String> = seen.sums.iter().filter_map(words_of_sum).collect();
-        let (stretch, more) = (track::AWAY_NS_MIN / 1000, "its late wake-ups are told apart where they were recorded");
+        let (stretch, more) =
+            (track::AWAY_NS_MIN / 1000, "its late wake-ups are distinguished where they were recorded");
         (!parts.is_empty()).then(|| {
             format!(
                 "the host did not execute the machine all the time, in stretches of {stretch} µs and more: {}; {more}",

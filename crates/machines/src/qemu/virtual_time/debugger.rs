@@ -42,7 +42,7 @@ impl Registers {
 /// A sentence.
 pub fn registers(socket: &Path) -> Result<Registers, String> {
     let answer = asked(socket, "g")?;
-    read(&answer).ok_or_else(|| format!("QEMU's answer for the registers is none: {answer:.100}"))
+    read(&answer).ok_or_else(|| format!("QEMU's answer for the registers is not understood: {answer:.100}"))
 }
 
 /// Without this a debugger that goes step by step sees no interrupts, and time does not pass.

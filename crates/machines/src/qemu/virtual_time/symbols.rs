@@ -38,7 +38,7 @@ impl VirtualTimeTarget {
         let said = String::from_utf8_lossy(&said).into_owned();
         if said.lines().count() < 2 {
             let words = process.complaints().join(" | ");
-            return Err(format!("the guest told no names of its kernel's functions {words}"));
+            return Err(format!("the guest reported no names of its kernel's functions {words}"));
         }
         Ok(said)
     }

@@ -22,7 +22,7 @@ pub struct OutputArguments {
     /// Print only the path of the archive; what a watched command prints then goes to standard error
     #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
     pub quiet: bool,
-    /// Give up when the meter says nothing for this long
+    /// Give up if the meter sends nothing for TIME
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
     silence: u64,
 }

@@ -16,7 +16,7 @@ pub struct TraceDefaults {
 
 #[derive(Debug, Args)]
 pub struct TraceArguments {
-    /// How the trace around a spike is kept
+    /// How to capture the trace around a spike
     #[arg(long, value_enum, default_value = "auto", help_heading = "Trace")]
     trace: TraceName,
     /// New maxima below this get no snapshot
@@ -28,13 +28,13 @@ pub struct TraceArguments {
     /// Snapshots to keep; larger spikes replace smaller ones [default: 40; in `tardy watch` 60]
     #[arg(long, value_name = "N", help_heading = "Trace")]
     snapshots: Option<u32>,
-    /// Megabytes all kept snapshots may take [default: 64; in `tardy watch` 128]
+    /// Disk space for all snapshots, in MB [default: 64; in `tardy watch` 128]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trace")]
     budget_mb: Option<u32>,
-    /// Ordinary wake-ups to capture for comparison
+    /// On-time wake-ups to capture for comparison
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Trace")]
     controls: u32,
-    /// Trace although another tool traces at the same time
+    /// Trace even while another tool is tracing
     #[arg(long, help_heading = "Trace")]
     beside_others: bool,
 }

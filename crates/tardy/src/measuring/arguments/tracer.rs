@@ -24,7 +24,7 @@ pub struct TracerArguments {
     /// Record only these functions: globs like ext4_*, or :mod:NAME for a module
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',', requires = "tracer", help_heading = "Kernel tracers")]
     functions: Vec<String>,
-    /// Leave these functions out
+    /// Exclude these functions
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',', requires = "tracer", help_heading = "Kernel tracers")]
     functions_not: Vec<String>,
     /// Record the functions of this thread only; may be repeated. Events are recorded of all

@@ -36,7 +36,7 @@ pub fn reason(error: &clap::Error) -> String {
     if let (Some(ContextValue::String(value)), Some(ContextValue::Strings(valid))) =
         (of(ContextKind::InvalidValue), of(ContextKind::ValidValue))
     {
-        return format!("`{value}` is none of {}", valid.join(", "));
+        return format!("`{value}` is not one of {}", valid.join(", "));
     }
     let text = error.render().to_string();
     text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ").replace('\n', " ")

@@ -184,7 +184,7 @@ impl Search<'_> {
                 let names: Vec<String> = suspects.iter().map(|at| self.name(*at)).collect();
                 page.wrapped(
                     "",
-                    &format!("The first bad one is among these, which cannot be told apart: {}.", names.join(", ")),
+                    &format!("The first bad one is among these, which cannot be separated: {}.", names.join(", ")),
                 );
             }
             Some(Next::WrongEnd(at, verdict)) => {

@@ -17,43 +17,43 @@ Examples:
   tardy check --apply; tardy run ...; tardy restore
   tardy check --format accepted > known.txt; tardy check --accepted known.txt
 
-Exit codes: 0 nothing is worse than a notice, 1 something is, 2 wrong usage, 3 the machine could not be asked.";
+Exit codes: 0 nothing is worse than a notice, 1 something is, 2 wrong usage, 3 the machine could not be checked.";
 
-/// Say whether a machine is set up for real-time work, and what to change where it is not
+/// Check real-time settings and show how to fix each
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CheckArguments {
-    /// Machine to check: `local`, or one that `tardy target add` made
+    /// Target to check: `local`, or one added with `tardy target add`
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub target: String,
-    /// CPUs the real-time work is to run on, like 2-3 [default: those the kernel isolates, or else all]
+    /// CPUs for the real-time work, like 2-3 [default: the isolated CPUs, or else all]
     #[arg(short = 'a', long, value_name = "LIST", value_parser = parse_cpus)]
     cpus: Option<CpuList>,
-    /// Priority of its most urgent thread
+    /// Priority of its highest-priority thread
     #[arg(short, long, value_name = "N", default_value_t = 80, value_parser = clap::value_parser!(u8).range(1..=99))]
     pub priority: u8,
-    /// Whether its CPUs are for it alone
+    /// Whether the real-time work has its CPUs to itself
     #[arg(long, value_enum, default_value = "auto")]
     profile: ProfileName,
-    /// Findings that are known and accepted, a line each as `--format accepted` writes them
+    /// File of accepted findings, as `--format accepted` writes it
     #[arg(long, value_name = "FILE")]
     accepted: Option<PathBuf>,
-    /// Check the kernel's configuration against this list too, in the form of Xenomai's chkkconf; may be repeated
+    /// Also check the kernel's configuration against this list, in the format of Xenomai's chkkconf; may be repeated
     #[arg(long = "checklist", value_name = "FILE")]
     checklists: Vec<PathBuf>,
-    /// Change what warnings ask for and can be changed at run time, until the next boot or `tardy restore`
+    /// Apply every fix of a warning that works at run time, until the next boot or `tardy restore`
     #[arg(long, conflicts_with = "facts")]
     pub apply: bool,
-    /// Tell notices as fully as warnings, and heed them in --apply and --format
+    /// Show notices in full, and include them in --apply and --format
     #[arg(long)]
     pub notices: bool,
-    /// What to print: for people, for the kernel's command line, for sysctl.d, or for a file of accepted findings
+    /// Output: text, words for the kernel's command line, a file for sysctl.d, or a file for --accepted
     #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
     pub format: Format,
-    /// Judge facts saved before instead of a machine
+    /// Check saved facts instead of a machine
     #[arg(long, value_name = "FILE", conflicts_with = "target")]
     pub facts: Option<PathBuf>,
-    /// Keep what the machine told, for --facts
+    /// Save the machine's facts to a file, for --facts
     #[arg(long, value_name = "FILE")]
     pub save_facts: Option<PathBuf>,
     /// Print one JSON document instead of text
@@ -71,11 +71,11 @@ pub enum Format {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ProfileName {
-    /// For it alone if they are not all there are
+    /// Dedicated, unless they are all CPUs of the machine
     Auto,
     /// Real-time work and everything else share the CPUs
     Shared,
-    /// For it alone
+    /// Only the real-time work runs there
     Dedicated,
 }
 

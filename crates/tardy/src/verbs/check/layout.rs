@@ -23,7 +23,7 @@ pub fn lay_out(readiness: &Readiness, change: Option<&Change>, notices: bool, pa
     let briefly: Vec<&Finding> = open.iter().copied().filter(|finding| !told(finding)).collect();
     if !briefly.is_empty() {
         page.blank();
-        page.heading("Notices (--notices tells why and what to do)");
+        page.heading("Notices (--notices shows reason and fix)");
         lay_out_briefly(&briefly, page);
     }
     let accepted: Vec<&Finding> = readiness.findings.iter().filter(|finding| finding.accepted.is_some()).collect();

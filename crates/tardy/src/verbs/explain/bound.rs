@@ -41,7 +41,7 @@ pub fn delays(text: &str) -> Result<Option<Delays>, UsageError> {
     }
     let [Some(scheduler_tail_ns), Some(masked_ns), Some(enabled_ns), Some(scheduling_ns)] = values else {
         return Err(UsageError(
-            "--bound needs all four of dst, poid, paie and psd: a bound without one of them is none".into(),
+            "--bound needs all four of dst, poid, paie and psd: a bound needs every one of them".into(),
         ));
     };
     Ok(Some(Delays { scheduler_tail_ns, masked_ns, enabled_ns, scheduling_ns }))
@@ -71,7 +71,7 @@ fn lay_out(answer: &Answer, page: &mut Page) {
     }
     table.lines().iter().for_each(|line| page.line(line));
     if answer.preempt_rt == Some(false) {
-        page.wrapped("  but ", "the theorem is about kernels with PREEMPT_RT; this one is none");
+        page.wrapped("  but ", "the theorem applies to PREEMPT_RT kernels only; this is not one");
     }
     for of_cpu in &answer.cpus {
         page.blank();
@@ -103,7 +103,7 @@ fn lay_out_cpu(of_cpu: &OfCpu, answer: &Answer, page: &mut Page) {
             "    L = ",
             &format!("{} ({} without interrupts)", latency(ns), latency(delays.interference_free_ns)),
         ),
-        None => page.wrapped("    ", "no L: with so many interrupts the equation has no solution below 100 ms"),
+        None => page.wrapped("    ", "no L: with this many interrupts the equation has no solution below 100 ms"),
     }
     if of_cpu.longer_than_recorded {
         let recorded = latency(of_cpu.recorded_ns);
@@ -116,9 +116,9 @@ fn lay_out_cpu(of_cpu: &OfCpu, answer: &Answer, page: &mut Page) {
 
 const MISSING: &str = "No bound: the four delays are not in this run. They need every masking of preemption and interrupts \
     over the whole run, with its reason and without the interrupts in it. The kernel's events preemptirq:* \
-    (CONFIG_PREEMPTIRQ_TRACEPOINTS, off in Debian's kernels) come without the reason, and fill some 800 MB a second and CPU by the \
-    paper's count; the tracers irqsoff, preemptoff and preemptirqsoff (CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER) keep maxima \
-    that hold interrupts, too. The paper's own tracer tells them (rtsl, patches for 5.6-rt). With its maxima, in ns: \
+    (CONFIG_PREEMPTIRQ_TRACEPOINTS, off in Debian's kernels) come without the reason, and fill about 800 MB per second and CPU according to the \
+    paper; the tracers irqsoff, preemptoff and preemptirqsoff (CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER) keep maxima \
+    that hold interrupts, too. The paper's own tracer measures them (rtsl, patches for 5.6-rt). With its maxima, in ns: \
     --bound=dst=NS,poid=NS,paie=NS,psd=NS";
 
 const SOUND: &str = "It is a bound for the thread of the highest priority only, and only as far as the longest delays and the \

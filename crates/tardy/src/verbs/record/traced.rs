@@ -93,7 +93,7 @@ pub fn instead(error: &anyhow::Error) -> Option<String> {
     (none || why.contains("-plugin") || why.contains("plugin requires API version")).then(|| {
         format!(
             "{why}.\nThe run is made again with the kernel's function tracer instead. Tracing is time of the guest's, so \
-             this is not the same run: what it adds is told below."
+             this is not the same run: what it adds is shown below."
         )
     })
 }

@@ -110,7 +110,7 @@ impl Visit {
                 return "stopped on request; the machine was ended";
             }
             if machine.has_ended() {
-                return "the machine ended: its guest came to its end, or a debugger or somebody else killed it";
+                return "the machine ended: its guest came to its end, or a debugger or another program killed it";
             }
             thread::sleep(LOOK_EVERY);
         }

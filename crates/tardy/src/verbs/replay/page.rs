@@ -65,7 +65,7 @@ impl Page {
         let interrupts = if self.takes_interrupts { "lets interrupts in" } else { "has interrupts masked" };
         let mut text = format!(
             "Wake-up {} (spike {}) comes {} ns late. The machine stands {when} it was due, in {within}, and {interrupts}.\n\
-             Virtual time: not one nanosecond was added. The {} samples told until then are those of the run.\n",
+             Virtual time: not one nanosecond was added. The {} samples until then are those of the run.\n",
             self.cycle, self.spike, self.latency_ns, self.samples_identical
         );
         if self.later_than_asked {

@@ -20,7 +20,7 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
         return seeds::run(arguments, seeds, &settings, &command, &meter, &signals);
     }
     if access.deploy.is_some() && !is_board(&arguments.target) {
-        return Err(UsageError(format!("--deploy is for boards, and {} is none", arguments.target)).into());
+        return Err(UsageError(format!("--deploy is for boards, and {} is not a board", arguments.target)).into());
     }
     let mut target = machine::open_with(&arguments.target, &meter, &signals, access)?;
     let request = new_request(&arguments.target, &arguments.output, command, meter, settings)?;

@@ -16,9 +16,9 @@ Examples:
   tardy watch --pid 4711 --duration 10min --limit 200us
   tardy watch --comm 'ros2_control*' --duration 1h
 
-It ends with the program, after --duration, or with Ctrl-C; a program that ran before is left alone.
-A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer,
-from being woken) until it was given the CPU. Beside it the cycles are timed: from there until the next timer is set.
+It ends with the program, after --duration, or with Ctrl-C; a program that was already running keeps running.
+A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer, \
+from being woken) until it gets the CPU. Cycles are timed as well: from there until the next timer is set.
 Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
 
 /// A cycle may reach back further than a wake-up; its whole course is wanted.
@@ -27,18 +27,18 @@ const WORST_KEPT_DEFAULT: u32 = 100;
 const TRACE_DEFAULTS: TraceDefaults =
     TraceDefaults { buffer_kb: 8192, snapshots: 60, budget_mb: 128, auto: SnapshotMode::Auto };
 
-/// Measure how late another program's threads wake, and why, without changing it
+/// Measure how late a program's own threads wake up, without changing the program
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("whom").required(true).args(["pid", "comm", "command"]))]
 pub struct WatchArguments {
-    /// Machine to watch on: `local`, or a virtual machine that `tardy target add` made, into which the command is sent
+    /// Target to watch on: `local`, or a virtual machine of `tardy target add`, to which the command is sent
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub target: String,
-    /// Watch this process, its threads, and what it starts
+    /// Watch this process, its threads, and its children
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     pid: Option<i32>,
-    /// Watch the threads of this name, whoever they belong to; * and ? stand for any letters
+    /// Watch the threads with this name, in any process; * and ? are wildcards
     #[arg(long, value_name = "NAME")]
     comm: Option<String>,
     /// Start this command and watch it
@@ -46,7 +46,7 @@ pub struct WatchArguments {
     command: Vec<String>,
     #[command(flatten)]
     extent: ExtentArguments,
-    /// Cycles longer than this are counted, captured, and end the command with code 1
+    /// Count and capture cycles longer than TIME, and exit with code 1 if there were any
     #[arg(long, value_name = "TIME", value_parser = latency_ns, help_heading = "Measurement")]
     cycle_limit: Option<i64>,
 
@@ -62,7 +62,7 @@ impl WatchArguments {
         &self.command
     }
 
-    /// Whether there is such a program to start, as far as can be told.
+    /// Whether the program exists, as far as the host can check.
     fn startable(program: &str) -> bool {
         let runs =
             |path: &Path| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);

@@ -23,7 +23,7 @@ pub fn spikes(run: &Run, wanted: &Wanted) -> anyhow::Result<Vec<Spike>> {
     let trajectory = Trajectory::of(run)?;
     let samples: Vec<SampleRecord> = trajectory.samples().collect();
     let tid = run.effective.iter().flat_map(|effective| &effective.threads).map(|thread| thread.tid).next();
-    let tid = tid.ok_or_else(|| not_again("the archive does not tell the thread that measured"))?;
+    let tid = tid.ok_or_else(|| not_again("the archive does not name the measuring thread"))?;
     let (late, controls) = chosen(&samples, wanted).map_err(|number| {
         not_again(&format!("there is no wake-up {number}; the run has {}, counted from 0", samples.len()))
     })?;
