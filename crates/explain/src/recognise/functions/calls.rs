@@ -281,7 +281,10 @@ impl<'s> Follower<'s> {
             None => &mut frames.doubted,
         };
         let known = frames.functions[floor..].iter().rposition(|&known| known == caller);
-        let known_before = doubted.iter().rposition(|&known| known == caller);
+        let known_before = match known {
+            Some(_) => None,
+            None => doubted.iter().rposition(|&known| known == caller),
+        };
         match (known, known_before) {
             (Some(index), _) => frames.functions.truncate(floor + index + 1),
             (None, Some(index)) => {

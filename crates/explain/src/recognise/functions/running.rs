@@ -39,7 +39,12 @@ impl<'s> Running<'s> {
     }
 
     pub fn pass(&mut self, event: &Event) -> Continuity {
-        let passed = self.lost_records.partition_point(|lost| lost.ts_ns <= event.ts_ns);
+        let passed = match self.lost_records.first() {
+            Some(next) if next.ts_ns <= event.ts_ns => {
+                self.lost_records.partition_point(|lost| lost.ts_ns <= event.ts_ns)
+            }
+            _ => 0,
+        };
         self.lost_records = &self.lost_records[passed..];
         let tid = runner_of(event);
         let continuity = if passed > 0 {
