@@ -218,7 +218,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn loss(count: u64) -> Message {
-        Message::Loss(Loss { what: "trace events".into(), count, detail: String::new() })
+        Message::Loss(Loss { kind: "trace events".to_owned().into(), count, detail: String::new() })
     }
 
     fn decode(bytes: &[u8]) -> Vec<Item> {

@@ -20,6 +20,7 @@ pub mod frame;
 pub mod functions;
 pub mod histogram;
 pub mod load;
+pub mod loss;
 pub mod manifest;
 pub mod message;
 pub mod planned;

@@ -6,6 +6,7 @@ use crate::absence::SpikeAbsences;
 use crate::counters::CounterSecond;
 use crate::environment::Environment;
 use crate::histogram::Histogram;
+pub use crate::loss::{Loss, LossKind};
 use crate::planned::PlannedStep;
 pub use crate::problem::{Problem, Severity};
 use crate::sample::{Sample, Second, Totals};
@@ -38,16 +39,6 @@ pub struct ThreadProgress {
     pub latency_ns_last: i64,
     pub latency_ns_max: i64,
     pub missed_periods: u64,
-}
-
-/// What was lost on the way, counted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Loss {
-    /// `trace events`, `snapshots`, `seconds`, `samples`, `frames` ...
-    pub what: String,
-    pub count: u64,
-    pub detail: String,
 }
 
 /// How a load did.

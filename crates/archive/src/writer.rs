@@ -7,7 +7,7 @@
 use crate::atomic_file::write_atomically;
 use crate::frame::{Decoder, Encoder, Item};
 use crate::manifest::{Manifest, RunState};
-use crate::message::{FileKind, Loss, Message};
+use crate::message::{FileKind, Loss, LossKind, Message};
 use crate::write_error::WriteError;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -151,15 +151,17 @@ impl RunWriter {
                 }
             }
             Item::Garbage { bytes } => {
-                self.append_loss("bytes on the line", bytes.len() as u64, "not part of any frame")
+                self.append_loss(LossKind::LineBytes, bytes.len() as u64, "not part of any frame")
             }
-            Item::FramesLost { count } => self.append_loss("frames", u64::from(*count), "their numbers are missing"),
-            Item::Unknown { why } => self.append_loss("messages", 1, why),
+            Item::FramesLost { count } => {
+                self.append_loss(LossKind::Frames, u64::from(*count), "their numbers are missing")
+            }
+            Item::Unknown { why } => self.append_loss(LossKind::Messages, 1, why),
         }
     }
 
-    fn append_loss(&mut self, what: &str, count: u64, detail: &str) -> Result<(), WriteError> {
-        self.append(&Message::Loss(Loss { what: what.into(), count, detail: detail.into() }))
+    fn append_loss(&mut self, kind: LossKind, count: u64, detail: &str) -> Result<(), WriteError> {
+        self.append(&Message::Loss(Loss { kind, count, detail: detail.into() }))
     }
 
     /// Appends a message of the host's own.
@@ -199,7 +201,7 @@ impl RunWriter {
 
     fn store_chunk(&mut self, file: u32, offset: u64, data: &[u8]) -> Result<(), WriteError> {
         let Some(open) = self.open.get_mut(&file) else {
-            return self.append_loss("file bytes", data.len() as u64, "of a file whose beginning was lost");
+            return self.append_loss(LossKind::FileBytes, data.len() as u64, "of a file whose beginning was lost");
         };
         let written = open.file.seek(SeekFrom::Start(offset)).and_then(|_| open.file.write_all(data));
         written.map_err(|source| WriteError::Io { path: open.partial.clone(), source })?;
@@ -209,11 +211,11 @@ impl RunWriter {
 
     fn end_file(&mut self, file: u32, bytes: u64) -> Result<(), WriteError> {
         let Some(open) = self.open.remove(&file) else {
-            return self.append_loss("files", 1, "its beginning was lost");
+            return self.append_loss(LossKind::Files, 1, "its beginning was lost");
         };
         if open.written < bytes {
             let detail = format!("of {}", file_path(open.kind).display());
-            self.append_loss("file bytes", bytes - open.written, &detail)?;
+            self.append_loss(LossKind::FileBytes, bytes - open.written, &detail)?;
         }
         let name = self.directory.join(file_path(open.kind));
         fs::rename(&open.partial, &name).map_err(|source| WriteError::Io { path: name, source })
@@ -232,7 +234,7 @@ impl RunWriter {
         self.release_reserve();
         let unfinished: Vec<FileKind> = self.open.values().map(|open| open.kind).collect();
         for kind in unfinished {
-            let _ = self.append_loss("files", 1, &format!("{} was cut short", file_path(kind).display()));
+            let _ = self.append_loss(LossKind::Files, 1, &format!("{} was cut short", file_path(kind).display()));
         }
         self.manifest.state = state;
         self.manifest.problem = problem;

@@ -176,7 +176,7 @@ fn a_file_whose_bytes_went_missing_is_counted() {
     writer.store(&Item::Message(Message::FileEnd { file: 1, bytes: 5 })).unwrap();
     writer.store(&Item::Chunk { file: 3, offset: 0, data: vec![1] }).unwrap();
     let run = Run::open(writer.finish(RunState::Complete, None, 2).unwrap()).unwrap();
-    let lost: Vec<(u64, &str)> = run.losses.iter().map(|loss| (loss.count, loss.what.as_str())).collect();
+    let lost: Vec<(u64, &str)> = run.losses.iter().map(|loss| (loss.count, loss.kind.as_str())).collect();
     assert_eq!(lost, [(3, "file bytes"), (1, "file bytes")]);
 }
 

@@ -8,7 +8,7 @@ use super::{cpu_list, tracing};
 use meter::journal::{Header, Journal, journal_directory, restore};
 use meter::kernel::clock;
 use meter::kernel::dma_latency::DmaLatencyRequest;
-use meter::trace::recorder::Armed;
+use meter::trace::snapshotter::Armed;
 use std::fmt::Write;
 
 /// What is put back when the test is over, however it ends.
@@ -43,7 +43,7 @@ impl Drop for Changes {
     }
 }
 
-/// A recorder when one is wanted; when it is only helpful, the test goes on without.
+/// A snapshotter when one is wanted; when it is only helpful, the test goes on without.
 ///
 /// # Errors
 /// A trace that was asked for cannot be had.

@@ -8,7 +8,7 @@ use rustix::thread::ClockId;
 
 const THREADS_MAX: u32 = 10_000;
 
-/// The threads, in order. `allowed` are the CPUs this process may use; `traced` whether a recorder needs to know them.
+/// The threads, in order. `allowed` are the CPUs this process may use; `traced` whether a snapshotter needs to know them.
 ///
 /// # Errors
 /// CPUs that are not there, priorities and intervals that run out.

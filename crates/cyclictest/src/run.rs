@@ -120,7 +120,7 @@ fn test(request: &Request, command: &str) -> Result<i32, Error> {
         warn(&format!("another cyclictest (process {other}) is running; the two disturb each other"));
     }
     let signals =
-        signals::block_and_watch_also(&[libc::SIGUSR1, libc::SIGUSR2], &[posix_timer::signal(), libc::SIGALRM])
+        signals::block_and_receive_also(&[libc::SIGUSR1, libc::SIGUSR2], &[posix_timer::signal(), libc::SIGALRM])
             .map_err(Error::Signals)?;
     let outcome = measure(request, jobs, &allowed, &signals, places.fifo.take())?;
     Ok(write_results(request, command, places, outcome, &signals))

@@ -55,7 +55,7 @@ pub struct Shared {
     /// Becomes readable when a thread ends.
     pub ended: OwnedFd,
     pub schedules: OnceLock<Vec<Schedule>>,
-    /// What a recorder waits for.
+    /// What a snapshotter waits for.
     pub start: Arc<StartInstant>,
     /// Thread number + 1 of the one that broke the limit, and its value.
     pub broke_by: AtomicI64,
@@ -130,7 +130,7 @@ pub fn spawn(
 ) -> std::io::Result<JoinHandle<Result<(), MeasureError>>> {
     let mut builder = std::thread::Builder::new().stack_size(STACK_BYTES);
     if job.traced {
-        // The recorder knows measuring threads by this beginning; otherwise they are named as the process is.
+        // The snapshotter knows measuring threads by this beginning; otherwise they are named as the process is.
         builder = builder.name(format!("tardy-cpu{}", job.cpu.unwrap_or(job.thread)));
     }
     builder.spawn(move || {

@@ -10,7 +10,7 @@ use super::thread::{self, Effective, Job, Pages, Shared};
 use meter::kernel::clock;
 use meter::measure::books::Books;
 use meter::measure::cycle::Schedule;
-use meter::trace::recorder::Armed;
+use meter::trace::snapshotter::Armed;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
@@ -42,15 +42,15 @@ pub fn start_all(
     };
     let (ready, answers) = channel();
     let (mut handles, mut pages) = (Vec::new(), Vec::new());
-    let recorder_busy = Arc::default();
+    let snapshotter_busy = Arc::default();
     for job in &jobs {
         let own = Pages {
-            books: Arc::new(Books::beside(0, Arc::clone(&recorder_busy))),
+            books: Arc::new(Books::beside(0, Arc::clone(&snapshotter_busy))),
             tally: Arc::new(Tally::new(&tally)),
         };
         let marker = match armed {
-            Some(armed) if armed.recorder.needs_marker() => {
-                Some(markers.keep(armed.recorder.marker().map_err(|error| Error::Marker(error.to_string()))?))
+            Some(armed) if armed.snapshotter.needs_marker() => {
+                Some(markers.keep(armed.snapshotter.marker().map_err(|error| Error::Marker(error.to_string()))?))
             }
             _ => None,
         };
@@ -98,7 +98,7 @@ pub fn schedules(request: &Request, members: &[MeasuringThread], traced: bool) -
             dither: None,
             interval_ns,
             first_due_ns: start_ns + offset_ns + interval_ns,
-            // The recorder begins then; without one every wake-up counts, whatever is done to the clock.
+            // The snapshotter begins then; without one every wake-up counts, whatever is done to the clock.
             count_from_ns: if traced { start_ns } else { i64::MIN },
             end_ns: start_ns.saturating_add(duration_ns),
             cycles_max: request.loops.unwrap_or(u64::MAX),

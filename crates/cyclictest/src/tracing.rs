@@ -11,10 +11,10 @@ use ftrace::tracefs::Tracefs;
 use meter::journal::Journal;
 use meter::kernel::trace_mount;
 use meter::measure::start_instant::StartInstant;
-use meter::trace::capture::{Captured, Watched};
+use meter::trace::capture::{Captured, MeasuredThread};
 use meter::trace::capturing::Capturing;
 use meter::trace::error::TraceError;
-use meter::trace::recorder::{self, Armed, INSTANCE_PREFIX};
+use meter::trace::snapshotter::{self, Armed, INSTANCE_PREFIX};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub fn wanted(request: &Request) -> Option<bool> {
     (required || helpful).then_some(required)
 }
 
-/// Makes and arms a recorder. What is made is in the journal.
+/// Makes and arms a snapshotter. What is made is in the journal.
 ///
 /// # Errors
 /// What the kernel or the machine lacks, with the fix.
@@ -58,8 +58,8 @@ pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result
         tracer_is_there(tracer, &able.tracers)?;
     }
     let settings = settings();
-    let armed = recorder::choose_mode(SnapshotMode::Auto, &able)
-        .and_then(|mode| recorder::arm(&tracefs, mode, &settings, cpu_count, journal))
+    let armed = snapshotter::choose_mode(SnapshotMode::Auto, &able)
+        .and_then(|mode| snapshotter::arm(&tracefs, mode, &settings, cpu_count, journal))
         .map_err(|error| Error::Recorder(error.to_string()))?;
     if let Some(tracer) = request.tracer.as_deref().filter(|tracer| *tracer != "nop") {
         choose_tracer(&tracefs, tracer)?;
@@ -119,7 +119,7 @@ fn file_name(snapshot: bool, number: u32) -> String {
     if snapshot { format!("snapshot-{pid}-{number}.dat") } else { format!("breaktrace-{pid}.dat") }
 }
 
-/// A recorder at work.
+/// A snapshotter at work.
 pub struct Tracing {
     capturing: Capturing,
     directory: String,
@@ -138,7 +138,7 @@ impl Tracing {
     fn start(
         armed: Armed,
         request: &Request,
-        watched: Vec<Watched>,
+        watched: Vec<MeasuredThread>,
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
     ) -> Result<Self, Error> {
@@ -208,7 +208,7 @@ impl Tracing {
     }
 }
 
-/// Starts the recorder beside the threads it watches.
+/// Starts the snapshotter beside the threads it watches.
 ///
 /// # Errors
 /// The capturing thread does not start.
@@ -221,7 +221,7 @@ pub fn start_beside(
 ) -> Result<Tracing, Error> {
     let watched = members
         .iter()
-        .map(|member| Watched {
+        .map(|member| MeasuredThread {
             thread: member.job.thread,
             tid: member.effective.tid,
             books: member.pages.books.clone(),

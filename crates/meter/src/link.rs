@@ -3,7 +3,7 @@
 use crate::kernel::clock;
 use archive::counters::CounterSecond;
 use archive::frame::{CHUNK_BYTES, Encoder};
-use archive::message::{FileKind, Loss, Message, Problem, RunPhase, Severity};
+use archive::message::{FileKind, Loss, LossKind, Message, Problem, RunPhase, Severity};
 use archive::problem::ProblemKind;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
@@ -70,9 +70,9 @@ impl<W: Write> Link<W> {
     }
 
     /// Reports a loss; a count of zero is no loss.
-    pub fn loss(&mut self, what: &str, count: u64, detail: &str) {
+    pub fn loss(&mut self, kind: LossKind, count: u64, detail: &str) {
         if count > 0 {
-            self.send(&Message::Loss(Loss { what: what.into(), count, detail: detail.into() }));
+            self.send(&Message::Loss(Loss { kind, count, detail: detail.into() }));
         }
     }
 

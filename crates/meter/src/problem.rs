@@ -51,8 +51,8 @@ pub enum MeterProblem {
     TracedBeside { others: String },
     #[error(transparent)]
     Tracer(#[from] Refusal),
-    #[error("the recorder did not start: {0}")]
-    NoRecorder(TraceError),
+    #[error("tracing did not start: {0}")]
+    NoSnapshotter(TraceError),
     #[error("no spike gets a snapshot: {0}")]
     NoSnapshots(TraceError),
     #[error("the kernel's tracers cannot be read: {0}")]
@@ -164,7 +164,7 @@ problem_codes! { MeterProblem:
         "stop it (trace-cmd reset, or echo 0 > tracing_on there), or say --beside-others";
     TracedBeside => "meter.traced-beside", "Another program traced the kernel during the run, as --beside-others allows.", "";
     Tracer => "meter.tracer", "A kernel tracer cannot run as asked; the code of the message says why.", "";
-    NoRecorder => "meter.no-recorder", "The thread that takes snapshots of the trace could not start.",
+    NoSnapshotter => "meter.snapshotter-not-started", "The thread that takes snapshots of the trace could not start.",
         "use --trace off to measure without it";
     NoSnapshots => "meter.no-snapshots", "The kernel did not accept the triggers that take snapshots.",
         "use --trace flip, which needs nothing of the kernel";

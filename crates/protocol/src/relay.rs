@@ -84,7 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn loss(count: u64) -> Message {
-        Message::Loss(Loss { what: "x".into(), count, detail: String::new() })
+        Message::Loss(Loss { kind: "x".to_owned().into(), count, detail: String::new() })
     }
 
     #[test]

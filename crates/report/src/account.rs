@@ -112,7 +112,7 @@ pub fn loads(summary: &RunSummary) -> Vec<String> {
 
 /// What was lost, with how much of it.
 pub fn losses(summary: &RunSummary) -> Vec<String> {
-    let loss = |loss: &archive::message::Loss| format!("{} {}: {}", count(loss.count), loss.what, loss.detail);
+    let loss = |loss: &archive::message::Loss| format!("{} {}: {}", count(loss.count), loss.kind, loss.detail);
     let dropped: u64 = summary.cpus.iter().map(|cpu| cpu.records_dropped).sum();
     let records = (dropped > 0).then(|| format!("{} records of samples: the meter could not keep up", count(dropped)));
     summary.losses.iter().map(loss).chain(records).chain(uncovered(summary)).collect()

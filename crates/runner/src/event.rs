@@ -3,7 +3,7 @@
 use archive::environment::Environment;
 use archive::frame::Item;
 use archive::manifest::RunState;
-use archive::message::{LoadReport, Loss, Message, Problem, RunPhase, ThreadProgress};
+use archive::message::{LoadReport, Loss, LossKind, Message, Problem, RunPhase, ThreadProgress};
 use archive::settings::EffectiveSettings;
 use archive::spike::Spike;
 use std::path::PathBuf;
@@ -57,13 +57,13 @@ pub enum Event {
 impl Event {
     /// The event in an item of the meter's stream, if it is one to show.
     pub fn of(item: &Item) -> Option<Self> {
-        let loss = |what: &str, count: u64, detail: String| Some(Self::Loss(Loss { what: what.into(), count, detail }));
+        let loss = |kind: LossKind, count: u64, detail: String| Some(Self::Loss(Loss { kind, count, detail }));
         match item {
             Item::Message(message) => Self::of_message(message),
             Item::Chunk { .. } => None,
-            Item::Unknown { why } => loss("messages", 1, why.clone()),
-            Item::Garbage { bytes } => loss("bytes on the line", bytes.len() as u64, "not part of any frame".into()),
-            Item::FramesLost { count } => loss("frames", u64::from(*count), "their numbers are missing".into()),
+            Item::Unknown { why } => loss(LossKind::Messages, 1, why.clone()),
+            Item::Garbage { bytes } => loss(LossKind::LineBytes, bytes.len() as u64, "not part of any frame".into()),
+            Item::FramesLost { count } => loss(LossKind::Frames, u64::from(*count), "their numbers are missing".into()),
         }
     }
 

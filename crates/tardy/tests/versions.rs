@@ -68,7 +68,7 @@ fn archives_of_every_version_open_without_gaps_and_keep_their_figures() {
     for path in saved() {
         let run = Run::open(&path).unwrap();
         assert_eq!(run.gaps, [], "{}", path.display());
-        assert_eq!(run.losses.iter().filter(|loss| loss.what == "messages").count(), 0);
+        assert_eq!(run.losses.iter().filter(|loss| loss.kind == archive::message::LossKind::Messages).count(), 0);
         let expected = path.with_extension("txt");
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::write(&expected, figures(&run)).unwrap();

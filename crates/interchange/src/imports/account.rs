@@ -3,7 +3,7 @@
 use super::problem::{Contradiction, ThreadProblem};
 use super::source::{Source, SourceThread, Unit};
 use archive::histogram::{Histogram, bucket_of};
-use archive::message::{Loss, Problem, Severity};
+use archive::message::{Loss, LossKind, Problem, Severity};
 use archive::sample::Totals;
 use std::collections::BTreeMap;
 
@@ -143,23 +143,25 @@ impl Account<'_> {
         }
         let (number, symbol) = (self.number, self.unit.symbol());
         let inside = |bound: u64| max.is_some_and(|max| max < i128::from(bound));
-        let (what, detail) = match self.bound {
-            None => ("values", format!("thread {number}: the source kept only their minimum, mean and maximum")),
+        let (kind, detail) = match self.bound {
+            None => {
+                (LossKind::Values, format!("thread {number}: the source kept only their minimum, mean and maximum"))
+            }
             Some(bound) if inside(bound) => {
                 let why = match self.thread.beyond_detail.as_str() {
                     "" => "counted in no bucket, and the maximum says that none is beyond",
                     detail => detail,
                 };
-                ("values", format!("thread {number}: {why}"))
+                (LossKind::Values, format!("thread {number}: {why}"))
             }
             Some(bound) => {
                 let largest = max.map_or(String::new(), |max| format!(", the largest {max} {symbol}"));
                 let detail = &self.thread.beyond_detail;
                 let detail = if detail.is_empty() { String::new() } else { format!("; {detail}") };
-                ("overflow values", format!("thread {number}: each at least {bound} {symbol}{largest}{detail}"))
+                (LossKind::OverflowValues, format!("thread {number}: each at least {bound} {symbol}{largest}{detail}"))
             }
         };
-        vec![Loss { what: what.into(), count: outside, detail }]
+        vec![Loss { kind, count: outside, detail }]
     }
 }
 
@@ -188,7 +190,7 @@ mod tests {
         let account = account(10, 700, Some(100));
         assert_eq!(account.totals.latency_ns_sum, 82_500);
         assert_eq!(account.losses.len(), 1);
-        assert_eq!((account.losses[0].what.as_str(), account.losses[0].count), ("overflow values", 2));
+        assert_eq!((account.losses[0].kind.as_str(), account.losses[0].count), ("overflow values", 2));
         assert!(account.losses[0].detail.contains("at least 100 µs, the largest 700 µs"), "{:?}", account.losses);
         assert_eq!(account.histogram.total(), 8);
     }
@@ -207,7 +209,7 @@ mod tests {
 
     #[test]
     fn wake_ups_in_no_bucket_are_no_overflow_when_the_maximum_is_inside() {
-        assert_eq!(account(9, 29, Some(100)).losses[0].what, "values");
+        assert_eq!(account(9, 29, Some(100)).losses[0].kind, LossKind::Values);
     }
 
     #[test]

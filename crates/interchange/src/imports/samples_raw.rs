@@ -5,7 +5,7 @@
 
 use super::problem::ImportProblem;
 use super::source::{Source, SourceThread};
-use archive::message::{Loss, Severity};
+use archive::message::{Loss, LossKind, Severity};
 use archive::sample::{Sample, Second};
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Seek};
@@ -156,7 +156,7 @@ fn take(number: usize, thread: &mut SourceThread, tally: Tally) -> Option<Loss> 
     thread.beyond_detail =
         "counted in results.json but not in samples.raw: the tool loses its last samples as it stops".into();
     (tally.count > counted).then(|| Loss {
-        what: "counted wake-ups".into(),
+        kind: LossKind::CountedWakeUps,
         count: tally.count - counted,
         detail: format!("thread {number}: samples.raw holds more samples than results.json counts"),
     })

@@ -160,15 +160,15 @@ impl<'a, W: Write> Desk<'a, W> {
 
     /// Follows a program to its end. It does not outlive the host's interest.
     fn ran(&mut self, letter: u32, mut running: Running) -> Result<(Answer, Vec<u8>), String> {
-        let mut told = Instant::now();
+        let mut reported_at = Instant::now();
         loop {
             if let Some(ended) = running.ended() {
                 return Ok(ended);
             }
-            let still_there = match told.elapsed() < BUSY_EVERY {
+            let still_there = match reported_at.elapsed() < BUSY_EVERY {
                 true => Ok(()),
                 false => {
-                    told = Instant::now();
+                    reported_at = Instant::now();
                     self.tell(&Line::Busy { letter })
                 }
             };

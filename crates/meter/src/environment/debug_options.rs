@@ -1,4 +1,4 @@
-//! Options that ruin latency by themselves: whoever measures with them measures them.
+//! Options that ruin latency by themselves: a measurement with them measures them.
 
 use super::config::Config;
 

@@ -41,7 +41,7 @@ fn rival(stat: TaskStat, own: &OwnPriority) -> Option<RtTask> {
 
 /// Policy and priority of a real-time task; `None` for every other.
 pub fn real_time_policy(stat: &TaskStat) -> Option<(&'static str, u8)> {
-    // A task that holds a lock somebody more urgent waits for runs with that one's priority.
+    // A task that holds a lock that a more urgent task waits for runs with that one's priority.
     let inherited = u8::try_from((-1 - stat.kernel_priority).clamp(0, 99)).unwrap_or(0);
     let effective = inherited.max(u8::try_from(stat.rt_priority.min(99)).unwrap_or(0));
     match stat.policy {

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tasks_that_matter_are_told() {
+    fn only_tasks_that_matter_are_listed() {
         let files = [
             ("proc/2/task/2/stat", line(2, "kthreadd", KERNEL_THREAD, 20, 0, 0)),
             ("proc/2/task/2/status", "Name:\tkthreadd\nCpus_allowed_list:\t0-3\n".into()),
@@ -78,7 +78,7 @@ mod tests {
         ];
         let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
         let (tasks, omitted) = all(&Tree::new(fake(&files).path()));
-        let told: Vec<String> = tasks
+        let listed: Vec<String> = tasks
             .iter()
             .map(|task| format!("{} {} {} {} {}", task.name, task.policy, task.priority, task.kernel, task.bound))
             .collect();
@@ -88,7 +88,7 @@ mod tests {
             "camera rr 90 false false",
             "irqbalance other 0 false false",
         ];
-        assert_eq!((told, omitted), (expected.map(String::from).to_vec(), 0));
+        assert_eq!((listed, omitted), (expected.map(String::from).to_vec(), 0));
         assert_eq!(tasks[0].cpus_allowed, "0-3");
     }
 }

@@ -107,7 +107,7 @@ fn undo_setting(path: &Path, before: &str, after: &str) -> Result<bool, UndoErro
     let now = read_setting(path).map(|text| text.trim_end().to_owned());
     match now {
         Ok(now) if now == before => return Ok(false),
-        // The kernel may write a value back in another form, so only a value that differs from both is somebody else's.
+        // The kernel may write a value back in another form, so only a value that differs from both is another program's.
         Ok(now) if now != after && !same_setting(&now, after) => {
             let (after, before) = (after.to_owned(), before.to_owned());
             return Err(UndoError::Changed { path: path.to_owned(), now, after, before });

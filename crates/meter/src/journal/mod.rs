@@ -4,7 +4,7 @@
 //! a power cut `tardy-meter restore` works it off. Kernel settings die with the kernel, so a journal of an earlier boot
 //! holds nothing to undo but directories on disk.
 //!
-//! Changes that are to stay until somebody wants them undone ([`crate::apply`]) have journals in a directory of their own,
+//! Changes that are to stay until the user wants them undone ([`crate::apply`]) have journals in a directory of their own,
 //! which only `restore` works off: a run must not take them for what a killed run left.
 
 mod entry;
@@ -85,7 +85,7 @@ impl Journal {
             value: value.to_owned(),
             source,
         })?;
-        // The kernel may show it in another form; what differs from that later is somebody else's doing.
+        // The kernel may show it in another form; what differs from that later is another program's doing.
         let now = read_setting(path).map(|text| text.trim_end().to_owned());
         if let Some(now) = now.ok().filter(|now| *now != before && !same_setting(now, value)) {
             self.note(Entry::Setting { path: path.to_owned(), before: before.clone(), after: now })?;

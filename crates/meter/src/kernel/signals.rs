@@ -9,15 +9,15 @@ use std::os::fd::{FromRawFd, OwnedFd};
 ///
 /// # Errors
 /// Those of signalfd(2).
-pub fn block_and_watch() -> io::Result<OwnedFd> {
-    block_and_watch_also(&[], &[])
+pub fn block_and_receive() -> io::Result<OwnedFd> {
+    block_and_receive_also(&[], &[])
 }
 
-/// Like [`block_and_watch`], with further signals to watch and further ones that are only blocked.
+/// Like [`block_and_receive`], with further signals to watch and further ones that are only blocked.
 ///
 /// # Errors
 /// Those of signalfd(2).
-pub fn block_and_watch_also(also: &[i32], blocked_only: &[i32]) -> io::Result<OwnedFd> {
+pub fn block_and_receive_also(also: &[i32], blocked_only: &[i32]) -> io::Result<OwnedFd> {
     let mut blocked = empty_set();
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT].iter().chain(also) {
         add(&mut blocked, *signal);

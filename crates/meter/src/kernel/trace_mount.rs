@@ -4,7 +4,7 @@ use ftrace::tracefs::{Tracefs, TracefsError};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// The trace file system of this machine. When nobody has mounted it, it is mounted in a mount namespace of this
+/// The trace file system of this machine. When it is not mounted, it is mounted in a mount namespace of this
 /// thread's own, which ends with it: nothing is left to undo. Call it before other threads are started.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! A latency tracer in an instance of its own: whenever the kernel found a longer stretch, its text is copied.
 //!
-//! It cannot share the recorder's instance: while such a tracer is set, the kernel refuses snapshots there (EBUSY).
+//! It cannot share the snapshotter's instance: while such a tracer is set, the kernel refuses snapshots there (EBUSY).
 
 use super::catalogue::Tracer;
 use super::recording;
@@ -25,7 +25,7 @@ const TEXT_BYTES_MAX: u64 = 2 << 20;
 const OTHERS_KEPT_MAX: u32 = 40;
 
 /// The tracer at work.
-pub struct LatencyWatch {
+pub struct LatencyTracer {
     instance: Instance,
     tracer: &'static Tracer,
     changes: File,
@@ -42,7 +42,7 @@ pub struct CopiedLatency {
     pub text: String,
 }
 
-impl LatencyWatch {
+impl LatencyTracer {
     /// Sets the tracer up in an instance that was just made; it does not record yet.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl LatencyWatch {
         // Reading then holds the tracer, so that a longer stretch does not replace the text half read. Kernels before
         // 5.9 do that without being asked.
         let _ = instance.set_option("pause-on-trace", true);
-        let changes = watch(&instance).map_err(|error| Refusal::Unwatched(error.into()))?;
+        let changes = changes_of(&instance).map_err(|error| Refusal::Unwatched(error.into()))?;
         Ok(Self { instance, tracer, changes, kept: 0, others_kept: 0, longest_us: 0, not_kept: 0 })
     }
 
@@ -129,13 +129,13 @@ impl LatencyWatch {
 }
 
 /// For `poll`: readable when something may have been recorded.
-impl AsFd for LatencyWatch {
+impl AsFd for LatencyTracer {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.changes.as_fd()
     }
 }
 
-fn watch(instance: &Instance) -> rustix::io::Result<File> {
+fn changes_of(instance: &Instance) -> rustix::io::Result<File> {
     let watcher: OwnedFd = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC)?;
     inotify::add_watch(&watcher, instance.max_latency_path(), inotify::WatchFlags::MODIFY)?;
     Ok(File::from(watcher))

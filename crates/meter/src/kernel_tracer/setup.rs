@@ -1,12 +1,12 @@
-//! What a run asks of the kernel's tracers beside the recorder: instances of their own, settings changed and journalled.
+//! What a run asks of the kernel's tracers beside the snapshotter: instances of their own, settings changed and journalled.
 
 use super::catalogue::{self, Role, Tracer};
 use super::interference::Interference;
-use super::latency::LatencyWatch;
+use super::latency::LatencyTracer;
 use super::refusal::{self, Refusal};
 use super::source::SourceReader;
 use crate::journal::{Entry, Journal, read_setting};
-use crate::trace::recorder::INSTANCE_PREFIX;
+use crate::trace::snapshotter::INSTANCE_PREFIX;
 use archive::settings::RunSettings;
 use archive::tracer::KernelSource;
 use ftrace::tracefs::{Instance, Tracefs};
@@ -14,13 +14,13 @@ use std::path::Path;
 
 /// Armed, not recording yet.
 pub struct Armed {
-    pub latency: Option<LatencyWatch>,
+    pub latency: Option<LatencyTracer>,
     pub sources: Vec<SourceReader>,
     /// What they do to the other numbers.
     pub notices: Vec<Interference>,
 }
 
-/// Whether a run asks for anything here; tracers that record run in the recorder's instances.
+/// Whether a run asks for anything here; tracers that record run in the snapshotter's instances.
 pub fn wanted(settings: &RunSettings) -> bool {
     latency_tracer(settings).is_some() || !settings.sources.is_empty()
 }
@@ -48,7 +48,7 @@ pub fn arm(
     if let (Some(tracer), Some(asked)) = (latency_tracer(settings), &settings.trace.tracer) {
         refusal::available(tracefs, tracer.name)?;
         let instance = make(tracefs, tracer.name, journal)?;
-        armed.latency = Some(LatencyWatch::arm(instance, tracer, asked, journal)?);
+        armed.latency = Some(LatencyTracer::arm(instance, tracer, asked, journal)?);
         armed.notices.push(Interference::Functions { tracer: tracer.name });
     }
     for source in &settings.sources {

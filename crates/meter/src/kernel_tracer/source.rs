@@ -47,7 +47,7 @@ impl SourceReader {
         for channel in channels.iter().filter(|channel| channel.system != "ftrace") {
             instance.enable_event(channel.system, channel.event)?;
         }
-        // While somebody holds its pages open, the kernel changes no tracer (EBUSY).
+        // While a reader holds its pages open, the kernel changes no tracer (EBUSY).
         refusal::set_in(&instance, tracer)?;
         let mut cpus = Vec::new();
         for cpu in instance.cpus().into_iter().filter(|cpu| measured.contains(cpu)) {

@@ -1,6 +1,6 @@
 //! The thread that reads what latency tracers keep and measuring tracers record, while others measure.
 
-use super::latency::{CopiedLatency, LatencyWatch};
+use super::latency::{CopiedLatency, LatencyTracer};
 use super::setup::Armed;
 use super::source::SourceReader;
 use crate::cadence::Checkpoints;
@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 const LOOK_NS: i64 = 100_000_000;
 
 /// What the thread hands over.
-pub enum Found {
+pub enum TracerOutput {
     Latency(Box<CopiedLatency>),
     /// The state of every series; a later one replaces an earlier one.
     Series(Vec<KernelSeries>),
@@ -30,7 +30,7 @@ pub enum Found {
 /// The thread, as the one that started it sees it. Ends with [`KernelTracing::stop`].
 pub struct KernelTracing {
     pub tid: i32,
-    found: Receiver<Found>,
+    found: Receiver<TracerOutput>,
     start: Arc<StartInstant>,
     stop: Arc<AtomicBool>,
     handle: Option<JoinHandle<()>>,
@@ -58,7 +58,7 @@ impl KernelTracing {
     }
 
     /// What was found since the last call, without waiting.
-    pub fn received(&self) -> Vec<Found> {
+    pub fn received(&self) -> Vec<TracerOutput> {
         self.found.try_iter().collect()
     }
 
@@ -78,9 +78,9 @@ impl Drop for KernelTracing {
 }
 
 struct Reading {
-    latency: Option<LatencyWatch>,
+    latency: Option<LatencyTracer>,
     sources: Vec<SourceReader>,
-    output: Sender<Found>,
+    output: Sender<TracerOutput>,
     stop: Arc<AtomicBool>,
 }
 
@@ -88,25 +88,25 @@ impl Reading {
     fn run(&mut self, start: &StartInstant) {
         let Some(count_from_ns) = self.await_start(start) else { return };
         let begun = self.sources.iter_mut().try_for_each(SourceReader::begin);
-        let begun = begun.and_then(|()| self.latency.as_mut().map_or(Ok(()), LatencyWatch::begin));
+        let begun = begun.and_then(|()| self.latency.as_mut().map_or(Ok(()), LatencyTracer::begin));
         self.report(begun);
         let mut checkpoints = Checkpoints::from(count_from_ns);
         loop {
             let stopping = self.stop.load(Relaxed);
             if stopping {
                 self.sources.iter().for_each(SourceReader::stop);
-                self.latency.iter().for_each(LatencyWatch::stop);
+                self.latency.iter().for_each(LatencyTracer::stop);
             } else {
                 self.wait();
             }
             self.look();
             if checkpoints.is_due(clock::monotonic_ns()) || stopping {
                 let series: Vec<KernelSeries> = self.sources.iter().flat_map(SourceReader::so_far).collect();
-                let _ = self.output.send(Found::Series(series));
+                let _ = self.output.send(TracerOutput::Series(series));
             }
             if stopping {
                 let not_kept = self.latency.as_ref().map_or(0, |latency| latency.not_kept);
-                let _ = self.output.send(Found::NotKept(not_kept));
+                let _ = self.output.send(TracerOutput::NotKept(not_kept));
                 return;
             }
         }
@@ -139,7 +139,7 @@ impl Reading {
         let Some(latency) = &mut self.latency else { return };
         match latency.copy() {
             Ok(Some(copied)) => {
-                let _ = self.output.send(Found::Latency(Box::new(copied)));
+                let _ = self.output.send(TracerOutput::Latency(Box::new(copied)));
             }
             Ok(None) => {}
             Err(why) => self.report(Err(why)),
@@ -149,7 +149,7 @@ impl Reading {
     /// What cannot be read now cannot be read later: it is reported once and left.
     fn report(&mut self, outcome: Result<(), TraceError>) {
         if let Err(why) = outcome {
-            let _ = self.output.send(Found::Broken(why));
+            let _ = self.output.send(TracerOutput::Broken(why));
             self.latency = None;
             self.sources.clear();
         }

@@ -43,10 +43,10 @@ pub struct Books {
     /// What counts as ordinary for a control, in ns.
     pub control_ceiling_ns: AtomicI64,
     /// No snapshot of a sample that is only over the limit before this instant.
-    pub recorder_rests_until_ns: AtomicI64,
+    pub snapshotter_rests_until_ns: AtomicI64,
     /// Set by whoever marks a spike, until its snapshot is copied: meanwhile spikes are announced but must not be marked,
-    /// since a marker may swap buffers. All threads of one recorder share it.
-    pub recorder_busy: Arc<AtomicBool>,
+    /// since a marker may swap buffers. All threads of one snapshotter share it.
+    pub snapshotter_busy: Arc<AtomicBool>,
 }
 
 #[inline]
@@ -60,8 +60,8 @@ impl Books {
         Self::beside(samples_capacity, Arc::default())
     }
 
-    /// Books of a thread that shares its recorder with others.
-    pub fn beside(samples_capacity: usize, recorder_busy: Arc<AtomicBool>) -> Self {
+    /// Books of a thread that shares its snapshotter with others.
+    pub fn beside(samples_capacity: usize, snapshotter_busy: Arc<AtomicBool>) -> Self {
         Self {
             buckets: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
             cycles: AtomicU64::new(0),
@@ -81,8 +81,8 @@ impl Books {
             samples: (samples_capacity > 0).then(|| Ring::with_capacity(samples_capacity)),
             control_wanted: AtomicBool::new(false),
             control_ceiling_ns: AtomicI64::new(i64::MAX),
-            recorder_rests_until_ns: AtomicI64::new(i64::MIN),
-            recorder_busy,
+            snapshotter_rests_until_ns: AtomicI64::new(i64::MIN),
+            snapshotter_busy,
         }
     }
 

@@ -186,8 +186,8 @@ impl<'a> Cycles<'a> {
             None => false,
             Some(reason) => {
                 self.books.publish_spike(&SpikeSignal { sample, reason, previous_seen_ns: self.previous_seen_ns });
-                // Pairs with the recorder, which becomes idle first and looks for announced spikes then.
-                !self.books.recorder_busy.swap(true, SeqCst)
+                // Pairs with the snapshotter, which becomes idle first and looks for announced spikes then.
+                !self.books.snapshotter_busy.swap(true, SeqCst)
             }
         }
     }
@@ -197,7 +197,7 @@ impl<'a> Cycles<'a> {
         if largest && sample.latency_ns >= self.schedule.spike_threshold_ns {
             return Some(SpikeReason::NewMaximum);
         }
-        if over_limit && sample.seen_ns() >= self.books.recorder_rests_until_ns.load(Relaxed) {
+        if over_limit && sample.seen_ns() >= self.books.snapshotter_rests_until_ns.load(Relaxed) {
             return Some(SpikeReason::OverLimit);
         }
         let control =
@@ -258,7 +258,7 @@ mod tests {
         let mut cycles = Cycles::new(schedule(), &books, 0, 10);
         assert!(cycles.seen(5_000));
         assert_eq!(cycles.next_due_ns(), Some(1_000_000));
-        assert!(!cycles.seen(201_300_000), "the recorder is busy with the first");
+        assert!(!cycles.seen(201_300_000), "the snapshotter is busy with the first");
         assert_eq!(cycles.next_due_ns(), Some(202_000_000));
         let totals = books.totals();
         assert_eq!((totals.cycles, totals.missed_periods, totals.latency_ns_max), (2, 200, Some(200_300_000)));
@@ -358,21 +358,21 @@ mod tests {
         let books = Books::new(0);
         let mut cycles = Cycles::new(schedule(), &books, 0, 10);
         let mut is_marked = |seen_ns| {
-            books.recorder_busy.store(false, Relaxed);
+            books.snapshotter_busy.store(false, Relaxed);
             cycles.seen(seen_ns)
         };
         assert!(is_marked(50_000));
         assert!(!is_marked(1_000_000 + 40_000));
         assert!(is_marked(2_000_000 + 200_000));
         assert!(is_marked(3_000_000 + 150_000));
-        books.recorder_rests_until_ns.store(i64::MAX, Relaxed);
+        books.snapshotter_rests_until_ns.store(i64::MAX, Relaxed);
         assert!(!is_marked(4_000_000 + 150_000));
         books.control_wanted.store(true, Relaxed);
         books.control_ceiling_ns.store(45_000, Relaxed);
         assert!(!is_marked(5_000_000 + 46_000));
         assert!(is_marked(6_000_000 + 44_000));
         assert!(!is_marked(7_000_000 + 44_000));
-        books.recorder_busy.store(true, Relaxed);
+        books.snapshotter_busy.store(true, Relaxed);
         assert!(!cycles.seen(8_000_000 + 300_000), "announced, not marked");
         let reasons: Vec<SpikeReason> = std::iter::from_fn(|| books.take_spike()).map(|spike| spike.reason).collect();
         assert_eq!(

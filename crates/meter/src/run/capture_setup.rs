@@ -8,13 +8,13 @@ use crate::link::Link;
 use crate::problem::MeterProblem;
 use crate::session::plan::Plan;
 use crate::trace::error::TraceError;
-use crate::trace::recorder::{self, Armed, INSTANCE_PREFIX};
+use crate::trace::snapshotter::{self, Armed, INSTANCE_PREFIX};
 use archive::message::Severity;
 use archive::settings::{RunSettings, SnapshotMode};
 use ftrace::tracefs::{ForeignUse, Tracefs};
 use std::io::Write;
 
-/// A recorder that is armed but not started, or none when the run is not traced.
+/// A snapshotter that is armed but not started, or none when the run is not traced.
 ///
 /// # Errors
 /// Another tool traces, or a mode that was asked for by name is not to be had.
@@ -42,19 +42,19 @@ pub fn prepare<W: Write>(
         SnapshotMode::Auto if by_itself => SnapshotMode::Onmax,
         asked => asked,
     };
-    let armed = recorder::choose_mode(asked, &able)
-        .and_then(|mode| recorder::arm(&tracefs, mode, &settings.trace, possible_cpus(plan), journal));
+    let armed = snapshotter::choose_mode(asked, &able)
+        .and_then(|mode| snapshotter::arm(&tracefs, mode, &settings.trace, possible_cpus(plan), journal));
     let armed = match armed {
         Ok(armed) => armed,
         Err(error) => return without_trace(settings, link, error),
     };
     if let Some(tracer) = &settings.trace.tracer {
-        armed.recorder.recording().into_iter().try_for_each(|instance| recording::arm(instance, tracer))?;
+        armed.snapshotter.recording().into_iter().try_for_each(|instance| recording::arm(instance, tracer))?;
     }
     Ok(Some(armed))
 }
 
-/// The kernel's tracers that run beside the recorder, armed; none when the run asks for none.
+/// The kernel's tracers that run beside the snapshotter, armed; none when the run asks for none.
 ///
 /// # Errors
 /// What this kernel lacks of what was asked for by name.

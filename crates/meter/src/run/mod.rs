@@ -18,7 +18,7 @@ use crate::session::plan::Plan;
 use crate::session::timer_threads::TimerThreads;
 use crate::session::{Equipment, Loads, Session};
 use crate::trace::capturing::Capturing;
-use crate::trace::recorder::Armed;
+use crate::trace::snapshotter::Armed;
 use crate::watch;
 use crate::watch::start::HeldCommand;
 use archive::message::{Ending, Message, RunPhase, Severity};
@@ -45,7 +45,7 @@ pub fn measure() -> i32 {
         Ok(settings) => settings,
         Err(error) => return complain(&error.to_string()),
     };
-    let signals = match signals::block_and_watch() {
+    let signals = match signals::block_and_receive() {
         Ok(signals) => signals,
         Err(error) => return complain(&format!("failed to watch signals: {error}")),
     };
@@ -124,7 +124,7 @@ fn hello<W: Write>(link: &mut Link<W>) {
 /// What the stages before the measurement leave to it.
 struct Prepared {
     plan: Plan,
-    recorder: Option<Armed>,
+    snapshotter: Option<Armed>,
     tracers: Option<setup::Armed>,
     loads: Loads,
     clocks: Clocks,
@@ -146,7 +146,7 @@ fn stages<W: Write>(
     let journal = machine.keep(journal);
     machine::change_settings(settings, journal)?;
     let tracers = capture_setup::prepare_tracers(settings, &plan, journal, &mut lines.link)?;
-    let recorder = capture_setup::prepare(settings, &plan, journal, &mut lines.link)?;
+    let snapshotter = capture_setup::prepare(settings, &plan, journal, &mut lines.link)?;
     machine.hold_power_request(settings, &mut lines.link)?;
 
     lines.phase(RunPhase::Load);
@@ -161,7 +161,7 @@ fn stages<W: Write>(
     machine::lock_memory(settings, &mut lines.link);
     // The loads are ordinary tasks; the thread that drains the books must not wait in their queue.
     let _ = scheduling::set_nice(-10);
-    let prepared = Prepared { plan, recorder, tracers, loads, clocks: Clocks::now() };
+    let prepared = Prepared { plan, snapshotter, tracers, loads, clocks: Clocks::now() };
     match &settings.watch {
         Some(request) => watch_threads(settings, request.clone(), prepared, lines, machine),
         None => measure_threads(settings, prepared, lines, machine),
@@ -175,15 +175,15 @@ fn measure_threads<W: Write>(
     lines: &mut Lines<W>,
     machine: &Machine,
 ) -> Result<Ending, MeterProblem> {
-    let Prepared { plan, recorder, tracers, loads, clocks } = prepared;
+    let Prepared { plan, snapshotter, tracers, loads, clocks } = prepared;
     let start = Arc::new(StartInstant::default());
     // Threads that wait for a start that does not come keep their markers open, and so their instances in use.
-    let source = TimerThreads::assemble(settings, &plan, recorder.as_ref(), &start, &mut lines.link)
+    let source = TimerThreads::assemble(settings, &plan, snapshotter.as_ref(), &start, &mut lines.link)
         .inspect_err(|_| start.cancel())?;
-    let capturing = recorder.map(|armed| {
+    let capturing = snapshotter.map(|armed| {
         let cpus = plan.housekeeping.clone();
-        Capturing::start(armed, settings.trace.clone(), source.watched(), cpus, start.clone())
-            .map_err(MeterProblem::NoRecorder)
+        Capturing::start(armed, settings.trace.clone(), source.measured_threads(), cpus, start.clone())
+            .map_err(MeterProblem::NoSnapshotter)
     });
     let capturing = capturing.transpose()?;
     let tracing = read_tracers(tracers, &plan, &start)?;
@@ -216,11 +216,11 @@ fn watch_request<W: Write>(
     lines: &mut Lines<W>,
     machine: &mut Machine,
 ) -> Result<Ending, MeterProblem> {
-    let Prepared { plan, recorder, tracers, loads, clocks } = prepared;
+    let Prepared { plan, snapshotter, tracers, loads, clocks } = prepared;
     let cpu_dma_latency_us = machine.dma_latency_us();
     let journal = machine.journal().ok_or(MeterProblem::NoJournal)?;
     let start = Arc::new(StartInstant::default());
-    let (source, capturing) = watch::assemble(settings, request, &plan, recorder, &start, journal, &mut lines.link)?;
+    let (source, capturing) = watch::assemble(settings, request, &plan, snapshotter, &start, journal, &mut lines.link)?;
     let tracing = read_tracers(tracers, &plan, &start)?;
     let equipment = Equipment { capturing, tracing, loads, cpu_dma_latency_us, clocks };
     Session::new(settings, source, equipment).conduct(lines)

@@ -1,11 +1,11 @@
 //! What the capturing thread and the reader of the kernel's tracers hand over, as messages.
 
-use crate::kernel_tracer::tracing::{Found, KernelTracing};
+use crate::kernel_tracer::tracing::{KernelTracing, TracerOutput};
 use crate::link::Link;
 use crate::problem::MeterProblem;
 use crate::trace::capture::Captured;
 use crate::trace::capturing::Capturing;
-use archive::message::{FileKind, Message, Severity};
+use archive::message::{FileKind, LossKind, Message, Severity};
 use std::io::Write;
 
 /// Sends what was captured since the last time.
@@ -33,15 +33,15 @@ pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
 pub fn found<W: Write>(tracing: &KernelTracing, link: &mut Link<W>) {
     for found in tracing.received() {
         match found {
-            Found::Latency(copied) => {
+            TracerOutput::Latency(copied) => {
                 link.file(FileKind::LatencyTrace { number: copied.trace.number }, copied.text.as_bytes());
                 link.send(&Message::LatencyTrace(Box::new(copied.trace)));
             }
-            Found::Series(series) => link.send(&Message::KernelSeries(series)),
-            Found::NotKept(count) => {
-                link.loss("latency traces", count, "above the threshold, not kept (raise --tracer-threshold)");
+            TracerOutput::Series(series) => link.send(&Message::KernelSeries(series)),
+            TracerOutput::NotKept(count) => {
+                link.loss(LossKind::LatencyTraces, count, "above the threshold, not kept (raise --tracer-threshold)");
             }
-            Found::Broken(error) => link.problem(Severity::Degraded, &MeterProblem::TracersUnread(error)),
+            TracerOutput::Broken(error) => link.problem(Severity::Degraded, &MeterProblem::TracersUnread(error)),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::link::{Control, Lines, Link};
 use crate::load_reports;
 use crate::problem::MeterProblem;
 use crate::trace::capturing::Capturing;
-use archive::message::{Ending, Message, RunPhase, Severity};
+use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
 use archive::settings::RunSettings;
 use clocks::Clocks;
 use controls::Controls;
@@ -244,7 +244,7 @@ impl<'a> Session<'a> {
         if let Some(capturing) = &self.equipment.capturing {
             let smaller = capturing.counters.not_worth.load(Relaxed);
             let detail = "not taken: every kept one was of a larger spike (raise --snapshots to keep more)";
-            link.loss("snapshots", smaller, detail);
+            link.loss(LossKind::Snapshots, smaller, detail);
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::measure::dither::Dither;
 use crate::measure::start_instant::StartInstant;
 use crate::measure::thread::{self, ThreadContext, ThreadRequest};
 use crate::problem::{MeterProblem, severity_of_refusal};
-use crate::trace::capture::Watched;
-use crate::trace::recorder::Armed;
-use archive::message::{Loss, Message, Problem, Severity, ThreadProgress};
+use crate::trace::capture::MeasuredThread;
+use crate::trace::snapshotter::Armed;
+use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::sample::Sample;
 use archive::settings::{EffectiveThread, Policy, RunSettings};
 use std::io::Write;
@@ -70,19 +70,19 @@ impl<'a> TimerThreads<'a> {
     pub fn assemble<W: Write>(
         settings: &'a RunSettings,
         plan: &Plan,
-        recorder: Option<&Armed>,
+        snapshotter: Option<&Armed>,
         start: &Arc<StartInstant>,
         link: &mut Link<W>,
     ) -> Result<Self, MeterProblem> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut spawned = Vec::new();
         let (ready, answers) = channel();
-        let recorder_busy: Arc<AtomicBool> = Arc::default();
+        let snapshotter_busy: Arc<AtomicBool> = Arc::default();
         for (at, cpu) in plan.measured.iter().enumerate() {
-            let books = Arc::new(Books::beside(samples_capacity(settings), recorder_busy.clone()));
-            let marker = match recorder {
-                Some(armed) if armed.recorder.needs_marker() => {
-                    Some(armed.recorder.marker().map_err(MeterProblem::NoRecorder)?)
+            let books = Arc::new(Books::beside(samples_capacity(settings), snapshotter_busy.clone()));
+            let marker = match snapshotter {
+                Some(armed) if armed.snapshotter.needs_marker() => {
+                    Some(armed.snapshotter.marker().map_err(MeterProblem::NoSnapshotter)?)
                 }
                 _ => None,
             };
@@ -94,7 +94,7 @@ impl<'a> TimerThreads<'a> {
                 priority: settings.priority,
                 interval_ns: settings.interval_ns,
                 worst_kept: settings.worst_kept as usize,
-                schedule: schedule(settings, at, plan.measured.len(), recorder.is_some()),
+                schedule: schedule(settings, at, plan.measured.len(), snapshotter.is_some()),
             };
             let context = ThreadContext { books: books.clone(), start: start.clone(), stop: stop.clone(), marker };
             let handle = thread::spawn(request, context, ready.clone()).map_err(MeterProblem::Thread)?;
@@ -132,13 +132,13 @@ impl<'a> TimerThreads<'a> {
     }
 
     /// The threads as the capturing thread needs them.
-    pub fn watched(&self) -> Vec<Watched> {
-        let watched = |thread: &TimerThread| Watched {
+    pub fn measured_threads(&self) -> Vec<MeasuredThread> {
+        let measured = |thread: &TimerThread| MeasuredThread {
             thread: thread.thread,
             tid: thread.effective.tid,
             books: thread.books.clone(),
         };
-        self.threads.iter().map(watched).collect()
+        self.threads.iter().map(measured).collect()
     }
 
     fn all_finished(&self) -> bool {
@@ -244,7 +244,7 @@ impl SampleSource for TimerThreads<'_> {
 
     fn losses(&self) -> Vec<Loss> {
         let loss = |thread: &TimerThread| Loss {
-            what: "records".into(),
+            kind: LossKind::Records,
             count: thread.books.totals().records_dropped,
             detail: format!("of CPU {}, because the host or the disk was slow", thread.cpu),
         };

@@ -51,7 +51,7 @@ pub fn start(place: &Path, terms: &Terms) -> Result<(), String> {
     read.map_err(|error| format!("failed to read the settings line: {error}"))?;
     let spool = ledger::directory(place);
     DirBuilder::new().mode(0o700).create(&spool).map_err(|error| {
-        format!("failed to make {}: {error}; results nobody has fetched may be in it", spool.display())
+        format!("failed to make {}: {error}; results that were not fetched may be in it", spool.display())
     })?;
     let mut warden = Command::new("/proc/self/exe")
         .args(["spool", "keep"])

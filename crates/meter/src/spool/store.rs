@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const SEGMENT_BYTES: u64 = 1 << 20;
 /// Part of the limit that only what must not be lost may use.
 const URGENT_PART: u64 = 8;
-/// Disk space held back, so that there is some when somebody else has filled the disk.
+/// Disk space held back, so that there is some when another program has filled the disk.
 const STUFFING_BYTES: usize = 256 << 10;
 
 /// Writes the bytes of a spool.

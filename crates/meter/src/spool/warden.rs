@@ -7,7 +7,7 @@ use super::start::Terms;
 use super::store::Store;
 use crate::journal::{restore, state_directory};
 use crate::kernel::signals;
-use archive::message::{Loss, Message, Problem, Severity};
+use archive::message::{Loss, LossKind, Message, Problem, Severity};
 use archive::settings::RunSettings;
 use load::free_bytes;
 use protocol::relay::{Piece, Renumbering, Splitter};
@@ -92,7 +92,7 @@ impl Warden {
         let store = Store::create(&spool, limit_bytes.max(LIMIT_BYTES_MIN)).map_err(fail)?;
         let control = Listening::begin(&spool).map_err(fail)?;
         ledger::write_owner(&spool, &terms.run).map_err(fail)?;
-        let signals = signals::block_and_watch().map_err(|error| format!("failed to watch signals: {error}"))?;
+        let signals = signals::block_and_receive().map_err(|error| format!("failed to watch signals: {error}"))?;
         let mut child = Command::new("/proc/self/exe")
             .arg("measure")
             .stdin(Stdio::piped())
@@ -168,7 +168,7 @@ impl Warden {
 
     /// Takes what is there, from all sides; false when the meter has said its last word.
     fn relay(&mut self) -> bool {
-        let (said, complained, told, signalled) = {
+        let (said, complained, lines_came, signalled) = {
             let mut watched = vec![
                 PollFd::new(&self.output, PollFlags::IN),
                 PollFd::new(&self.control.pipe, PollFlags::IN),
@@ -182,7 +182,7 @@ impl Warden {
         if complained {
             self.listen_to_complaints();
         }
-        if told {
+        if lines_came {
             for line in self.control.lines() {
                 self.obey(line);
             }
@@ -295,7 +295,7 @@ impl Warden {
         self.store.append(&rest, false);
         if self.messages_lost > 0 {
             let detail = "because there was no room for them on the board".into();
-            let loss = Message::Loss(Loss { what: "messages".into(), count: self.messages_lost, detail });
+            let loss = Message::Loss(Loss { kind: LossKind::Messages, count: self.messages_lost, detail });
             let frame = self.numbers.message(&loss);
             self.store.append(&frame, true);
         }

@@ -9,7 +9,7 @@
 use super::error::TraceError;
 use super::maxima;
 use super::past::{first_ns, full_bytes, lost_events, newest_ns, touched};
-use super::recorder::{CpuCopy, Frozen, Recorder};
+use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
 use super::stitch::{in_order, tail_from_ns};
 use super::swap_bell::SwapBell;
 use crate::journal::trace_leftovers;
@@ -34,7 +34,7 @@ struct Buffers {
 }
 
 /// One instance with a spare buffer.
-pub struct BothBuffersRecorder {
+pub struct BothBuffers {
     instance: Instance,
     buffer_kb: u32,
     bell: SwapBell,
@@ -48,7 +48,7 @@ pub struct BothBuffersRecorder {
     since_ns: i64,
 }
 
-impl BothBuffersRecorder {
+impl BothBuffers {
     /// Takes an instance that was just made and allocates its spare buffer when recording starts.
     pub fn new(instance: Instance, buffer_kb: u32) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl Buffers {
     }
 }
 
-impl Recorder for BothBuffersRecorder {
+impl Snapshotter for BothBuffers {
     fn mode(&self) -> SnapshotMode {
         SnapshotMode::Onmax
     }
@@ -129,7 +129,7 @@ impl Recorder for BothBuffersRecorder {
         if self.foreign {
             return Ok(());
         }
-        let armed = maxima::watch_own(&self.instance, count_from_ns);
+        let armed = maxima::find_in_own_threads(&self.instance, count_from_ns);
         // A trigger that reads the clock sets it, and the kernel clears both buffers for that.
         self.since_ns = monotonic_ns();
         armed
@@ -174,7 +174,7 @@ impl Recorder for BothBuffersRecorder {
     }
 }
 
-impl Drop for BothBuffersRecorder {
+impl Drop for BothBuffers {
     fn drop(&mut self) {
         trace_leftovers::release(&self.instance);
     }
@@ -197,7 +197,7 @@ mod tests {
     const SPARE: &str = "snapshot_raw";
 
     /// A directory like an instance of one CPU; what is appended to a buffer's file is read once.
-    fn like_an_instance() -> (tempfile::TempDir, BothBuffersRecorder) {
+    fn like_an_instance() -> (tempfile::TempDir, BothBuffers) {
         let root = tempfile::tempdir().unwrap();
         let instance = root.path().join("instances/tardy-1-a");
         fs::create_dir_all(instance.join("per_cpu/cpu0")).unwrap();
@@ -207,10 +207,10 @@ mod tests {
         for file in ["snapshot", "tracing_on", "per_cpu/cpu0/trace_pipe_raw", "per_cpu/cpu0/snapshot_raw"] {
             fs::write(instance.join(file), "").unwrap();
         }
-        let mut recorder = BothBuffersRecorder::new(Tracefs::at(root.path()).open_instance("tardy-1-a").unwrap(), 64);
-        recorder.start().unwrap();
-        recorder.since_ns = 0;
-        (root, recorder)
+        let mut snapshotter = BothBuffers::new(Tracefs::at(root.path()).open_instance("tardy-1-a").unwrap(), 64);
+        snapshotter.start().unwrap();
+        snapshotter.since_ns = 0;
+        (root, snapshotter)
     }
 
     fn record(root: &Path, buffer: &str, events: &[i64], lost: bool) {
@@ -231,32 +231,32 @@ mod tests {
 
     #[test]
     fn a_past_that_a_second_maximum_swapped_away_is_found() {
-        let (root, mut recorder) = like_an_instance();
+        let (root, mut snapshotter) = like_an_instance();
         record(root.path(), LIVE, &[10, 20, 70], false);
         record(root.path(), SPARE, &[30, 60], false);
         let mut copies = [CpuCopy::default()];
-        assert_eq!(recorder.freeze("", false).unwrap().recording_since_ns, 0);
-        recorder.copy(&mut copies).unwrap();
+        assert_eq!(snapshotter.freeze("", false).unwrap().recording_since_ns, 0);
+        snapshotter.copy(&mut copies).unwrap();
         assert_eq!((events(&copies[0]), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70], Some(60)));
         // A spike that was under way since before the first copy.
         record(root.path(), LIVE, &[80, 90], false);
-        recorder.freeze("", false).unwrap();
-        recorder.copy(&mut copies).unwrap();
+        snapshotter.freeze("", false).unwrap();
+        snapshotter.copy(&mut copies).unwrap();
         assert_eq!((events(&copies[0]), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70, 80, 90], None));
     }
 
     #[test]
     fn what_is_no_longer_kept_is_no_longer_claimed() {
-        let (root, mut recorder) = like_an_instance();
+        let (root, mut snapshotter) = like_an_instance();
         let many: Vec<i64> = (1..=2000).map(|at| at * 1000).collect();
         record(root.path(), SPARE, &many, false);
         let mut copies = [CpuCopy::default()];
-        recorder.freeze("", false).unwrap();
-        recorder.copy(&mut copies).unwrap();
+        snapshotter.freeze("", false).unwrap();
+        snapshotter.copy(&mut copies).unwrap();
         assert_eq!(events(&copies[0]), many);
         record(root.path(), LIVE, &[3_000_000], false);
-        let since_ns = recorder.freeze("", false).unwrap().recording_since_ns;
-        recorder.copy(&mut copies).unwrap();
+        let since_ns = snapshotter.freeze("", false).unwrap().recording_since_ns;
+        snapshotter.copy(&mut copies).unwrap();
         let known = events(&copies[0]);
         assert!(since_ns > 1000 && known.len() > 10, "since {since_ns}: {} events", known.len());
         assert_eq!((known[0], copies[0].overwritten), (since_ns, 0));
@@ -265,13 +265,13 @@ mod tests {
 
     #[test]
     fn what_was_overwritten_meanwhile_ends_what_is_known() {
-        let (root, mut recorder) = like_an_instance();
+        let (root, mut snapshotter) = like_an_instance();
         record(root.path(), SPARE, &[10, 40], false);
         let mut copies = [CpuCopy::default()];
-        recorder.copy(&mut copies).unwrap();
+        snapshotter.copy(&mut copies).unwrap();
         record(root.path(), LIVE, &[60, 70], true);
         record(root.path(), SPARE, &[50, 80], false);
-        recorder.copy(&mut copies).unwrap();
+        snapshotter.copy(&mut copies).unwrap();
         assert_eq!((events(&copies[0]), copies[0].overwritten > 0), (vec![60, 70, 80], true));
     }
 }

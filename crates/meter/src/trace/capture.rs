@@ -5,8 +5,8 @@
 
 use super::error::TraceError;
 use super::past::{Past, full_bytes, touched};
-use super::recorder::{CpuCopy, Frozen, Recorder};
 use super::retention::Retention;
+use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
 use crate::kernel::{clock, scheduling};
 use crate::measure::books::{Books, SpikeSignal};
 use crate::measure::start_instant::StartInstant;
@@ -39,7 +39,7 @@ const FOLLOWED_WAIT: Duration = Duration::from_millis(10);
 pub enum Captured {
     /// `parts` are the pages around the spike; none without a snapshot.
     Spike { spike: Box<Spike>, parts: Vec<CpuPart> },
-    /// The recorder cannot do what it was chosen for.
+    /// The snapshotter cannot do what it was chosen for.
     Broken { error: TraceError },
     /// A snapshot sent earlier that larger ones replaced.
     Dropped { number: u32 },
@@ -62,9 +62,9 @@ pub struct CaptureCounters {
     pub waiting_bytes: AtomicU64,
 }
 
-/// One measuring thread, as the capture needs it. The books of all of them share their `recorder_busy`.
+/// One measuring thread, as the capture needs it. The books of all of them share their `snapshotter_busy`.
 #[derive(Debug, Clone)]
-pub struct Watched {
+pub struct MeasuredThread {
     pub thread: u32,
     pub tid: i32,
     pub books: Arc<Books>,
@@ -80,7 +80,7 @@ pub struct Announced {
     pub signal: SpikeSignal,
 }
 
-/// Where spikes come from when somebody follows threads that are not ours.
+/// Where spikes come from when another thread follows threads that are not ours.
 #[derive(Debug)]
 pub struct Announcements {
     pub spikes: Receiver<Announced>,
@@ -92,10 +92,10 @@ pub struct Announcements {
 
 /// Everything the thread works with.
 pub struct CaptureJob {
-    pub recorder: Box<dyn Recorder>,
+    pub snapshotter: Box<dyn Snapshotter>,
     pub settings: TraceSettings,
     pub buffer_kb_per_cpu: u32,
-    pub watched: Vec<Watched>,
+    pub threads: Vec<MeasuredThread>,
     pub announcements: Option<Announcements>,
     /// CPUs it may use.
     pub cpus: Vec<u32>,
@@ -110,7 +110,7 @@ pub struct CaptureJob {
 }
 
 /// Starts the thread. It answers on `ready` with its thread id once its memory is prepared and the recording runs, and
-/// gives the recorder back when it ends, so that its files close before the instance is removed.
+/// gives the snapshotter back when it ends, so that its files close before the instance is removed.
 ///
 /// # Errors
 /// When the system has no thread left.
@@ -154,10 +154,10 @@ struct Capture {
     copies: Vec<CpuCopy>,
     retention: Retention,
     pending: Vec<Pending>,
-    /// Who sets it, whether a thread that marks a spike or the recorder itself, keeps all others from marking.
+    /// Who sets it, whether a thread that marks a spike or the snapshotter itself, keeps all others from marking.
     marking: Arc<AtomicBool>,
     busy: bool,
-    /// When the recorder last became busy and last became idle.
+    /// When the snapshotter last became busy and last became idle.
     busy_since_ns: i64,
     idle_since_ns: i64,
     next_number: u32,
@@ -167,15 +167,15 @@ struct Capture {
 impl Capture {
     fn prepare(mut job: CaptureJob) -> Result<Self, TraceError> {
         let _ = scheduling::bind(&job.cpus);
-        let cpus = job.recorder.instance().cpus();
+        let cpus = job.snapshotter.instance().cpus();
         let room = full_bytes(job.buffer_kb_per_cpu, &job.layout);
         let copies = cpus.iter().map(|cpu| CpuCopy { cpu: *cpu, pages: touched(room), ..CpuCopy::default() }).collect();
         // Without real-time priority the freeze is only later; the coverage of each snapshot shows what that cost.
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
-        job.recorder.start()?;
+        job.snapshotter.start()?;
         let retention = Retention::new(job.settings.snapshots_max as usize, job.settings.budget_bytes);
         let announced = job.announcements.iter().map(|from| from.busy.clone());
-        let marking = announced.chain(job.watched.iter().map(|watched| watched.books.recorder_busy.clone())).next();
+        let marking = announced.chain(job.threads.iter().map(|thread| thread.books.snapshotter_busy.clone())).next();
         Ok(Self {
             job,
             copies,
@@ -205,14 +205,14 @@ impl Capture {
             if self.pending.is_empty() && !stopping {
                 // Nothing rings for a spike that is found by following and not by the kernel.
                 let follows = self.job.announcements.is_some();
-                self.job.recorder.wait(if follows { FOLLOWED_WAIT } else { IDLE_WAIT });
+                self.job.snapshotter.wait(if follows { FOLLOWED_WAIT } else { IDLE_WAIT });
             }
         }
     }
 
     fn await_start(&mut self) {
         if let Some(count_from_ns) = self.job.start.wait()
-            && let Err(error) = self.job.recorder.begin(count_from_ns)
+            && let Err(error) = self.job.snapshotter.begin(count_from_ns)
         {
             let _ = self.job.output.send(Captured::Broken { error });
         }
@@ -220,7 +220,7 @@ impl Capture {
 
     fn collect(&mut self) {
         let mut heard = Vec::new();
-        for Watched { thread, tid, books } in &self.job.watched {
+        for MeasuredThread { thread, tid, books } in &self.job.threads {
             let signals = std::iter::from_fn(|| books.take_spike());
             heard.extend(signals.map(|signal| (*thread, *tid, None, signal)));
         }
@@ -236,7 +236,7 @@ impl Capture {
         }
     }
 
-    /// Whether a thread that saw the time then found the recorder busy. A spike may be heard of later than that.
+    /// Whether a thread that saw the time then found the snapshotter busy. A spike may be heard of later than that.
     fn was_busy_at(&self, seen_ns: i64) -> bool {
         seen_ns < self.idle_since_ns || (self.busy && seen_ns >= self.busy_since_ns)
     }
@@ -255,7 +255,7 @@ impl Capture {
         // Whoever marks a spike has announced it before.
         self.collect();
         if self.pending.is_empty() {
-            self.job.recorder.forget();
+            self.job.snapshotter.forget();
             self.set_busy(false);
         }
     }
@@ -265,11 +265,11 @@ impl Capture {
         self.pending.sort_by_key(|pending| std::cmp::Reverse(pending.signal.sample.latency_ns));
         let latest_ns = self.pending.iter().map(|pending| pending.signal.sample.seen_ns()).max().unwrap_or(0);
         clock::sleep_until_ns(latest_ns.saturating_add(self.job.settings.margin_after_ns.min(1_000_000_000) as i64));
-        let unmarked = match self.job.recorder.mode() {
+        let unmarked = match self.job.snapshotter.mode() {
             SnapshotMode::Trigger => !marked,
             _ => self.pending.iter().all(|pending| pending.unmarked),
         };
-        match self.job.recorder.freeze(&self.note(), unmarked) {
+        match self.job.snapshotter.freeze(&self.note(), unmarked) {
             Ok(frozen) => self.copy_and_keep(&frozen, unmarked),
             Err(error) => self.give_up(&error),
         }
@@ -281,8 +281,8 @@ impl Capture {
 
     fn copy_and_keep(&mut self, frozen: &Frozen, by_us: bool) {
         let _ = scheduling::set_nice(-10).or_else(|_| scheduling::set_nice(0));
-        let copied = self.job.recorder.copy(&mut self.copies);
-        let past = Past::new(&self.copies, &self.job.layout, self.job.recorder.mode(), frozen);
+        let copied = self.job.snapshotter.copy(&mut self.copies);
+        let past = Past::new(&self.copies, &self.job.layout, self.job.snapshotter.mode(), frozen);
         self.await_announcements(frozen.frozen_ns);
         self.collect();
         let in_time = self.take_in_time(&past, frozen);
@@ -297,7 +297,7 @@ impl Capture {
     /// Takes the spikes that this copy can hold. A marker swaps at once and the copy begins later: what was seen between
     /// the two is in the live buffer, which a swap of our own brings.
     fn take_in_time(&mut self, past: &Past, frozen: &Frozen) -> Vec<Pending> {
-        let by_marker = self.job.recorder.mode() == SnapshotMode::Trigger;
+        let by_marker = self.job.snapshotter.mode() == SnapshotMode::Trigger;
         let until_ns = if by_marker { past.until_ns } else { frozen.frozen_ns };
         let in_time = self.pending.extract_if(.., |pending| {
             let seen_ns = pending.signal.sample.seen_ns();
@@ -359,7 +359,7 @@ impl Capture {
             self.job.counters.not_worth.fetch_add(1, Relaxed);
             return;
         }
-        let mode = self.job.recorder.mode();
+        let mode = self.job.snapshotter.mode();
         let (due_ns, seen_ns) = (sample.due_ns, sample.seen_ns());
         let covers = past.covers(sample.cpu, due_ns, seen_ns);
         // Two markers close together swap twice; what the second took away comes back with a swap of our own.
@@ -402,9 +402,9 @@ impl Capture {
         if signal.reason == SpikeReason::OverLimit {
             let rests_until_ns = clock::monotonic_ns() + self.job.settings.rest_ns as i64;
             self.job
-                .watched
+                .threads
                 .iter()
-                .for_each(|watched| watched.books.recorder_rests_until_ns.store(rests_until_ns, Relaxed));
+                .for_each(|thread| thread.books.snapshotter_rests_until_ns.store(rests_until_ns, Relaxed));
         }
         self.job.counters.snapshots.fetch_add(1, Relaxed);
         self.job.counters.waiting_bytes.fetch_add(page_bytes, Relaxed);

@@ -2,10 +2,10 @@
 
 use super::assemble::Assembler;
 use super::capture::{
-    self, Announcements, CaptureCounters, CaptureJob, Captured, CpuPart, Watched, bytes_of, received,
+    self, Announcements, CaptureCounters, CaptureJob, Captured, CpuPart, MeasuredThread, bytes_of, received,
 };
 use super::error::TraceError;
-use super::recorder::Armed;
+use super::snapshotter::Armed;
 use crate::measure::start_instant::StartInstant;
 use archive::settings::{SnapshotMode, TraceSettings};
 use std::sync::Arc;
@@ -37,14 +37,14 @@ impl Capturing {
     pub fn start(
         armed: Armed,
         settings: TraceSettings,
-        watched: Vec<Watched>,
+        threads: Vec<MeasuredThread>,
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
     ) -> Result<Self, TraceError> {
-        Self::start_listening(armed, settings, watched, None, cpus, start)
+        Self::start_listening(armed, settings, threads, None, cpus, start)
     }
 
-    /// The same for threads that are not ours: somebody who follows them announces their spikes.
+    /// The same for threads that are not ours: the thread that follows them announces their spikes.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -61,26 +61,26 @@ impl Capturing {
     fn start_listening(
         armed: Armed,
         settings: TraceSettings,
-        watched: Vec<Watched>,
+        threads: Vec<MeasuredThread>,
         announcements: Option<Announcements>,
         cpus: Vec<u32>,
         start: Arc<StartInstant>,
     ) -> Result<Self, TraceError> {
-        let instance = armed.recorder.instance().clone();
+        let instance = armed.snapshotter.instance().clone();
         let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
         let metadata = instance.metadata(&pairs)?;
         let layout = instance.page_layout()?;
         let assembler = Assembler::new(metadata, layout);
-        let mode = armed.recorder.mode();
+        let mode = armed.snapshotter.mode();
         let (output, captured) = channel();
         let (ready, answer) = channel();
         let counters = Arc::new(CaptureCounters::default());
         let stop = Arc::new(AtomicBool::new(false));
         let job = CaptureJob {
-            recorder: armed.recorder,
+            snapshotter: armed.snapshotter,
             settings,
             buffer_kb_per_cpu: armed.buffer_kb_per_cpu,
-            watched,
+            threads,
             announcements,
             cpus,
             layout,

@@ -5,7 +5,7 @@
 //! doorbell: the measuring thread's marker goes there, and the capturing thread sleeps on it.
 
 use super::error::TraceError;
-use super::recorder::{CpuCopy, Frozen, Recorder};
+use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
 use super::wakeup;
 use crate::kernel::clock::monotonic_ns;
 use archive::settings::SnapshotMode;
@@ -48,14 +48,14 @@ impl Side {
 }
 
 /// Two instances and a doorbell.
-pub struct FlipRecorder {
+pub struct InstanceFlip {
     sides: [Side; 2],
     active: usize,
     bell: Instance,
     bell_pipe: File,
 }
 
-impl FlipRecorder {
+impl InstanceFlip {
     /// Takes instances that were just made.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl FlipRecorder {
     }
 }
 
-impl Recorder for FlipRecorder {
+impl Snapshotter for InstanceFlip {
     fn mode(&self) -> SnapshotMode {
         SnapshotMode::Flip
     }

@@ -6,7 +6,7 @@
 
 use super::error::TraceError;
 use super::past::{lost_events, newest_ns};
-use super::recorder::{CpuCopy, Frozen, Recorder};
+use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
 use super::swap_bell::SwapBell;
 use crate::journal::trace_leftovers;
 use crate::kernel::clock::monotonic_ns;
@@ -22,17 +22,17 @@ const TRIGGER: &str = "snapshot if buf ~ \"tardy-spike*\"";
 const MARKED_WITHIN: Duration = Duration::from_millis(50);
 
 /// One instance with a spare buffer.
-pub struct KernelSwapRecorder {
+pub struct KernelSwap {
     instance: Instance,
     bell: SwapBell,
     pages: Vec<(u32, RawPages)>,
-    /// The kernel has told of a swap since the last copy.
+    /// The kernel has reported a swap since the last copy.
     swapped: bool,
     /// Since when the live buffer holds everything: a swap ends the past.
     live_since_ns: i64,
 }
 
-impl KernelSwapRecorder {
+impl KernelSwap {
     /// Takes an instance that was just made and allocates its spare buffer when recording starts.
     pub fn new(instance: Instance) -> Self {
         Self { instance, bell: SwapBell::default(), pages: Vec::new(), swapped: false, live_since_ns: i64::MAX }
@@ -52,7 +52,7 @@ impl KernelSwapRecorder {
     }
 }
 
-impl Recorder for KernelSwapRecorder {
+impl Snapshotter for KernelSwap {
     fn mode(&self) -> SnapshotMode {
         SnapshotMode::Trigger
     }
@@ -110,7 +110,7 @@ impl Recorder for KernelSwapRecorder {
         let newest = into.iter().filter_map(|copy| newest_ns(&copy.pages, &copy.layout?)).max();
         // Where nothing was put aside the live buffer is what it was.
         self.live_since_ns = newest.unwrap_or(self.live_since_ns);
-        // Until the recorder is idle nobody swaps.
+        // Until the snapshotter is idle nobody swaps.
         self.hear_of_swaps();
         self.swapped = false;
         self.instance.clear_snapshot().map_err(TraceError::from)
@@ -129,7 +129,7 @@ impl Recorder for KernelSwapRecorder {
     }
 }
 
-impl Drop for KernelSwapRecorder {
+impl Drop for KernelSwap {
     fn drop(&mut self) {
         trace_leftovers::release(&self.instance);
     }

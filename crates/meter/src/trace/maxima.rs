@@ -41,11 +41,16 @@ pub struct Lateness {
     pub threshold_ns: i64,
 }
 
-/// Has the threads that `follower` records compared with their deadlines, and `recorder` swap its buffers at a maximum.
+/// Has the threads that `follower` records compared with their deadlines, and `snapshotter` swap its buffers at a maximum.
 ///
 /// # Errors
-/// [`TraceError`]; EBUSY means that a snapshot of the recorder is triggered already, or a latency tracer holds it.
-pub fn watch(follower: &Instance, recorder: &Instance, event: &str, lateness: &Lateness) -> Result<(), TraceError> {
+/// [`TraceError`]; EBUSY means that a snapshot of the snapshotter is triggered already, or a latency tracer holds it.
+pub fn find_in_threads(
+    follower: &Instance,
+    snapshotter: &Instance,
+    event: &str,
+    lateness: &Lateness,
+) -> Result<(), TraceError> {
     let due = format!(
         "hist:keys=common_pid:due=softexpires:clock=mono if ({}) && softexpires >= {}",
         lateness.timers, lateness.from_ns
@@ -59,7 +64,7 @@ pub fn watch(follower: &Instance, recorder: &Instance, event: &str, lateness: &L
     );
     follower.add_trigger("timer", "hrtimer_start", &due)?;
     follower.add_trigger("sched", "sched_switch", &late)?;
-    recorder.add_trigger("synthetic", event, &maximum).map_err(TraceError::from)
+    snapshotter.add_trigger("synthetic", event, &maximum).map_err(TraceError::from)
 }
 
 /// The same for our own measuring threads, which can be told by their names: how late each gets the CPU, by the instant it
@@ -67,7 +72,7 @@ pub fn watch(follower: &Instance, recorder: &Instance, event: &str, lateness: &L
 ///
 /// # Errors
 /// [`TraceError`].
-pub fn watch_own(instance: &Instance, count_from_ns: i64) -> Result<(), TraceError> {
+pub fn find_in_own_threads(instance: &Instance, count_from_ns: i64) -> Result<(), TraceError> {
     // A thread's context also restarts the scheduler tick, whose deadline is not the thread's.
     let deadline = |function: &str| {
         format!(

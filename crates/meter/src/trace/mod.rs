@@ -1,6 +1,6 @@
-//! The recorder: a trace of the kernel that always runs, and snapshots of it around spikes while the measurement goes on.
+//! A trace of the kernel that always runs, and snapshots of it around spikes while the measurement goes on.
 //!
-//! [`recorder`] knows the ways in which a kernel can hand over a stretch of its past; [`capture`] is the thread that
+//! [`snapshotter`] knows the ways in which a kernel can hand over a stretch of its past; [`capture`] is the thread that
 //! waits for spikes and copies; [`stitch`] makes one past of two buffers; [`past`] says what a copy proves; [`assemble`]
 //! makes a file of what was copied; [`retention`] decides which snapshots stay.
 
@@ -14,8 +14,8 @@ pub mod flip;
 pub mod kernel_swap;
 pub mod maxima;
 pub mod past;
-pub mod recorder;
 pub mod retention;
+pub mod snapshotter;
 pub mod stitch;
 mod swap_bell;
 mod wakeup;

@@ -4,7 +4,7 @@
 //! copied. A buffer that was put aside and brought back to life before it was copied has a hole, which begins with the
 //! marker that put it aside.
 
-use super::recorder::{CpuCopy, Frozen};
+use super::snapshotter::{CpuCopy, Frozen};
 use crate::measure::thread::MARKER;
 use archive::settings::SnapshotMode;
 use archive::spike::Coverage;

@@ -2,7 +2,7 @@
 //!
 //! The kernel swaps its buffers and clears neither. After two swaps one of them holds a stretch, a hole and another stretch,
 //! and the other holds what fills the hole. Together they have every event, except what was overwritten, and what is
-//! older than that is given up: which of the two buffers had it can no longer be told.
+//! older than that is given up: which of the two buffers had it is no longer known.
 
 use super::past::first_ns;
 use ftrace::header::PageLayout;

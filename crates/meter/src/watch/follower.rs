@@ -1,14 +1,14 @@
 //! The follower: a small trace of the watched threads' timers, wake-ups and switches alone, read while it grows.
 //!
 //! Which threads it is about the kernel itself decides (`set_event_pid`, and `event-fork` for what they start). It reads
-//! every hundredth of a second at the lowest real-time priority, books every wake-up, and rings the recorder at those
-//! that deserve a snapshot: the past is in the recorder's large buffers still.
+//! every hundredth of a second at the lowest real-time priority, books every wake-up, and rings the snapshotter at those
+//! that deserve a snapshot: the past is in the snapshotter's large buffers still.
 //!
 //! There are machines whose kernel records no switch from the idle task of some CPU (seen on one that was restored from a
 //! snapshot of its memory). Where that is so the return from the system call, some µs later, counts instead.
 
-use super::hearing::{EVENTS, Heard, Hearing, Moment, RETURN};
 use super::series::{Series, Terms};
+use super::thread_events::{EVENTS, EventReader, RETURN, ThreadEvent, TimedEvent};
 use super::wakeups::{Finished, TimerFunctions, Wakeups};
 use crate::journal::{Entry, Journal};
 use crate::kernel::{clock, scheduling};
@@ -16,7 +16,7 @@ use crate::measure::books::SpikeSignal;
 use crate::measure::thread::MARKER;
 use crate::trace::capture::Announced;
 use crate::trace::error::TraceError;
-use crate::trace::recorder::INSTANCE_PREFIX;
+use crate::trace::snapshotter::INSTANCE_PREFIX;
 use archive::sample::Sample;
 use archive::settings::Policy;
 use archive::watched::WatchedKind;
@@ -60,7 +60,7 @@ impl Followed {
         Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms, end_ns }
     }
 
-    /// Books a sample; answers what to tell the recorder.
+    /// Books a sample; answers what to announce to the snapshotter.
     fn book(&mut self, finished: &Finished) -> Option<Announced> {
         let Finished { tid, kind, cpu, due_ns, seen_ns, previous_seen_ns, late_arm } = *finished;
         if due_ns < self.terms.count_from_ns || seen_ns >= self.end_ns {
@@ -96,7 +96,7 @@ pub struct Follower {
     /// CPUs on which the kernel does not tell when the idle task gives way.
     pub mute_cpus: Vec<u32>,
     pub functions: TimerFunctions,
-    hearing: Hearing,
+    reader: EventReader,
     pages: Vec<(u32, RawPages)>,
 }
 
@@ -115,12 +115,12 @@ impl Follower {
         let _ = instance.set_option("record-cmd", false);
         let known: Vec<_> = EVENTS.iter().chain([&RETURN]).copied().collect();
         let metadata = instance.metadata(&known)?.parse(ByteOrder::NATIVE);
-        let hearing = Hearing::new(&metadata.formats, instance.page_layout()?)?;
+        let reader = EventReader::new(&metadata.formats, instance.page_layout()?)?;
         let mut pages = Vec::new();
         for cpu in instance.cpus() {
             pages.push((cpu, instance.open_raw(cpu)?));
         }
-        let mute_cpus = mute_cpus(&instance, &hearing, &mut pages)?;
+        let mute_cpus = mute_cpus(&instance, &reader, &mut pages)?;
         let functions = timer_functions();
         let filter = functions.filter();
         instance.set_event_filter("timer", "hrtimer_start", &filter).map_err(TraceError::TimerFilter)?;
@@ -133,7 +133,7 @@ impl Follower {
         if !mute_cpus.is_empty() {
             instance.enable_event(RETURN.0, RETURN.1)?;
         }
-        Ok(Self { instance, mute_cpus, functions, hearing, pages })
+        Ok(Self { instance, mute_cpus, functions, reader, pages })
     }
 
     /// Follows these threads, and no others, and begins.
@@ -188,7 +188,7 @@ impl Additions {
 }
 
 /// CPUs whose idle task is switched to and, as far as the kernel tells, never from.
-fn mute_cpus(instance: &Instance, hearing: &Hearing, pages: &mut [(u32, RawPages)]) -> Result<Vec<u32>, TraceError> {
+fn mute_cpus(instance: &Instance, reader: &EventReader, pages: &mut [(u32, RawPages)]) -> Result<Vec<u32>, TraceError> {
     instance.set_event_filter("sched", "sched_switch", "prev_pid == 0 || next_pid == 0")?;
     instance.enable_event("sched", "sched_switch")?;
     instance.set_tracing_on(true)?;
@@ -198,13 +198,13 @@ fn mute_cpus(instance: &Instance, hearing: &Hearing, pages: &mut [(u32, RawPages
     instance.set_event_filter("sched", "sched_switch", "0")?;
     let (mut bytes, mut mute) = (Vec::new(), Vec::new());
     for (cpu, pages) in pages {
-        let mut moments = Vec::new();
+        let mut events = Vec::new();
         bytes.clear();
         pages.drain_into(&mut bytes, ROUND_BYTES_MAX)?;
-        hearing.read(*cpu, &bytes, &mut moments);
+        reader.read(*cpu, &bytes, &mut events);
         let (mut into, mut from) = (0, 0);
-        for moment in moments {
-            if let Heard::Switch { prev, next, .. } = moment.heard {
+        for event in events {
+            if let ThreadEvent::Switch { prev, next, .. } = event.event {
                 into += u32::from(next == 0);
                 from += u32::from(prev == 0);
             }
@@ -234,7 +234,7 @@ struct Reading {
     followed: Arc<Mutex<Followed>>,
     bell: Option<Bell>,
     /// Moments that may have company still to be read from another CPU.
-    waiting: Vec<Moment>,
+    waiting: Vec<TimedEvent>,
 }
 
 impl Reading {
@@ -257,18 +257,18 @@ impl Reading {
             bytes.clear();
             // A read that fails is a hole the next pages tell of.
             let _ = pages.drain_into(&mut bytes, ROUND_BYTES_MAX);
-            self.follower.hearing.read(*cpu, &bytes, &mut self.waiting);
+            self.follower.reader.read(*cpu, &bytes, &mut self.waiting);
         }
-        self.waiting.sort_by_key(|moment| moment.ts_ns);
-        let ready = self.waiting.partition_point(|moment| moment.ts_ns <= horizon_ns);
-        self.help_out();
+        self.waiting.sort_by_key(|event| event.ts_ns);
+        let ready = self.waiting.partition_point(|event| event.ts_ns <= horizon_ns);
+        self.record_returns_if_needed();
         let mut announced = Vec::new();
         {
             let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
             followed.wakeups.realtime_offset_ns = clock::realtime_ns() - clock::monotonic_ns();
             let mut finished = Vec::new();
-            for moment in self.waiting.drain(..ready) {
-                followed.wakeups.hear(&moment, &mut finished);
+            for event in self.waiting.drain(..ready) {
+                followed.wakeups.apply(&event, &mut finished);
                 announced.extend(finished.drain(..).filter_map(|sample| followed.book(&sample)));
             }
         }
@@ -282,7 +282,7 @@ impl Reading {
 impl Reading {
     /// A CPU that never was idle during the trial may turn out mute. To switch an event on disturbs the machine once; to
     /// lose every wake-up is worse.
-    fn help_out(&mut self) {
+    fn record_returns_if_needed(&mut self) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.wakeups.unseen >= UNSEEN_MAX && self.follower.mute_cpus.is_empty() {
             let _ = self.follower.instance.enable_event(RETURN.0, RETURN.1);

@@ -1,17 +1,17 @@
-//! A watch: wake-ups of somebody else's threads, measured from outside, with no change to their program.
+//! A watch: wake-ups of threads of another program, measured from outside, with no change to their program.
 //!
 //! [`targets`] finds the threads, [`start`] holds a command back until everything is armed, [`follower`] reads what the
-//! kernel says of them, [`hearing`] and [`wakeups`] make samples of it and [`series`] counts them. Spikes go to the same
-//! capturing thread and recorder as those of a measurement; [`recording`] names the threads to the recorder. [`threads`]
+//! kernel says of them, [`thread_events`] and [`wakeups`] make samples of it and [`series`] counts them. Spikes go to the same
+//! capturing thread and snapshotter as those of a measurement; [`recording`] names the threads to the snapshotter. [`threads`]
 //! is all of them as a source of samples for a [`crate::session`].
 
 pub mod follower;
-pub mod hearing;
 pub mod pattern;
 mod recording;
 pub mod series;
 pub mod start;
 pub mod targets;
+pub mod thread_events;
 mod threads;
 pub mod wakeups;
 
@@ -26,7 +26,7 @@ use crate::session::source::Span;
 use crate::trace::capture::Announcements;
 use crate::trace::capturing::Capturing;
 use crate::trace::maxima::Lateness;
-use crate::trace::recorder::Armed;
+use crate::trace::snapshotter::Armed;
 use archive::message::Severity;
 use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
@@ -38,7 +38,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use targets::Found;
+use targets::ThreadFound;
 use threads::Following;
 pub use threads::WatchedThreads;
 use wakeups::Wakeups;
@@ -55,7 +55,7 @@ pub fn assemble<'a, W: Write>(
     settings: &RunSettings,
     request: &'a WatchSettings,
     plan: &Plan,
-    mut recorder: Option<Armed>,
+    mut snapshotter: Option<Armed>,
     start: &Arc<StartInstant>,
     journal: &mut Journal,
     link: &mut Link<W>,
@@ -85,9 +85,9 @@ pub fn assemble<'a, W: Write>(
     let cpus = housekeeping(plan, &tids);
     let lateness =
         Lateness { from_ns: count_from_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };
-    let recording = Recording::of(recorder.as_mut(), &follower.functions, &tids, lateness, journal)
+    let recording = Recording::of(snapshotter.as_mut(), &follower.functions, &tids, lateness, journal)
         .map_err(MeterProblem::WatchNeedsTracing)?;
-    let (capturing, bell) = start_capturing(settings, recorder, &cpus, start.clone())?;
+    let (capturing, bell) = start_capturing(settings, snapshotter, &cpus, start.clone())?;
 
     let mute_cpus = follower.mute_cpus.clone();
     let additions = follower.begin(&tids).map_err(MeterProblem::WatchNeedsTracing)?;
@@ -113,7 +113,7 @@ fn report_mute<W: Write>(mute_cpus: &[u32], link: &mut Link<W>) {
 }
 
 /// The threads that are there at the beginning.
-fn find(request: &WatchSettings, pattern: Option<&Pattern>) -> Result<Vec<Found>, MeterProblem> {
+fn find(request: &WatchSettings, pattern: Option<&Pattern>) -> Result<Vec<ThreadFound>, MeterProblem> {
     if let Some(pid) = request.pid {
         if request.ours {
             start::await_stop(pid)?;
@@ -145,19 +145,20 @@ fn housekeeping(plan: &Plan, tids: &[i32]) -> Vec<u32> {
 
 fn start_capturing(
     settings: &RunSettings,
-    recorder: Option<Armed>,
+    snapshotter: Option<Armed>,
     cpus: &[u32],
     start: Arc<StartInstant>,
 ) -> Result<(Option<Capturing>, Option<Bell>), MeterProblem> {
-    let Some(armed) = recorder else { return Ok((None, None)) };
-    let needs_marker = armed.recorder.needs_marker();
-    let marker = if needs_marker { Some(armed.recorder.marker().map_err(MeterProblem::NoRecorder)?) } else { None };
+    let Some(armed) = snapshotter else { return Ok((None, None)) };
+    let needs_marker = armed.snapshotter.needs_marker();
+    let marker =
+        if needs_marker { Some(armed.snapshotter.marker().map_err(MeterProblem::NoSnapshotter)?) } else { None };
     let (output, spikes) = channel();
     let busy = Arc::new(AtomicBool::new(false));
     let heard_until_ns = Arc::new(AtomicI64::new(i64::MIN));
     let announcements = Announcements { spikes, busy: busy.clone(), heard_until_ns: heard_until_ns.clone() };
     let capturing = Capturing::start_for(armed, settings.trace.clone(), announcements, cpus.to_vec(), start)
-        .map_err(MeterProblem::NoRecorder)?;
+        .map_err(MeterProblem::NoSnapshotter)?;
     Ok((Some(capturing), Some(Bell { output, busy, heard_until_ns, marker })))
 }
 

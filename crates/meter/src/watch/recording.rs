@@ -1,11 +1,11 @@
-//! Tells the recorder's instances whom they are about: the base events that are recorded of some threads only, and the
+//! Tells the snapshotter's instances whom they are about: the base events that are recorded of some threads only, and the
 //! triggers by which the kernel finds maxima itself.
 
 use super::wakeups::TimerFunctions;
 use crate::journal::{Entry, Journal, trace_leftovers};
 use crate::trace::error::TraceError;
 use crate::trace::maxima::{self, Lateness};
-use crate::trace::recorder::Armed;
+use crate::trace::snapshotter::Armed;
 use archive::settings::SnapshotMode;
 use ftrace::tracefs::Instance;
 
@@ -23,7 +23,7 @@ struct Maxima {
     lateness: Lateness,
 }
 
-/// The instances of a recorder whose filters name the watched threads.
+/// The instances of a snapshotter whose filters name the watched threads.
 pub struct Recording {
     instances: Vec<Instance>,
     /// Those of [`IN_FAULTS`] that the kernel has, where it tells of faults at all.
@@ -33,21 +33,21 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Replaces the filters of a recorder that is armed and not started.
+    /// Replaces the filters of a snapshotter that is armed and not started.
     ///
     /// # Errors
     /// [`TraceError`].
     pub fn of(
-        recorder: Option<&mut Armed>,
+        snapshotter: Option<&mut Armed>,
         functions: &TimerFunctions,
         tids: &[i32],
         lateness: Lateness,
         journal: &mut Journal,
     ) -> Result<Self, TraceError> {
-        let Some(armed) = recorder else {
+        let Some(armed) = snapshotter else {
             return Ok(Self { instances: Vec::new(), in_faults: Vec::new(), tids: Vec::new(), maxima: None });
         };
-        let instances: Vec<Instance> = armed.recorder.recording().into_iter().cloned().collect();
+        let instances: Vec<Instance> = armed.snapshotter.recording().into_iter().cloned().collect();
         for instance in &instances {
             instance.set_event_filter("timer", "hrtimer_start", &functions.filter())?;
         }
@@ -58,9 +58,9 @@ impl Recording {
         };
         armed.events.extend(in_faults.iter().map(|event| format!("kmem:{event}")));
         let mut maxima = None;
-        if armed.recorder.mode() == SnapshotMode::Onmax {
-            armed.recorder.leaves_maxima_to_others();
-            let (instance, event) = (armed.recorder.instance().clone(), trace_leftovers::event_name());
+        if armed.snapshotter.mode() == SnapshotMode::Onmax {
+            armed.snapshotter.leaves_maxima_to_others();
+            let (instance, event) = (armed.snapshotter.instance().clone(), trace_leftovers::event_name());
             journal.note(Entry::MadeUpEvent { name: event.clone() })?;
             maxima::define(instance.root(), &event)?;
             let lateness = Lateness { timers: functions.filter(), ..lateness };
@@ -74,10 +74,10 @@ impl Recording {
     /// Begins the search for maxima among the threads that are followed, once both instances record.
     ///
     /// # Errors
-    /// [`TraceError`]; what is overwritten until a spike is heard of is then lost.
+    /// [`TraceError`]; what is overwritten until a spike is reported is then lost.
     pub fn begin(&self, follower: &Instance) -> Result<(), TraceError> {
         let Some(Maxima { instance, event, lateness }) = &self.maxima else { return Ok(()) };
-        maxima::watch(follower, instance, event, lateness).inspect_err(|_| {
+        maxima::find_in_threads(follower, instance, event, lateness).inspect_err(|_| {
             trace_leftovers::take_triggers_off(instance);
             trace_leftovers::take_triggers_off(follower);
         })
@@ -95,12 +95,12 @@ impl Recording {
         for instance in &self.instances {
             for event in ["page_fault_user", "page_fault_kernel"] {
                 if instance.has_event("exceptions", event) {
-                    // Faults of threads nobody asked for are only more to read.
+                    // Faults of other threads are only more to read.
                     let _ = instance.set_event_filter("exceptions", event, &filter);
                 }
             }
             for event in &self.in_faults {
-                // Without them faults are only told less exactly.
+                // Without them faults are only recorded less exactly.
                 let _ = match tids.len() > FILTERED_MAX {
                     true => instance.disable_event("kmem", event),
                     false => instance

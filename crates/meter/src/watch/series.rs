@@ -24,7 +24,7 @@ pub struct Terms {
     pub every_sample: bool,
 }
 
-/// An ordinary sample that shall be captured, as long as nobody gave one.
+/// An ordinary sample that shall be captured, until one was given.
 #[derive(Debug, Clone, Copy)]
 pub struct ControlWish {
     pub ceiling_ns: i64,

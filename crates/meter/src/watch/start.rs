@@ -1,4 +1,4 @@
-//! `tardy-meter start COMMAND ...`: becomes a command, but only once somebody lets it go on.
+//! `tardy-meter start COMMAND ...`: becomes a command, but only when it is released.
 //!
 //! It stops itself before the command begins, so that a watch can be armed for its very first instant. Its process number,
 //! its files and its terminal are those of the command.

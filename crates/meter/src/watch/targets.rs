@@ -8,14 +8,14 @@ use std::path::Path;
 
 /// A thread that is to be watched.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+pub struct ThreadFound {
     pub tid: i32,
     pub pid: i32,
     pub name: String,
 }
 
 /// Threads of a process and of everything it started, as long as their parents live.
-pub fn threads_below(pid: i32) -> Vec<Found> {
+pub fn threads_below(pid: i32) -> Vec<ThreadFound> {
     let parents: Vec<(i32, i32)> = processes().into_iter().filter_map(|pid| Some((pid, parent_of(pid)?))).collect();
     let mut family = BTreeSet::from([pid]);
     loop {
@@ -31,17 +31,17 @@ pub fn threads_below(pid: i32) -> Vec<Found> {
 }
 
 /// Threads of the whole machine whose names fit, those of process `except` left out.
-pub fn threads_called(pattern: &Pattern, except: i32) -> Vec<Found> {
+pub fn threads_called(pattern: &Pattern, except: i32) -> Vec<ThreadFound> {
     let others = processes().into_iter().filter(|pid| *pid != except);
     others.flat_map(threads_of).filter(|found| pattern.fits(found.name.as_bytes())).collect()
 }
 
 /// Every thread of a process.
-pub fn threads_of(pid: i32) -> Vec<Found> {
+pub fn threads_of(pid: i32) -> Vec<ThreadFound> {
     let folder = format!("/proc/{pid}/task");
     let name = |tid: i32| fs::read_to_string(format!("{folder}/{tid}/comm")).ok();
     let tids = numbers(Path::new(&folder));
-    tids.into_iter().filter_map(|tid| Some(Found { tid, pid, name: name(tid)?.trim_end().to_owned() })).collect()
+    tids.into_iter().filter_map(|tid| Some(ThreadFound { tid, pid, name: name(tid)?.trim_end().to_owned() })).collect()
 }
 
 /// The process a thread belongs to.
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_found_where_nobody_is() {
+    fn a_process_that_is_gone_has_no_threads() {
         assert_eq!(state_of(i32::MAX), None);
         assert_eq!(threads_of(i32::MAX), []);
         assert_eq!(page_faults(i32::MAX, i32::MAX), None);

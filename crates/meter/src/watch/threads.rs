@@ -6,12 +6,12 @@ use super::pattern::Pattern;
 use super::recording::Recording;
 use super::series::{ControlWish, Series};
 use super::start;
-use super::targets::{self, Found};
+use super::targets::{self, ThreadFound};
 use crate::cadence::Every;
 use crate::kernel::{clock, scheduling};
 use crate::problem::MeterProblem;
 use crate::session::source::{Batch, ControlPace, SampleSource, Send, Span};
-use archive::message::{Loss, Message, Problem, Severity, ThreadProgress};
+use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::settings::Policy;
 use archive::watched::{PageFaults, WatchSettings, WatchedKind, WatchedSeries};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +42,7 @@ pub struct Following {
     pub followed: Arc<Mutex<Followed>>,
     pub stop: Arc<AtomicBool>,
     pub additions: Additions,
-    /// Instances of the recorder, whose filters name the threads.
+    /// Instances of the snapshotter, whose filters name the threads.
     pub recording: Recording,
 }
 
@@ -67,7 +67,7 @@ impl<'a> WatchedThreads<'a> {
         pattern: Option<Pattern>,
         span: Span,
         following: Following,
-        threads: Vec<Found>,
+        threads: Vec<ThreadFound>,
     ) -> Self {
         let Following { handle, tid, followed, stop, additions, recording } = following;
         Self {
@@ -97,7 +97,7 @@ impl<'a> WatchedThreads<'a> {
             let born = std::mem::take(&mut followed.wakeups.born);
             found.extend(born.into_iter().filter_map(|tid| {
                 let pid = targets::process_of(tid)?;
-                Some(Found { tid, pid, name: String::new() })
+                Some(ThreadFound { tid, pid, name: String::new() })
             }));
             let new: Vec<i32> =
                 found.iter().filter(|found| !followed.wakeups.knows(found.tid)).map(|found| found.tid).collect();
@@ -203,12 +203,12 @@ impl SampleSource for WatchedThreads<'_> {
     fn losses(&self) -> Vec<Loss> {
         let followed = lock(&self.followed);
         let events = followed.wakeups.lost.iter().map(|(cpu, count)| Loss {
-            what: "events".into(),
+            kind: LossKind::Events,
             count: *count,
             detail: format!("about the watched threads on CPU {cpu}: wake-ups around them have no sample"),
         });
         let unseen = Loss {
-            what: "wake-ups".into(),
+            kind: LossKind::WakeUps,
             count: followed.wakeups.unseen,
             detail: "have no sample: the kernel did not record when the thread was given the CPU; after the first few its return from the system call counts instead".into(),
         };
@@ -266,7 +266,7 @@ impl Facts {
     }
 
     /// Asks the kernel while it can be asked. Faults count from the first sample: what a program does before it has
-    /// begun its work is nobody's concern.
+    /// started its work does not matter.
     fn look(&mut self, tid: i32, sampled: bool) {
         self.policy = scheduling::policy_of(tid).ok().or(self.policy);
         if sampled && let Some(faults) = targets::page_faults(self.pid, tid) {

@@ -1,10 +1,10 @@
 //! From what the kernel says of timers, wake-ups and switches to samples of the watched threads.
 //!
-//! Driven by moments alone, in the order of time; it does no I/O. The pattern of names and the set of threads that events
-//! may be about are kept here as well, because forks and renames are moments, too.
+//! Driven by events alone, in the order of time; it does no I/O. The pattern of names and the set of threads that events
+//! may be about are kept here as well, because forks and renames are events, too.
 
-use super::hearing::{Comm, Heard, Moment, name_of};
 use super::pattern::Pattern;
+use super::thread_events::{Comm, ThreadEvent, TimedEvent, name_of};
 use archive::watched::WatchedKind;
 use std::collections::{BTreeMap, HashMap};
 
@@ -90,13 +90,13 @@ pub struct Wakeups {
     functions: TimerFunctions,
     /// CLOCK_REALTIME minus CLOCK_MONOTONIC.
     pub realtime_offset_ns: i64,
-    /// Since when returns from system calls are told. The first return after it may be one of a later call than that in
+    /// Since when returns from system calls are recorded. The first return after it may be one of a later call than that in
     /// which a thread slept before it.
     pub returns_since_ns: i64,
     threads: HashMap<i32, Thread>,
     /// Events that went missing, by CPU.
     pub lost: BTreeMap<u32, u64>,
-    /// Wake-ups after which nobody told when the thread was given the CPU.
+    /// Wake-ups after which the kernel did not record when the thread was given the CPU.
     pub unseen: u64,
     /// Threads that came by forks since they were last asked for.
     pub born: Vec<i32>,
@@ -144,24 +144,24 @@ impl Wakeups {
             .is_none_or(|pattern| pattern.fits(thread.comm.split(|byte| *byte == 0).next().unwrap_or(b"")))
     }
 
-    /// Takes the next moment; finished samples are appended.
-    pub fn hear(&mut self, moment: &Moment, finished: &mut Vec<Finished>) {
-        let Moment { ts_ns, cpu, heard } = *moment;
+    /// Takes the next event; finished samples are appended.
+    pub fn apply(&mut self, event: &TimedEvent, finished: &mut Vec<Finished>) {
+        let TimedEvent { ts_ns, cpu, event } = *event;
         let before = finished.len();
-        if let Some(tid) = heard.proves_running()
+        if let Some(tid) = event.proves_running()
             && let Some(thread) = self.threads.get_mut(&tid).filter(|thread| !thread.running && thread.woken.is_some())
         {
             thread.ran_unseen();
             self.unseen += 1;
         }
-        match heard {
-            Heard::Arm { tid, timer, function, soft_ns, hard_ns } => {
+        match event {
+            ThreadEvent::Arm { tid, timer, function, soft_ns, hard_ns } => {
                 if self.functions.wakes(function) {
                     self.arm(tid, timer, self.functions.sleeps(function), soft_ns, hard_ns, ts_ns, cpu, finished);
                 }
             }
-            Heard::Waking { tid, .. } => self.wake(tid, ts_ns, cpu, finished),
-            Heard::Switch { prev, next, next_comm } => {
+            ThreadEvent::Waking { tid, .. } => self.wake(tid, ts_ns, cpu, finished),
+            ThreadEvent::Switch { prev, next, next_comm } => {
                 if let Some(thread) = self.threads.get_mut(&prev) {
                     thread.running = false;
                 }
@@ -171,13 +171,13 @@ impl Wakeups {
                     thread.given_the_cpu(next, ts_ns, cpu, finished);
                 }
             }
-            Heard::Fork { parent, child } => {
+            ThreadEvent::Fork { parent, child } => {
                 if let Some(comm) = self.threads.get(&parent).map(|thread| thread.comm) {
                     self.threads.insert(child, Thread { comm, ..Thread::default() });
                     self.born.push(child);
                 }
             }
-            Heard::Exit { tid } => {
+            ThreadEvent::Exit { tid } => {
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     *thread = Thread {
                         comm: thread.comm,
@@ -187,12 +187,12 @@ impl Wakeups {
                     };
                 }
             }
-            Heard::Rename { tid, comm } => {
+            ThreadEvent::Rename { tid, comm } => {
                 if let Some(thread) = self.threads.get_mut(&tid) {
                     thread.comm = comm;
                 }
             }
-            Heard::Returned { tid } => {
+            ThreadEvent::Returned { tid } => {
                 let since_ns = self.returns_since_ns;
                 if let Some(thread) = self.threads.get_mut(&tid).filter(|thread| !thread.running) {
                     if thread.woken.is_some_and(|woken| woken.ts_ns < since_ns) {
@@ -204,7 +204,7 @@ impl Wakeups {
                     }
                 }
             }
-            Heard::Lost { count } => self.lose(cpu, count),
+            ThreadEvent::Lost { count } => self.lose(cpu, count),
         }
         if self.pattern.is_some() {
             let mut at = before;
@@ -265,7 +265,7 @@ impl Wakeups {
         }
     }
 
-    /// After a hole nobody knows who runs and who waits for what.
+    /// After a hole it is unknown who runs and who waits for what.
     fn lose(&mut self, cpu: u32, count: u64) {
         *self.lost.entry(cpu).or_default() += count;
         for thread in self.threads.values_mut() {
@@ -279,7 +279,7 @@ impl Wakeups {
 }
 
 impl Thread {
-    /// It has the CPU and nobody told when it got it.
+    /// It has the CPU and the kernel did not record when it got it.
     fn ran_unseen(&mut self) {
         self.running = true;
         self.woken = None;
@@ -325,31 +325,31 @@ mod tests {
             Self { wakeups, finished: Vec::new() }
         }
 
-        fn at(&mut self, ts_ns: i64, heard: Heard) -> &mut Self {
-            self.wakeups.hear(&Moment { ts_ns, cpu: 1, heard }, &mut self.finished);
+        fn at(&mut self, ts_ns: i64, event: ThreadEvent) -> &mut Self {
+            self.wakeups.apply(&TimedEvent { ts_ns, cpu: 1, event }, &mut self.finished);
             self
         }
 
         fn arm(&mut self, ts_ns: i64, function: u64, due_ns: i64) -> &mut Self {
             self.at(
                 ts_ns,
-                Heard::Arm { tid: ME, timer: 0x100 + function, function, soft_ns: due_ns, hard_ns: due_ns + 50 },
+                ThreadEvent::Arm { tid: ME, timer: 0x100 + function, function, soft_ns: due_ns, hard_ns: due_ns + 50 },
             )
         }
 
         fn leaves(&mut self, ts_ns: i64) -> &mut Self {
-            self.at(ts_ns, Heard::Switch { prev: ME, next: 0, next_comm: comm(b"swapper/1") })
+            self.at(ts_ns, ThreadEvent::Switch { prev: ME, next: 0, next_comm: comm(b"swapper/1") })
         }
 
         fn wakes(&mut self, ts_ns: i64) -> &mut Self {
-            self.at(ts_ns, Heard::Waking { tid: ME, by: 0 })
+            self.at(ts_ns, ThreadEvent::Waking { tid: ME, by: 0 })
         }
 
         fn runs(&mut self, ts_ns: i64) -> &mut Self {
-            self.at(ts_ns, Heard::Switch { prev: 0, next: ME, next_comm: comm(b"loop") })
+            self.at(ts_ns, ThreadEvent::Switch { prev: 0, next: ME, next_comm: comm(b"loop") })
         }
 
-        fn told(&self) -> Vec<(WatchedKind, i64, i64)> {
+        fn samples(&self) -> Vec<(WatchedKind, i64, i64)> {
             self.finished.iter().map(|one| (one.kind, one.due_ns, one.seen_ns)).collect()
         }
     }
@@ -366,7 +366,7 @@ mod tests {
     fn a_sleep_gives_a_wake_up_and_then_a_cycle() {
         let mut story = Story::new(None);
         story.arm(100, 1, 1000).leaves(110).wakes(1005).runs(1020).arm(1500, 1, 2000).leaves(1510);
-        assert_eq!(story.told(), [(ByTimer, 1000, 1020), (Cycle, 1020, 1500)]);
+        assert_eq!(story.samples(), [(ByTimer, 1000, 1020), (Cycle, 1020, 1500)]);
         assert_eq!(story.wakeups.thread(ME).unwrap().slack_ns_max, 50);
     }
 
@@ -374,7 +374,7 @@ mod tests {
     fn a_cycle_that_overran_is_a_late_arm_without_a_switch() {
         let mut story = Story::new(None);
         story.arm(100, 1, 1000).leaves(110).wakes(1005).runs(1020).arm(2500, 1, 2000).wakes(2502);
-        assert_eq!(story.told(), [(ByTimer, 1000, 1020), (Cycle, 1020, 2500), (ByTimer, 2000, 2502)]);
+        assert_eq!(story.samples(), [(ByTimer, 1000, 1020), (Cycle, 1020, 2500), (ByTimer, 2000, 2502)]);
         assert!(story.finished[2].late_arm && !story.finished[0].late_arm);
         assert_eq!(story.finished[2].previous_seen_ns, Some(1020));
     }
@@ -383,27 +383,31 @@ mod tests {
     fn what_is_woken_before_its_time_out_was_woken_by_something_else() {
         let mut story = Story::new(None);
         story.arm(100, 1, 9000).leaves(110).wakes(500).runs(520);
-        assert_eq!(story.told(), [(ByOther, 500, 520)]);
+        assert_eq!(story.samples(), [(ByOther, 500, 520)]);
         // The time-out died with its wait and must not count later.
         story.leaves(600).wakes(9500).runs(9510);
-        assert_eq!(story.told()[1], (ByOther, 9500, 9510));
+        assert_eq!(story.samples()[1], (ByOther, 9500, 9510));
     }
 
     #[test]
     fn a_timer_file_outlives_other_waits() {
         let mut story = Story::new(None);
         story.arm(100, 2, 5000).leaves(110).wakes(500).runs(520).leaves(600).wakes(5004).runs(5010);
-        assert_eq!(story.told(), [(ByOther, 500, 520), (ByTimer, 5000, 5010)]);
+        assert_eq!(story.samples(), [(ByOther, 500, 520), (ByTimer, 5000, 5010)]);
     }
 
     #[test]
     fn a_switch_that_is_not_told_is_counted_and_a_return_stands_in_for_it() {
         let mut story = Story::new(None);
         story.arm(100, 1, 1000).leaves(110).wakes(1005).arm(1500, 1, 2000);
-        assert_eq!((story.told().len(), story.wakeups.unseen), (0, 1));
-        story.leaves(1510).wakes(2003).at(2009, Heard::Returned { tid: ME }).at(2020, Heard::Returned { tid: ME });
+        assert_eq!((story.samples().len(), story.wakeups.unseen), (0, 1));
+        story
+            .leaves(1510)
+            .wakes(2003)
+            .at(2009, ThreadEvent::Returned { tid: ME })
+            .at(2020, ThreadEvent::Returned { tid: ME });
         story.arm(2500, 1, 3000);
-        assert_eq!(story.told(), [(ByTimer, 2000, 2009), (Cycle, 2009, 2500)]);
+        assert_eq!(story.samples(), [(ByTimer, 2000, 2009), (Cycle, 2009, 2500)]);
         assert_eq!(story.wakeups.unseen, 1);
     }
 
@@ -412,17 +416,17 @@ mod tests {
         let mut story = Story::new(None);
         story.arm(100, 1, 1000).leaves(110).wakes(1005);
         story.wakeups.returns_since_ns = 1100;
-        story.at(1400, Heard::Returned { tid: ME }).arm(1500, 1, 2000);
-        assert_eq!((story.told(), story.wakeups.unseen), (Vec::new(), 1));
-        story.leaves(1510).wakes(2003).at(2009, Heard::Returned { tid: ME });
-        assert_eq!(story.told(), [(ByTimer, 2000, 2009)]);
+        story.at(1400, ThreadEvent::Returned { tid: ME }).arm(1500, 1, 2000);
+        assert_eq!((story.samples(), story.wakeups.unseen), (Vec::new(), 1));
+        story.leaves(1510).wakes(2003).at(2009, ThreadEvent::Returned { tid: ME });
+        assert_eq!(story.samples(), [(ByTimer, 2000, 2009)]);
     }
 
     #[test]
     fn being_preempted_is_no_wake_up() {
         let mut story = Story::new(None);
         story.runs(100).leaves(200).runs(300);
-        assert_eq!(story.told(), []);
+        assert_eq!(story.samples(), []);
     }
 
     #[test]
@@ -430,22 +434,22 @@ mod tests {
         let mut story = Story::new(None);
         story.wakeups.realtime_offset_ns = 1_700_000_000_000_000_000;
         story.arm(100, 1, 1_700_000_000_000_001_000).leaves(110).wakes(1001).runs(1002);
-        assert_eq!(story.told(), [(ByTimer, 1000, 1002)]);
+        assert_eq!(story.samples(), [(ByTimer, 1000, 1002)]);
     }
 
     #[test]
     fn children_are_followed_and_names_choose_among_them() {
         let mut story = Story::new(Some("work*"));
-        story.at(10, Heard::Fork { parent: ME, child: 11 });
-        story.at(20, Heard::Waking { tid: 11, by: ME });
-        story.at(30, Heard::Switch { prev: 0, next: 11, next_comm: comm(b"worker") });
+        story.at(10, ThreadEvent::Fork { parent: ME, child: 11 });
+        story.at(20, ThreadEvent::Waking { tid: 11, by: ME });
+        story.at(30, ThreadEvent::Switch { prev: 0, next: 11, next_comm: comm(b"worker") });
         story.leaves(40).wakes(50).runs(60);
         assert_eq!(
             story.finished.iter().map(|one| one.tid).collect::<Vec<_>>(),
             [11],
             "the loop does not fit the pattern"
         );
-        story.at(70, Heard::Exit { tid: 11 });
+        story.at(70, ThreadEvent::Exit { tid: 11 });
         assert!(!story.wakeups.knows(11));
         assert_eq!(story.wakeups.living().count(), 0);
     }
@@ -453,8 +457,8 @@ mod tests {
     #[test]
     fn after_a_hole_nothing_is_made_up() {
         let mut story = Story::new(None);
-        story.arm(100, 1, 1000).leaves(110).at(900, Heard::Lost { count: 7 }).runs(1020).arm(1500, 1, 2000);
-        assert_eq!(story.told(), []);
+        story.arm(100, 1, 1000).leaves(110).at(900, ThreadEvent::Lost { count: 7 }).runs(1020).arm(1500, 1, 2000);
+        assert_eq!(story.samples(), []);
         assert_eq!(story.wakeups.lost.get(&1), Some(&7));
     }
 
@@ -462,6 +466,6 @@ mod tests {
     fn timers_of_other_functions_are_none_of_its_own() {
         let mut story = Story::new(None);
         story.arm(100, 99, 1000).leaves(110).wakes(1005).runs(1020);
-        assert_eq!(story.told(), [(ByOther, 1005, 1020)]);
+        assert_eq!(story.samples(), [(ByOther, 1005, 1020)]);
     }
 }

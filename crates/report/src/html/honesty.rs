@@ -83,7 +83,7 @@ fn losses(summary: &RunSummary) -> Markup {
                 tbody {
                     @for loss in &summary.losses {
                         tr {
-                            th scope="row" { (said(&loss.what)) }
+                            th scope="row" { (said(loss.kind.as_str())) }
                             td.number { (number::grouped(loss.count)) }
                             td { (said(&loss.detail)) }
                         }

@@ -16,6 +16,7 @@ mod spikes;
 
 use super::number;
 use super::plot::{self, Plots};
+use archive::message::LossKind;
 use archive::summary::{ReportData, RunSummary};
 use maud::{Markup, PreEscaped, html};
 
@@ -93,8 +94,8 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
 
 /// Values that the source of an imported run did not keep are in no picture.
 fn not_drawn(summary: &RunSummary) -> Markup {
-    let lost = |what| summary.losses.iter().filter(move |loss| loss.what == what).map(|loss| loss.count);
-    let beyond = lost("overflow values").chain(lost("values")).fold(0, u64::saturating_add);
+    let lost = |kind| summary.losses.iter().filter(move |loss| loss.kind == kind).map(|loss| loss.count);
+    let beyond = lost(LossKind::OverflowValues).chain(lost(LossKind::Values)).fold(0, u64::saturating_add);
     html! {
         @if summary.imported.is_some() && beyond > 0 {
             " " strong { (number::grouped(beyond)) " wake-ups are not drawn:" } " the source did not keep how late they were."

@@ -121,7 +121,7 @@ pub fn run(shape: &Shape) -> (Run, Vec<Explanation>) {
         }],
         counters: (0..shape.seconds).map(|second| counter_second(second, &said("NET_RX"))).collect(),
         losses: vec![Loss {
-            what: said("trace events"),
+            kind: said("trace events").into(),
             count: 1204,
             detail: said("CPU 1, while spike 3 was copied out"),
         }],

@@ -43,27 +43,23 @@ fn missed_in_a_stop(json: &std::path::Path) -> Vec<(u64, u64)> {
     threads.iter().map(seen).collect()
 }
 
+/// Prints what a real stop comes to. A busy machine misses periods of its own, and stops a process later than it is asked
+/// to, or longer: the exact numbers are those of the meter's `scripted_clock`.
 #[test]
-fn a_stop_of_50_ms_is_50_missed_periods_of_every_thread() {
+#[ignore = "a benchmark: prints what a stop of 50 ms comes to on this machine"]
+fn bench_a_stop_of_50_ms() {
     require!(Root);
     let directory = tempfile::tempdir().unwrap();
-    // A busy machine misses periods of its own, and stops a process later than it is asked to, or longer.
-    let mut seen = Vec::new();
     for _ in 0..8 {
-        let missed = missed_in_a_stop(&directory.path().join("result.json"));
-        if missed.iter().all(|(missed, _)| (49..=50).contains(missed)) {
-            // The first of them is missed as soon as the wake-up before it is seen late by a part of a period.
-            assert!(missed.iter().all(|(missed, max_us)| *max_us >= (missed - 1) * 1000), "{missed:?}");
-            return;
-        }
-        seen.push(missed);
+        println!(
+            "missed periods and largest latency in us of each thread: {:?}",
+            missed_in_a_stop(&directory.path().join("result.json"))
+        );
     }
-    let least = seen.iter().flatten().map(|(missed, _)| missed).min();
-    println!("the machine was never quiet enough to see a stop alone: {seen:?}, least {least:?}");
 }
 
 #[test]
-fn status_is_told_on_request_and_the_test_goes_on() {
+fn status_is_printed_on_request_and_the_test_goes_on() {
     let child = start("-t 2 -q -D 2 -i 2000");
     std::thread::sleep(Duration::from_millis(600));
     signal(&child, Signal::USR1);
@@ -109,7 +105,7 @@ fn a_signal_to_one_thread_harms_none() {
 }
 
 #[test]
-fn an_interrupted_test_tells_what_it_measured() {
+fn an_interrupted_test_prints_what_it_measured() {
     let child = start("-q -i 1000");
     std::thread::sleep(Duration::from_millis(500));
     signal(&child, Signal::INT);

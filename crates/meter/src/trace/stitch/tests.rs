@@ -61,10 +61,10 @@ fn what_is_older_than_a_loss_is_given_up() {
     let whole = written(&[10, 20, 30, 60, 70], false);
     let overwritten = written(&[40, 50], true);
     let ordered = in_order(&[whole, overwritten].concat(), &layout(), i64::MIN);
-    assert_eq!(events(&ordered), [40, 50, 60, 70], "of 31 to 39 nobody knows");
+    assert_eq!(events(&ordered), [40, 50, 60, 70], "31 to 39 are unknown");
     assert_eq!(lost_events(&ordered, &layout()), (3, 0));
     let no_end = [written(&[10, 20], false), written(&[30], true)[..16].to_vec(), vec![0; 112]].concat();
-    assert_eq!(in_order(&no_end, &layout(), i64::MIN), Vec::<u8>::new(), "lost up to nobody knows when");
+    assert_eq!(in_order(&no_end, &layout(), i64::MIN), Vec::<u8>::new(), "the end of the loss is unknown");
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub type Comm = [u8; 16];
 
 /// What happened, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum ThreadEvent {
     /// A thread set a timer. `soft_ns` is what it asked for, `hard_ns` the latest the kernel may take with its slack.
     Arm {
         tid: i32,
@@ -52,7 +52,7 @@ pub enum Heard {
     },
 }
 
-impl Heard {
+impl ThreadEvent {
     /// The thread that did this, and so had the CPU; a return tells by itself when it got it.
     pub fn proves_running(&self) -> Option<i32> {
         match *self {
@@ -65,10 +65,10 @@ impl Heard {
 
 /// One thing that happened, with its instant (CLOCK_MONOTONIC, ns) and CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub struct TimedEvent {
     pub ts_ns: i64,
     pub cpu: u32,
-    pub heard: Heard,
+    pub event: ThreadEvent,
 }
 
 /// The events the follower records, as (system, name).
@@ -104,12 +104,12 @@ struct Recipe {
 
 /// Reads pages. Field positions are looked up once.
 #[derive(Debug)]
-pub struct Hearing {
+pub struct EventReader {
     recipes: Vec<Recipe>,
     layout: PageLayout,
 }
 
-impl Hearing {
+impl EventReader {
     /// # Errors
     /// [`TraceError`] naming the event this kernel lacks.
     pub fn new(formats: &EventFormats, layout: PageLayout) -> Result<Self, TraceError> {
@@ -134,13 +134,13 @@ impl Hearing {
     }
 
     /// Appends what the pages of one CPU say.
-    pub fn read(&self, cpu: u32, pages: &[u8], moments: &mut Vec<Moment>) {
+    pub fn read(&self, cpu: u32, pages: &[u8], events: &mut Vec<TimedEvent>) {
         for page in pages.chunks(self.layout.page_size) {
             for item in PageItems::new(page, &self.layout) {
                 match item {
                     PageItem::Record(record) => {
-                        if let Some(heard) = self.heard(record.payload) {
-                            moments.push(Moment { ts_ns: record.ts_ns as i64, cpu, heard });
+                        if let Some(event) = self.event(record.payload) {
+                            events.push(TimedEvent { ts_ns: record.ts_ns as i64, cpu, event });
                         }
                     }
                     PageItem::Gap { ts_ns, kind } => {
@@ -148,14 +148,14 @@ impl Hearing {
                             GapKind::Lost { count } => count.unwrap_or(1),
                             GapKind::Corrupt { .. } | GapKind::Truncated => 1,
                         };
-                        moments.push(Moment { ts_ns: ts_ns as i64, cpu, heard: Heard::Lost { count } });
+                        events.push(TimedEvent { ts_ns: ts_ns as i64, cpu, event: ThreadEvent::Lost { count } });
                     }
                 }
             }
         }
     }
 
-    fn heard(&self, payload: &[u8]) -> Option<Heard> {
+    fn event(&self, payload: &[u8]) -> Option<ThreadEvent> {
         let id = u16::from_ne_bytes(payload.get(..2)?.try_into().ok()?);
         let flags = *payload.get(2)?;
         let recipe = self.recipes.iter().find(|recipe| recipe.id == id)?;
@@ -166,19 +166,21 @@ impl Hearing {
         Some(match recipe.kind {
             // What an interrupt sets is not the doing of the thread it interrupted.
             Kind::Arm if flags & FLAG_HARDIRQ != 0 => return None,
-            Kind::Arm => Heard::Arm {
+            Kind::Arm => ThreadEvent::Arm {
                 tid: running,
                 timer: address(0)?,
                 function: address(1)?,
                 soft_ns: int(2)?,
                 hard_ns: int(3)?,
             },
-            Kind::Waking => Heard::Waking { tid: tid(0)?, by: running },
-            Kind::Switch => Heard::Switch { prev: tid(0)?, next: tid(1)?, next_comm: comm(&recipe.fields[2], payload) },
-            Kind::Fork => Heard::Fork { parent: tid(0)?, child: tid(1)? },
-            Kind::Exit => Heard::Exit { tid: tid(0)? },
-            Kind::Returned => Heard::Returned { tid: running },
-            Kind::Rename => Heard::Rename { tid: tid(0)?, comm: comm(&recipe.fields[1], payload) },
+            Kind::Waking => ThreadEvent::Waking { tid: tid(0)?, by: running },
+            Kind::Switch => {
+                ThreadEvent::Switch { prev: tid(0)?, next: tid(1)?, next_comm: comm(&recipe.fields[2], payload) }
+            }
+            Kind::Fork => ThreadEvent::Fork { parent: tid(0)?, child: tid(1)? },
+            Kind::Exit => ThreadEvent::Exit { tid: tid(0)? },
+            Kind::Returned => ThreadEvent::Returned { tid: running },
+            Kind::Rename => ThreadEvent::Rename { tid: tid(0)?, comm: comm(&recipe.fields[1], payload) },
         })
     }
 }

@@ -1,10 +1,10 @@
 //! What a way of taking snapshots must be able to do, and the choice among them.
 
-use super::both_buffers::BothBuffersRecorder;
+use super::both_buffers::BothBuffers;
 use super::error::TraceError;
 use super::events::BASE_EVENTS;
-use super::flip::FlipRecorder;
-use super::kernel_swap::KernelSwapRecorder;
+use super::flip::InstanceFlip;
+use super::kernel_swap::KernelSwap;
 use crate::journal::{Entry, Journal};
 use archive::settings::{SnapshotMode, TraceSettings};
 use ftrace::cpu_stats::CpuStats;
@@ -34,7 +34,7 @@ pub struct CpuCopy {
     pub pages: Vec<u8>,
     /// Counters of the buffer that was copied, where the kernel tells them.
     pub stats: Option<CpuStats>,
-    /// Of the pages, where the way of copying has told.
+    /// Of the pages, where the way of copying gives it.
     pub layout: Option<PageLayout>,
     /// Events overwritten and events dropped since this buffer was last copied or cleared.
     pub overwritten: u64,
@@ -44,13 +44,13 @@ pub struct CpuCopy {
 }
 
 /// One way of taking snapshots while the recording goes on.
-pub trait Recorder: Send {
+pub trait Snapshotter: Send {
     fn mode(&self) -> SnapshotMode;
     /// Whether the measuring threads must write the marker at a spike.
     fn needs_marker(&self) -> bool {
         self.mode() != SnapshotMode::Onmax
     }
-    /// A file for one measuring thread; a write to it marks a spike and wakes [`Recorder::wait`].
+    /// A file for one measuring thread; a write to it marks a spike and wakes [`Snapshotter::wait`].
     ///
     /// # Errors
     /// [`TraceError`].
@@ -84,7 +84,7 @@ pub trait Recorder: Send {
     fn forget(&mut self) {}
     /// The instance whose event formats describe the pages.
     fn instance(&self) -> &Instance;
-    /// The kernel is to find maxima of threads that are not ours; [`super::maxima::watch`] says of which, and when.
+    /// The kernel is to find maxima of threads that are not ours; [`super::maxima::find_in_threads`] says of which, and when.
     fn leaves_maxima_to_others(&mut self) {}
     /// Every instance that records the events of spikes.
     fn recording(&self) -> Vec<&Instance> {
@@ -92,9 +92,9 @@ pub trait Recorder: Send {
     }
 }
 
-/// A recorder and what it records.
+/// A snapshotter and what it records.
 pub struct Armed {
-    pub recorder: Box<dyn Recorder>,
+    pub snapshotter: Box<dyn Snapshotter>,
     pub events: Vec<String>,
     pub events_absent: Vec<String>,
     pub buffer_kb_per_cpu: u32,
@@ -141,19 +141,19 @@ pub fn arm(
         journal.note(Entry::TraceInstance { name: name.clone() })?;
         tracefs.create_instance(&name).map_err(TraceError::from)
     };
-    let (recorder, recording): (Box<dyn Recorder>, Vec<Instance>) = match mode {
+    let (snapshotter, recording): (Box<dyn Snapshotter>, Vec<Instance>) = match mode {
         SnapshotMode::Flip => {
             let (first, second, bell) = (make("a")?, make("b")?, make("bell")?);
             let recording = vec![first.clone(), second.clone()];
-            (Box::new(FlipRecorder::new(first, second, bell)?), recording)
+            (Box::new(InstanceFlip::new(first, second, bell)?), recording)
         }
         SnapshotMode::Onmax => {
             let instance = make("a")?;
-            (Box::new(BothBuffersRecorder::new(instance.clone(), buffer_kb)), vec![instance])
+            (Box::new(BothBuffers::new(instance.clone(), buffer_kb)), vec![instance])
         }
         _ => {
             let instance = make("a")?;
-            (Box::new(KernelSwapRecorder::new(instance.clone())), vec![instance])
+            (Box::new(KernelSwap::new(instance.clone())), vec![instance])
         }
     };
     let (mut events, mut absent) = (Vec::new(), Vec::new());
@@ -163,7 +163,7 @@ pub fn arm(
         instance.set_buffer_size_kb(buffer_kb)?;
         (events, absent) = enable_events(instance)?;
     }
-    Ok(Armed { recorder, events, events_absent: absent, buffer_kb_per_cpu: buffer_kb })
+    Ok(Armed { snapshotter, events, events_absent: absent, buffer_kb_per_cpu: buffer_kb })
 }
 
 /// Keeps the buffers of all CPUs and both instances under an eighth of the machine's memory.
