@@ -82,7 +82,8 @@ e2e-compare: build ## distinguish kernels in virtual time: 16 seeds, ten bisecti
 	packaging/install-dependencies --e2e
 	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package tardy --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
 
-bench: build ## print speeds beside cyclictest and trace-cmd; nothing is asserted
+bench: build ## print speeds beside a bare loop, cyclictest and trace-cmd; nothing is asserted
+	cargo build --profile meter --package tardy-meter --target $(MUSL) --example bare_loop
 	bench/run
 
 simulate-judge: ## hold every claim of the judge to machines whose truth is known (minutes); prints rates of error and power

@@ -1,6 +1,6 @@
 //! Bad input: one line that says what and how to fix, a status that is no success, nothing half-written.
 
-use crate::programs::{Ran, ours, run_ours};
+use crate::programs::{Ran, ours, run_ours, wait_for_sleeps};
 use prerequisites::{is_root, require};
 use std::os::unix::process::CommandExt;
 
@@ -12,7 +12,7 @@ fn refused(ran: &Ran, status: i32, what: &str) {
 }
 
 #[test]
-fn what_cannot_be_done_is_told_in_one_line() {
+fn what_cannot_be_done_is_reported_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let cases = [
         ("-Z", 2, "-Z"),
@@ -112,7 +112,7 @@ fn an_old_result_stays_when_the_new_one_is_refused() {
 #[test]
 fn two_at_once_know_of_each_other() {
     let mut first = ours().args(["-q", "-D", "2"]).stdout(std::process::Stdio::null()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    wait_for_sleeps(&first, 1, 1);
     let second = run_ours("-q -l 5", std::path::Path::new("/"));
     first.wait().unwrap();
     assert!(second.stderr.contains(&format!("another cyclictest (process {})", first.id())), "{}", second.stderr);

@@ -1,7 +1,12 @@
 //! The two programs under comparison, run in a directory of their own.
 
+use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far beyond what anything here takes; reached only when something hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a program left behind.
 #[derive(Debug)]
@@ -42,6 +47,35 @@ pub fn run_theirs(line: &str, directory: &Path) -> Ran {
     let ran = child.wait_with_output().unwrap().into();
     let _ = std::fs::remove_file(left_behind);
     ran
+}
+
+/// Asks again and again until the answer is yes; `what` names what never came.
+pub fn wait_until(what: &str, mut yes: impl FnMut() -> bool) {
+    let give_up = Instant::now() + PATIENCE;
+    while !yes() {
+        assert!(Instant::now() < give_up, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// How often each measuring thread of a running test has slept.
+pub fn sleeps(child: &Child) -> Vec<u64> {
+    let threads = fs::read_dir(format!("/proc/{}/task", child.id())).into_iter().flatten().flatten();
+    let measuring = threads.filter(|thread| thread.file_name().to_string_lossy() != child.id().to_string());
+    let count = |thread: fs::DirEntry| {
+        let status = fs::read_to_string(thread.path().join("status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        line.trim().parse().ok()
+    };
+    measuring.filter_map(count).collect()
+}
+
+/// Waits until a test measures with so many threads, each of which has slept so often.
+pub fn wait_for_sleeps(child: &Child, threads: usize, least: u64) {
+    wait_until("sleeps of every measuring thread", || {
+        let sleeps = sleeps(child);
+        sleeps.len() >= threads && sleeps.iter().all(|count| *count >= least)
+    });
 }
 
 /// Whether rt-tests 2.4 is installed.

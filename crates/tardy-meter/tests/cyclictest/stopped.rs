@@ -1,6 +1,6 @@
 //! What happens to a test whose threads do not get to run, or get signals.
 
-use crate::programs::{Ran, ours};
+use crate::programs::{Ran, ours, sleeps, wait_for_sleeps, wait_until};
 use prerequisites::require;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn signal(child: &Child, signal: Signal) {
 /// Periods that each thread missed in a run with a stop of 50 ms, and its largest latency in µs.
 fn missed_in_a_stop(json: &std::path::Path) -> Vec<(u64, u64)> {
     let child = start(&format!("-Sp80 -d 0 -m -q -D 2 --json={}", json.display()));
-    std::thread::sleep(Duration::from_millis(700));
+    wait_for_sleeps(&child, 1, 100);
     signal(&child, Signal::STOP);
     std::thread::sleep(Duration::from_millis(50));
     signal(&child, Signal::CONT);
@@ -61,12 +61,15 @@ fn bench_a_stop_of_50_ms() {
 #[test]
 fn status_is_printed_on_request_and_the_test_goes_on() {
     let child = start("-t 2 -q -D 2 -i 2000");
-    std::thread::sleep(Duration::from_millis(600));
+    wait_for_sleeps(&child, 2, 10);
     signal(&child, Signal::USR1);
     signal(&child, Signal::USR2);
-    std::thread::sleep(Duration::from_millis(400));
-    let shared = std::fs::read_to_string(format!("/dev/shm/cyclictest{}", child.id())).unwrap();
     let name = format!("/dev/shm/cyclictest{}", child.id());
+    let mut shared = String::new();
+    wait_until("a status in /dev/shm", || {
+        shared = std::fs::read_to_string(&name).unwrap();
+        !shared.is_empty()
+    });
     let ran = finish(child);
     for text in [&shared, &ran.stderr] {
         let mut lines = text.lines().skip_while(|line| !line.starts_with("#---"));
@@ -83,7 +86,7 @@ fn status_is_printed_on_request_and_the_test_goes_on() {
 #[test]
 fn a_signal_to_one_thread_harms_none() {
     let child = start("-t 2 -q -D 2 -i 2000 -d 0");
-    std::thread::sleep(Duration::from_millis(600));
+    wait_for_sleeps(&child, 2, 10);
     let threads = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
     let process = child.id() as i32;
     for thread in threads.map(|entry| entry.unwrap().file_name().to_string_lossy().parse::<i32>().unwrap()) {
@@ -107,14 +110,14 @@ fn a_signal_to_one_thread_harms_none() {
 #[test]
 fn an_interrupted_test_prints_what_it_measured() {
     let child = start("-q -i 1000");
-    std::thread::sleep(Duration::from_millis(500));
+    wait_for_sleeps(&child, 1, 10);
     signal(&child, Signal::INT);
     let ran = finish(child);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("T: 0"), "{}", ran.stdout);
     // Interrupted before the first interval was over, nothing was measured, and that is no success.
     let child = start("-q -i 3000000000");
-    std::thread::sleep(Duration::from_millis(500));
+    wait_for_sleeps(&child, 1, 1);
     signal(&child, Signal::INT);
     let ran = finish(child);
     assert_eq!(ran.status, 3);
@@ -126,7 +129,9 @@ fn a_slow_reader_of_samples_costs_samples_that_are_counted() {
     require!(Root);
     let mut child = start("-v -i 100 -p 70 -D 4");
     let mut output = child.stdout.take().unwrap();
-    std::thread::sleep(Duration::from_millis(3_500));
+    wait_for_sleeps(&child, 1, 1);
+    // Many more samples than the pipe and the queue before it hold.
+    wait_until("samples that are not read", || sleeps(&child).first().is_none_or(|count| *count >= 25_000));
     let mut text = String::new();
     std::io::Read::read_to_string(&mut output, &mut text).unwrap();
     let ran = finish(child);
@@ -158,7 +163,7 @@ fn a_fifo_serves_every_reader_and_waits_for_none() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("status");
     let child = start(&format!("-q -t 2 -D 3 -F {}", path.display()));
-    std::thread::sleep(Duration::from_millis(400));
+    wait_for_sleeps(&child, 2, 10);
     for _ in 0..2 {
         let read = Command::new("timeout").arg("2").arg("cat").arg(&path).output().unwrap();
         let text = String::from_utf8(read.stdout).unwrap();
@@ -173,11 +178,11 @@ fn a_fifo_serves_every_reader_and_waits_for_none() {
 }
 
 #[test]
-fn a_reader_that_stalls_cannot_hold_a_test_that_shall_stop() {
+fn a_reader_that_stalls_cannot_hold_a_test_that_is_to_stop() {
     let mut child = start("-v -i 50");
-    let output = child.stdout.take();
-    // By then the pipe is full.
-    std::thread::sleep(Duration::from_millis(1_500));
+    let output = child.stdout.take().unwrap();
+    // Each sample is a line of twenty bytes and more, and a pipe holds 64 kB.
+    wait_for_sleeps(&child, 1, 10_000);
     for _ in 0..200 {
         if child.try_wait().unwrap().is_some() {
             break;
