@@ -139,6 +139,8 @@ fn a_file_cut_anywhere_opens_with_what_is_there() {
         for length in 0..bytes.len() {
             let cut = TraceFile::parse(&bytes[..length]);
             assert!(!cut.gaps.is_empty(), "cut at {length}: no gap named");
+            let on_disk = bytes[..length].to_vec();
+            assert_eq!(TraceFile::parse(Source::Reader(&on_disk)).gaps, cut.gaps, "cut at {length}, from a file");
             if length >= pages_at {
                 assert_eq!(cut.metadata.formats.len(), whole.metadata.formats.len());
                 assert_eq!(cut.cpus(), whole.cpus());

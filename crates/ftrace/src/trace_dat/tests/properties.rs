@@ -139,6 +139,8 @@ proptest! {
             let at = index.index(bytes.len());
             bytes[at] = byte;
         }
+        let window = TraceFile::parse_window(Source::Reader(&bytes), 150, 250);
+        prop_assert!(window.window(150, 250).count() <= bytes.len());
         let file = TraceFile::parse(&bytes);
         let mut printer = crate::print_fmt::EventPrinter::new(&file.metadata);
         let mut text = String::new();
