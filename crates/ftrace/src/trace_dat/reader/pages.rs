@@ -16,6 +16,9 @@ pub const SCANNED_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 1 << 20 };
 /// More than any file has: trace-cmd packs ten pages in one.
 const CHUNKS_MAX: u32 = 1 << 20;
 const TOO_MUCH: &str = "more data than a file of this size can hold";
+/// Pages that are kept of a file that is compressed or not in memory; a window with more has no reader.
+const COPIED_BYTES_MAX: u64 = if cfg!(test) { 8 << 20 } else { 2 << 30 };
+const NOT_KEPT: &str = "more than is kept in memory; a shorter window may be read";
 
 /// Which pages are wanted.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +40,7 @@ pub(super) struct PageReader<'a> {
     file_bytes_left: Cell<u64>,
     /// Bytes that may still come out of compressed ones, for the same reason.
     plain_bytes_left: Cell<u64>,
+    copied_bytes_left: Cell<u64>,
 }
 
 impl PageSpan {
@@ -54,7 +58,8 @@ impl<'a> PageReader<'a> {
         let size = file.size();
         // Traces shrink to a tenth as a rule, nearly empty pages to a hundredth.
         let plain_bytes_left = Cell::new(size.saturating_mul(256).saturating_add(256 << 20));
-        PageReader { file, file_bytes_left: Cell::new(size), plain_bytes_left }
+        let copied_bytes_left = Cell::new(COPIED_BYTES_MAX);
+        PageReader { file, file_bytes_left: Cell::new(size), plain_bytes_left, copied_bytes_left }
     }
 
     pub fn plain(&self, gaps: &mut Vec<Gap>, wanted: &PageSpan, cpu: u32, offset: u64, size: u64) -> CpuPages<'a> {
@@ -67,7 +72,12 @@ impl<'a> PageReader<'a> {
             gaps.push(Gap::Corrupt { part, why: TOO_MUCH });
             return CpuPages { cpu, pages: Cow::Borrowed(&[]) };
         }
-        if wanted.is_whole() || self.file.is_in_memory() || there <= SCANNED_BYTES {
+        let in_memory = self.file.is_in_memory();
+        if in_memory || there <= SCANNED_BYTES || wanted.is_whole() {
+            if !in_memory && !spend(&self.copied_bytes_left, there) {
+                gaps.push(Gap::Corrupt { part, why: NOT_KEPT });
+                return CpuPages { cpu, pages: Cow::Borrowed(&[]) };
+            }
             let pages = match self.file.range(offset, there) {
                 Cow::Borrowed(pages) => Cow::Borrowed(wanted.cut(pages)),
                 Cow::Owned(pages) if wanted.is_whole() => Cow::Owned(pages),
@@ -87,6 +97,10 @@ impl<'a> PageReader<'a> {
             false => overlapping(count, begins, from_ns, to_ns),
         };
         let (start, end) = (kept.start as u64 * page_size, (kept.end as u64 * page_size).min(there));
+        if !spend(&self.copied_bytes_left, end - start) {
+            gaps.push(Gap::Corrupt { part, why: NOT_KEPT });
+            return CpuPages { cpu, pages: Cow::Borrowed(&[]) };
+        }
         CpuPages { cpu, pages: self.file.range(offset + start, end - start) }
     }
 
@@ -111,7 +125,14 @@ impl<'a> PageReader<'a> {
         let mut pages = Vec::new();
         for chunk in &chunks[kept] {
             match self.unpacked(compression, chunk) {
-                Ok(chunk) => pages.extend_from_slice(wanted.cut(&chunk)),
+                Ok(chunk) => {
+                    let kept = wanted.cut(&chunk);
+                    if !spend(&self.copied_bytes_left, kept.len() as u64) {
+                        failed = Some(NOT_KEPT);
+                        break;
+                    }
+                    pages.extend_from_slice(kept);
+                }
                 Err(why) => {
                     failed = Some(why);
                     break;

@@ -95,3 +95,40 @@ fn options_that_unpack_to_much_are_not_kept() {
     let trace = TraceFile::parse(&file);
     assert!(trace.gaps.iter().any(|gap| gap.to_string().starts_with("section 0: more data")), "{:?}", trace.gaps);
 }
+
+/// As of a sparse file.
+struct Zeros {
+    head: Vec<u8>,
+    size: u64,
+}
+
+impl ReadAt for Zeros {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = buffer.len().min(usize::try_from(self.size - offset).unwrap_or(usize::MAX));
+        buffer[..count].fill(0);
+        let from_head = self.head.read_at(offset, &mut buffer[..count])?;
+        Ok(from_head.max(count))
+    }
+}
+
+#[test]
+fn of_a_file_larger_than_memory_no_more_is_kept_than_a_limit() {
+    let size = 1u64 << 40;
+    let mut buffer = [&[0; 8][..], b"\0mono\0", &4096u32.to_le_bytes(), &2u32.to_le_bytes()].concat();
+    for cpu in 0..2u32 {
+        buffer.extend(cpu.to_le_bytes());
+        buffer.extend(4096u64.to_le_bytes());
+        buffer.extend((size / 4).to_le_bytes());
+    }
+    let head = with_options(&[&[option(3, &buffer), option(0, &[0; 8])].concat()]);
+    let file = Zeros { head, size };
+    let trace = TraceFile::parse(Source::Reader(&file));
+    assert_eq!(trace.gaps.len(), 2, "{:?}", trace.gaps);
+    assert!(trace.gaps.iter().all(|gap| gap.to_string().contains("more than is kept in memory")));
+    let trace = TraceFile::parse_window(Source::Reader(&file), 5, 10);
+    assert_eq!((trace.gaps.as_slice(), trace.merged().count()), (&[][..], 0));
+}
