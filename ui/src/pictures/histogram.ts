@@ -82,7 +82,7 @@ export function histogram(figure: HTMLElement, data: ReportData): void {
   };
 
   const buttons = series(names, () => panel.redraw(), (index) => highlight(figure, index));
-  const panel = frame(figure, { hint: "Point at the picture, or focus it and use the arrow keys, to read counts.", spoken: true }, draw);
+  const panel = frame(figure, { hint: "Hover over the chart, or focus it and use the arrow keys, to read counts.", spoken: true }, draw);
   panel.controls.append(
     choice(["Logarithmic", "Linear"], "Latency axis", (first) => {
       logarithmicLatency = first;

@@ -109,7 +109,7 @@ export function latency(figure: HTMLElement, data: ReportData): void {
   };
 
   const buttons = series(names, () => panel.redraw(), (index) => highlight(figure, index));
-  const panel = frame(figure, { hint: "Point at the picture, or focus it and use the arrow keys, to read a second; wheel or + and − zoom once it has the focus.", spoken: true }, draw);
+  const panel = frame(figure, { hint: "Hover over the chart, or focus it and use the arrow keys, to read a second; when focused, zoom with the wheel or + and −.", spoken: true }, draw);
   const all = html("button", { type: "button" }, "Whole run");
   all.addEventListener("click", () => {
     view = whole;

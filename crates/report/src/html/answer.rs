@@ -181,7 +181,7 @@ fn caution(summary: &RunSummary) -> Markup {
             @if let Some(measured) = summary.measured_ns { " in " (number::duration(measured)) }
             @if summary.imported.is_some() { " under whatever load there was" }
             @else if summary.loads.is_empty() { " without load" } @else { " under this load" }
-            ". A longer run, another load or a cause that stayed away can bring a later one."
+            ". A longer run, another load or a cause that did not occur can bring a later one."
         }
     }
 }

@@ -63,14 +63,14 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                 (cpus::table(summary))
             }
             (picture("distribution", "How often, how late", &plots.histogram, absent(summary, "The source kept no histogram."), html! {
-                "Each line counts the wake-ups of one CPU by how late they were. The counts are on a logarithmic axis, so \
+                "Each line is the latency histogram of one CPU. The counts are on a logarithmic axis, so \
                  that a single late wake-up stays visible beside millions of ordinary ones: look at how far right a line \
                  reaches, and whether it ends in a smooth tail or in an island of its own."
                 (not_drawn(summary))
             }))
             (picture("time", "When", &plots.latency, absent(summary, "The source did not keep when each wake-up happened."), html! {
                 "The latest wake-up of each second on each CPU. A mark shows a wake-up whose trace was kept; it leads to its \
-                 account below. Equal distances between the peaks point at something periodic."
+                 account below. Equal distances between the peaks suggest a periodic cause."
             }))
             (counters::section(summary, plots))
             (causes::section(data))

@@ -69,8 +69,8 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Measurement")]
     degrade: bool,
 
-    /// Run a load beside the measurement: a built-in one and how many workers it has, like dentry:4, or a program of the
-    /// target's, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` shows them all
+    /// Run a load during the measurement: a built-in one with its number of workers, like dentry:4, or a program on the
+    /// target, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` lists them
     #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = LoadRequest::parse, help_heading = "Load")]
     loads: Vec<LoadRequest>,
     /// Run a shell command as a load during the measurement

@@ -14,7 +14,7 @@ const CONFIDENCE_DEFAULT: f64 = 0.95;
 /// What must hold, how often it may be broken, how sure the verdict must be, and which doubts about the machine count.
 #[derive(Debug, Clone, Args)]
 pub struct LimitArguments {
-    /// What must hold: 'latency < 100us', 'p99.9 < 50us', 'missed < 1/h'; may be repeated [default: the limits of the
+    /// Limit that must hold: 'latency < 100us', 'p99.9 < 50us', 'missed < 1/h'; may be repeated [default: the limits of the
     /// run's plan, or its --limit]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<String>,

@@ -30,7 +30,7 @@ pub struct ExportArguments {
     /// Export spike N, or `all` [default: all; for trace-dat the worst]
     #[arg(long, value_name = "N|all")]
     spike: Option<Which>,
-    /// File to write, `-` for standard output [default: a name that suits it, in the archive]
+    /// File to write, `-` for standard output [default: named after the format, in the archive]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

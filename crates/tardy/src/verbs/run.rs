@@ -86,7 +86,7 @@ pub fn run(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
 fn run_plan(verb: &RunVerb, command: Vec<String>) -> anyhow::Result<Exit> {
     let typed = typed(&command);
     if let Some(option) = typed.iter().find(|typed| !BESIDE_A_PLAN.contains(&typed.id.as_str())) {
-        let beside = "beside it go --duration, --target, --deploy, --wait, --out, --every, --json and --quiet";
+        let beside = "on the command line only --duration, --target, --deploy, --wait, --out, --every, --json and --quiet apply to a plan";
         return Err(UsageError(format!("set {} in the plan file; {beside}", option.shown)).into());
     }
     let value = |id: &str| typed.iter().find(|typed| typed.id == id).and_then(|typed| typed.value.clone());

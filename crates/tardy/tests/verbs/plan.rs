@@ -378,12 +378,12 @@ fn a_full_disk_spoils_a_round_and_not_those_after_it() {
 }
 
 #[test]
-fn what_belongs_into_a_plan_is_refused_beside_it() {
+fn keys_of_a_plan_are_refused_as_options() {
     let bench = with_plan(ending_well(measuring()), TWO_STEPS);
     fs::create_dir(bench.path("empty")).unwrap();
     for (words, expected) in [
-        (&["run", "x.toml", "--priority", "90"][..], "--priority belongs into the plan"),
-        (&["run", "x.toml", "-b", "1ms"], "--limit belongs into the plan"),
+        (&["run", "x.toml", "--priority", "90"][..], "set --priority in the plan file"),
+        (&["run", "x.toml", "-b", "1ms"], "set --limit in the plan file"),
         (&["run", "--resume", "empty"], "round.json"),
         (&["run", "--resume", "empty", "--every", "1h"], "PLAN"),
         (&["run", "--every", "1h"], "PLAN"),

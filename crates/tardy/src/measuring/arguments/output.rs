@@ -13,7 +13,7 @@ pub struct OutputArguments {
     /// Keep every sample
     #[arg(long, help_heading = "Output")]
     pub every_sample: bool,
-    /// Worst samples to keep, each CPU or series [default: 1000; in `tardy watch` 100]
+    /// Worst samples to keep per CPU or series [default: 1000; in `tardy watch` 100]
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub worst_kept: Option<u32>,
     /// Print the summary as one JSON document; what a watched command prints then goes to standard error

@@ -13,12 +13,12 @@ const GRAPH_BUFFER_KB: u32 = 8192;
 
 #[derive(Debug, Args)]
 pub struct TracerArguments {
-    /// Tracer of the kernel to run beside: function and function_graph record into the snapshots; wakeup, wakeup_rt,
-    /// wakeup_dl, irqsoff, preemptoff and preemptirqsoff keep the longest stretches they see; timerlat, osnoise and
-    /// hwlat are sources
+    /// Kernel tracer to run: function and function_graph record into the snapshots; wakeup, wakeup_rt, wakeup_dl,
+    /// irqsoff, preemptoff and preemptirqsoff keep the longest latencies or sections; timerlat, osnoise and hwlat are
+    /// sources
     #[arg(long, value_name = "NAME", help_heading = "Kernel tracers")]
     tracer: Option<String>,
-    /// Measurement of the kernel's own to run beside; may be repeated
+    /// Kernel measurement to run as well; may be repeated
     #[arg(long = "source", value_enum, value_name = "NAME", help_heading = "Kernel tracers")]
     sources: Vec<SourceName>,
     /// Record only these functions: globs like ext4_*, or :mod:NAME for a module
@@ -27,16 +27,16 @@ pub struct TracerArguments {
     /// Exclude these functions
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',', requires = "tracer", help_heading = "Kernel tracers")]
     functions_not: Vec<String>,
-    /// Record the functions of this thread only; may be repeated. Events are recorded of all
+    /// Record the functions of this thread only; may be repeated. Events are recorded for all threads
     #[arg(long = "trace-pid", value_name = "TID", requires = "tracer", value_parser = clap::value_parser!(i32).range(1..), help_heading = "Kernel tracers")]
     pids: Vec<i32>,
-    /// Record the functions of what those threads start, too
+    /// Record the functions of their children as well
     #[arg(long, requires = "pids", help_heading = "Kernel tracers")]
     trace_children: bool,
-    /// Stretches up to this are not recorded by a latency tracer; otherwise each new maximum is
+    /// Keep every latency or section longer than TIME [default: each new maximum]
     #[arg(long, value_name = "TIME", value_parser = time_ns, requires = "tracer", help_heading = "Kernel tracers")]
     tracer_threshold: Option<u64>,
-    /// Record the stack that each timer interrupt of a sleeping thread came into
+    /// Record the stack that each timer interrupt of a sleeping thread interrupted
     #[arg(long, help_heading = "Kernel tracers")]
     stack: bool,
 }
