@@ -1,4 +1,4 @@
-//! A test that was skipped: printed for whoever runs it, recorded for the count at the end.
+//! A test that was skipped: printed where it runs, recorded for the count at the end.
 
 use std::fs::OpenOptions;
 use std::io::Write;
