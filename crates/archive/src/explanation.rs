@@ -1,6 +1,7 @@
 //! The account of one spike: ledger, culprits, evidence, and the picture of who held the CPUs.
 
 use crate::functions::FunctionAccount;
+use crate::problem::Remark;
 use crate::recorded::FlightRecording;
 use serde::{Deserialize, Serialize};
 
@@ -228,5 +229,5 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<FlightRecording>,
     /// Lost events, missing coverage, absent event types: what limits this account.
-    pub caveats: Vec<String>,
+    pub caveats: Vec<Remark>,
 }

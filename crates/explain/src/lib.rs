@@ -9,6 +9,7 @@
 #![deny(clippy::disallowed_methods)]
 
 mod account;
+pub mod caveat;
 mod cut;
 mod decide;
 mod read;
@@ -21,11 +22,13 @@ pub use decide::run_analysis;
 pub use read::{flight, recording};
 pub use recognise::culprits;
 
-use account::{Account, event_list, key_events, lanes, ledger, other_cpus, vcpu_absences};
+use account::{Account, event_list, key_events, lanes, ledger, other_cpus};
 use archive::absence::Absence;
 use archive::environment::Environment;
 use archive::explanation::{Confidence, Explanation, ExplanationStatus, Owner, OwnerKind, Phase, PhaseName, PhaseSpan};
+use archive::problem::Remark;
 use archive::spike::Spike;
+use caveat::Limit;
 use decide::verdict;
 pub use ftrace::trace_dat::{ReadAt, Source};
 use read::window::Window;
@@ -62,13 +65,13 @@ pub struct SpikeInput<'a> {
 pub fn explain_spike(input: &SpikeInput) -> Explanation {
     let Some(window) = Window::of(input.spike, input.interval_ns) else {
         let mut explanation = explain_without_trace(input.spike, input.median_ns);
-        explanation.caveats.push("the sample makes no sense: the clock was stepped or the record is damaged".into());
+        explanation.caveats.push(Remark::new(&Limit::SampleInvalid));
         return explanation;
     };
     let recorded = Recorded::new(input.trace, window);
     if !recorded.has_records() {
         let mut explanation = explain_without_trace(input.spike, input.median_ns);
-        explanation.caveats.extend(recorded.trace(input.spike, window).caveats);
+        explanation.caveats.extend(recorded.trace(input.spike, window).limits.iter().map(Remark::new));
         return explanation;
     }
     let trace = recorded.trace(input.spike, window);
@@ -92,7 +95,7 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
         elsewhere: Vec::new(),
         functions: None,
         recording: None,
-        caveats: spike.snapshot_missing.iter().map(|why| format!("no snapshot: {why}")).collect(),
+        caveats: spike.snapshot_missing.iter().map(|why| Remark::new(&Limit::NoSnapshot(why.clone()))).collect(),
     }
 }
 
@@ -125,9 +128,9 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
         taken: vec![false; pieces.len()],
     };
     let verdict = verdict::reach(&mut case);
-    let mut caveats = trace.caveats.clone();
-    caveats.extend(vcpu_absences::caveat(absences_refused));
-    caveats.extend(verdict.caveats);
+    let refused = (absences_refused > 0).then_some(Limit::AbsencesContradicted(absences_refused));
+    let limits = trace.limits.iter().chain(&refused).chain(&verdict.limit);
+    let caveats = limits.map(Remark::new).collect();
     Explanation {
         spike: input.spike.number,
         latency_ns: input.spike.sample.latency_ns,

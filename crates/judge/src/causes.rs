@@ -8,11 +8,13 @@
 mod census;
 
 use crate::bounds::{expected_events, probability};
+use crate::caution::{Caution, RunName};
 use crate::compare::{NO_VERDICT, Side, cautions};
 use crate::difference::{Difference, differences};
 use crate::difference_kind::DifferenceKind;
 use crate::words::{rough, time};
 use archive::causes::{CauseGroup, RunCauses};
+use archive::problem::Remark;
 use archive::summary::RunSummary;
 use census::{Floor, events, floor};
 use serde::{Deserialize, Serialize};
@@ -108,7 +110,7 @@ pub struct CausesDifference {
     /// Changes first, then by how late they make a wake-up.
     pub causes: Vec<CauseDifference>,
     /// What speaks against setting these two side by side.
-    pub cautions: Vec<String>,
+    pub cautions: Vec<Remark>,
     pub sentence: String,
 }
 
@@ -179,9 +181,9 @@ fn counted_words(common: Result<i64, (&str, &str)>, causes: &[CauseDifference]) 
              not how often the cause strikes."
         ),
         Ok(above) if causes.iter().all(|cause| events(cause) == 0) => format!(
-            "Nothing is counted: the latest wake-up without a trace is {} late, and none with a trace is later. How many traces \
+            "Nothing is counted: the latest wake-up without a trace is {} late, and every one with a trace is earlier. How many traces \
              name a cause says what the recorder found worth keeping, not how often the cause strikes. To count causes, measure \
-             with --limit at a latency that is seldom exceeded.",
+             with --limit at a latency that is rarely exceeded.",
             time(above as f64)
         ),
         Ok(above) => format!(
@@ -278,7 +280,7 @@ fn words(name: &str, change: Change, [a, b]: [&CauseInRun; 2], ratio: Option<(f6
             times(a),
             rough(high.unwrap_or(1.0))
         ),
-        Change::Grew => format!("{name} came oftener: {} in A, {} in B, {}", times(a), times(b), least(low)),
+        Change::Grew => format!("{name} came more often: {} in A, {} in B, {}", times(a), times(b), least(low)),
         Change::Shrank => format!(
             "{name} came less often: {} in A, {} in B, at most {} times as often as in A",
             times(a),
@@ -287,14 +289,14 @@ fn words(name: &str, change: Change, [a, b]: [&CauseInRun; 2], ratio: Option<(f6
         ),
         Change::NotShown if a.events == Some(0) => {
             format!(
-                "{name} was counted {} in B and never in A: too few to distinguish from chance; {}",
+                "{name} was counted {} in B and never in A: too few to rule out chance; {}",
                 times(b),
                 unseen("A", a)
             )
         }
         Change::NotShown if b.events == Some(0) => {
             format!(
-                "{name} was counted {} in A and never in B: too few to distinguish from chance; {}",
+                "{name} was counted {} in A and never in B: too few to rule out chance; {}",
                 times(a),
                 unseen("B", b)
             )
@@ -313,26 +315,23 @@ fn words(name: &str, change: Change, [a, b]: [&CauseInRun; 2], ratio: Option<(f6
     }
 }
 
-fn all_cautions(a: CausesSide, b: CausesSide) -> Vec<String> {
+fn all_cautions(a: CausesSide, b: CausesSide) -> Vec<Remark> {
     let found = differences(a.of.summary, b.of.summary);
-    let mut told = cautions(a.of.summary, b.of.summary, &found);
-    for (name, side) in [("A", a), ("B", b)] {
+    let mut all = cautions(a.of.summary, b.of.summary, &found);
+    for (run, side) in [(RunName::A, a), (RunName::B, b)] {
         if side.causes.groups.is_empty() {
-            told.push(format!("run {name} has no late wake-up with a trace: which causes it has cannot be said"));
+            all.push(Caution::NoTraces(run));
         }
     }
     let other = |difference: &&Difference| CIRCUMSTANCES.contains(&difference.what);
     let circumstances: Vec<String> = found.iter().filter(other).map(circumstance).collect();
     if !circumstances.is_empty() {
-        told.push(format!(
-            "the runs differ in {}: a cause may come or go for that reason alone",
-            circumstances.join(", ")
-        ));
+        all.push(Caution::Circumstances(circumstances.join(", ")));
     }
     if length_unknown(a.of.summary, b.of.summary) {
-        told.push("the lengths of the runs are not known: no rate can be compared".into());
+        all.push(Caution::LengthUnknown);
     }
-    told
+    all.iter().map(Remark::new).collect()
 }
 
 fn circumstance(difference: &Difference) -> String {

@@ -1,6 +1,7 @@
 //! Two runs side by side. One run each is no verdict, so this module draws none: it shows figures, who was late for which
 //! cause, and in what the machines and the settings differ.
 
+use crate::caution::{Caution, RunName};
 use crate::difference::{Difference, differences};
 use crate::difference_kind::DifferenceKind;
 use crate::figure_name::FigureName;
@@ -24,7 +25,7 @@ pub const NO_VERDICT: &str = "One run each is no verdict: it cannot separate a c
 
 /// What two runs cannot say of the price of a change.
 pub const WORK_NO_INTERVAL: &str = "What the loads got done in a second, from their start to the end of the measurement. Of one \
-    run each, the scatter is unknown; `tardy experiment` measures that and gives an interval.";
+    run each it is not known how much of a difference is scatter; `tardy experiment` measures that and gives an interval.";
 
 /// One figure of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,7 +61,7 @@ pub struct Comparison {
     pub unexplained: (u64, u64),
     pub differences: Vec<Difference>,
     /// What speaks against setting these two side by side.
-    pub cautions: Vec<String>,
+    pub cautions: Vec<Remark>,
     pub sentence: String,
 }
 
@@ -85,20 +86,19 @@ pub fn compare(a: Side, b: Side) -> Comparison {
     let differences = differences(a.summary, b.summary);
     let mut cautions = cautions(a.summary, b.summary, &differences);
     if differences.iter().any(|difference| difference.what == DifferenceKind::Load) {
-        cautions.push("the loads were not asked for alike: what they got done is not the same work".into());
+        cautions.push(Caution::Work);
     }
     let kept = |side: Side| !side.run.spikes.is_empty();
     if kept(a) != kept(b) {
         // A run without traces has no causes; that is no cause lost.
-        let blind = if kept(a) { "B" } else { "A" };
-        cautions.push(format!("run {blind} kept no spikes: causes cannot be compared"));
+        cautions.push(Caution::NoSpikes(if kept(a) { RunName::B } else { RunName::A }));
         culprits.clear();
     }
     Comparison {
         figures: figures(a, b),
         culprits,
         unexplained: (unexplained_a, unexplained_b),
-        cautions,
+        cautions: cautions.iter().map(Remark::new).collect(),
         differences,
         sentence: NO_VERDICT.into(),
     }
@@ -169,33 +169,28 @@ fn causes(side: Side) -> (BTreeMap<String, u64>, u64) {
     (causes, unexplained)
 }
 
-pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference]) -> Vec<String> {
+pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference]) -> Vec<Caution> {
     let mut cautions = Vec::new();
-    for (name, summary) in [("A", a), ("B", b)] {
+    for (run, summary) in [(RunName::A, a), (RunName::B, b)] {
         if !summary.valid {
-            cautions.push(format!("run {name} is not valid: {}", Remark::joined(&summary.invalid_because)));
+            cautions.push(Caution::InvalidRun { run, reasons: Remark::joined(&summary.invalid_because) });
         }
         if summary.virtual_time {
-            cautions.push(format!("run {name} is in virtual time: executed instructions, no time of hardware"));
+            cautions.push(Caution::VirtualTime(run));
         } else if summary.emulated {
-            cautions.push(format!("run {name} was emulated: its latencies mean nothing as real-time figures"));
+            cautions.push(Caution::Emulated(run));
         }
         if summary.imported.is_some() {
-            cautions.push(format!("run {name} was imported: what its tool counts as latency may be something else"));
+            cautions.push(Caution::Imported(run));
         }
     }
     if let Some(recorded) = differences.iter().find(|difference| difference.what == DifferenceKind::Recording) {
-        cautions.push(format!(
-            "run A recorded {} and run B {}: recording costs time, so the latencies differ by that, too",
-            recorded.a.as_deref().unwrap_or("something unknown"),
-            recorded.b.as_deref().unwrap_or("something unknown")
-        ));
+        cautions.push(Caution::Recording { a: recorded.a.clone(), b: recorded.b.clone() });
     }
     if let Some((a, b)) = a.measured_ns.zip(b.measured_ns).filter(|(a, b)| *a > 0 && *b > 0)
         && (a / b >= 2 || b / a >= 2)
     {
-        let longer = if a > b { "A" } else { "B" };
-        cautions.push(format!("run {longer} is at least twice as long: its maximum is larger for that reason alone"));
+        cautions.push(Caution::Length { longer: if a > b { RunName::A } else { RunName::B } });
     }
     cautions
 }
@@ -282,7 +277,7 @@ mod tests {
         });
         let comparison = compared_runs((&traced, &[explained(1, Some("steal"))]), (&run(1, 100), &[]));
         assert!(comparison.culprits.is_empty());
-        assert!(comparison.cautions.contains(&"run B kept no spikes: causes cannot be compared".to_owned()));
+        assert!(comparison.cautions.contains(&Remark::new(&Caution::NoSpikes(RunName::B))));
     }
 
     #[test]
@@ -290,7 +285,7 @@ mod tests {
         let (mut a, b) = (run(1, 100), run(2, 100));
         a.threads.clear();
         let comparison = compared_runs((&a, &[]), (&b, &[]));
-        assert!(comparison.cautions[0].starts_with("run A is not valid"), "{:?}", comparison.cautions);
+        assert_eq!(comparison.cautions[0].code, "judge.invalid-run");
         let kernel =
             comparison.differences.iter().find(|difference| difference.what == DifferenceKind::Kernel).unwrap();
         assert_eq!((kernel.a.as_deref(), kernel.b.as_deref()), (Some("6.1.1"), Some("6.1.2")));

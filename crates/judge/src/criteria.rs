@@ -4,6 +4,7 @@
 //! A measure that no criterion names is neither passed nor failed. Names are dotted, `default.latencies.max_latency`.
 
 use serde::Deserialize;
+use thiserror::Error;
 
 /// What criteria say of a measure or of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,19 +45,42 @@ struct File {
     criteria: Vec<Criterion>,
 }
 
+/// Why a text is not a criteria file of Fuego.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CriteriaError {
+    #[error("it is not a criteria file: {0}")]
+    NotCriteria(String),
+    #[error("its schema_version is {0}, and only 1.0 is known")]
+    Version(String),
+    #[error("{criterion}: {why}")]
+    Reference { criterion: String, why: ReferenceError },
+}
+
+/// Why a reference of a criterion cannot be compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ReferenceError {
+    #[error("{0} is not a number")]
+    NotANumber(String),
+    #[error("`bt` needs two numbers in a string, like \"10,20\"")]
+    NotARange,
+    #[error("`{0}` is not an operator; use eq, ne, gt, ge, lt, le or bt")]
+    Operator(String),
+}
+
 impl Criteria {
     /// Reads the text of a `criteria.json`.
     ///
     /// # Errors
-    /// A sentence that says what is wrong: no JSON, another version, an operator or a value that does not exist.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let file: File = serde_json::from_str(text).map_err(|error| format!("it is no criteria file: {error}"))?;
+    /// [`CriteriaError`]: not JSON, another version, an unknown operator or a bad value.
+    pub fn parse(text: &str) -> Result<Self, CriteriaError> {
+        let file: File = serde_json::from_str(text).map_err(|error| CriteriaError::NotCriteria(error.to_string()))?;
         if file.schema_version != "1.0" {
-            return Err(format!("its schema_version is {}, and only 1.0 is known", file.schema_version));
+            return Err(CriteriaError::Version(file.schema_version));
         }
         for criterion in &file.criteria {
             if let Some(reference) = &criterion.reference {
-                reference.holds(0.0).map_err(|why| format!("{}: {why}", criterion.tguid))?;
+                let of = |why| CriteriaError::Reference { criterion: criterion.tguid.clone(), why };
+                reference.holds(0.0).map_err(of)?;
             }
         }
         Ok(Self { criteria: file.criteria })
@@ -105,14 +129,14 @@ impl Criteria {
 }
 
 impl Reference {
-    fn holds(&self, value: f64) -> Result<bool, String> {
+    fn holds(&self, value: f64) -> Result<bool, ReferenceError> {
         let number = |json: &serde_json::Value| {
             let number = json.as_f64().or_else(|| json.as_str()?.trim().parse().ok());
-            number.filter(|number: &f64| number.is_finite()).ok_or_else(|| format!("{json} is no number"))
+            number.filter(|number: &f64| number.is_finite()).ok_or_else(|| ReferenceError::NotANumber(json.to_string()))
         };
         if self.operator == "bt" {
-            let text = self.value.as_str().ok_or("`bt` needs two numbers in a string, like \"10,20\"")?;
-            let (low, high) = text.split_once(',').ok_or("`bt` needs two numbers in a string, like \"10,20\"")?;
+            let text = self.value.as_str().ok_or(ReferenceError::NotARange)?;
+            let (low, high) = text.split_once(',').ok_or(ReferenceError::NotARange)?;
             let (low, high) = (number(&low.into())?, number(&high.into())?);
             return Ok(low <= value && value <= high);
         }
@@ -124,7 +148,7 @@ impl Reference {
             "ge" => Ok(value >= reference),
             "lt" => Ok(value < reference),
             "le" => Ok(value <= reference),
-            other => Err(format!("`{other}` is no operator; they are eq, ne, gt, ge, lt, le and bt")),
+            other => Err(ReferenceError::Operator(other.to_owned())),
         }
     }
 }
@@ -170,7 +194,7 @@ mod tests {
     #[test]
     fn what_is_no_criterion_is_refused() {
         for (text, why) in [
-            ("{", "no criteria file"),
+            ("{", "not a criteria file"),
             (r#"{"schema_version":"2.0","criteria":[]}"#, "2.0"),
             (
                 r#"{"schema_version":"1.0","criteria":[{"tguid":"a","reference":{"value":1,"operator":"about"}}]}"#,
@@ -178,7 +202,7 @@ mod tests {
             ),
             (
                 r#"{"schema_version":"1.0","criteria":[{"tguid":"a","reference":{"value":"x","operator":"le"}}]}"#,
-                "no number",
+                "not a number",
             ),
             (
                 r#"{"schema_version":"1.0","criteria":[{"tguid":"a","reference":{"value":3,"operator":"bt"}}]}"#,
@@ -186,7 +210,7 @@ mod tests {
             ),
         ] {
             let refused = Criteria::parse(text).unwrap_err();
-            assert!(refused.contains(why), "{refused}");
+            assert!(refused.to_string().contains(why), "{refused}");
         }
     }
 

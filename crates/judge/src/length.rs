@@ -67,7 +67,7 @@ fn sentence(limit: &Limit, lengths: &[Length], confidence: f64) -> String {
         lengths[1..].iter().map(|length| format!("{} with {}", hours(length.hours), length.events)).collect();
     let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
     format!(
-        "To show it with {} confidence takes on each CPU {} without any {event}{samples}{others}. Events that come together \
+        "To show it with {} confidence takes on each CPU {} without any {event}{samples}{others}. Events that cluster \
          make it longer.",
         percent(confidence),
         hours(first.hours)
@@ -93,7 +93,7 @@ mod tests {
             assert!((hours[at] / hours[0] - factor).abs() < 0.005, "{hours:?}");
         }
         let expected = "To show it with 95 % confidence takes on each CPU 3 days without any late wake-up; 4.74 days with 1, \
-                        6.3 days with 2, 7.75 days with 3. Events that come together make it longer.";
+                        6.3 days with 2, 7.75 days with 3. Events that cluster make it longer.";
         assert_eq!(day.sentence, expected);
     }
 

@@ -1,6 +1,7 @@
 //! Limits as people write them: `latency < 100us`, `p99.9 < 50us`, `missed < 1/h`, and how often they may be broken.
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// How often something may happen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,7 +32,31 @@ pub struct Limit {
     pub allow: Option<Rate>,
 }
 
-const FORMS: &str = "write `latency < 100us`, `p99.9 < 50us` or `missed < 1/h`";
+/// Why a text is not a limit, with what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LimitError {
+    #[error("`{0}` is not a rate; write a number and a time, like 1/h, 3/day or 0.5/week")]
+    Rate(String),
+    #[error("`{0}` is not a limit; write `latency < 100us`, `p99.9 < 50us` or `missed < 1/h`")]
+    Form(String),
+    /// As the reader of times words it.
+    #[error("{0}")]
+    Time(String),
+    #[error("a limit must be longer than 0")]
+    Zero,
+    #[error(
+        "no test shows that a maximum stays below a limit; write `latency < ...` and how often it may be exceeded, like \
+         --allow 1/day (in a plan: allow = \"1/day\")"
+    )]
+    Maximum,
+    #[error("`{0}` is not a quantile; write one from p1 to p99.99999")]
+    Quantile(String),
+    #[error(
+        "a run counts the samples over one latency only, and `{0}` and `{1}` have two; write them with the same latency, \
+         or make two plans"
+    )]
+    TwoLatencies(String, String),
+}
 
 /// Units of time of a rate, and how many hours they have.
 const PERIODS: [(&str, f64); 14] = [
@@ -55,13 +80,13 @@ impl Rate {
     /// Reads `1/h`, `3/day`, `0.5/week`, `never`.
     ///
     /// # Errors
-    /// A sentence that says what to write.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// [`LimitError`], which says what to write.
+    pub fn parse(text: &str) -> Result<Self, LimitError> {
         let text = text.trim();
         if text == "never" || text == "0" {
             return Ok(Self { per_hour: 0.0, text: "never".into() });
         }
-        let form = || format!("`{text}` is no rate; write how many in which time, like 1/h, 3/day or 0.5/week");
+        let form = || LimitError::Rate(text.to_owned());
         let (number, period) = text.split_once('/').ok_or_else(form)?;
         let number = number.trim();
         let plain = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit() || digit == b'.');
@@ -78,17 +103,17 @@ impl Limit {
     /// Reads a limit. `time_ns` reads a time with its unit; `allow` is what a latency may be exceeded at.
     ///
     /// # Errors
-    /// A sentence that says what to write.
-    pub fn parse(text: &str, allow: &Rate, time_ns: impl Fn(&str) -> Result<u64, String>) -> Result<Self, String> {
-        let form = || format!("`{}` is no limit; {FORMS}", text.trim());
+    /// [`LimitError`], which says what to write.
+    pub fn parse(text: &str, allow: &Rate, time_ns: impl Fn(&str) -> Result<u64, String>) -> Result<Self, LimitError> {
+        let form = || LimitError::Form(text.trim().to_owned());
         let (what, bound) = text.split_once('<').ok_or_else(form)?;
         let (bound, inclusive) = bound.strip_prefix('=').map_or((bound, false), |bound| (bound, true));
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
         let sign = if inclusive { "<=" } else { "<" };
         let tidy = format!("{what} {sign} {}", bound.trim());
-        let latest_ns = || -> Result<i64, String> {
-            let ns = i64::try_from(time_ns(bound.trim())?).map_err(|_| form())?;
-            if ns == 0 { Err("a limit is longer than nothing".into()) } else { Ok(ns - i64::from(!inclusive)) }
+        let latest_ns = || -> Result<i64, LimitError> {
+            let ns = i64::try_from(time_ns(bound.trim()).map_err(LimitError::Time)?).map_err(|_| form())?;
+            if ns == 0 { Err(LimitError::Zero) } else { Ok(ns - i64::from(!inclusive)) }
         };
         match what.as_str() {
             "latency" => Ok(Self {
@@ -99,18 +124,14 @@ impl Limit {
             "missed" | "missed periods" => {
                 Ok(Self { text: tidy, requirement: Requirement::Missed, allow: Some(Rate::parse(bound)?) })
             }
-            "max" | "maximum" => {
-                Err("no test shows that a maximum stays below something; write `latency < ...` and how \
-                 often it may be exceeded, like --allow 1/day"
-                    .into())
-            }
+            "max" | "maximum" => Err(LimitError::Maximum),
             quantile => {
                 let percent = quantile.strip_prefix('p').filter(|digits| {
                     digits.bytes().all(|digit| digit.is_ascii_digit() || digit == b'.') && digits.len() <= 12
                 });
                 let percent: f64 = percent.and_then(|digits| digits.parse().ok()).ok_or_else(form)?;
                 if !(1.0..100.0).contains(&percent) {
-                    return Err(format!("`{quantile}` is no quantile; write one from p1 to p99.99999"));
+                    return Err(LimitError::Quantile(quantile.to_owned()));
                 }
                 let requirement = Requirement::Quantile { q: percent / 100.0, latest_ns: latest_ns()? };
                 Ok(Self { text: tidy, requirement, allow: None })
@@ -129,7 +150,7 @@ mod tests {
         number.trim().parse::<u64>().map(|us| us * 1000).map_err(|error| error.to_string())
     }
 
-    fn limit(text: &str) -> Result<Limit, String> {
+    fn limit(text: &str) -> Result<Limit, LimitError> {
         Limit::parse(text, &Rate::parse("1/h").unwrap(), microseconds)
     }
 
@@ -141,7 +162,7 @@ mod tests {
             [1.0, 1.0, 0.0, 30.0]
         );
         for text in ["", "1", "1/", "/h", "x/h", "-1/h", "1/fortnight", "inf/h", "nan/h", "1e9/h", "9999999999/h"] {
-            assert!(Rate::parse(text).unwrap_err().contains("1/h"), "{text}");
+            assert!(matches!(Rate::parse(text), Err(LimitError::Rate(_))), "{text}");
         }
     }
 
@@ -161,20 +182,20 @@ mod tests {
 
     #[test]
     fn what_is_no_limit_says_what_to_write() {
-        assert!(limit("max < 100us").unwrap_err().contains("--allow"));
+        assert_eq!(limit("max < 100us"), Err(LimitError::Maximum));
         for text in
             ["", "latency", "latency < 100", "latency < 0us", "p < 1us", "p100 < 1us", "p0 < 1us", "jitter < 1us"]
         {
             assert!(limit(text).is_err(), "{text}");
         }
-        assert!(limit("missed < 1").unwrap_err().contains("1/h"));
+        assert!(matches!(limit("missed < 1"), Err(LimitError::Rate(_))));
     }
 
     proptest! {
         #[test]
         fn any_text_is_a_limit_or_a_sentence(text in ".{0,40}") {
             if let Err(sentence) = limit(&text) {
-                prop_assert!(!sentence.is_empty());
+                prop_assert!(!sentence.to_string().is_empty());
             }
             let _ = Rate::parse(&text);
         }

@@ -50,7 +50,7 @@ pub fn doubts(summary: &RunSummary) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     let mut doubt = |kind, text: String| doubts.push(Doubt { kind, text });
     if summary.virtual_time {
-        let text = "the figures are virtual time, executed instructions, and no time of hardware";
+        let text = "the figures are virtual time: executed instructions, not time on hardware";
         doubt(DoubtKind::Emulated, text.into());
     } else if summary.emulated {
         doubt(DoubtKind::Emulated, "the machine was emulated: its latencies mean nothing as real-time figures".into());

@@ -2,9 +2,11 @@
 
 use crate::figure_name::FigureName;
 use crate::figures::RunFigures;
-use crate::sign_flip::{Interval, SignFlip, TooFewRounds};
+use crate::refusal::Refusal;
+use crate::sign_flip::{Interval, SignFlip};
 use crate::unit::Unit;
 use crate::words::{change, p_value, percent};
+use archive::problem::Remark;
 use serde::{Deserialize, Serialize};
 
 /// How much is recorded while a run measures.
@@ -103,7 +105,7 @@ pub struct ObserverEffect {
     pub costs: Vec<LevelCost>,
     pub maxima: Vec<Maxima>,
     /// Why there are no intervals, when there are none.
-    pub no_interval: Option<String>,
+    pub no_interval: Option<Remark>,
 }
 
 /// Compares every level with [`Level::Off`]. Rounds that lack a run count as absent, and those beyond
@@ -121,19 +123,15 @@ pub fn observer_effect(rounds: &[Round], levels: &[Level], confidence: f64) -> O
         confidence,
         costs: traced.map(|level| level_cost(&rounds, level, confidence)).collect(),
         maxima: levels.iter().filter_map(|level| maxima(&rounds, *level)).collect(),
-        no_interval: probe.interval(confidence).err().map(|few| too_few(rounds.len(), few, confidence)),
+        no_interval: probe.interval(confidence).err().map(|few| {
+            Remark::new(&Refusal::TooFewRounds {
+                rounds: rounds.len(),
+                confidence_max: few.confidence_max,
+                confidence,
+                rounds_needed: few.rounds_needed,
+            })
+        }),
     })
-}
-
-fn too_few(rounds: usize, few: TooFewRounds, confidence: f64) -> String {
-    let plural = if rounds == 1 { "" } else { "s" };
-    format!(
-        "no interval: {rounds} round{plural} allow{} at most {} confidence; {} needs {} rounds",
-        if rounds == 1 { "s" } else { "" },
-        percent(few.confidence_max),
-        percent(confidence),
-        few.rounds_needed
-    )
 }
 
 fn maxima(rounds: &[&Round], level: Level) -> Option<Maxima> {
@@ -298,10 +296,7 @@ mod tests {
     #[test]
     fn few_rounds_give_figures_and_no_interval() {
         let effect = observer_effect(&rounds(3), &[Level::Off, Level::Events], 0.95).unwrap();
-        assert_eq!(
-            effect.no_interval.unwrap(),
-            "no interval: 3 rounds allow at most 75 % confidence; 95 % needs 6 rounds"
-        );
+        assert_eq!(effect.no_interval.unwrap().text, "3 rounds allow at most 75 % confidence; 95 % needs 6 rounds");
         let median = &effect.costs[0].figures[0];
         assert_eq!((median.difference.interval, median.p_value), (None, 0.25));
         assert!(median.sentence.ends_with("in 3 rounds, too few to say more."), "{}", median.sentence);

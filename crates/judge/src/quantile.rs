@@ -1,7 +1,9 @@
 //! Whether a quantile lies below a latency: how many samples are over it, divided by how much they come together.
 
 use crate::bounds::probability;
+use crate::refusal::Refusal;
 use crate::verdict::{CpuJudgement, Levels, Verdict};
+use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
 use serde::{Deserialize, Serialize};
 
@@ -26,17 +28,14 @@ pub struct QuantileCounts {
 impl QuantileCounts {
     /// # Errors
     /// Why the archive cannot tell. Counts of each second exist for the limit of the run alone.
-    pub fn of(run: &Run, thread: &ThreadRun, latest_ns: i64, measured_ns: Option<i64>) -> Result<Self, String> {
+    pub fn of(run: &Run, thread: &ThreadRun, latest_ns: i64, measured_ns: Option<i64>) -> Result<Self, Refusal> {
         let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
         let counted_ns = settings.and_then(|settings| settings.limit_ns);
         // `<` and `<=` differ by a nanosecond, which a run does not count apart.
         let same = counted_ns.is_some_and(|ns| ns == latest_ns || ns.checked_sub(1) == Some(latest_ns));
         if !same || thread.seconds.is_empty() {
             let limit_us = latest_ns.saturating_add(1).div_euclid(1000);
-            return Err(format!(
-                "how the samples over it come together is recorded only for the limit of the run: measure with \
-                 --limit {limit_us}us"
-            ));
+            return Err(Refusal::LimitNotCounted { limit_us });
         }
         let measured = measured_ns.and_then(|ns| usize::try_from(ns / 1_000_000_000).ok());
         let length = thread.seconds.iter().map(|second| second.second as usize + 1).max().unwrap_or(0);
@@ -49,10 +48,7 @@ impl QuantileCounts {
         }
         let block_s = BLOCKS_S.into_iter().find(|size| length / size >= BLOCKS_WANTED).unwrap_or(1);
         if length / block_s < BLOCKS_MIN {
-            return Err(format!(
-                "{length} s are too short to see how the samples over it come together; measure for {} s",
-                BLOCKS_MIN * 3
-            ));
+            return Err(Refusal::TooShortForClusters { length_s: length, needed_s: BLOCKS_MIN * 3 });
         }
         let counts: Vec<f64> =
             over.chunks_exact(block_s).map(|block| block.iter().map(|count| f64::from(*count)).sum()).collect();
@@ -99,8 +95,7 @@ pub(crate) fn judge_quantile(counts: QuantileCounts, q: f64, levels: Levels) -> 
         high,
         hours_needed: Some(hours * (factor_needed(hits, trials, allowed, levels.pass) - 1.0))
             .filter(|needed| verdict == Verdict::NotEnoughData && needed.is_finite() && *needed > 0.0),
-        because: (counts.dispersion > 1.05)
-            .then(|| format!("samples over it come together: {:.1} count as one", counts.dispersion)),
+        because: (counts.dispersion > 1.05).then(|| Remark::new(&Refusal::Clusters(counts.dispersion))),
         ..CpuJudgement::empty(verdict)
     }
 }

@@ -1,6 +1,6 @@
 //! What came out of one step of a plan, and of all of them together.
 
-use crate::limit::{Limit, Requirement};
+use crate::limit::{Limit, LimitError, Requirement};
 use crate::verdict::{Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -57,8 +57,8 @@ impl StepVerdict {
 /// can count one, or else the lowest of its latencies, over which each sample is worth evidence.
 ///
 /// # Errors
-/// A sentence, when the quantiles lie at different latencies.
-pub fn counted_ns(limits: &[Limit]) -> Result<Option<i64>, String> {
+/// [`LimitError::TwoLatencies`], when the quantiles have different latencies.
+pub fn counted_ns(limits: &[Limit]) -> Result<Option<i64>, LimitError> {
     let mut quantiles = limits.iter().filter(|limit| matches!(limit.requirement, Requirement::Quantile { .. }));
     let latest_ns = |limit: &Limit| match limit.requirement {
         Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => Some(latest_ns),
@@ -67,11 +67,7 @@ pub fn counted_ns(limits: &[Limit]) -> Result<Option<i64>, String> {
     let Some(first) = quantiles.next() else { return Ok(limits.iter().filter_map(latest_ns).min()) };
     match quantiles.find(|limit| latest_ns(limit) != latest_ns(first)) {
         None => Ok(latest_ns(first)),
-        Some(other) => Err(format!(
-            "a run counts the samples over one latency, and `{}` and `{}` lie at two; write them with the same latency, \
-             or make two plans",
-            first.text, other.text
-        )),
+        Some(other) => Err(LimitError::TwoLatencies(first.text.clone(), other.text.clone())),
     }
 }
 
@@ -105,7 +101,10 @@ mod tests {
         assert_eq!(limits(&["missed < 1/h"]), Ok(None));
         assert_eq!(limits(&["latency < 900", "latency <= 500"]), Ok(Some(500)));
         assert_eq!(limits(&["latency < 100", "p99 <= 500", "p99.9 <= 500"]), Ok(Some(500)));
-        assert!(limits(&["p99 < 100", "p99.9 < 200"]).unwrap_err().contains("`p99 < 100` and `p99.9 < 200`"));
+        assert_eq!(
+            limits(&["p99 < 100", "p99.9 < 200"]),
+            Err(LimitError::TwoLatencies("p99 < 100".into(), "p99.9 < 200".into()))
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::bounds::{expected_events, probability, time_needed};
 use crate::limit::{Limit, Rate, Requirement};
 use crate::machine::{Doubt, DoubtKind, doubts};
 use crate::quantile::{QuantileCounts, judge_quantile};
+use crate::refusal::Refusal;
 use crate::words::{hours, percent, rough, time};
 use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
@@ -64,7 +65,7 @@ pub struct CpuJudgement {
     /// Hours still needed for PASS if nothing bad comes any more; `None` when no time suffices or none is needed.
     pub hours_needed: Option<f64>,
     /// Why there is no verdict, or what limits it.
-    pub because: Option<String>,
+    pub because: Option<Remark>,
 }
 
 /// What a run says about one limit.
@@ -114,7 +115,7 @@ pub fn judge(run: &Run, summary: &RunSummary, limit: &Limit, confidence: f64, ac
         let reasons: Vec<&str> = refused.iter().map(|doubt| doubt.text.as_str()).collect();
         let words: Vec<&str> = refused.iter().map(|doubt| doubt.kind.word()).collect();
         judgement.sentence = format!(
-            "NO VERDICT: the numbers would pass, but {}. Say `--accept {}` if the limit is meant for such a machine.",
+            "NO VERDICT: the numbers would pass, but {}. Use `--accept {}` if the limit is meant for such a machine.",
             reasons.join("; and "),
             words.join(",")
         );
@@ -137,10 +138,9 @@ fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit,
     let gaps_are_normal = interval_ns.is_some_and(|ns| ns.saturating_mul(3) / 2 >= 1_000_000_000);
     let seconds = |is_bad: &dyn Fn(&Second) -> bool| {
         if thread.seconds.is_empty() {
-            return Err("the archive does not hold what happened in each second".to_owned());
+            return Err(Refusal::NoSeconds);
         }
-        Seconds::of(&thread.seconds, summary.measured_ns, gaps_are_normal, is_bad)
-            .ok_or_else(|| "its seconds are numbered beyond a year: the archive is damaged".to_owned())
+        Seconds::of(&thread.seconds, summary.measured_ns, gaps_are_normal, is_bad).ok_or(Refusal::SecondsDamaged)
     };
     let judged = match (&limit.requirement, &limit.allow) {
         (Requirement::Latency { latest_ns }, Some(allow)) => {
@@ -151,10 +151,12 @@ fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit,
         }
         (Requirement::Quantile { q, latest_ns }, _) => QuantileCounts::of(run, thread, *latest_ns, summary.measured_ns)
             .map(|counts| judge_quantile(counts, *q, levels)),
-        (_, None) => Err("nothing says how often it may be exceeded".to_owned()),
+        (_, None) => Err(Refusal::NoRate),
     };
-    let mut judged =
-        judged.unwrap_or_else(|why| CpuJudgement { because: Some(why), ..CpuJudgement::empty(Verdict::NoVerdict) });
+    let mut judged = judged.unwrap_or_else(|refusal| CpuJudgement {
+        because: Some(Remark::new(&refusal)),
+        ..CpuJudgement::empty(Verdict::NoVerdict)
+    });
     (judged.thread, judged.cpu) = (thread.thread, thread.cpu);
     judged
 }
@@ -182,11 +184,7 @@ fn judge_rate(seconds: &Seconds, allow: &Rate, levels: Levels) -> CpuJudgement {
     let shortest = BAD_SHARE_MAX * 3600.0 / allow.per_hour;
     if shortest < 1.0 {
         return CpuJudgement {
-            because: Some(format!(
-                "{} is more often than once in ten seconds, which the record of each second cannot show; \
-                 state the limit as a quantile",
-                allow.text
-            )),
+            because: Some(Remark::new(&Refusal::RateTooHigh(allow.text.clone()))),
             ..CpuJudgement::empty(Verdict::NoVerdict)
         };
     }
@@ -195,7 +193,7 @@ fn judge_rate(seconds: &Seconds, allow: &Rate, levels: Levels) -> CpuJudgement {
     let (hours, block_hours) = (blocks.hours(), f64::from(blocks.block_s) / 3600.0);
     if blocks.count == 0 {
         return CpuJudgement {
-            because: Some("it measured for less than a second".into()),
+            because: Some(Remark::new(&Refusal::NothingMeasured)),
             ..CpuJudgement::empty(Verdict::NotEnoughData)
         };
     }
@@ -218,9 +216,9 @@ fn judge_rate(seconds: &Seconds, allow: &Rate, levels: Levels) -> CpuJudgement {
     };
     let needed = time_needed(allow.per_hour, suspect, levels.pass).map(|needed| (needed - hours).max(0.0));
     let because = if together && verdict != Verdict::Fail {
-        Some("bad seconds come in bursts too long for this run: they cannot be counted as separate events".to_owned())
+        Some(Remark::new(&Refusal::LongBursts))
     } else if blocks.unknown > 0 {
-        Some(format!("{} blocks lack the record of a second and count against PASS", blocks.unknown))
+        Some(Remark::new(&Refusal::BlocksUnknown(blocks.unknown)))
     } else {
         None
     };
@@ -249,7 +247,7 @@ fn sentence(judgement: &Judgement) -> String {
         _ => format!("on CPUs {} ", names.join(", ")),
     };
     let Some(worst) = decisive.iter().max_by(|one, other| one.high.total_cmp(&other.high)) else {
-        return format!("{words}: no thread left anything to judge.");
+        return format!("{words}: no thread has samples to judge.");
     };
     if let (Verdict::NoVerdict, Some(because)) = (verdict, &worst.because) {
         return format!("{words}: {because}.");
@@ -285,7 +283,7 @@ fn sentence(judgement: &Judgement) -> String {
                 _ => not_enough(words, &where_, &bad, allow, cpus, &plainly, &sure),
             }
         }
-        _ => format!("{words}: {}.", worst.because.as_deref().unwrap_or("nothing was measured")),
+        _ => format!("{words}: {}.", worst.because.as_ref().map_or("nothing was measured", |because| &because.text)),
     }
 }
 
@@ -303,7 +301,7 @@ fn not_enough(
     if allow.per_hour == 0.0 {
         return format!("{begin}; no test is long enough to show *never*. Allow a rate, like 1/day.");
     }
-    if let Some(because) = cpus.iter().find(|cpu| cpu.hours_needed.is_none()).and_then(|cpu| cpu.because.as_deref()) {
+    if let Some(because) = cpus.iter().find(|cpu| cpu.hours_needed.is_none()).and_then(|cpu| cpu.because.as_ref()) {
         return format!("{begin}; {because}.");
     }
     let more = cpus.iter().filter_map(|cpu| cpu.hours_needed).fold(0.0, f64::max);
@@ -338,7 +336,7 @@ fn quantile_sentence(
                 cpu.hours_needed.map_or(String::new(), |more| format!(" About {} more may decide.", hours(more)));
             let because = cpu.because.as_ref().map_or(String::new(), |because| format!(" ({because})"));
             format!(
-                "{words}: {where_}between {low} and {high} of the wake-ups come {bad}; {allowed} may{because}.{more}"
+                "{words}: {where_}between {low} and {high} of the wake-ups come {bad}, with {sure} confidence; {allowed} may{because}.{more}"
             )
         }
     }

@@ -10,6 +10,7 @@ pub mod kernel_tracers;
 mod number;
 mod plot;
 mod png;
+pub mod problem;
 mod template;
 mod thinning;
 pub mod watched;

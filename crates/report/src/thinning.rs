@@ -1,8 +1,10 @@
 //! Keeps the data block of a page small: a picture has some thousand columns, a run of a week has 600 000 seconds a CPU; and
 //! a machine with a hundred CPUs did a great deal around every spike.
 
+use crate::problem::Omission;
 use archive::counters;
 use archive::explanation::Explanation;
+use archive::problem::Remark;
 use archive::sample::Second;
 use archive::summary::ReportData;
 use std::borrow::Cow;
@@ -73,9 +75,7 @@ fn leave_out_neighbours(data: &mut ReportData) {
         explanation.lanes.retain(|lane| lane.cpu == entry.spike.sample.cpu);
         let hidden = before - explanation.lanes.len();
         if hidden > 0 {
-            explanation.caveats.push(format!(
-                "this picture leaves out {hidden} other CPUs, to keep the file small; `tardy explain` has them"
-            ));
+            explanation.caveats.push(Remark::new(&Omission::Cpus(hidden)));
         }
     }
 }

@@ -171,7 +171,7 @@ recording?: FlightRecording | null,
 /**
  * Lost events, missing coverage, absent event types: what limits this account.
  */
-caveats: Array<string>, };
+caveats: Array<Remark>, };
 
 /**
  * The verdict over the findings.

@@ -130,16 +130,6 @@ pub fn attribute(pieces: Vec<Piece>, placed: &[PlacedAbsence]) -> Vec<Piece> {
     attributed
 }
 
-/// What limits the account, when the trace does not agree with the host.
-pub fn caveat(refused: usize) -> Option<String> {
-    (refused > 0).then(|| {
-        format!(
-            "the host reports {refused} stretches in which it did not run a CPU that recorded events meanwhile; they are \
-             not taken into account"
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,7 +174,6 @@ mod tests {
     fn one_that_the_trace_contradicts_is_refused() {
         assert_eq!(placed(absence(5000, 10_000, true), &[0, 7500, 20_000]), None);
         assert_eq!(placed(absence(5000, 10_000, false), &[0, 6500, 20_000]), None);
-        assert!(caveat(1).is_some() && caveat(0).is_none());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Asks the catalogue, and decides whether the answers suffice.
 
+use crate::caveat::Limit;
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::controls::{Controls, goes_by_name};
 use crate::recognise::culprits::{CATALOGUE, Proof};
@@ -20,7 +21,7 @@ pub struct Verdict {
     pub status: ExplanationStatus,
     /// The largest first.
     pub findings: Vec<Finding>,
-    pub caveats: Vec<String>,
+    pub limit: Option<Limit>,
 }
 
 /// A finding with the part of it that is out of the ordinary.
@@ -32,10 +33,8 @@ struct Weighed {
 pub fn reach(case: &mut Case) -> Verdict {
     let ordinary = Controls::new(case.input.controls);
     let excess_ns = case.latency_ns() - case.input.median_ns;
-    let mut caveats = Vec::new();
     if excess_ns <= 0 {
-        caveats.push("this wake-up was not later than the median: there is nothing to explain".into());
-        return Verdict { status: ExplanationStatus::Explained, findings: Vec::new(), caveats };
+        return Verdict { status: ExplanationStatus::Explained, findings: Vec::new(), limit: Some(Limit::NotLate) };
     }
     let mut weighed: Vec<Weighed> = Vec::new();
     for culprit in CATALOGUE {
@@ -79,7 +78,7 @@ pub fn reach(case: &mut Case) -> Verdict {
             finding.confidence = Confidence::Hint;
         }
     }
-    Verdict { status, findings, caveats }
+    Verdict { status, findings, limit: None }
 }
 
 fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Controls) -> Finding {

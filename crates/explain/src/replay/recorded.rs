@@ -1,5 +1,6 @@
 //! What was recorded around a wake-up, whoever recorded it: the kernel's trace, or the flight recorder of virtual time.
 
+use crate::caveat::Limit;
 use crate::read::flight::Flight;
 use crate::read::window::Window;
 use crate::replay::snapshot::TraceSnapshot;
@@ -15,7 +16,7 @@ pub enum Recorded<'a> {
 }
 
 impl<'a> Recorded<'a> {
-    /// Never fails; what the bytes do not hold is said in the trace's caveats.
+    /// Never fails; what the bytes do not hold is said in the limits of the trace.
     pub fn new(source: Source<'a>, window: Window) -> Self {
         if Flight::is_one(&source.range(0, Flight::MAGIC_BYTES).0) {
             Self::Flight(Flight::open(&source.range(0, source.size()).0))
@@ -45,13 +46,12 @@ fn flight_trace(flight: &Flight, spike: &Spike, window: Window) -> Trace<'static
     let covered = Covered { from_ns: Some(found.from_ns), to_ns: found.to_ns };
     let items = found.events.into_iter().map(RecordItem::Event);
     let activity = CpuActivity::read(spike.sample.cpu, items, window, covered, spike.tid);
-    let mut caveats = flight.limits();
+    let mut limits = flight.limits();
     if found.from_ns > window.due_ns {
-        let late_ns = found.from_ns - window.due_ns;
-        caveats.push(format!("the record begins {:.1} µs after the wake-up was due", late_ns as f64 / 1000.0));
+        limits.push(Limit::RecordStartsLate { late_ns: found.from_ns - window.due_ns });
     }
     if !found.sees_the_clock {
-        caveats.push("the record does not show where the thread read the clock; times may be off by 100 ns".into());
+        limits.push(Limit::ClockReadNotSeen);
     }
-    Trace { window, cpus: vec![activity], names: found.names, caveats, outside: true }
+    Trace { window, cpus: vec![activity], names: found.names, limits, outside: true }
 }

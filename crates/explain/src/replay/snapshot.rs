@@ -1,5 +1,6 @@
 //! From the bytes of a trace.dat to a [`Trace`].
 
+use crate::caveat::Limit;
 use crate::read::decode::Decoder;
 use crate::read::event::{Event, EventKind};
 use crate::read::names::Names;
@@ -21,7 +22,7 @@ pub struct TraceSnapshot<'a> {
 }
 
 impl<'a> TraceSnapshot<'a> {
-    /// Never fails; what the bytes do not hold is said in the trace's caveats.
+    /// Never fails; what the bytes do not hold is said in the limits of the trace.
     pub fn new(trace: Source<'a>, window: Window) -> Self {
         let file = TraceFile::parse_window(trace, window.lookback_ns as u64, window.end_ns.max(0) as u64);
         let decoder = Decoder::new(&file.metadata);
@@ -34,11 +35,10 @@ impl<'a> TraceSnapshot<'a> {
 
     pub fn trace(&self, spike: &Spike, window: Window) -> Trace<'_> {
         let metadata = &self.file.metadata;
-        let mut caveats: Vec<String> =
-            self.file.gaps.iter().map(|gap| format!("the trace is damaged: {gap}")).collect();
-        let damaged = !caveats.is_empty();
+        let mut limits: Vec<Limit> = self.file.gaps.iter().map(|gap| Limit::TraceDamaged(gap.to_string())).collect();
+        let damaged = !limits.is_empty();
         if !metadata.clock.is_empty() && metadata.clock != "mono" {
-            caveats.push(format!("the trace clock is {}, not mono: times may not match the sample", metadata.clock));
+            limits.push(Limit::ClockNotMono(metadata.clock.to_string()));
         }
         let mut names = Names::default();
         let mut cpus = Vec::new();
@@ -69,11 +69,11 @@ impl<'a> TraceSnapshot<'a> {
             cpus.push(activity);
         }
         cpus.sort_by_key(|activity| activity.cpu);
-        let mut trace = Trace { window, cpus, names, caveats, outside: false };
+        let mut trace = Trace { window, cpus, names, limits, outside: false };
         self.print_other_events(&mut trace);
         let tids = trace.tids();
         trace.names.learn_from_command_lines(tids.into_iter(), metadata);
-        self.say_limits(&mut trace, spike);
+        self.find_limits(&mut trace, spike);
         trace
     }
 
@@ -136,38 +136,22 @@ impl<'a> TraceSnapshot<'a> {
         Covered { from_ns, to_ns }
     }
 
-    fn say_limits(&self, trace: &mut Trace<'_>, spike: &Spike) {
+    fn find_limits(&self, trace: &mut Trace<'_>, spike: &Spike) {
         let window = trace.window;
-        for activity in &trace.cpus {
-            let lost: u64 = activity.lost_records.iter().filter_map(|lost| lost.lost).sum();
-            if !activity.lost_records.is_empty() {
-                let count = if lost > 0 { format!("{lost} events") } else { "an unknown number of events".into() };
-                trace.caveats.push(format!("{count} of CPU {} were lost inside the window", activity.cpu));
-            }
+        for activity in trace.cpus.iter().filter(|activity| !activity.lost_records.is_empty()) {
+            let count: u64 = activity.lost_records.iter().filter_map(|lost| lost.lost).sum();
+            trace.limits.push(Limit::EventsLost { cpu: activity.cpu, count: Some(count).filter(|count| *count > 0) });
         }
         for activity in trace.cpus.iter().filter(|activity| activity.switches_missing > 0) {
-            let count = activity.switches_missing;
-            let inferred = match activity.inferred.len() {
-                0 => String::new(),
-                inferred => {
-                    format!(
-                        "; which thread had the CPU after {inferred} of them is inferred from the records around it"
-                    )
-                }
-            };
-            trace.caveats.push(format!(
-                "the trace misses {count} thread switches of CPU {} in the window{inferred}",
-                activity.cpu
-            ));
+            let (count, inferred) = (activity.switches_missing, activity.inferred.len());
+            trace.limits.push(Limit::SwitchesMissing { cpu: activity.cpu, count, inferred });
         }
-        let own = trace.cpu(spike.sample.cpu);
-        match own.and_then(|activity| activity.intervals.first()) {
-            None => trace.caveats.push(format!("the trace has nothing of CPU {} in the window", spike.sample.cpu)),
-            Some(first) if first.start_ns > window.due_ns => trace.caveats.push(format!(
-                "the trace of CPU {} begins {:.1} µs after the wake-up was due",
-                spike.sample.cpu,
-                (first.start_ns - window.due_ns) as f64 / 1000.0
-            )),
+        let cpu = spike.sample.cpu;
+        match trace.cpu(cpu).and_then(|activity| activity.intervals.first()) {
+            None => trace.limits.push(Limit::NothingOfCpu(cpu)),
+            Some(first) if first.start_ns > window.due_ns => {
+                trace.limits.push(Limit::StartsLate { cpu, late_ns: first.start_ns - window.due_ns });
+            }
             Some(_) => {}
         }
         let absent: Vec<&str> = NEEDED_EVENTS
@@ -176,7 +160,7 @@ impl<'a> TraceSnapshot<'a> {
             .map(|(_, name)| *name)
             .collect();
         if !absent.is_empty() && self.has_records() {
-            trace.caveats.push(format!("the trace lacks the events {}", absent.join(", ")));
+            trace.limits.push(Limit::EventsAbsent(absent.join(", ")));
         }
     }
 }

@@ -3,6 +3,7 @@
 #[cfg(test)]
 pub mod idle_cpus;
 
+use crate::caveat::Limit;
 use crate::read::event::{Event, EventKind};
 use crate::read::names::Names;
 use crate::read::window::Window;
@@ -233,8 +234,8 @@ pub struct Trace<'a> {
     /// Ascending by CPU.
     pub cpus: Vec<CpuActivity<'a>>,
     pub names: Names,
-    /// What limits the account, in words.
-    pub caveats: Vec<String>,
+    /// What limits the account.
+    pub limits: Vec<Limit>,
     /// It was recorded from outside of an emulated machine, whose time stands still while it does not execute: every
     /// instant of it is somebody's.
     pub outside: bool,

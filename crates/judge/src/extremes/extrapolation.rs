@@ -3,6 +3,7 @@
 use super::gate::{Gate, block_maxima, pass};
 use super::threshold::{PEAKS_MIN, apart, extremal_index, largest, tail, tied};
 use super::{Profile, maxima};
+use crate::refusal::Refusal;
 use crate::words::{hours, percent, time};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::problem::Remark;
@@ -47,13 +48,13 @@ pub struct Extrapolation {
     pub gate: Gate,
     pub estimate: Option<Estimate>,
     /// Why there is no estimate.
-    pub refusal: Option<String>,
+    pub refusal: Option<Remark>,
     /// In words.
     pub sentence: String,
 }
 
 /// A gate that was passed or not, and the estimate or the reason against it.
-pub type Answer = (Gate, Result<Estimate, String>);
+pub type Answer = (Gate, Result<Estimate, Refusal>);
 
 /// What each thread of a run says of a time of `horizon_hours`. CPUs are never put together.
 pub fn extrapolate(
@@ -78,7 +79,7 @@ pub fn extrapolate(
             cpu: thread.cpu,
             horizon_hours,
             gate,
-            refusal: estimate.as_ref().err().cloned(),
+            refusal: estimate.as_ref().err().map(Remark::new),
             estimate: estimate.ok(),
             sentence,
         }
@@ -87,34 +88,29 @@ pub fn extrapolate(
 }
 
 /// The maxima of the seconds of a thread in ns, where its run may be extrapolated at all.
-fn sound(summary: &RunSummary, thread: &ThreadRun, horizon_hours: f64) -> Result<Vec<f64>, String> {
+fn sound(summary: &RunSummary, thread: &ThreadRun, horizon_hours: f64) -> Result<Vec<f64>, Refusal> {
     if !summary.valid {
-        return Err(format!("the run is not valid: {}", Remark::joined(&summary.invalid_because)));
+        return Err(Refusal::InvalidRun(Remark::joined(&summary.invalid_because)));
     }
     if summary.virtual_time {
-        return Err(
-            "the figures are virtual time: the same run gives the same maximum, and nothing is left to chance".into()
-        );
+        return Err(Refusal::VirtualTime);
     }
     if summary.emulated {
-        return Err("the machine was emulated: its latencies mean nothing as real-time figures".into());
+        return Err(Refusal::Emulated);
     }
     let measured_s = summary.measured_ns.filter(|ns| *ns > 0).map(|ns| ns as f64 / 1e9);
-    let Some(measured_s) = measured_s else { return Err("nobody knows how long it measured".into()) };
+    let Some(measured_s) = measured_s else { return Err(Refusal::LengthUnknown) };
     if horizon_hours * 3600.0 > HORIZON_MAX * measured_s * (1.0 + 1e-9) {
-        let allowed = hours(HORIZON_MAX * measured_s / 3600.0);
-        return Err(format!(
-            "{} is more than {HORIZON_MAX:.0} times as long as the test; ask for {allowed} or less",
-            hours(horizon_hours)
-        ));
+        let allowed = HORIZON_MAX * measured_s / 3600.0;
+        return Err(Refusal::HorizonTooLong { asked: horizon_hours, factor: HORIZON_MAX, allowed });
     }
     if thread.seconds.is_empty() {
-        return Err("the archive does not hold what happened in each second".into());
+        return Err(Refusal::NoSeconds);
     }
     let gaps_are_normal = summary.settings.as_ref().is_some_and(|settings| settings.interval_ns >= 500_000_000);
     let missing = 1.0 - thread.seconds.len() as f64 / measured_s.floor().max(1.0);
     if missing > MISSING_MAX && !gaps_are_normal {
-        return Err(format!("the records of {:.1} % of its seconds are missing", missing * 100.0));
+        return Err(Refusal::SecondsMissing(missing * 100.0));
     }
     Ok(thread.seconds.iter().map(|second| second.latency_ns_max.max(0) as f64).collect())
 }
@@ -136,43 +132,36 @@ fn estimate(
     block_s: f64,
     horizon_s: f64,
     confidence: f64,
-) -> Result<Estimate, String> {
+) -> Result<Estimate, Refusal> {
     let (peak_s, peaks) = separate_peaks(seconds)?;
     let candidates = largest(&peaks).ok_or_else(|| too_few(peaks.len(), peak_s))?;
     let share = tied(&candidates);
     if share > TIED_MAX {
-        return Err(format!(
-            "{:.0} % of its largest latencies equal another one: the clock or a rounding is too coarse",
-            share * 100.0
-        ));
+        return Err(Refusal::ClockTooCoarse(share * 100.0));
     }
     if let Some(count) = apart(&candidates) {
-        let them = if count == 1 { "latency stands".to_owned() } else { format!("{count} latencies stand") };
-        return Err(format!(
-            "the largest {them} apart from the others, as if of another cause: what makes them, and how often, so few \
-             do not show"
-        ));
+        return Err(Refusal::StandsApart(count));
     }
-    let tail = tail(&candidates).ok_or("its tail is not regular: no threshold leaves peaks of one kind")?;
+    let tail = tail(&candidates).ok_or(Refusal::TailIrregular)?;
     let per_second = tail.excesses.len() as f64 / (peaks.len() * peak_s) as f64;
     // The largest of n lies below the level that one of n / ln 2 exceeds with probability one half.
     let half = std::f64::consts::LN_2;
     // The threshold was chosen by the same data, which spends half of the error that is allowed.
     let confidence = 1.0 - (1.0 - confidence) / 2.0;
     let excess = tail.fit.excess_interval(&tail.excesses, per_second * horizon_s / half, confidence);
-    let excess = excess.ok_or("its tail is too short for a level beyond it")?;
+    let excess = excess.ok_or(Refusal::TailTooShort)?;
     let up = |value: f64| tail.threshold + value;
     let median = Profile { value: up(excess.value), low: excess.low.map(up), high: excess.high.map(up) };
     if median.high.is_none_or(|high| high > BOUND_FACTOR_MAX * median.value) {
-        return Err("no useful bound follows: the interval is more than ten times the estimate".into());
+        return Err(Refusal::NoUsefulBound);
     }
-    let shape = tail.fit.shape(&tail.excesses, confidence).ok_or("its shape cannot be estimated")?;
-    let fit = maxima::fit(blocks).ok_or("the maxima of its blocks cannot be fitted")?;
+    let shape = tail.fit.shape(&tail.excesses, confidence).ok_or(Refusal::NoShape)?;
+    let fit = maxima::fit(blocks).ok_or(Refusal::BlocksNotFitted)?;
     let check = fit.level(blocks, half * block_s / horizon_s, confidence);
-    let check = check.ok_or("the maxima of its blocks allow no cross-check")?;
+    let check = check.ok_or(Refusal::NoCrossCheck)?;
     let disjoint = check.high.is_some_and(|high| median.low.is_some_and(|low| high < low)) || check.low > median.high;
     if disjoint {
-        return Err("peaks and maxima of blocks contradict each other".into());
+        return Err(Refusal::Contradiction);
     }
     Ok(Estimate {
         median_maximum_ns: median,
@@ -185,7 +174,7 @@ fn estimate(
 }
 
 /// Peaks that come singly: the maxima of seconds, or of as much longer times as it takes.
-fn separate_peaks(seconds: &[f64]) -> Result<(usize, Vec<f64>), String> {
+fn separate_peaks(seconds: &[f64]) -> Result<(usize, Vec<f64>), Refusal> {
     let mut peak_s = 1;
     loop {
         let peaks = block_maxima(seconds, peak_s);
@@ -197,19 +186,18 @@ fn separate_peaks(seconds: &[f64]) -> Result<(usize, Vec<f64>), String> {
         }
         peak_s *= 2;
         if peak_s > PEAK_S_MAX {
-            return Err("late wake-ups come in bursts longer than a minute".into());
+            return Err(Refusal::BurstsOverAMinute);
         }
     }
 }
 
-fn too_few(peaks: usize, peak_s: usize) -> String {
-    let needed = hours((PEAKS_MIN * peak_s) as f64 / 3600.0);
-    format!("{peaks} peaks are too few for a tail; late wake-ups come in bursts, and it takes {needed}")
+fn too_few(peaks: usize, peak_s: usize) -> Refusal {
+    Refusal::TooFewPeaks { peaks, hours_needed: (PEAKS_MIN * peak_s) as f64 / 3600.0 }
 }
 
 /// # Errors
 /// The causes, when the explained peaks over the threshold have more than one.
-fn one_cause(run: &Run, explanations: &[Explanation], thread: &ThreadRun, estimate: &Estimate) -> Result<(), String> {
+fn one_cause(run: &Run, explanations: &[Explanation], thread: &ThreadRun, estimate: &Estimate) -> Result<(), Refusal> {
     let peak = |number| {
         run.spikes.iter().any(|spike| {
             spike.number == number
@@ -227,14 +215,14 @@ fn one_cause(run: &Run, explanations: &[Explanation], thread: &ThreadRun, estima
         return Ok(());
     }
     let causes: Vec<&str> = causes.into_iter().collect();
-    Err(format!("its largest latencies have several causes ({}), and each has a tail of its own", causes.join(", ")))
+    Err(Refusal::SeveralCauses(causes.join(", ")))
 }
 
 fn sentence(
     cpu: u32,
     horizon_hours: f64,
     measured_ns: Option<i64>,
-    estimate: &Result<Estimate, String>,
+    estimate: &Result<Estimate, Refusal>,
     confidence: f64,
 ) -> String {
     let estimate = match estimate {
@@ -248,7 +236,7 @@ fn sentence(
         _ => "",
     };
     format!(
-        "CPU {cpu}: if the same mechanisms keep acting under the same load, the largest latency in {} lies below {} with \
+        "CPU {cpu}: if the same mechanisms keep acting under the same load, the largest latency in {} is below {} with \
          probability one half ({} interval {} to {}; {} peaks over {}).{tail} This says nothing about causes that did not occur \
          during the {} of the test.",
         hours(horizon_hours),
@@ -289,14 +277,17 @@ mod tests {
     fn what_must_not_be_extrapolated_is_refused() {
         let refused = |seconds: &[f64]| of_seconds(seconds, 1e4, 0.95).1.unwrap_err();
         let rounded: Vec<f64> = seconds(7200).iter().map(|ns| (ns / 1000.0).round() * 1000.0).collect();
-        assert!(refused(&rounded).contains("too coarse"), "{}", refused(&rounded));
+        assert!(matches!(refused(&rounded), Refusal::ClockTooCoarse(_)), "{}", refused(&rounded));
         let mut two_kinds = seconds(7200);
         two_kinds[3000] = 900_000.0;
-        assert!(refused(&two_kinds).contains("the largest latency stands apart"), "{}", refused(&two_kinds));
-        assert!(refused(&seconds(600)).contains("too short"));
-        assert!(refused(&[]).contains("too short"));
+        assert_eq!(refused(&two_kinds), Refusal::StandsApart(1));
+        assert!(matches!(refused(&seconds(600)), Refusal::TooShort { .. }));
+        assert!(matches!(refused(&[]), Refusal::TooShort { .. }));
         let bursts: Vec<f64> = seconds(20_000).chunks(40).flat_map(|part| vec![part[0]; part.len()]).collect();
-        assert!(refused(&bursts).contains("come"), "{}", refused(&bursts));
+        let clusters = |why: &Refusal| {
+            matches!(why, Refusal::BlocksCluster(_) | Refusal::TooFewPeaks { .. } | Refusal::BurstsOverAMinute)
+        };
+        assert!(clusters(&refused(&bursts)), "{}", refused(&bursts));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What a series must be before anything is extrapolated from it: the same all the time, without memory, finely resolved.
 
+use crate::refusal::{Change, Refusal};
 use crate::stationarity::{
     Test, best_split, kpss_lags, kpss_level, ljung_box, mann_kendall, records, runs_about_median,
 };
-use crate::words::hours;
 use serde::{Deserialize, Serialize};
 
 /// Each test may wrongly speak against a sound series with this probability.
@@ -15,11 +15,21 @@ const BLOCKS_MIN: usize = 30;
 /// More blocks than this take the tests, which compare all pairs, too long; they are made longer then.
 const BLOCKS_MAX: usize = 2000;
 
+/// What a test of a gate looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateTestName {
+    Trend,
+    Level,
+    Records,
+    Memory,
+    Runs,
+}
+
 /// One test of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateTest {
-    /// `trend`, `level`, `records`, `memory`, `runs`.
-    pub name: String,
+    pub name: GateTestName,
     pub statistic: f64,
     pub p_value: f64,
     pub passed: bool,
@@ -45,47 +55,43 @@ pub fn block_maxima(series: &[f64], size: usize) -> Vec<f64> {
 ///
 /// # Errors
 /// Why the series must not be extrapolated, with the tests made so far.
-pub fn pass(seconds: &[f64]) -> Result<(Gate, Vec<f64>), (Gate, String)> {
+pub fn pass(seconds: &[f64]) -> Result<(Gate, Vec<f64>), (Gate, Refusal)> {
     let longest = seconds.len() / BLOCKS_MIN;
     let mut block_s = BLOCK_S * (seconds.len() / BLOCK_S).div_ceil(BLOCKS_MAX).max(1);
     if longest < block_s {
-        let why = format!("{} are too short; it takes {}", duration(seconds.len()), duration(BLOCKS_MIN * block_s));
-        return Err((Gate::default(), why));
+        let (hours_measured, hours_needed) = (in_hours(seconds.len()), in_hours(BLOCKS_MIN * block_s));
+        return Err((Gate::default(), Refusal::TooShort { hours_measured, hours_needed }));
     }
     let block_s_max = BLOCK_S_MAX.max(block_s);
     loop {
         let maxima = block_maxima(seconds, block_s);
         let mut gate = Gate { block_s: block_s as u32, tests: Vec::new() };
-        gate.add("trend", mann_kendall(&maxima));
-        gate.add("level", kpss_level(&maxima, kpss_lags(maxima.len())));
-        gate.add("records", records(&maxima));
+        gate.add(GateTestName::Trend, mann_kendall(&maxima));
+        gate.add(GateTestName::Level, kpss_level(&maxima, kpss_lags(maxima.len())));
+        gate.add(GateTestName::Records, records(&maxima));
         if let Some(failed) = gate.failed() {
-            let why = format!("{}{}", changing(failed), split(&maxima, block_s));
-            return Err((gate, why));
+            let refusal = Refusal::NotStationary { change: changing(failed), after_hours: split(&maxima, block_s) };
+            return Err((gate, refusal));
         }
-        gate.add("memory", ljung_box(&maxima, (maxima.len() / 5).min(20)));
-        gate.add("runs", runs_about_median(&maxima));
+        gate.add(GateTestName::Memory, ljung_box(&maxima, (maxima.len() / 5).min(20)));
+        gate.add(GateTestName::Runs, runs_about_median(&maxima));
         if gate.tests.len() < 5 {
-            return Err((gate, "its largest latencies are all alike".into()));
+            return Err((gate, Refusal::AllEqual));
         }
         if gate.failed().is_none() {
             return Ok((gate, maxima));
         }
         block_s *= 2;
         if block_s > longest || block_s > block_s_max {
-            let why = format!(
-                "late wake-ups come together over more than {}: neighbouring blocks resemble each other",
-                duration(block_s / 2)
-            );
-            return Err((gate, why));
+            return Err((gate, Refusal::BlocksCluster(in_hours(block_s / 2))));
         }
     }
 }
 
 impl Gate {
-    fn add(&mut self, name: &str, test: Option<Test>) {
+    fn add(&mut self, name: GateTestName, test: Option<Test>) {
         self.tests.extend(test.map(|test| GateTest {
-            name: name.into(),
+            name,
             statistic: test.statistic,
             p_value: test.p_value,
             passed: test.p_value > RISK,
@@ -97,24 +103,23 @@ impl Gate {
     }
 }
 
-fn changing(failed: &GateTest) -> &'static str {
-    match (failed.name.as_str(), failed.statistic > 0.0) {
-        ("trend", true) => "its maxima rise while it runs",
-        ("trend", false) => "its maxima fall while it runs",
-        ("records", true) => "it sets new maxima more often than an unchanging machine",
-        ("records", false) => "it sets new maxima more seldom than an unchanging machine",
-        _ => "its level changes while it runs",
+fn changing(failed: &GateTest) -> Change {
+    match (failed.name, failed.statistic > 0.0) {
+        (GateTestName::Trend, true) => Change::Rises,
+        (GateTestName::Trend, false) => Change::Falls,
+        (GateTestName::Records, true) => Change::MoreRecords,
+        (GateTestName::Records, false) => Change::FewerRecords,
+        _ => Change::Level,
     }
 }
 
-/// Where the change is clearest, for whoever measures each part by itself.
-fn split(maxima: &[f64], block_s: usize) -> String {
-    let at = best_split(maxima, 5).map(|(at, _)| at * block_s);
-    at.map_or(String::new(), |at_s| format!(", most clearly after {}; measure each state by itself", duration(at_s)))
+/// After how many hours the change is clearest.
+fn split(maxima: &[f64], block_s: usize) -> Option<f64> {
+    best_split(maxima, 5).map(|(at, _)| in_hours(at * block_s))
 }
 
-fn duration(seconds: usize) -> String {
-    hours(seconds as f64 / 3600.0)
+fn in_hours(seconds: usize) -> f64 {
+    seconds as f64 / 3600.0
 }
 
 #[cfg(test)]
@@ -137,9 +142,9 @@ mod tests {
     #[test]
     fn changes_are_refused_with_their_place() {
         let (_, why) = pass(&series(7200, |at| if at < 3000 { 30.0 } else { 60.0 })).unwrap_err();
-        assert!(why.ends_with("most clearly after 50 min; measure each state by itself"), "{why}");
+        assert!(why.to_string().ends_with("most clearly after 50 min; measure each state by itself"), "{why}");
         let (_, why) = pass(&series(7200, |at| at as f64 / 100.0)).unwrap_err();
-        assert!(why.starts_with("its maxima rise while it runs"), "{why}");
+        assert!(matches!(why, Refusal::NotStationary { change: Change::Rises, .. }), "{why}");
     }
 
     #[test]
@@ -147,15 +152,15 @@ mod tests {
         // Ten minutes of load, ten of none.
         let loaded = |at: usize| if at % 1200 < 600 { 30.0 } else { 90.0 };
         let (_, why) = pass(&series(36_000, loaded)).unwrap_err();
-        assert!(why.contains("come together"), "{why}");
+        assert!(matches!(why, Refusal::BlocksCluster(_)), "{why}");
     }
 
     #[test]
     fn short_and_empty_series_are_refused() {
         for seconds in [vec![], vec![1.0], series(1799, |_| 1.0)] {
-            assert!(pass(&seconds).unwrap_err().1.contains("too short"));
+            assert!(matches!(pass(&seconds).unwrap_err().1, Refusal::TooShort { .. }));
         }
-        assert!(pass(&vec![5.0; 4000]).unwrap_err().1.contains("all alike"));
+        assert_eq!(pass(&vec![5.0; 4000]).unwrap_err().1, Refusal::AllEqual);
         assert_eq!(block_maxima(&[1.0, 5.0, 2.0, 3.0, 9.0], 2), [5.0, 9.0]);
         assert!(block_maxima(&[], 2).is_empty());
     }

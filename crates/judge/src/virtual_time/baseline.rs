@@ -11,6 +11,7 @@ use archive::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use thiserror::Error;
 
 /// Version of what is stored.
 pub const BASELINE_VERSION: u32 = 1;
@@ -55,6 +56,23 @@ pub struct BaselineCause {
     pub longest_ns: i64,
     /// Seeds in which it was seen.
     pub seeds: usize,
+}
+
+/// Why a stored baseline cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BaselineError {
+    #[error("baseline_version {0} is newer than this program; write it again with `tardy baseline write`")]
+    Newer(u32),
+    #[error("virtual_time is not true: baselines exist for machines in virtual time only")]
+    NotVirtualTime,
+    #[error("tolerance_percent must be from 0 to 1000")]
+    Tolerance,
+    #[error("idle_tolerance_ns must be 0 or more")]
+    IdleTolerance,
+    #[error("it has no seed, idle or loaded")]
+    NoSeed,
+    #[error("seed {0} appears twice")]
+    SeedTwice(u64),
 }
 
 /// What kind of thing moved.
@@ -125,31 +143,28 @@ impl Baseline {
     /// Whether the values make sense together.
     ///
     /// # Errors
-    /// A sentence for the first that does not.
-    pub fn check(&self) -> Result<(), String> {
+    /// [`BaselineError`] for the first value that does not.
+    pub fn check(&self) -> Result<(), BaselineError> {
         if self.baseline_version > BASELINE_VERSION {
-            let version = self.baseline_version;
-            return Err(format!(
-                "baseline_version {version} is newer than this program; write it again with `tardy baseline write`"
-            ));
+            return Err(BaselineError::Newer(self.baseline_version));
         }
         if !self.virtual_time {
-            return Err("virtual_time is not true: a baseline is there for machines in virtual time only".into());
+            return Err(BaselineError::NotVirtualTime);
         }
         if !(self.tolerance_percent.is_finite() && (0.0..=1000.0).contains(&self.tolerance_percent)) {
-            return Err("tolerance_percent is a number from 0 to 1000".into());
+            return Err(BaselineError::Tolerance);
         }
         if self.idle_tolerance_ns < 0 {
-            return Err("idle_tolerance_ns is 0 or more".into());
+            return Err(BaselineError::IdleTolerance);
         }
         if self.idle.is_empty() && self.loaded.is_empty() {
-            return Err("it has no seed: neither idle nor loaded".into());
+            return Err(BaselineError::NoSeed);
         }
         for seeds in [&self.idle, &self.loaded] {
             let mut numbers: Vec<u64> = seeds.iter().map(|seed| seed.seed).collect();
             numbers.sort_unstable();
             if let Some(pair) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(format!("seed {} is there twice", pair[0]));
+                return Err(BaselineError::SeedTwice(pair[0]));
             }
         }
         Ok(())

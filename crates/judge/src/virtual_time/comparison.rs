@@ -4,6 +4,7 @@ use super::causes::{self, CauseShift};
 use super::figures::SeedFigures;
 use super::identity::{FirstDifference, Relation, first_difference, relation};
 use super::{SeedRun, sign_test};
+use crate::caution::Caution;
 use crate::difference::{Difference, differences};
 use crate::difference_kind::DifferenceKind;
 use crate::figure_name::FigureName;
@@ -80,7 +81,7 @@ pub struct VirtualComparison {
     pub figures: Vec<FigureShift>,
     pub causes: Vec<CauseShift>,
     pub differences: Vec<Difference>,
-    pub cautions: Vec<String>,
+    pub cautions: Vec<Remark>,
     /// The answer, a sentence each.
     pub sentences: Vec<String>,
 }
@@ -193,30 +194,25 @@ fn spread(values: impl Iterator<Item = i64>) -> Option<Spread> {
     Some(Spread { least_ns: *sorted.first()?, median_ns: sorted[(sorted.len() - 1) / 2], most_ns: *sorted.last()? })
 }
 
-fn cautions(comparison: &VirtualComparison, pairs: &[(SeedRun, SeedRun)]) -> Vec<String> {
+fn cautions(comparison: &VirtualComparison, pairs: &[(SeedRun, SeedRun)]) -> Vec<Remark> {
     let mut cautions = Vec::new();
     if !comparison.unpaired.is_empty() {
-        cautions.push(format!("only one side has {}; left out", seeds_told(&comparison.unpaired)));
+        cautions.push(Caution::Unpaired(seeds_told(&comparison.unpaired)));
     }
     let unknown = pairs.iter().any(|(a, b)| a.summary.ingredients.is_empty() || b.summary.ingredients.is_empty());
     if unknown {
-        let text = "an archive does not say what its machine was made of: whether both are one system is not known";
-        cautions.push(text.into());
+        cautions.push(Caution::IngredientsUnknown);
     }
     let settings_differ = comparison.differences.iter().any(|difference| difference.what == DifferenceKind::Load);
     if settings_differ {
-        cautions.push("the sides ran different loads: what differs need not be the kernel's doing".into());
+        cautions.push(Caution::Loads);
     }
     let explained = |runs: &mut dyn Iterator<Item = &SeedRun>| runs.filter(|run| !run.explanations.is_empty()).count();
     let (a, b) = (explained(&mut pairs.iter().map(|(a, _)| a)), explained(&mut pairs.iter().map(|(_, b)| b)));
     if !comparison.idle && comparison.identical < pairs.len() && (a < pairs.len() || b < pairs.len()) {
-        let of = pairs.len();
-        cautions.push(format!(
-            "late wake-ups are explained in {a} of {of} runs of A and {b} of {of} of B: causes are compared only as far; \
-             `tardy record` explains those of a run"
-        ));
+        cautions.push(Caution::PartlyExplained { a, b, of: pairs.len() });
     }
-    cautions
+    cautions.iter().map(Remark::new).collect()
 }
 
 fn sentences(comparison: &VirtualComparison) -> Vec<String> {
@@ -250,7 +246,7 @@ fn sentences(comparison: &VirtualComparison) -> Vec<String> {
     if !comparison.idle && !comparison.figures.iter().any(|figure| figure.differs) {
         let most = comparison.figures.iter().map(|figure| figure.p_adjusted).fold(1.0, f64::min);
         sentences.push(format!(
-            "No figure moved the same way in enough of {seeds} to be distinguished from chance (the clearest: {}).",
+            "No figure moved the same way in enough of {seeds} to rule out chance (the clearest: {}).",
             p_value(most)
         ));
     }

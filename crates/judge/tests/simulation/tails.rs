@@ -50,7 +50,7 @@ fn told(seed: u64, truth: f64, seconds: impl Fn(&mut Coin) -> Vec<f64> + Sync) -
     let intervals: Vec<_> = answers.iter().flatten().map(|estimate| estimate.median_maximum_ns).collect();
     let low = |ends: &judge::extremes::Profile| ends.low.is_none_or(|low| low <= truth);
     let high = |ends: &judge::extremes::Profile| ends.high.is_none_or(|high| truth <= high);
-    let reason = answers.into_iter().find_map(Result::err).unwrap_or_default();
+    let reason = answers.into_iter().find_map(Result::err).map_or_else(String::new, |refusal| refusal.to_string());
     Told {
         estimates: intervals.len(),
         holds: share(&intervals.iter().map(|ends| low(ends) && high(ends)).collect::<Vec<_>>()),

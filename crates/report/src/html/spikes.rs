@@ -132,7 +132,7 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots) -> 
         @if !explanation.caveats.is_empty() {
             div.caveats {
                 h4 { "What limits this account" }
-                ul { @for caveat in &explanation.caveats { li { (said(caveat)) } } }
+                ul { @for caveat in &explanation.caveats { li { (said(&caveat.text)) } } }
             }
         }
     }

@@ -6,6 +6,7 @@ use archive::causes::RunCauses;
 use archive::environment::{Environment, VIRTUAL_TIME};
 use archive::explanation::Explanation;
 use archive::message::RunPhase;
+use archive::problem::{Code, Remark};
 use archive::reader::Run;
 use archive::sample::Sample;
 use archive::spike::{Spike, SpikeReason};
@@ -177,7 +178,9 @@ impl<'a> Context<'a> {
             Ok(trace) => explain_spike(&self.input(spike, trace.source(), controls)),
             Err(error) => {
                 let mut explanation = explain_without_trace(spike, self.median_ns(spike));
-                explanation.caveats.push(error.to_string());
+                explanation
+                    .caveats
+                    .push(Remark { code: Code::new("explain.trace-unreadable"), text: error.to_string() });
                 explanation
             }
         }

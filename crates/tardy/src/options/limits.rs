@@ -89,7 +89,10 @@ impl LimitArguments {
     /// # Errors
     /// When one of them is no limit.
     pub fn typed(&self) -> Result<Vec<Limit>, UsageError> {
-        self.limits.iter().map(|text| Limit::parse(text, &self.allow, time_ns).map_err(UsageError)).collect()
+        self.limits
+            .iter()
+            .map(|text| Limit::parse(text, &self.allow, time_ns).map_err(|error| UsageError(error.to_string())))
+            .collect()
     }
 
     /// The limits that were typed, or else those of the run's plan, or else the one it was measured with.

@@ -147,7 +147,7 @@ impl Problems {
         let any = Rate::parse(ALLOW_DEFAULT).expect("the default is a rate");
         for Written { text, line } in plan.limits.iter().map(|limit| &limit.limit) {
             if let Err(why) = Limit::parse(text, &any, time_ns) {
-                self.add(Some(*line), format!("limit: {}", why.replace("--allow 1/day", "allow = \"1/day\"")));
+                self.add(Some(*line), format!("limit: {why}"));
             }
         }
     }
@@ -187,7 +187,7 @@ impl Problems {
         match counted_ns(&read) {
             Ok(counted) => settings.limit_ns = counted,
             Err(why) => {
-                self.add(step.limits.first().map(|limit| limit.limit.line), why);
+                self.add(step.limits.first().map(|limit| limit.limit.line), why.to_string());
                 return None;
             }
         }

@@ -102,7 +102,7 @@ fn write_baseline(write: &WriteArguments, command: &[String]) -> anyhow::Result<
     let idle_tolerance_ns = i64::try_from(write.idle_tolerance).unwrap_or(i64::MAX);
     let baseline =
         Baseline::of(&all_seed_runs(&runs), &write.target, &write.options, write.tolerance, idle_tolerance_ns);
-    baseline.check().map_err(UsageError)?;
+    baseline.check().map_err(|error| UsageError(error.to_string()))?;
     file::write(&write.file, &baseline)?;
     let mut page = Page::for_stdout();
     page.wrapped(

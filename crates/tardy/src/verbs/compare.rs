@@ -114,7 +114,7 @@ fn lay_out(compared: &ComparedRuns, mut page: Page) -> Page {
     page.wrapped("A  ", &compared.a);
     page.wrapped("B  ", &compared.b);
     for caution in &comparison.cautions {
-        page.wrapped("caution: ", caution);
+        page.wrapped("caution: ", &caution.text);
     }
     page.blank();
     figures(comparison, &mut page);

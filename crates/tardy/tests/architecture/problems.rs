@@ -11,7 +11,10 @@ const DOCUMENT: &str = "docs/reference/problems.md";
 /// The lists of all crates that own problems, with the file that holds each.
 const ALL: &[(&str, &[Definition])] = &[
     ("crates/archive/src/damage.rs", archive::damage::DEFINITIONS),
+    ("crates/explain/src/caveat.rs", explain::caveat::DEFINITIONS),
     ("crates/interchange/src/imports/problem.rs", interchange::imports::problem::DEFINITIONS),
+    ("crates/judge/src/problem.rs", judge::problem::DEFINITIONS),
+    ("crates/report/src/problem.rs", report::problem::DEFINITIONS),
     ("crates/tardy/src/plans/problem.rs", tardy::DEFINITIONS),
 ];
 

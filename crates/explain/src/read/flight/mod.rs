@@ -13,6 +13,7 @@ mod stop_point;
 #[cfg(test)]
 mod tests;
 
+use crate::caveat::Limit;
 use crate::read::window::Window;
 use archive::spike::Spike;
 use blocks::Blocks;
@@ -55,27 +56,16 @@ impl Flight {
         EventBuilder::of(&self.record, &Blocks::of(&self.record, &self.symbols), spike, window)
     }
 
-    /// What limits the record, in words.
-    pub(crate) fn limits(&self) -> Vec<String> {
-        let mut limits = Vec::new();
-        for gap in &self.record.gaps {
-            match gap {
-                FlightGap::Forgotten(_) => {}
-                FlightGap::NotARecord => limits.push("the file is not a flight record".into()),
-                FlightGap::Version(version) => {
-                    limits.push(format!(
-                        "the flight record is of version {version}, this program may not know all of it"
-                    ));
-                }
-                FlightGap::CutBlock(_) | FlightGap::BrokenSection(_) => {
-                    limits.push("the flight record is damaged".into());
-                }
-            }
-        }
-        if self.symbols.is_empty() {
-            limits.push("the flight record has no names of functions".into());
-        }
-        limits
+    /// What limits the record.
+    pub(crate) fn limits(&self) -> Vec<Limit> {
+        let limit = |gap: &FlightGap| match gap {
+            FlightGap::Forgotten(_) => None,
+            FlightGap::NotARecord => Some(Limit::NotAFlightRecord),
+            FlightGap::Version(version) => Some(Limit::FlightVersion(u64::from(*version))),
+            FlightGap::CutBlock(_) | FlightGap::BrokenSection(_) => Some(Limit::FlightDamaged),
+        };
+        let nameless = self.symbols.is_empty().then_some(Limit::NoFunctionNames);
+        self.record.gaps.iter().filter_map(limit).chain(nameless).collect()
     }
 }
 

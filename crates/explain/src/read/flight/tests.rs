@@ -127,7 +127,7 @@ fn explained(trace: &[u8], spike: &Spike) -> archive::explanation::Explanation {
 fn every_nanosecond_has_an_owner_and_function_and_lock_are_named() {
     let (file, spike) = made_up();
     let explanation = explained(&file, &spike);
-    assert_eq!(explanation.caveats, [] as [&str; 0]);
+    assert_eq!(explanation.caveats, []);
     assert_eq!(explanation.phases.iter().map(|phase| phase.ns).sum::<i64>(), 3300);
     let phase = |name: PhaseName| explanation.phases.iter().find(|phase| phase.name == name).expect("the phase");
     let delay = phase(PhaseName::TimerDelay);

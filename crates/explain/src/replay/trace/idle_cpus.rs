@@ -33,7 +33,7 @@ pub fn trace(cpus: &[(u32, &[i64])], seen_us: i64) -> Trace<'static> {
         window,
         cpus: cpus.iter().map(activity).collect(),
         names: Names::default(),
-        caveats: Vec::new(),
+        limits: Vec::new(),
         outside: false,
     }
 }

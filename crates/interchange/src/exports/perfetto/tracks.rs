@@ -238,7 +238,8 @@ fn findings(spike: &Spike, explanation: &Explanation, file: &mut Message) {
     let (due_ns, seen_ns) = (spike.sample.due_ns, spike.sample.seen_ns());
     if explanation.findings.is_empty() {
         if explanation.status != ExplanationStatus::Explained {
-            let caveats = explanation.caveats.join("\n");
+            let caveats: Vec<&str> = explanation.caveats.iter().map(|caveat| caveat.text.as_str()).collect();
+            let caveats = caveats.join("\n");
             let notes = [Note::Text("caveats", &caveats)];
             slice(due_ns, seen_ns, track, "finding", vocabulary::status(explanation.status), &notes, file);
         }

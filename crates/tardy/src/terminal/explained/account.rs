@@ -55,7 +55,7 @@ pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, canvas: Option<
     }
     if !explanation.caveats.is_empty() {
         page.blank();
-        explanation.caveats.iter().for_each(|caveat| page.wrapped("  but ", caveat));
+        explanation.caveats.iter().for_each(|caveat| page.wrapped("  but ", &caveat.text));
     }
 }
 

@@ -49,7 +49,7 @@ struct Entry<'a> {
     /// Present when it was recorded in virtual time from outside of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<Recording<'a>>,
-    caveats: &'a [String],
+    caveats: &'a [Remark],
 }
 
 /// What vouches for an account in virtual time.

@@ -167,7 +167,7 @@ fn lay_out(compared: &ComparedSystems, mut page: Page) -> Page {
 
 fn lay_out_comparison(comparison: &VirtualComparison, page: &mut Page) {
     for caution in &comparison.cautions {
-        page.wrapped("caution: ", caution);
+        page.wrapped("caution: ", &caution.text);
     }
     let causes = comparison.causes.iter().filter(|cause| cause.longer_ns != 0).count();
     for sentence in comparison.sentences.iter().take(comparison.sentences.len().min(CAUSES_SHOWN + 5)) {

@@ -30,7 +30,7 @@ fn lay_out(differing: &DifferingCauses, mut page: Page) -> Page {
     page.wrapped("A  ", &differing.a);
     page.wrapped("B  ", &differing.b);
     for caution in &difference.cautions {
-        page.wrapped("caution: ", caution);
+        page.wrapped("caution: ", &caution.text);
     }
     page.blank();
     if difference.causes.is_empty() {

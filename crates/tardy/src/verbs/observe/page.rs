@@ -65,7 +65,7 @@ fn figures(journal: &Journal, result: &ObserverEffect, page: &mut Page) {
     }
     page.blank();
     if let Some(why) = &result.no_interval {
-        page.wrapped("", &format!("{}.", capitalised(why)));
+        page.wrapped("", &format!("No interval: {}.", why.text));
     } else {
         page.wrapped(
             "",
@@ -123,9 +123,4 @@ fn row(cost: &FigureCost) -> [String; 5] {
             .as_ref()
             .map_or("-".into(), |estimate| format!("{}{}", ratio(estimate.value), ends(estimate, &ratio))),
     ]
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

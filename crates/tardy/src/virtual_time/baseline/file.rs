@@ -40,7 +40,7 @@ pub fn write(path: &Path, baseline: &Baseline) -> anyhow::Result<()> {
 /// What is wrong with the text, with its line where that is known.
 fn parse(text: &str) -> Result<Baseline, String> {
     let baseline: Baseline = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
-    baseline.check().map(|()| baseline)
+    baseline.check().map(|()| baseline).map_err(|error| error.to_string())
 }
 
 fn to_text(baseline: &Baseline) -> String {

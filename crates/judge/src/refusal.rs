@@ -1,0 +1,154 @@
+//! Why nothing is claimed from a run, or what limits a claim.
+
+use crate::words::{hours, percent};
+use archive::problem::{Code, ProblemKind};
+use thiserror::Error;
+
+/// A reason against a claim, or a limit of one.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Refusal {
+    #[error("the run is not valid: {0}")]
+    InvalidRun(String),
+    #[error("the figures are virtual time: the same run gives the same maximum, and nothing is left to chance")]
+    VirtualTime,
+    #[error("the machine was emulated: its latencies mean nothing as real-time figures")]
+    Emulated,
+    #[error("the archive has no record of each second")]
+    NoSeconds,
+    #[error("its seconds are numbered beyond a year: the archive is damaged")]
+    SecondsDamaged,
+    #[error("the records of {0:.1} % of its seconds are missing")]
+    SecondsMissing(f64),
+    #[error("the limit does not say how often it may be exceeded")]
+    NoRate,
+    #[error(
+        "{0} is more often than once in ten seconds, which the record of each second cannot resolve; state the limit as a \
+         quantile"
+    )]
+    RateTooHigh(String),
+    #[error("it measured for less than a second")]
+    NothingMeasured,
+    #[error("bad seconds come in bursts too long for this run: they cannot be counted as separate events")]
+    LongBursts,
+    #[error("{0} blocks lack the record of a second and count against PASS")]
+    BlocksUnknown(u64),
+    #[error("the run counted the samples of each second over its own limit only: measure with --limit {limit_us}us")]
+    LimitNotCounted { limit_us: i64 },
+    #[error("{length_s} s are too short to see whether late samples cluster; measure for {needed_s} s")]
+    TooShortForClusters { length_s: usize, needed_s: usize },
+    #[error("late samples cluster: {0:.1} of them count as one")]
+    Clusters(f64),
+    #[error("{} are too short; it takes {}", hours(*hours_measured), hours(*hours_needed))]
+    TooShort { hours_measured: f64, hours_needed: f64 },
+    /// The series changes; the second field is where, most clearly.
+    #[error("{change}{}", split(*.after_hours))]
+    NotStationary { change: Change, after_hours: Option<f64> },
+    #[error("its largest latencies are all equal")]
+    AllEqual,
+    #[error("late wake-ups cluster over more than {}: neighbouring blocks resemble each other", hours(*.0))]
+    BlocksCluster(f64),
+    #[error("the archive does not say how long it measured")]
+    LengthUnknown,
+    #[error("{} is more than {factor:.0} times as long as the test; ask for {} or less", hours(*asked), hours(*allowed))]
+    HorizonTooLong { asked: f64, factor: f64, allowed: f64 },
+    #[error("{0:.0} % of its largest latencies equal another one: the clock or a rounding is too coarse")]
+    ClockTooCoarse(f64),
+    #[error("{}", apart(*.0))]
+    StandsApart(usize),
+    #[error("its tail is not regular: no threshold leaves peaks of one kind")]
+    TailIrregular,
+    #[error("its tail is too short for a level beyond it")]
+    TailTooShort,
+    #[error("no useful bound follows: the interval is more than ten times the estimate")]
+    NoUsefulBound,
+    #[error("the shape of its tail cannot be estimated")]
+    NoShape,
+    #[error("the maxima of its blocks cannot be fitted")]
+    BlocksNotFitted,
+    #[error("the maxima of its blocks allow no cross-check")]
+    NoCrossCheck,
+    #[error("peaks and maxima of blocks contradict each other")]
+    Contradiction,
+    #[error("{peaks} peaks are too few for a tail; late wake-ups come in bursts, and it takes {}", hours(*.hours_needed))]
+    TooFewPeaks { peaks: usize, hours_needed: f64 },
+    #[error("late wake-ups come in bursts longer than a minute")]
+    BurstsOverAMinute,
+    #[error("its largest latencies have several causes ({0}), and each has a tail of its own")]
+    SeveralCauses(String),
+    #[error("{}", round_words(*.rounds, *.confidence_max, *.confidence, *.rounds_needed))]
+    TooFewRounds { rounds: usize, confidence_max: f64, confidence: f64, rounds_needed: usize },
+}
+
+/// How a series that should stay the same changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Change {
+    #[error("its maxima rise during the run")]
+    Rises,
+    #[error("its maxima fall during the run")]
+    Falls,
+    #[error("it sets new maxima more often than an unchanging machine would")]
+    MoreRecords,
+    #[error("it sets new maxima less often than an unchanging machine would")]
+    FewerRecords,
+    #[error("its level changes during the run")]
+    Level,
+}
+
+fn split(after_hours: Option<f64>) -> String {
+    let told = |after| format!(", most clearly after {}; measure each state by itself", hours(after));
+    after_hours.map_or(String::new(), told)
+}
+
+fn apart(count: usize) -> String {
+    let they = if count == 1 { "latency is".to_owned() } else { format!("{count} latencies are") };
+    format!(
+        "the largest {they} far above the others, as if from another cause: so few do not show what causes them, or how often"
+    )
+}
+
+fn round_words(rounds: usize, confidence_max: f64, confidence: f64, needed: usize) -> String {
+    let (plural, verb) = if rounds == 1 { ("", "allows") } else { ("s", "allow") };
+    format!(
+        "{rounds} round{plural} {verb} at most {} confidence; {} needs {needed} rounds",
+        percent(confidence_max),
+        percent(confidence)
+    )
+}
+
+impl ProblemKind for Refusal {
+    fn code(&self) -> Code {
+        Code::new(match self {
+            Self::InvalidRun(_) => "judge.invalid-run",
+            Self::VirtualTime => "judge.virtual-time",
+            Self::Emulated => "judge.emulated",
+            Self::NoSeconds => "judge.no-seconds",
+            Self::SecondsDamaged => "judge.seconds-damaged",
+            Self::SecondsMissing(_) => "judge.seconds-missing",
+            Self::NoRate => "judge.no-rate",
+            Self::RateTooHigh(_) => "judge.rate-too-high",
+            Self::NothingMeasured => "judge.nothing-measured",
+            Self::LongBursts => "judge.long-bursts",
+            Self::BlocksUnknown(_) => "judge.blocks-unknown",
+            Self::LimitNotCounted { .. } => "judge.limit-not-counted",
+            Self::TooShortForClusters { .. } | Self::TooShort { .. } => "judge.too-short",
+            Self::Clusters(_) => "judge.samples-cluster",
+            Self::NotStationary { .. } => "judge.not-stationary",
+            Self::AllEqual => "judge.all-equal",
+            Self::BlocksCluster(_) => "judge.blocks-cluster",
+            Self::LengthUnknown => "judge.length-unknown",
+            Self::HorizonTooLong { .. } => "judge.horizon-too-long",
+            Self::ClockTooCoarse(_) => "judge.clock-too-coarse",
+            Self::StandsApart(_) => "judge.outliers",
+            Self::TailIrregular => "judge.tail-irregular",
+            Self::TailTooShort => "judge.tail-too-short",
+            Self::NoUsefulBound => "judge.no-useful-bound",
+            Self::NoShape => "judge.no-shape",
+            Self::BlocksNotFitted | Self::NoCrossCheck => "judge.no-cross-check",
+            Self::Contradiction => "judge.contradiction",
+            Self::TooFewPeaks { .. } => "judge.too-few-peaks",
+            Self::BurstsOverAMinute => "judge.long-bursts",
+            Self::SeveralCauses(_) => "judge.several-causes",
+            Self::TooFewRounds { .. } => "judge.too-few-rounds",
+        })
+    }
+}
