@@ -131,7 +131,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         code: "archive.recordings-unreadable",
         meaning: "The list of flight recordings cannot be read, so recorded wake-ups are not shown.",
-        fix: "Record them again with `tardy record`.",
+        fix: "Record them again with `tardy virtual record`.",
     },
     Definition {
         code: "archive.recordings-newer",

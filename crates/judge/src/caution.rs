@@ -57,7 +57,7 @@ pub enum Caution {
     Loads,
     #[error(
         "late wake-ups are explained in {a} of {of} runs of A and {b} of {of} of B: causes are compared only among those; \
-         `tardy record` explains the late wake-ups of a run"
+         `tardy virtual record` explains the late wake-ups of a run"
     )]
     PartlyExplained { a: usize, b: usize, of: usize },
 }

@@ -202,7 +202,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         code: "judge.partly-explained",
         meaning: "Only some of the runs have explained late wake-ups, so causes are compared only among those.",
-        fix: "Run `tardy record` for the others.",
+        fix: "Run `tardy virtual record` for the others.",
     },
 ];
 

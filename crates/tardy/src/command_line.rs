@@ -2,13 +2,14 @@
 
 #[cfg(test)]
 mod documented;
+mod groups;
 
 use crate::exit::{Exit, in_words};
 use crate::verbs::{
     baseline, bisect, check, collect, compare, completions, cyclictest, experiment, explain, export, history, import,
-    judge, list, load, man, observe, plan, record, replay, report, restore, run, target, watch,
+    judge, list, load, man, observe, plan, record, replay, report, restore, run, target, verify, watch,
 };
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
 use words::printable::printable;
@@ -34,8 +35,6 @@ enum Verb {
     Collect(collect::CollectArguments),
     Plan(plan::PlanArguments),
     Explain(explain::ExplainArguments),
-    Record(record::RecordArguments),
-    Replay(replay::ReplayArguments),
     Report(report::ReportArguments),
     Export(export::ExportArguments),
     Import(import::ImportArguments),
@@ -46,7 +45,7 @@ enum Verb {
     Experiment(Box<experiment::ExperimentArguments>),
     History(history::HistoryArguments),
     Bisect(Box<bisect::BisectArguments>),
-    Baseline(baseline::BaselineArguments),
+    Virtual(VirtualArguments),
     List(list::ListArguments),
     Load(load::LoadArguments),
     Restore(restore::RestoreArguments),
@@ -55,15 +54,31 @@ enum Verb {
     Man(man::ManArguments),
 }
 
-/// The definition of the whole command line, for completions and man pages.
+/// Record, replay, verify runs in virtual time; keep baselines
+#[derive(Debug, Args)]
+struct VirtualArguments {
+    #[command(subcommand)]
+    verb: VirtualVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum VirtualVerb {
+    Record(record::RecordArguments),
+    Replay(replay::ReplayArguments),
+    Baseline(baseline::BaselineArguments),
+    Verify(verify::VerifyArguments),
+}
+
+/// The definition of the whole command line, for parsing, completions and man pages.
 pub fn definition() -> clap::Command {
-    Arguments::command()
+    groups::arranged(Arguments::command())
 }
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
-    let arguments = match Arguments::try_parse_from(&typed) {
+    let parsed = definition().try_get_matches_from(&typed);
+    let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(refusal) => {
             // Help and version are asked for and go to standard output; everything else is wrong usage.
@@ -83,8 +98,6 @@ pub fn main() -> ExitCode {
         Verb::Collect(arguments) => collect::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Explain(arguments) => explain::run(&arguments),
-        Verb::Record(arguments) => record::run(&arguments, &command),
-        Verb::Replay(arguments) => replay::run(&arguments, &command),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Export(arguments) => export::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
@@ -95,7 +108,12 @@ pub fn main() -> ExitCode {
         Verb::Experiment(arguments) => experiment::run(&arguments, command),
         Verb::History(arguments) => history::run(&arguments),
         Verb::Bisect(arguments) => bisect::run(&arguments, command),
-        Verb::Baseline(arguments) => baseline::run(&arguments, &command),
+        Verb::Virtual(arguments) => match arguments.verb {
+            VirtualVerb::Record(arguments) => record::run(&arguments, &command),
+            VirtualVerb::Replay(arguments) => replay::run(&arguments, &command),
+            VirtualVerb::Baseline(arguments) => baseline::run(&arguments, &command),
+            VirtualVerb::Verify(arguments) => verify::run(&arguments),
+        },
         Verb::List(arguments) => list::run(&arguments),
         Verb::Load(arguments) => load::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),

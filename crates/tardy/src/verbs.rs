@@ -24,4 +24,5 @@ pub mod report;
 pub mod restore;
 pub mod run;
 pub mod target;
+pub mod verify;
 pub mod watch;

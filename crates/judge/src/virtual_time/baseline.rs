@@ -61,7 +61,7 @@ pub struct BaselineCause {
 /// Why a stored baseline cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BaselineError {
-    #[error("baseline_version {0} is newer than this program; write it again with `tardy baseline write`")]
+    #[error("baseline_version {0} is newer than this program; write it again with `tardy virtual baseline write`")]
     Newer(u32),
     #[error("virtual_time is not true: baselines exist for machines in virtual time only")]
     NotVirtualTime,

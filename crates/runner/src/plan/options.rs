@@ -44,7 +44,7 @@ pub const MEASUREMENT: [Key; 15] = [
     key("degrade", "degrade", Form::Flag),
     key("every_sample", "every-sample", Form::Flag),
     key("worst_kept", "worst-kept", Form::Value),
-    key("silence", "silence", Form::Value),
+    key("meter_timeout", "meter-timeout", Form::Value),
 ];
 
 /// `[trace]`

@@ -142,7 +142,7 @@ fn next_commands(summary: &RunSummary, page: &mut Page) {
         page.line(&format!("  tardy explain {archive}"));
     } else if summary.virtual_time && summary.cpus.iter().all(|cpu| cpu.watched.is_none()) {
         // The run comes out the same again, so what was not traced can still be explained.
-        page.line(&format!("  tardy record {archive}"));
+        page.line(&format!("  tardy virtual record {archive}"));
     }
 }
 

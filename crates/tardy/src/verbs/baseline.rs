@@ -1,4 +1,4 @@
-//! `tardy baseline`: expected results in virtual time as a small file beside a kernel's sources, and what moved since.
+//! `tardy virtual baseline`: expected results in virtual time as a small file beside a kernel's sources, and what moved since.
 
 use crate::archives::{RUNS, new_below};
 use crate::exit::{Exit, UsageError};
@@ -18,8 +18,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const EXAMPLES: &str = "\
 Examples:
-  tardy baseline write tardy-baseline.toml --target exact --seeds 4 -- --duration 2s --load dentry
-  tardy baseline check tardy-baseline.toml
+  tardy virtual baseline write tardy-baseline.toml --target exact --seeds 4 -- --duration 2s --load dentry
+  tardy virtual baseline check tardy-baseline.toml
   tardy judge --baseline tardy-baseline.toml runs/seeds
 
 Exit codes: 0 nothing moved beyond its tolerance, 1 something did, 2 wrong usage, 3 could not measure.";

@@ -31,7 +31,7 @@ Ctrl-C keeps the complete steps; the same command with the same --out continues.
 Exit codes: 0 found, 2 wrong usage or an end that is not as stated, 3 could not measure, 4 only suspects.
 With --step, for git: 0 good, 1 bad, 125 cannot be tested, 128 and above abort.";
 
-/// Find the first bad one of an ordered list of kernels, targets or settings
+/// Find the first bad one in a list of kernels, targets or settings
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BisectArguments {
@@ -71,7 +71,7 @@ pub struct BisectArguments {
     #[arg(long)]
     json: bool,
     /// Give up a run if the meter sends nothing for TIME
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
+    #[arg(long = "meter-timeout", value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
     silence: u64,
     /// Options of `tardy run` that all candidates share
     #[arg(last = true, value_name = "RUN OPTIONS")]

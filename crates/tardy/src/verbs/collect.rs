@@ -42,7 +42,7 @@ pub struct CollectArguments {
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
     /// Give up if the meter sends nothing for TIME
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
+    #[arg(long = "meter-timeout", value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
     silence: u64,
 }
 

@@ -28,7 +28,7 @@ Options of `tardy run` after `--` apply to both variants. The same variant twice
 Ctrl-C keeps the complete rounds; --resume continues.
 Exit codes: 0 B is not shown to be worse, 1 B is worse, 2 wrong usage, 3 could not measure, 4 too few rounds.";
 
-/// Find out whether B is worse than A: randomised rounds, an exact test, an interval
+/// Find out whether B is worse than A, in randomised rounds
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExperimentArguments {
@@ -69,7 +69,7 @@ pub struct ExperimentArguments {
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
     /// Give up a run if the meter sends nothing for TIME
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
+    #[arg(long = "meter-timeout", value_name = "TIME", default_value = "30s", value_parser = positive_time_ns)]
     silence: u64,
     /// Options of `tardy run` that both variants share
     #[arg(last = true, value_name = "RUN OPTIONS")]

@@ -113,7 +113,7 @@ fn advice(run: &Run) -> Option<String> {
     let virtual_time = run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time);
     (virtual_time && run.recordings.is_empty()).then(|| {
         format!(
-            "Nothing was recorded. `tardy record {}` makes the run again, to the nanosecond, and shows what ran.",
+            "Nothing was recorded. `tardy virtual record {}` makes the run again, to the nanosecond, and shows what ran.",
             run.directory.display()
         )
     })

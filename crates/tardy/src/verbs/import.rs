@@ -18,7 +18,7 @@ use values::{FormatValue, SeriesValue, UnitValue};
 use words::figures::{count, latency};
 use words::printable::printable;
 
-/// Import results of cyclictest, rt-tests, jitterdebugger, rteval or rtla
+/// Import results of cyclictest, rt-tests, rteval, rtla and others
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Several files become several archives. What a file does not contain is marked as lost, never invented.

@@ -29,14 +29,14 @@ Examples:
 Exit codes: 0 every limit is passed, 1 one is failed, 2 wrong usage, 3 the run cannot be judged, 4 not enough data.
 A refused extrapolation exits with code 4. Without a limit it shows what the length of the run proves.";
 
-/// Decide whether a run shows that a limit holds: PASS, FAIL or NOT ENOUGH DATA
+/// Decide whether a run shows that a limit holds
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct JudgeArguments {
     /// Path of an archive, an id below runs/, or `latest`
     #[arg(value_name = "RUN", required_unless_present = "plan_test")]
     runs: Vec<PathBuf>,
-    /// Judge runs in virtual time by this file of `tardy baseline` instead: all its seeds, or directories with them
+    /// Judge runs in virtual time by this file of `tardy virtual baseline` instead: all its seeds, or directories with them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["limits", "allow", "confidence", "accept"])]
     baseline: Option<PathBuf>,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use clap::Args;
 use std::fs;
 use std::path::PathBuf;
 
-/// Print the manual page, or write one for every verb into a directory
+/// Print the manual page, or write one for every verb
 #[derive(Debug, Args)]
 pub struct ManArguments {
     /// Write tardy.1 and a page for every verb here

@@ -31,7 +31,7 @@ distribution of the latencies; 95 % needs at least 6 rounds.
 Ctrl-C keeps the complete rounds; --resume continues.
 Exit codes: 0 measured, 2 wrong usage, 3 could not measure, 4 too few rounds for an interval.";
 
-/// Measure what tracing costs: runs without a trace, with events, and with functions
+/// Measure what tracing costs: no trace, events, functions
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ObserveArguments {

@@ -26,7 +26,7 @@ Examples:
 
 docs/how-to/plans.md describes every key of a plan.";
 
-/// Create, check and show plans: targets, loads, kernels and limits in a file
+/// Create, check and show plans of what to measure
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PlanArguments {

@@ -1,4 +1,4 @@
-//! `tardy record`: makes a run in virtual time again, with a recorder outside of the machine, and explains its worst
+//! `tardy virtual record`: makes a run in virtual time again, with a recorder outside of the machine, and explains its worst
 //! wake-ups from what ran.
 
 mod traced;
@@ -17,9 +17,9 @@ use words::printable::printable;
 const EXAMPLES: &str = "\
 Examples:
   tardy run --target exact --duration 10s --load dentry --out runs/one
-  tardy record runs/one
-  tardy record runs/one --cycle 1817 --cycle 304
-  tardy record runs/one --with ftrace
+  tardy virtual record runs/one
+  tardy virtual record runs/one --cycle 1817 --cycle 304
+  tardy virtual record runs/one --with ftrace
 
 The run is repeated with the recorder, which the machine cannot notice, and every sample is compared with the first run.
 With ftrace the kernel records instead, which costs the machine time: how much is reported to the nanosecond.";

@@ -1,4 +1,4 @@
-//! `tardy replay`: makes a run in virtual time again up to one of its late wake-ups, and stops there, for a debugger.
+//! `tardy virtual replay`: makes a run in virtual time again up to one of its late wake-ups, and stops there, for a debugger.
 
 mod gdb;
 mod page;
@@ -28,11 +28,11 @@ use wake_up::Wanted;
 
 const EXAMPLES: &str = "\
 Examples:
-  tardy replay runs/one
-  tardy replay runs/one --spike 2 --gdb
-  tardy replay runs/one --spike 2 --at 2.9ms --gdb
-  tardy replay runs/one --cycle 1817 --listen
-  tardy replay runs/one --gdb -- -batch -ex 'x/8i $pc' -ex 'stepi 100' -ex 'info registers'
+  tardy virtual replay runs/one
+  tardy virtual replay runs/one --spike 2 --gdb
+  tardy virtual replay runs/one --spike 2 --at 2.9ms --gdb
+  tardy virtual replay runs/one --cycle 1817 --listen
+  tardy virtual replay runs/one --gdb -- -batch -ex 'x/8i $pc' -ex 'stepi 100' -ex 'info registers'
 
 The machine repeats the run to the nanosecond up to where it stops, and every sample until then is compared with the run. \
 In gdb, `callers` shows the call chain; `continue` runs on from there.";

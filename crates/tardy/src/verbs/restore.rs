@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Restore kernel settings that a killed run or `tardy check --apply` has changed
+/// Restore settings that a killed run or `tardy check` changed
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
     /// Target to restore: `local`, or a board added with `tardy target add`

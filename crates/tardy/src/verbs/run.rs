@@ -36,7 +36,7 @@ with a plan also 4 not enough data, and 1 only if a step shows that a limit is b
 const BESIDE_A_PLAN: [&str; 11] =
     ["plan", "resume", "every", "rounds", "duration", "target", "deploy", "wait", "out", "json", "quiet"];
 
-/// Measure how late a machine wakes real-time threads, and keep a trace of every spike
+/// Measure how late a machine wakes real-time threads, and why
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RunVerb {

@@ -14,6 +14,7 @@ const ALL: &[(&str, &[Definition])] = &[
     ("crates/explain/src/caveat.rs", explain::caveat::DEFINITIONS),
     ("crates/interchange/src/imports/problem.rs", interchange::imports::problem::DEFINITIONS),
     ("crates/judge/src/problem.rs", judge::problem::DEFINITIONS),
+    ("crates/load/src/problem.rs", load::problem::DEFINITIONS),
     ("crates/report/src/problem.rs", report::problem::DEFINITIONS),
     ("crates/tardy/src/plans/problem.rs", tardy::DEFINITIONS),
 ];

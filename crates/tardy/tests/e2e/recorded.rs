@@ -9,7 +9,7 @@ use serde_json::Value;
 fn the_worst_wake_up_is_explained_by_its_functions_and_nothing_is_added() {
     let lab = Lab::with("debian:6.1", &["--virtual-time", "--append", "preempt=full"]);
     let (run, _) = lab.measured("run", &["--duration", "1s", "--load", "dentry", "--load", "copy"]);
-    let ended = lab.tardy(&["record", "run", "--worst", "1", "--controls", "1", "--json"]).output().unwrap();
+    let ended = lab.tardy(&["virtual", "record", "run", "--worst", "1", "--controls", "1", "--json"]).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     let told: Value = serde_json::from_slice(&ended.stdout).unwrap();
     let worst = &told["spikes"][0];
@@ -41,7 +41,7 @@ fn with_ftrace_it_is_another_archive_and_the_price_is_told_to_the_nanosecond() {
     let (run, _) = lab.measured("run", &["--duration", "300ms"]);
     let cycles = run.threads[&0].totals.cycles;
     let traced = |words: &[&str]| {
-        let ended = lab.tardy(&[&["record", "run", "--with", "ftrace"], words].concat()).output().unwrap();
+        let ended = lab.tardy(&[&["virtual", "record", "run", "--with", "ftrace"], words].concat()).output().unwrap();
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         String::from_utf8(ended.stdout).unwrap()
     };

@@ -15,9 +15,11 @@ fn said(ended: &Output) -> String {
 fn gdb_stands_in_the_function_that_the_record_names_and_goes_on_as_it_happened() {
     let lab = Lab::with("debian:6.1", &["--virtual-time", "--append", "preempt=full"]);
     let (run, _) = lab.measured("run", &["--duration", "1s", "--load", "dentry", "--load", "copy"]);
-    assert!(lab.tardy(&["record", "run", "--worst", "1", "--controls", "1", "-q"]).status().unwrap().success());
+    assert!(
+        lab.tardy(&["virtual", "record", "run", "--worst", "1", "--controls", "1", "-q"]).status().unwrap().success()
+    );
 
-    let told = said(&lab.tardy(&["replay", "run", "--json"]).output().unwrap());
+    let told = said(&lab.tardy(&["virtual", "replay", "run", "--json"]).output().unwrap());
     let told: Value = serde_json::from_str(&told).unwrap();
     let function = told["functions"][0].as_str().expect("the worst wake-up of this load is late in the kernel");
     let latency_ns = run.threads[&0].totals.latency_ns_max.unwrap();
@@ -28,14 +30,14 @@ fn gdb_stands_in_the_function_that_the_record_names_and_goes_on_as_it_happened()
     let words =
         ["-nx", "-batch", "-ex", "info symbol $pc", "-ex", "callers", "-ex", "break asm_sysvec_apic_timer_interrupt"];
     let more = ["-ex", "continue", "-ex", "info symbol $pc"];
-    let mut replay = lab.tardy(&["replay", "run", "--gdb", "--"]);
+    let mut replay = lab.tardy(&["virtual", "replay", "run", "--gdb", "--"]);
     let page = said(&replay.args(words).args(more).output().unwrap());
     assert!(page.lines().any(|line| line.starts_with(&format!("{function} "))), "{function}: {page}");
     let callers: Vec<&str> = told["functions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(page.contains(&callers.join("\n")), "{callers:?}: {page}");
     assert!(page.lines().any(|line| line == "asm_sysvec_apic_timer_interrupt in section .text"), "{page}");
 
-    let seen = said(&lab.tardy(&["replay", "run", "--at", "seen"]).output().unwrap());
+    let seen = said(&lab.tardy(&["virtual", "replay", "run", "--at", "seen"]).output().unwrap());
     assert!(seen.contains("callers, the innermost first\n  a program\n"), "{seen}");
 }
 
@@ -49,7 +51,7 @@ struct Standing {
 impl Standing {
     /// Reads what is printed until a line begins with these words.
     fn begin(lab: &Lab, words: &[&str], until: &str) -> Self {
-        let mut replay = lab.tardy(&[&["replay", "run", "--cycle", "100"], words].concat());
+        let mut replay = lab.tardy(&[&["virtual", "replay", "run", "--cycle", "100"], words].concat());
         let mut replay = replay.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(replay.stdout.take().unwrap()).lines().map(Result::unwrap);
         assert!(lines.any(|line| line.starts_with(until)), "it never came to {until:?}");
@@ -104,7 +106,7 @@ fn a_machine_that_stands_ends_however_its_visitor_does() {
         assert!(!name(gdb).starts_with("gdb"), "gdb {gdb} is left");
     }
 
-    let absent = lab.tardy(&["replay", "run", "--spike", "77"]).output().unwrap();
+    let absent = lab.tardy(&["virtual", "replay", "run", "--spike", "77"]).output().unwrap();
     let why = String::from_utf8_lossy(&absent.stderr).into_owned();
     assert!(absent.status.code() == Some(2) && why.contains("no spike 77"), "{why}");
 }

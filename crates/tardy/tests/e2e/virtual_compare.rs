@@ -124,7 +124,7 @@ fn an_injected_section_is_found_with_its_size_and_its_function() {
         succeeds_on(lab, hand, &[&words[..], &load, &options].concat());
         for seed in 1..=SEEDS {
             let run = format!("{out}/seed-{seed:04}");
-            succeeds_on(lab, hand, &["record", &run, "--worst", "1", "--controls", "0", "--quiet"]);
+            succeeds_on(lab, hand, &["virtual", "record", &run, "--worst", "1", "--controls", "0", "--quiet"]);
         }
     };
     thread::scope(|scope| {

@@ -70,7 +70,7 @@ fn what_cannot_be_paired_is_refused() {
         (&["compare", "--a", ""], "--b"),
         (&["judge", "a", "b"], "only with --baseline"),
         (&["judge", "--baseline", "none.toml", "a"], "none.toml"),
-        (&["baseline", "write", "x.toml", "--target", "local"], "no target in virtual time"),
+        (&["virtual", "baseline", "write", "x.toml", "--target", "local"], "no target in virtual time"),
     ] {
         let ended = bench.run(line);
         assert_eq!(ended.code, Some(2), "{line:?}: {}", ended.stderr);

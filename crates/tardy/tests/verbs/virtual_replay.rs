@@ -1,4 +1,5 @@
-//! `tardy replay` and `tardy record` that are stopped, at each stage that has an emulator: none is left behind, and the archive is
+//! `tardy virtual replay` and `tardy virtual record` that are stopped, at each stage that has an emulator: none is left behind,
+//! and the archive is
 //! as it was.
 
 use crate::emulator::{RECORDED, emulators, laboratory, program, tardy};
@@ -24,7 +25,8 @@ fn archived(recorded: bool) -> Bench {
     let measured = run(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "one", "--quiet"]);
     assert_eq!(measured.code, Some(0), "{}", measured.stderr);
     if recorded {
-        let ended = run(&bench, &["record", "one", "--cycle", &RECORDED.to_string(), "--controls", "0", "-q"]);
+        let ended =
+            run(&bench, &["virtual", "record", "one", "--cycle", &RECORDED.to_string(), "--controls", "0", "-q"]);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }
     bench
@@ -79,7 +81,7 @@ fn stopped_at_any_stage_it_leaves_no_emulator_behind() {
             for stage in stages {
                 let cycle = RECORDED.to_string();
                 let _ = fs::remove_dir_all(bench.path("cache").join("tardy/kernels/symbols"));
-                let ended = stopped(&bench, &[verb, "one", "--cycle", &cycle], stage, signal);
+                let ended = stopped(&bench, &["virtual", verb, "one", "--cycle", &cycle], stage, signal);
                 assert_eq!(ended.code, Some(3), "{verb} {stage} {signal}: {}{}", ended.stdout, ended.stderr);
                 assert!(ended.stderr.contains("stopped on request"), "{verb} {stage} {signal}: {}", ended.stderr);
                 assert!(!bench.path("one/.again").exists(), "{verb} {stage} {signal}");
@@ -95,11 +97,11 @@ fn stopped_at_any_stage_it_leaves_no_emulator_behind() {
 fn a_killed_verb_takes_its_emulator_along_and_the_next_one_tidies_up() {
     let bench = archived(false);
     let cycle = RECORDED.to_string();
-    stopped(&bench, &["record", "one", "--cycle", &cycle], STAGES[0], "-KILL");
+    stopped(&bench, &["virtual", "record", "one", "--cycle", &cycle], STAGES[0], "-KILL");
     assert!(bench.path("one/.again").exists() && !scratch_of(&bench).is_empty(), "nobody was left to tidy up");
-    let ended = run(&bench, &["record", "one", "--cycle", &cycle, "-q"]);
+    let ended = run(&bench, &["virtual", "record", "one", "--cycle", &cycle, "-q"]);
     assert_eq!(ended.code, Some(3), "only one wake-up has a record here: {}", ended.stdout);
-    let ended = run(&bench, &["record", "one", "--cycle", &cycle, "--controls", "0", "-q"]);
+    let ended = run(&bench, &["virtual", "record", "one", "--cycle", &cycle, "--controls", "0", "-q"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(!bench.path("one/.again").exists());
     assert_eq!(scratch_of(&bench), BTreeSet::new());
@@ -110,7 +112,7 @@ fn without_gdb_it_says_so_before_anything_runs() {
     let bench = archived(true);
     let before = emulators(&bench).len();
     fs::create_dir(bench.path("empty")).unwrap();
-    let words = ["replay", "one", "--gdb"];
+    let words = ["virtual", "replay", "one", "--gdb"];
     let ended = Ended::of(tardy(&bench, &words).env("PATH", bench.path("empty")).output().unwrap());
     assert_eq!(ended.code, Some(3), "{}", ended.stdout);
     assert!(ended.stderr.contains("apt install gdb") && ended.stderr.contains("--listen"), "{}", ended.stderr);
@@ -123,7 +125,7 @@ fn a_directory_too_deep_for_a_socket_is_told_before_anything_runs() {
     let before = emulators(&bench).len();
     let deep = bench.path(&"d".repeat(100));
     fs::create_dir(&deep).unwrap();
-    let ended = Ended::of(tardy(&bench, &["replay", "one"]).env("TMPDIR", &deep).output().unwrap());
+    let ended = Ended::of(tardy(&bench, &["virtual", "replay", "one"]).env("TMPDIR", &deep).output().unwrap());
     assert_eq!(ended.code, Some(3), "{}", ended.stdout);
     assert!(ended.stderr.contains("TMPDIR"), "{}", ended.stderr);
     assert_eq!(emulators(&bench).len(), before);
@@ -133,7 +135,7 @@ fn a_directory_too_deep_for_a_socket_is_told_before_anything_runs() {
 fn an_emulator_that_ends_early_is_told_with_its_words() {
     let bench = archived(true);
     program(&bench.path("qemu"), "#!/bin/sh\necho 'qemu: out of memory' >&2\nexit 1\n");
-    let ended = run(&bench, &["replay", "one"]);
+    let ended = run(&bench, &["virtual", "replay", "one"]);
     assert_eq!(ended.code, Some(3), "{}", ended.stdout);
     assert!(ended.stderr.contains("qemu: out of memory"), "{}", ended.stderr);
 }

@@ -30,7 +30,7 @@ fn what_is_measured_says_virtual_time() {
     let bench = laboratory();
     both_say_it(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "OUT"], 0);
     both_say_it(&bench, &["run", "--target", "old", "--duration", "1s", "--seeds", "2", "--out", "OUT"], 0);
-    both_say_it(&bench, &["target", "verify", "old", "--runs", "2", "-D", "1s"], 0);
+    both_say_it(&bench, &["virtual", "verify", "old", "--runs", "2", "-D", "1s"], 0);
     let variants = ["--a", "--target old", "--b", "--target new", "--out", "OUT"];
     both_say_it(&bench, &[&["compare", "--seeds", "2"], &variants[..], &LOAD].concat(), 0);
     both_say_it(&bench, &[&["experiment", "--rounds", "6"], &variants[..], &LOAD[..3]].concat(), 1);
@@ -55,12 +55,12 @@ fn a_search_says_virtual_time_at_every_step_and_at_its_end() {
 #[test]
 fn a_baseline_is_written_checked_and_broken_in_virtual_time() {
     let bench = laboratory();
-    let write = ["baseline", "write", "expected.toml", "--target", "old", "--seeds", "2", "--out", "first"];
+    let write = ["virtual", "baseline", "write", "expected.toml", "--target", "old", "--seeds", "2", "--out", "first"];
     let written = run(&bench, &[&write[..], &LOAD].concat());
     assert_eq!(written.code, Some(0), "{}", written.stderr);
     assert!(says_it(&written.stdout), "{}", written.stdout);
     assert!(says_it(&fs::read_to_string(bench.path("expected.toml")).unwrap()));
-    let check = ["baseline", "check", "expected.toml", "--out", "OUT"];
+    let check = ["virtual", "baseline", "check", "expected.toml", "--out", "OUT"];
     both_say_it(&bench, &check, 0);
     both_say_it(&bench, &[&check[..], &["--target", "new"]].concat(), 1);
     both_say_it(&bench, &["judge", "--baseline", "expected.toml", "first"], 0);
@@ -91,7 +91,7 @@ fn what_is_recorded_says_virtual_time_whoever_records() {
     let measured = run(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "one", "--quiet"]);
     assert_eq!(measured.code, Some(0), "{}", measured.stderr);
     let cycle = RECORDED.to_string();
-    let record = ["record", "one", "--cycle", &cycle, "--controls", "0"];
+    let record = ["virtual", "record", "one", "--cycle", &cycle, "--controls", "0"];
     both_say_it(&bench, &record, 0);
     both_say_it(&bench, &["explain", "one"], 0);
     both_say_it(&bench, &[&record[..], &["--with", "ftrace"]].concat(), 0);
@@ -132,13 +132,13 @@ fn an_emulator_that_loads_no_plugin_is_replaced_by_ftrace_and_a_named_recorder_i
     let measured = run(&bench, &["run", "--target", "old", "--duration", "1s", "--out", "one", "--quiet"]);
     assert_eq!(measured.code, Some(0), "{}", measured.stderr);
     fs::write(bench.path("no-plugins"), "").unwrap();
-    let ended = run(&bench, &["record", "one", "--controls", "0"]);
+    let ended = run(&bench, &["virtual", "record", "one", "--controls", "0"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(ended.stderr.contains("function tracer instead"), "{}", ended.stderr);
     assert!(says_it(&ended.stdout) && ended.stdout.contains("tardy explain one-traced"), "{}", ended.stdout);
     assert!(bench.path("one-traced/manifest.json").is_file());
     assert!(!bench.path("one/.again").exists(), "nothing is left of the attempt");
-    let absent = tardy(&bench, &["record", "one"]).env("TARDY_RECORDER", "/absent.so").output().unwrap();
+    let absent = tardy(&bench, &["virtual", "record", "one"]).env("TARDY_RECORDER", "/absent.so").output().unwrap();
     let absent = Ended::of(absent);
     assert_eq!(absent.code, Some(3), "{}", absent.stderr);
     assert!(absent.stderr.contains("/absent.so") && !bench.path("one-traced-2").exists(), "{}", absent.stderr);

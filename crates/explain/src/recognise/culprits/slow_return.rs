@@ -23,7 +23,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             ),
             events: Vec::new(),
             evidence: Vec::new(),
-            confirm: "`tardy record` shows the functions, except those of a watched program".into(),
+            confirm: "`tardy virtual record` shows the functions, except those of a watched program".into(),
             fix: "lock and touch memory beforehand; read the clock first, then do the work".into(),
             pieces,
         });

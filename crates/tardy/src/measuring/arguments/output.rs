@@ -23,7 +23,7 @@ pub struct OutputArguments {
     #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
     pub quiet: bool,
     /// Give up if the meter sends nothing for TIME
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
+    #[arg(long = "meter-timeout", value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
     silence: u64,
 }
 

@@ -67,7 +67,7 @@ fn spike_of(run: &Run, number: u32) -> anyhow::Result<Spike> {
         let directory = run.directory.display();
         let fix = match run.spikes.iter().map(|spike| spike.number.to_string()).collect::<Vec<_>>() {
             none if none.is_empty() => {
-                format!("`tardy record {directory}` finds its worst wake-ups, or name one with --cycle")
+                format!("`tardy virtual record {directory}` finds its worst wake-ups, or name one with --cycle")
             }
             numbers => format!("it has {}; --cycle names any wake-up", numbers.join(", ")),
         };

@@ -9,7 +9,7 @@ use std::path::Path;
 
 const HEADER: &str = "\
 # Expected results in virtual time: executed instructions, no time of any hardware.
-# `tardy baseline check` measures again and reports what changed; `tardy baseline write` makes this file.
+# `tardy virtual baseline check` measures again and reports what changed; `tardy virtual baseline write` makes this file.
 ";
 /// A file larger than this is none of ours.
 const BYTES_MAX: u64 = 16 << 20;

@@ -1,13 +1,19 @@
-//! `tardy target verify` of a machine in virtual time: the same run again and again, while the host is quiet and busy.
+//! `tardy virtual verify`: the same run several times, while the host is quiet and busy.
 
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
+use crate::measuring::machine::usage;
 use crate::measuring::signals::Signals;
+use crate::options::quantity::positive_time_ns;
 use crate::terminal::page::{Page, write_stdout};
 use crate::virtual_time::laboratory::{Laboratory, Trajectory};
 use anyhow::Context;
 use archive::samples_file::SampleRecord;
 use archive::settings::{LoadRequest, RunSettings, SnapshotMode, TraceSettings};
 use archive::summary::{RunSummary, VirtualSpeed};
+use clap::Args;
+use machines::meter_places::MeterPlaces;
+use machines::qemu::machine_file::Backend;
+use machines::target_file::TargetFiles;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,15 +27,55 @@ use words::printable::printable;
 const LOADS: [&str; 1] = ["churn"];
 const SEED: u64 = 1;
 
+const EXAMPLES: &str = "\
+Examples:
+  tardy virtual verify exact
+  tardy virtual verify exact --runs 10 --duration 5s
+
+Exit codes: 0 every run is the same to the nanosecond, 2 wrong usage, 3 one differs.";
+
+/// Show that a target in virtual time repeats to the nanosecond
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct VerifyArguments {
+    /// Name of the target
+    name: String,
+    /// Identical runs, each with an idle and with a loaded guest
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..))]
+    runs: u32,
+    /// Length of each run
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "2s", value_parser = positive_time_ns)]
+    duration: u64,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
+    let machine = TargetFiles::of_process().read(&arguments.name).map_err(usage)?;
+    if machine.backend != Backend::Virtual {
+        let text = format!("{0} does not run in virtual time; `tardy target verify {0}` looks at it", arguments.name);
+        return Err(UsageError(text).into());
+    }
+    let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
+    verify(&Verification {
+        target: &arguments.name,
+        meter: &meter,
+        runs: arguments.runs,
+        duration_ns: arguments.duration,
+        json: arguments.json,
+    })
+}
+
 /// What to verify.
-pub struct Verification<'a> {
-    pub target: &'a str,
-    pub meter: &'a Path,
+struct Verification<'a> {
+    target: &'a str,
+    meter: &'a Path,
     /// Runs of each series.
-    pub runs: u32,
+    runs: u32,
     /// Length of each, in ns of the guest's clock.
-    pub duration_ns: u64,
-    pub json: bool,
+    duration_ns: u64,
+    json: bool,
 }
 
 /// How a series of identical plans came out.
@@ -54,7 +100,7 @@ struct Difference {
 }
 
 /// Runs both series and tells.
-pub fn verify(asked: &Verification) -> anyhow::Result<Exit> {
+fn verify(asked: &Verification) -> anyhow::Result<Exit> {
     let signals = Signals::watch()?;
     let folder = std::env::temp_dir().join(format!("tardy-verify-{}", std::process::id()));
     fs::create_dir(&folder).with_context(|| format!("failed to make {}", folder.display()))?;
