@@ -121,7 +121,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         code: "explain.events-absent",
-        meaning: "The trace lacks events without which the phases cannot be told apart.",
+        meaning: "The trace lacks events without which the phases cannot be separated.",
         fix: "Record them; `tardy run` does by itself.",
     },
     Definition {

@@ -204,7 +204,7 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
         .collect();
     let sentence = match (least_p(points.len()), changes.len()) {
         (least, _) if least > risk => format!(
-            "{} not enough to tell a change from chance: it takes {}",
+            "{} not enough to distinguish a change from chance: it takes {}",
             if points.len() == 1 { "1 run is".into() } else { format!("{} runs are", points.len()) },
             (2 * RUNS_A_SIDE..RUNS_MAX).find(|count| least_p(*count) <= risk).unwrap_or(RUNS_MAX)
         ),
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(all[0].scenario, "board, every 1.00 ms, FIFO 80, no load");
         assert_eq!(all[0].sentence, "one change in 20 runs");
         let few = history(&runs[..9], 4);
-        assert_eq!(few[0].sentence, "9 runs are not enough to tell a change from chance: it takes 14");
+        assert_eq!(few[0].sentence, "9 runs are not enough to distinguish a change from chance: it takes 14");
         assert!(history(&[], 4).is_empty());
     }
 

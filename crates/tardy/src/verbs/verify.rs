@@ -99,7 +99,7 @@ struct Difference {
     archives: [PathBuf; 2],
 }
 
-/// Runs both series and tells.
+/// Runs both series and reports the result.
 fn verify(asked: &Verification) -> anyhow::Result<Exit> {
     let signals = Signals::watch()?;
     let folder = std::env::temp_dir().join(format!("tardy-verify-{}", std::process::id()));

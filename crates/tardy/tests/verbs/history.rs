@@ -63,7 +63,7 @@ fn a_quiet_history_a_short_one_and_none() {
     assert!(quiet.stdout.contains("no change found in 16 runs"), "{}", quiet.stdout);
     let short = bench.run(&["history", "nightly/00", "nightly/01"]);
     assert_eq!(short.code, Some(4), "{}", short.stdout);
-    assert!(short.stdout.contains("2 runs are not enough to tell a change from chance"), "{}", short.stdout);
+    assert!(short.stdout.contains("2 runs are not enough to distinguish a change from chance"), "{}", short.stdout);
     let none = bench.run(&["history", "absent"]);
     assert_eq!(none.code, Some(3));
     assert!(none.stdout.contains("no run that can be used"), "{}", none.stdout);
