@@ -1,8 +1,8 @@
 //! `manifest.json`: what a run archive is, readable without any tool.
 
-use crate::problem::Remark;
+use crate::problem::{Code, Problem, Remark, Severity};
 use crate::settings::RunSettings;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// How far the run got, as the host knows it.
@@ -68,11 +68,56 @@ pub struct Manifest {
     pub started_unix_ns: i64,
     pub ended_unix_ns: Option<i64>,
     pub state: RunState,
-    pub problem: Option<String>,
+    /// What broke or ended the run early. Older archives have only its text.
+    #[serde(default, deserialize_with = "problem_or_its_text")]
+    pub problem: Option<Problem>,
     /// `None`: another tool measured, and nobody knows all it was told.
     #[serde(default)]
     pub settings: Option<RunSettings>,
     /// `None`: this tool measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedFrom>,
+}
+
+fn problem_or_its_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Problem>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Problem(Problem),
+        Text(String),
+    }
+    Ok(Option::<Written>::deserialize(from)?.map(|written| match written {
+        Written::Problem(problem) => problem,
+        Written::Text(text) => {
+            Problem { code: Code::UNCLASSIFIED, severity: Severity::Invalid, text, fix: String::new() }
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Holder {
+        #[serde(default, deserialize_with = "problem_or_its_text")]
+        problem: Option<Problem>,
+    }
+
+    #[test]
+    fn a_problem_that_is_only_a_text_still_opens() {
+        let read = |text: &str| serde_json::from_str::<Holder>(text).unwrap().problem;
+        let old = read(r#"{"problem":"the meter died"}"#).unwrap();
+        assert_eq!((old.code, old.text.as_str()), (Code::UNCLASSIFIED, "the meter died"));
+        assert_eq!((read(r#"{"problem":null}"#), read("{}")), (None, None));
+        let problem = Problem {
+            code: Code::new("run.meter-died"),
+            severity: Severity::Invalid,
+            text: "the meter died".into(),
+            fix: String::new(),
+        };
+        let written = serde_json::to_string(&Holder { problem: Some(problem.clone()) }).unwrap();
+        assert!(written.contains("run.meter-died"), "{written}");
+        assert_eq!(read(&written), Some(problem));
+    }
 }

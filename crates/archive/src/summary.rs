@@ -292,7 +292,8 @@ fn invalidities(run: &Run, state: RunState) -> Vec<Remark> {
         run.problems.iter().filter(|problem| problem.severity == Severity::Invalid).map(Remark::from).collect();
     let mut because = |damage: Damage| reasons.push(Remark::new(&damage));
     if matches!(state, RunState::Failed) {
-        because(Damage::RunFailed { why: run.manifest.as_ref().and_then(|manifest| manifest.problem.clone()) });
+        let problem = run.manifest.as_ref().and_then(|manifest| manifest.problem.as_ref());
+        because(Damage::RunFailed { why: problem.map(|problem| problem.text.clone()) });
     }
     if matches!(run.ending, Some((Ending::Failed, _))) && reasons.is_empty() {
         reasons.push(Remark::new(&Damage::MeterFailed));

@@ -8,6 +8,7 @@ use crate::atomic_file::write_atomically;
 use crate::frame::{Decoder, Encoder, Item};
 use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, LossKind, Message};
+use crate::problem::Problem;
 use crate::write_error::WriteError;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -228,7 +229,7 @@ impl RunWriter {
     pub fn finish(
         mut self,
         state: RunState,
-        problem: Option<String>,
+        problem: Option<Problem>,
         ended_unix_ns: i64,
     ) -> Result<PathBuf, WriteError> {
         self.release_reserve();
@@ -249,9 +250,9 @@ impl RunWriter {
 ///
 /// # Errors
 /// [`WriteError::Io`], also for a manifest that cannot be understood.
-pub fn give_up(directory: &Path, problem: &str, ended_unix_ns: i64) -> Result<(), WriteError> {
+pub fn give_up(directory: &Path, problem: Problem, ended_unix_ns: i64) -> Result<(), WriteError> {
     let manifest = read_manifest(directory)?;
-    let (state, problem) = (RunState::Failed, Some(problem.to_owned()));
+    let (state, problem) = (RunState::Failed, Some(problem));
     write_manifest(directory, &Manifest { state, problem, ended_unix_ns: Some(ended_unix_ns), ..manifest })
 }
 

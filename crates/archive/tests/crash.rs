@@ -4,6 +4,7 @@ use archive::frame::{Decoder, Encoder, Item};
 use archive::histogram::Histogram;
 use archive::manifest::{Manifest, RunState};
 use archive::message::{Ending, FileKind, Message, RunPhase};
+use archive::problem::{Code, Problem, Severity};
 use archive::reader::{OpenError, Run};
 use archive::sample::{Sample, Second, Totals};
 use archive::settings::{RunSettings, SnapshotMode};
@@ -194,7 +195,13 @@ fn whether_somebody_writes_an_archive_is_seen_and_one_without_a_rest_can_be_ende
     let again = RunWriter::begin_again(&directory).unwrap();
     assert!(opened().goes_on);
     drop(again);
-    give_up(&directory, "nothing is left of it", 7).unwrap();
+    let nothing_left = Problem {
+        code: Code::new("run.nothing-left"),
+        severity: Severity::Invalid,
+        text: "nothing is left of it".into(),
+        fix: String::new(),
+    };
+    give_up(&directory, nothing_left, 7).unwrap();
     let summary = RunSummary::of(&opened(), &[]);
     assert_eq!((summary.state, summary.valid), (RunState::Failed, false));
     assert!(

@@ -17,6 +17,7 @@ mod ssh;
 mod target;
 
 pub use keeper::Purpose;
+pub use overheard::ConsoleDamage;
 #[cfg(fuzzing)]
 pub use serial::fuzzing;
 pub(crate) use shell::quoted;

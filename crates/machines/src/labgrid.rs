@@ -16,6 +16,7 @@ use super::board::{AccessOptions, BoardTarget};
 use super::local::LocalTarget;
 use super::{Caveat, Command, Exit, RunningCommand, Target, TargetError};
 use crate::meter_places::MeterPlaces;
+use crate::problem::MachineProblem;
 use crate::stop::StopRequests;
 use archive::message::{Problem, Severity};
 use keeper::{Acquired, Keeper};
@@ -114,12 +115,9 @@ impl LabgridTarget {
                     return Ok(());
                 }
                 Acquired::Before => {
-                    self.notices.push(Problem {
-                        code: Default::default(),
-                        severity: Severity::Notice,
-                        text: format!("you had place {} before, so it is not released", self.place.place),
-                        fix: format!("when you are done with it: {}", self.place.command("release")),
-                    });
+                    let release = self.place.command("release");
+                    let kind = MachineProblem::PlaceKept { place: self.place.place.clone(), release };
+                    self.notices.push(Problem::new(Severity::Notice, &kind));
                     return Ok(());
                 }
                 Acquired::Held(who) if begun.elapsed() < self.access.wait && self.stop.count() == 0 => {

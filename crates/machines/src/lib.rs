@@ -16,10 +16,12 @@ pub mod flight_recorder;
 pub mod labgrid;
 pub mod local;
 pub mod meter_places;
+pub mod problem;
 pub mod qemu;
 mod scratch;
 pub mod stop;
 mod target;
 pub mod target_file;
 
-pub use target::{Caveat, Command, Exit, News, Output, Outside, RunningCommand, Target, TargetError};
+pub use problem::{Caveat, News};
+pub use target::{Command, Exit, Output, Outside, RunningCommand, Target, TargetError};

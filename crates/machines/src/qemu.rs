@@ -34,6 +34,7 @@ use super::console::Console;
 use super::scratch::Scratch;
 use super::{Caveat, Command, RunningCommand, Target, TargetError};
 use crate::architecture::Architecture;
+use crate::problem::MachineProblem;
 use crate::stop::StopRequests;
 use archive::message::{Problem, Severity};
 use arguments::Accelerator;
@@ -245,14 +246,13 @@ impl QemuTarget {
             match opened.and_then(|mut state| Machine::load(&loading, &self.console, &self.stop, &mut state)) {
                 Ok(machine) => {
                     self.note(&machine, true);
-                    self.notices.push(restored_notice());
+                    self.notices.push(notice(&MachineProblem::Restored));
                     return Ok(machine);
                 }
                 Err(why) if self.stop.count() > 0 => return Err(why),
                 Err(why) => {
                     states.remove(&key);
-                    self.notices
-                        .push(notice(format!("the saved state did not load, so the machine booted: {why}"), ""));
+                    self.notices.push(notice(&MachineProblem::StateNotLoaded { why }));
                 }
             }
         }
@@ -260,8 +260,7 @@ impl QemuTarget {
         if self.stop.count() == 0
             && let Err(why) = keep(&mut machine, &plan.scratch, &states, &key)
         {
-            let fix = "the next machine boots as well; `saved_state = false` in the target file spares the attempt";
-            self.notices.push(notice(format!("the state of the machine could not be saved: {why}"), fix));
+            self.notices.push(notice(&MachineProblem::StateNotSaved { why }));
         }
         Ok(machine)
     }
@@ -306,18 +305,8 @@ fn keep(machine: &mut Machine, scratch: &Path, states: &States, key: &str) -> Re
     saved
 }
 
-fn notice(text: String, fix: &str) -> Problem {
-    Problem { code: Default::default(), severity: Severity::Notice, text, fix: fix.into() }
-}
-
-/// What a person must know before comparing such runs.
-fn restored_notice() -> Problem {
-    notice(
-        "the machine went on from a saved state instead of booting: random numbers, addresses and the boot's id are those \
-         of every run from this state"
-            .into(),
-        "where boots must differ, set `saved_state = false` in the target file",
-    )
+fn notice(kind: &MachineProblem) -> Problem {
+    Problem::new(Severity::Notice, kind)
 }
 
 fn unix_ns() -> i64 {
@@ -406,20 +395,8 @@ impl Target for QemuTarget {
 
     fn caveat(&self) -> Option<Caveat> {
         Some(match self.ready.as_ref()?.accelerator {
-            Accelerator::Tcg => Caveat {
-                text: "THIS MACHINE IS EMULATED: its latencies mean nothing as real-time figures. What ran, in which \
-                       order, and why is real; how long it took is not"
-                    .into(),
-                fix: "measure on the hardware in question".into(),
-                emulated: true,
-                virtual_time: false,
-            },
-            Accelerator::Kvm => Caveat {
-                text: "this is a virtual machine: its latencies contain what the host did meanwhile".into(),
-                fix: "measure on the hardware in question, or say only what holds for this guest on this host".into(),
-                emulated: false,
-                virtual_time: false,
-            },
+            Accelerator::Tcg => Caveat::Emulated,
+            Accelerator::Kvm => Caveat::Virtual,
         })
     }
 }

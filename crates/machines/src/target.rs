@@ -2,6 +2,7 @@
 //!
 //! A backend knows nothing of runs, frames or phases.
 
+use crate::problem::{Caveat, News};
 use archive::absence::SpikeAbsences;
 use archive::message::Problem;
 use std::collections::BTreeMap;
@@ -71,18 +72,6 @@ impl fmt::Display for Exit {
             Self::Ended => out.write_str("ended by the host"),
         }
     }
-}
-
-/// What must be said beside every number that is taken on a target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caveat {
-    pub text: String,
-    /// What to do about it.
-    pub fix: String,
-    /// Whether a program imitates the machine, so that no real-time limit can be judged there.
-    pub emulated: bool,
-    /// Whether its clock counts executed instructions. Limits are judged then, as ones on instructions.
-    pub virtual_time: bool,
 }
 
 /// A machine under test.
@@ -185,14 +174,6 @@ pub trait Target {
     /// # Errors
     /// Whatever giving back needs; the run is archived by then.
     fn close(&mut self) -> Result<(), TargetError>;
-}
-
-/// Something that happened to the line to a target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct News {
-    pub text: String,
-    /// Whether it belongs into the archive.
-    pub kept: bool,
 }
 
 /// What is known, outside of a target, of when its CPUs were not executed.

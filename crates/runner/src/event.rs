@@ -6,7 +6,29 @@ use archive::manifest::RunState;
 use archive::message::{LoadReport, Loss, LossKind, Message, Problem, RunPhase, ThreadProgress};
 use archive::settings::EffectiveSettings;
 use archive::spike::Spike;
+use machines::News;
+use std::fmt;
 use std::path::PathBuf;
+
+/// Why the meter is asked to end before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    Requested,
+    NewerStream,
+    ArchiveNotWritten,
+    Stuck,
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Requested => "on request",
+            Self::NewerStream => "it speaks a newer stream version",
+            Self::ArchiveNotWritten => "the archive cannot be written",
+            Self::Stuck => "it is stuck",
+        })
+    }
+}
 
 /// One thing that happened. Strings in it come from the target and are untrusted.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,17 +55,11 @@ pub enum Event {
         line: String,
     },
     /// The line to the target was lost, or is back.
-    Line {
-        text: String,
-    },
+    Line(News),
     /// The meter was asked to end before its time.
-    Stopping {
-        why: String,
-    },
+    Stopping(StopReason),
     /// The archive is complete, and the target could not be given back.
-    NotGivenBack {
-        why: String,
-    },
+    NotGivenBack(Problem),
     /// Settings a dead meter left behind were put back; its words.
     Restored {
         lines: Vec<String>,

@@ -7,5 +7,6 @@ pub mod conversation;
 pub mod event;
 pub mod facts;
 pub mod plan;
+pub mod problem;
 pub mod restore;
 pub mod run;

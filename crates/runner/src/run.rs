@@ -9,6 +9,7 @@ pub use limits::{TimeLimits, phase_title};
 pub use received::RECEIVED_FILE;
 
 use crate::event::Event;
+use crate::problem::RunProblem;
 use crate::restore::{RestoreError, restore};
 use archive::ARCHIVE_VERSION;
 use archive::atomic_file::write_atomically;
@@ -52,7 +53,7 @@ pub struct RunOutcome {
     pub directory: PathBuf,
     pub state: RunState,
     /// What broke or ended it early.
-    pub problem: Option<String>,
+    pub problem: Option<Problem>,
 }
 
 /// Why there is not even an archive.
@@ -92,8 +93,8 @@ pub fn run_step(
     watch(Event::Phase(RunPhase::Check));
     target.prepare()?;
     let caveat = target.caveat();
-    let emulated = caveat.as_ref().is_some_and(|caveat| caveat.emulated);
-    let virtual_time = caveat.as_ref().is_some_and(|caveat| caveat.virtual_time);
+    let emulated = caveat.is_some_and(Caveat::is_emulated);
+    let virtual_time = caveat.is_some_and(Caveat::is_virtual_time);
     let ingredients = target.ingredients();
     let manifest = Manifest { emulated, virtual_time, ingredients, ..manifest(target.name(), request) };
     let mut writer = RunWriter::create(&request.directory, manifest)?;
@@ -104,7 +105,7 @@ pub fn run_step(
     if let Some(caveat) = caveat {
         // The limits of a plan are judged afterwards, with what it accepts.
         let limit_ns = request.settings.limit_ns.filter(|_| planned.is_none());
-        tell(problem_of(caveat, limit_ns), &mut writer, watch)?;
+        report(problem_of(caveat, limit_ns), &mut writer, watch)?;
     }
     let mut received = None;
     if target.keeps_output() {
@@ -116,7 +117,11 @@ pub fn run_step(
             let stopped = matches!(error, TargetError::Stopped { .. });
             // Nothing was begun there, so there is nothing to fetch.
             received.take().into_iter().for_each(Received::remove);
-            Facts { start_failure: Some(error.to_string()), stop_requests: usize::from(stopped), ..Facts::default() }
+            Facts {
+                start_failure: Some(Problem::new(Severity::Invalid, &error)),
+                stop_requests: usize::from(stopped),
+                ..Facts::default()
+            }
         }
     };
     finish(target, request, &facts, received, writer, watch)
@@ -136,24 +141,16 @@ pub fn collect(
     let (mut received, before) = Received::again(&request.directory)?;
     if let Err(error) = target.prepare() {
         if let TargetError::Gone { target, .. } = &error {
-            let why = format!(
-                "the line was gone before the run ended, and {target} keeps nothing of the rest: it was thrown away, or \
-                 went with a reboot"
-            );
-            give_up(&request.directory, &why, unix_ns())?;
+            let kind = RunProblem::NothingKept { machine: target.clone() };
+            give_up(&request.directory, Problem::new(Severity::Invalid, &kind), unix_ns())?;
             received.remove();
         }
         return Err(error.into());
     }
     let command = target.take_up(&request.id, received.bytes())?;
     let mut writer = RunWriter::begin_again(&request.directory)?;
-    let text =
-        format!("the line was lost during the run; what came after {} bytes was fetched later", received.bytes());
-    tell(
-        Problem { code: Default::default(), severity: Severity::Notice, text, fix: String::new() },
-        &mut writer,
-        watch,
-    )?;
+    let kind = RunProblem::FetchedLater { bytes: received.bytes() };
+    report(Problem::new(Severity::Notice, &kind), &mut writer, watch)?;
     watch(Event::Begun { directory: request.directory.clone(), virtual_time: false });
     let limits = limits_on(target, request);
     let session = Session::new(command, &mut writer, &limits, stop, watch);
@@ -186,13 +183,13 @@ fn finish(
     watch(Event::Archived { directory: directory.clone(), state });
     // The archive is complete; a target that cannot be given back is a matter of its own.
     if let Err(error) = target.close() {
-        watch(Event::NotGivenBack { why: error.to_string() });
+        watch(Event::NotGivenBack(Problem::new(Severity::Notice, &error)));
     }
     Ok(RunOutcome { directory, state, problem })
 }
 
-/// Stores a problem that the host knows of, and tells it.
-fn tell(problem: Problem, writer: &mut RunWriter, watch: &mut dyn FnMut(Event)) -> Result<(), WriteError> {
+/// Stores a problem that the host found, and reports it.
+fn report(problem: Problem, writer: &mut RunWriter, watch: &mut dyn FnMut(Event)) -> Result<(), WriteError> {
     writer.append(&Message::Problem(problem.clone()))?;
     watch(Event::Problem(problem));
     Ok(())
@@ -200,16 +197,10 @@ fn tell(problem: Problem, writer: &mut RunWriter, watch: &mut dyn FnMut(Event)) 
 
 /// What a caveat of the target means for this run: one that asks for a limit to be judged where none can be is invalid.
 fn problem_of(caveat: Caveat, limit_ns: Option<i64>) -> Problem {
-    if caveat.emulated && !caveat.virtual_time && limit_ns.is_some() {
-        let text = format!("{}; so the limit is not judged", caveat.text);
-        return Problem {
-            code: Default::default(),
-            severity: Severity::Invalid,
-            text,
-            fix: format!("{}, or leave out --limit", caveat.fix),
-        };
+    if caveat.is_emulated() && !caveat.is_virtual_time() && limit_ns.is_some() {
+        return Problem::new(Severity::Invalid, &RunProblem::LimitNotJudged(caveat));
     }
-    Problem { code: Default::default(), severity: Severity::Degraded, text: caveat.text, fix: caveat.fix }
+    Problem::new(Severity::Degraded, &caveat)
 }
 
 fn measure(
@@ -226,7 +217,7 @@ fn measure(
     let started = target.start_lasting(&meter, line.as_bytes(), &request.id);
     for notice in target.notices() {
         // A disk that takes no more shows at the next frame of the meter.
-        let _ = tell(notice, writer, watch);
+        let _ = report(notice, writer, watch);
     }
     let command = started?;
     let limits = limits_on(target, request);
@@ -244,16 +235,11 @@ fn put_back(target: &mut dyn Target, request: &RunRequest, watch: &mut dyn FnMut
         Ok(lines) => return watch(Event::Restored { lines }),
         Err(RestoreError::Incomplete { lines, exit }) => {
             watch(Event::Restored { lines });
-            format!("not every setting could be put back ({exit})")
+            RunProblem::NotPutBack { exit }
         }
-        Err(error) => error.to_string(),
+        Err(error) => RunProblem::RestoreUnanswered { why: error.to_string() },
     };
-    watch(Event::Problem(Problem {
-        code: Default::default(),
-        severity: Severity::Degraded,
-        text: problem,
-        fix: "run `tardy restore` as root".into(),
-    }));
+    watch(Event::Problem(Problem::new(Severity::Degraded, &problem)));
 }
 
 fn manifest(target: &str, request: &RunRequest) -> Manifest {

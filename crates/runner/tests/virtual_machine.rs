@@ -39,7 +39,7 @@ fn a_request_to_stop_ends_a_boot() {
     let (archived, _) = run_on(&stage, RunSettings::default());
     let manifest = archived.manifest.unwrap();
     assert_eq!(manifest.state, RunState::Interrupted);
-    assert!(manifest.problem.unwrap().contains("stopped on request"));
+    assert!(manifest.problem.unwrap().text.contains("stopped on request"));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_panic_of_the_guest_fails_the_run_and_is_the_reason() {
     let (archived, _) = run_on(&stage, RunSettings::default());
     let manifest = archived.manifest.unwrap();
     assert_eq!(manifest.state, RunState::Failed);
-    let problem = manifest.problem.unwrap();
+    let problem = manifest.problem.unwrap().text;
     assert!(problem.contains("the machine went down") && problem.contains("Kernel panic"), "{problem}");
     let console = fs::read_to_string(archived.directory.join("console.log")).unwrap();
     assert!(console.contains("hello from the console") && console.contains("Kernel panic"));
@@ -59,7 +59,7 @@ fn a_line_that_is_cut_fails_the_run_and_ends_the_machine() {
     let (archived, events) = run_on(&Stage::new("cut"), RunSettings::default());
     let manifest = archived.manifest.unwrap();
     assert_eq!(manifest.state, RunState::Failed);
-    assert!(manifest.problem.is_some_and(|problem| problem.contains("the line to the meter was cut")));
+    assert!(manifest.problem.is_some_and(|problem| problem.text.contains("the line to the meter was cut")));
     assert_eq!(archived.meter_version, Some("fake".into()), "what came before the cut is kept");
     let said: Vec<_> = events.iter().filter(|event| matches!(event, Event::Said { .. })).collect();
     assert_eq!(said, [&Event::Said { line: "a word".into() }], "passed on, and once");

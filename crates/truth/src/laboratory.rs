@@ -122,7 +122,7 @@ impl Laboratory {
             "the run in {} ended as {:?}: {}",
             directory.display(),
             outcome.state,
-            outcome.problem.unwrap_or_default()
+            outcome.problem.map(|problem| problem.text).unwrap_or_default()
         );
         Ok(())
     }
@@ -248,7 +248,7 @@ impl Target for Guest {
 
     fn caveat(&self) -> Option<Caveat> {
         let caveat = self.machine.caveat()?;
-        Some(Caveat { virtual_time: self.in_virtual_time, ..caveat })
+        Some(if self.in_virtual_time { Caveat::VirtualTime { realtime_permitted: true } } else { caveat })
     }
 
     /// A log that cannot be fetched is missing afterwards, which is an error there.

@@ -1,18 +1,19 @@
 //! What came through a board's line beside our own words, and what that cost.
 
 use crate::console::Console;
+use std::fmt;
 
 /// Kept for as long as a board is used, however often its line is cut.
 #[derive(Debug, Default)]
 pub struct Overheard {
     /// What others said: the kernel, above all.
     pub console: Console,
-    pub damage: Damage,
+    pub damage: ConsoleDamage,
 }
 
 /// Lines that did not arrive as they were sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Damage {
+pub struct ConsoleDamage {
     /// Lines with results that have arrived.
     pub arrived: u64,
     /// Lines of ours that were damaged on the way.
@@ -21,16 +22,22 @@ pub struct Damage {
     pub repeated: u64,
 }
 
-impl Damage {
-    /// A sentence, if there is something to tell. What was asked for has come, or there would be no end to tell it at.
-    pub fn told(&self) -> Option<String> {
-        (*self != Self { arrived: self.arrived, ..Self::default() }).then(|| {
-            format!(
-                "on the console, {} lines were damaged by what was said in between, and {} were sent again to have all \
-                 {}; nothing was lost",
-                self.damaged, self.repeated, self.arrived
-            )
-        })
+impl ConsoleDamage {
+    /// Whether a line was damaged or repeated.
+    pub fn is_any(self) -> bool {
+        self.damaged > 0 || self.repeated > 0
+    }
+}
+
+impl fmt::Display for ConsoleDamage {
+    /// What was asked for has come, or there would be no end to report it at.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "on the console, {} lines were damaged by what was said in between, and {} were sent again to have all {}; \
+             nothing was lost",
+            self.damaged, self.repeated, self.arrived
+        )
     }
 }
 
@@ -40,8 +47,10 @@ mod tests {
 
     #[test]
     fn a_clean_line_is_not_worth_a_word() {
-        assert_eq!(Damage { arrived: 7, ..Damage::default() }.told(), None);
-        let told = Damage { arrived: 700, damaged: 3, repeated: 4 }.told().unwrap();
-        assert!(told.contains("3 lines were damaged") && told.contains("4 were sent again to have all 700"), "{told}");
+        assert!(!ConsoleDamage { arrived: 7, ..ConsoleDamage::default() }.is_any());
+        let damage = ConsoleDamage { arrived: 700, damaged: 3, repeated: 4 };
+        let text = damage.to_string();
+        assert!(damage.is_any());
+        assert!(text.contains("3 lines were damaged") && text.contains("4 were sent again to have all 700"), "{text}");
     }
 }

@@ -104,8 +104,9 @@ impl SpooledRun {
                 words.pop();
                 self.words = words;
                 self.end = Some(end);
-                if let Some(text) = self.reach.overheard.borrow().damage.told() {
-                    self.news.push(News { text, kept: true });
+                let damage = self.reach.overheard.borrow().damage;
+                if damage.is_any() {
+                    self.news.push(News::ConsoleDamaged(damage));
                 }
                 Output::Closed
             }
@@ -121,9 +122,8 @@ impl SpooledRun {
                 if let Some(line) = self.line.borrow_mut().take() {
                     line.abandon();
                 }
-                let why = words.last().map_or(String::new(), |word| format!(" ({word})"));
-                let text = format!("the line to {} is lost{why}; the run goes on there", self.reach.name);
-                self.news.push(News { text, kept: false });
+                let last_words = words.last().cloned();
+                self.news.push(News::LineLost { machine: self.reach.name.clone(), last_words });
                 Output::Quiet
             }
         }
@@ -151,9 +151,8 @@ impl SpooledRun {
         match connected {
             Ok(()) => {
                 self.outage = None;
-                let seconds = outage.since.elapsed().as_secs_f64();
-                let text = format!("the line to {} is back after {seconds:.1} s; nothing was lost", self.reach.name);
-                self.news.push(News { text, kept: true });
+                let after = outage.since.elapsed();
+                self.news.push(News::LineBack { machine: self.reach.name.clone(), after });
             }
             // Another run's results take the place of ours only when ours went before.
             Err(Hindrance::Gone(why) | Hindrance::Left(why)) => {

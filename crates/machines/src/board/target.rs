@@ -10,6 +10,7 @@ use super::shell::quoted;
 use super::spooled::{SharedLine, SpooledRun};
 use super::{AccessOptions, MeterCopy};
 use crate::meter_places::MeterPlaces;
+use crate::problem::MachineProblem;
 use crate::stop::StopRequests;
 use crate::{Command, Exit, Output, RunningCommand, Target, TargetError};
 use archive::message::{Problem, Severity};
@@ -96,12 +97,8 @@ impl BoardTarget {
             None => self.connected(begun)?,
         };
         if line.greeting().user != Some(0) {
-            self.notices.push(Problem {
-                code: Default::default(),
-                severity: Severity::Notice,
-                text: format!("the login on board {} is not root", self.reach.name),
-                fix: "log in as root, or use --sudo with `tardy target add`".into(),
-            });
+            let kind = MachineProblem::NotRoot { board: self.reach.name.clone() };
+            self.notices.push(Problem::new(Severity::Notice, &kind));
         }
         match self.send_meter(line.as_mut()) {
             Ok(meter) => self.meter = meter,

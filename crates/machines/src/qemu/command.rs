@@ -18,14 +18,14 @@ pub struct GuestRun {
     machine: Arc<Mutex<Machine>>,
     /// Whoever watches when the host executes the machine; why nobody does, until that is told.
     watch: Option<Result<AbsenceWatch, String>>,
-    told: bool,
+    reported: bool,
     started: Instant,
     killed: bool,
 }
 
 impl GuestRun {
     pub fn new(machine: Arc<Mutex<Machine>>, watch: Option<Result<AbsenceWatch, String>>) -> Self {
-        Self { machine, watch, told: false, started: Instant::now(), killed: false }
+        Self { machine, watch, reported: false, started: Instant::now(), killed: false }
     }
 
     fn machine(&self) -> MutexGuard<'_, Machine> {
@@ -82,15 +82,13 @@ impl RunningCommand for GuestRun {
     /// Why the host's part cannot be told, at once; how large it was, at the end.
     fn news(&mut self) -> Vec<News> {
         let ended = self.machine().heard().ended.is_some();
-        let text = match &self.watch {
-            Some(Err(why)) if !self.told => {
-                Some(format!("when the host did not execute this machine is unknown: {why}"))
-            }
-            Some(Ok(watch)) if !self.told && ended => watch.summary(),
+        let news = match &self.watch {
+            Some(Err(why)) if !self.reported => Some(News::AbsencesUnknown { why: why.clone() }),
+            Some(Ok(watch)) if !self.reported && ended => watch.summary(),
             _ => return Vec::new(),
         };
-        self.told = true;
-        text.map(|text| News { text, kept: true }).into_iter().collect()
+        self.reported = true;
+        news.into_iter().collect()
     }
 
     fn outside(&mut self, from_ns: i64, to_ns: i64, last: bool) -> Outside {

@@ -110,7 +110,7 @@ fn a_kvm_that_works_is_used_and_said_to_be_no_hardware() {
     target.kvm = stage.path("kvm");
     target.prepare().unwrap();
     assert_eq!(target.name(), "vm (virtual)");
-    assert!(!target.caveat().unwrap().emulated);
+    assert!(!target.caveat().unwrap().is_emulated());
     stage.assert_nothing_is_left();
 }
 

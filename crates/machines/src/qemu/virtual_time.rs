@@ -156,20 +156,7 @@ impl Target for VirtualTimeTarget {
     }
 
     fn caveat(&self) -> Option<Caveat> {
-        let open = if steady::is_permitted() {
-            ""
-        } else {
-            ". Without the right to real-time priorities the emulator's threads race, and rarely a figure moves by up to 1 us"
-        };
-        Some(Caveat {
-            text: format!(
-                "THESE FIGURES ARE VIRTUAL TIME: instructions executed, one nanosecond each. They repeat exactly and \
-                 compare kernels; they prove no deadline of any hardware{open}"
-            ),
-            fix: "measure on the hardware in question".into(),
-            emulated: true,
-            virtual_time: true,
-        })
+        Some(Caveat::VirtualTime { realtime_permitted: steady::is_permitted() })
     }
 
     fn close(&mut self) -> Result<(), TargetError> {

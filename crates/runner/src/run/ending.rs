@@ -1,8 +1,9 @@
 //! Decides how a run ended from what was seen of its end.
 
-use super::limits::phase_title;
+use crate::problem::RunProblem;
 use archive::manifest::RunState;
 use archive::message::{Ending, RunPhase};
+use archive::problem::{Problem, Severity};
 use machines::Exit;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// The meter could not be started at all.
-    pub start_failure: Option<String>,
+    pub start_failure: Option<Problem>,
     /// The meter speaks another version of the stream.
     pub foreign: Option<u32>,
     /// The meter's own last word.
@@ -31,8 +32,8 @@ pub struct Facts {
     pub stuck: Option<Stuck>,
     /// The archive could not be written.
     pub storage_failure: Option<String>,
-    /// Text of the last problem that made the numbers unusable.
-    pub invalid: Option<String>,
+    /// The last problem that made the numbers unusable.
+    pub invalid: Option<Problem>,
     /// Last lines of the meter's standard error.
     pub diagnostics: Vec<String>,
 }
@@ -49,73 +50,61 @@ impl Facts {
     pub fn left_unrestored(&self) -> bool {
         self.start_failure.is_none() && self.ending.is_none() && !self.killed_by_request && !self.left_behind
     }
+
+    /// Whether nothing outside of the meter had a part in its end.
+    fn is_the_meters_own(&self) -> bool {
+        let outside = self.storage_failure.is_some() || self.left_behind || self.foreign.is_some();
+        !outside && !self.killed_by_request && self.stuck.is_none()
+    }
 }
 
-/// State of the run, and the sentence that explains it when it is not complete.
-pub fn state_of(facts: &Facts) -> (RunState, Option<String>) {
-    if let Some(why) = &facts.start_failure {
+/// State of the run, and what explains it when it is not complete.
+pub fn state_of(facts: &Facts) -> (RunState, Option<Problem>) {
+    if let Some(problem) = &facts.start_failure {
         let state = if facts.stop_requests > 0 { RunState::Interrupted } else { RunState::Failed };
-        return (state, Some(why.clone()));
+        return (state, Some(problem.clone()));
     }
+    if let (Some(problem), Some(Ending::Failed)) = (&facts.invalid, facts.ending)
+        && facts.is_the_meters_own()
+    {
+        return (RunState::Failed, Some(problem.clone()));
+    }
+    match explanation(facts) {
+        None => (RunState::Complete, None),
+        Some((RunState::Interrupted, kind)) => (RunState::Interrupted, Some(Problem::new(Severity::Notice, &kind))),
+        Some((state, kind)) => (state, Some(Problem::new(Severity::Invalid, &kind))),
+    }
+}
+
+/// `None`: the run ended as asked.
+fn explanation(facts: &Facts) -> Option<(RunState, RunProblem)> {
+    let failed = |kind| Some((RunState::Failed, kind));
+    let interrupted = |kind| Some((RunState::Interrupted, kind));
     if let Some(why) = &facts.storage_failure {
-        return (RunState::Failed, Some(why.clone()));
+        return failed(RunProblem::NotWritten { why: why.clone() });
     }
     if facts.left_behind {
-        let why = "the line to the target was lost, and the run goes on there; `tardy collect` with this archive fetches \
-                   the rest";
-        return (RunState::Failed, Some(why.into()));
+        return failed(RunProblem::LeftBehind);
     }
     if let Some(version) = facts.foreign {
-        let ours = archive::STREAM_VERSION;
-        let why = format!(
-            "the meter speaks stream version {version}, this tardy understands {ours}; use the tardy-meter that came with it"
-        );
-        return (RunState::Failed, Some(why));
+        return failed(RunProblem::NewerStream { version });
     }
     if facts.killed_by_request {
-        let why = "killed by a second request to stop; settings of the target may still be changed, `tardy restore` \
-                   puts them back";
-        return (RunState::Interrupted, Some(why.into()));
+        return interrupted(RunProblem::Killed);
     }
-    let phase = facts.phase.map_or("start", phase_title);
-    if let Some(stuck) = facts.stuck {
-        let why = match stuck {
-            Stuck::Silent { limit } => {
-                format!("the meter said nothing for {} s in phase {phase}", limit.as_secs_f64())
-            }
-            Stuck::PhaseTooLong { limit } => format!("phase {phase} took longer than {} s", limit.as_secs_f64()),
-        };
-        return (RunState::Failed, Some(with_last_words(why, &facts.diagnostics)));
+    let (phase, last_words) = (facts.phase, facts.diagnostics.clone());
+    match (facts.stuck, facts.ending) {
+        (Some(Stuck::Silent { limit }), _) => failed(RunProblem::Silent { phase, limit, last_words }),
+        (Some(Stuck::PhaseTooLong { limit }), _) => failed(RunProblem::PhaseTooLong { phase, limit, last_words }),
+        (None, Some(Ending::Complete)) => None,
+        (None, Some(Ending::Stopped)) if facts.stop_requests > 0 => interrupted(RunProblem::Stopped),
+        (None, Some(Ending::Stopped)) => interrupted(RunProblem::StoppedBySignal),
+        (None, Some(Ending::LinkLost)) => failed(RunProblem::LinkLost),
+        (None, Some(Ending::Failed)) => failed(RunProblem::CouldNotMeasure { last_words }),
+        (None, None) if facts.exit == Some(Exit::Ended) => interrupted(RunProblem::StoppedBeforeTotals),
+        (None, None) if facts.cut => failed(RunProblem::LineCut { phase }),
+        (None, None) => failed(RunProblem::MeterDied { phase, exit: facts.exit, last_words }),
     }
-    match facts.ending {
-        Some(Ending::Complete) => (RunState::Complete, None),
-        Some(Ending::Stopped) if facts.stop_requests > 0 => (RunState::Interrupted, Some("stopped on request".into())),
-        Some(Ending::Stopped) => (RunState::Interrupted, Some("the meter was stopped by a signal".into())),
-        Some(Ending::LinkLost) => (RunState::Failed, Some("the meter lost the link to the host".into())),
-        Some(Ending::Failed) => {
-            let why = facts.invalid.clone();
-            let why = why.unwrap_or_else(|| with_last_words("the meter could not measure".into(), &facts.diagnostics));
-            (RunState::Failed, Some(why))
-        }
-        None if facts.exit == Some(Exit::Ended) => {
-            (RunState::Interrupted, Some("stopped on request, before the totals arrived".into()))
-        }
-        None if facts.cut => {
-            let why = format!("the line to the meter was cut in phase {phase}, and the meter had to be killed");
-            (RunState::Failed, Some(why))
-        }
-        None => {
-            let exit = facts.exit.map_or("still alive".into(), |exit| exit.to_string());
-            let why = format!("the meter died in phase {phase} ({exit})");
-            (RunState::Failed, Some(with_last_words(why, &facts.diagnostics)))
-        }
-    }
-}
-
-fn with_last_words(why: String, diagnostics: &[String]) -> String {
-    let words: Vec<&str> = diagnostics.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
-    let last = &words[words.len().saturating_sub(3)..];
-    if last.is_empty() { why } else { format!("{why}; its last words: {}", last.join(" | ")) }
 }
 
 #[cfg(test)]
@@ -131,13 +120,15 @@ mod tests {
         assert_eq!(state_of(&ended(Ending::Complete)), (RunState::Complete, None));
         assert_eq!(state_of(&ended(Ending::Stopped)).0, RunState::Interrupted);
         assert_eq!(state_of(&ended(Ending::LinkLost)).0, RunState::Failed);
-        let failed = Facts { invalid: Some("CPU 7 is offline".into()), ..ended(Ending::Failed) };
-        assert_eq!(state_of(&failed), (RunState::Failed, Some("CPU 7 is offline".into())));
+        let offline = Problem::new(Severity::Invalid, &RunProblem::LinkLost);
+        let failed = Facts { invalid: Some(offline.clone()), ..ended(Ending::Failed) };
+        assert_eq!(state_of(&failed), (RunState::Failed, Some(offline)));
     }
 
     #[test]
     fn a_start_that_was_stopped_is_interrupted_and_one_that_failed_is_not() {
-        let failed = Facts { start_failure: Some("no machine".into()), ..Facts::default() };
+        let failed =
+            Facts { start_failure: Some(Problem::new(Severity::Invalid, &RunProblem::LinkLost)), ..Facts::default() };
         assert_eq!(state_of(&failed).0, RunState::Failed);
         assert_eq!(state_of(&Facts { stop_requests: 1, ..failed }).0, RunState::Interrupted);
     }
@@ -148,14 +139,16 @@ mod tests {
             Facts { cut: true, exit: Some(Exit::Signal(9)), phase: Some(RunPhase::Measure), ..Facts::default() };
         let (state, why) = state_of(&facts);
         assert_eq!(state, RunState::Failed);
-        assert!(why.is_some_and(|why| why.contains("cut in phase measure") && !why.contains("died")));
+        assert!(why.is_some_and(|why| why.code == "run.line-cut" && why.text.contains("cut in phase measure")));
         assert_eq!(state_of(&Facts { cut: true, ..ended(Ending::Complete) }).0, RunState::Complete);
     }
 
     #[test]
     fn a_run_that_was_left_behind_is_to_be_fetched_and_not_repaired() {
         let facts = Facts { left_behind: true, ..Facts::default() };
-        assert!(state_of(&facts).1.is_some_and(|why| why.contains("tardy collect")));
+        assert!(
+            state_of(&facts).1.is_some_and(|why| why.code == "run.left-behind" && why.text.contains("tardy collect"))
+        );
         assert!(!facts.left_unrestored());
     }
 
@@ -176,7 +169,7 @@ mod tests {
         let (state, why) = state_of(&facts);
         assert_eq!(state, RunState::Failed);
         let expected = "the meter died in phase measure (killed by signal 11); its last words: two | three | four";
-        assert_eq!(why.as_deref(), Some(expected));
+        assert_eq!(why.map(|why| why.text).as_deref(), Some(expected));
         assert!(facts.left_unrestored());
         assert!(!ended(Ending::Failed).left_unrestored());
     }

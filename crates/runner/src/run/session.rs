@@ -3,14 +3,15 @@
 use super::ending::{Facts, Stuck};
 use super::limits::TimeLimits;
 use super::received::Received;
-use crate::event::Event;
+use crate::event::{Event, StopReason};
 use archive::STREAM_VERSION;
 use archive::absence::SpikeAbsences;
 use archive::frame::{Decoder, Item};
 use archive::message::{Message, Problem, RunPhase, Severity};
+use archive::write_error::WriteError;
 use archive::writer::RunWriter;
 use machines::stop::StopRequests;
-use machines::{News, Output, Outside, RunningCommand};
+use machines::{Output, Outside, RunningCommand};
 use std::time::Duration;
 
 /// How often requests to stop and time limits are looked at.
@@ -126,18 +127,12 @@ impl<'a> Session<'a> {
         for line in self.command.said() {
             (self.watch)(Event::Said { line });
         }
-        for News { text, kept } in self.command.news() {
-            if kept {
-                let problem = Problem {
-                    code: Default::default(),
-                    severity: Severity::Notice,
-                    text: text.clone(),
-                    fix: String::new(),
-                };
+        for news in self.command.news() {
+            if news.is_kept() {
                 // An archive that takes no more shows at the next frame.
-                let _ = self.writer.append(&Message::Problem(problem));
+                let _ = self.writer.append(&Message::Problem(Problem::new(Severity::Notice, &news)));
             }
-            (self.watch)(Event::Line { text });
+            (self.watch)(Event::Line(news));
         }
     }
 
@@ -159,7 +154,7 @@ impl<'a> Session<'a> {
         match kept.map_or(Ok(None), |received| received.append(bytes)) {
             Ok(Some(safe)) => self.command.stored(safe),
             Ok(None) => {}
-            Err(error) => self.storage_failed(error.to_string()),
+            Err(error) => self.storage_failed(&error),
         }
         let items = self.decoder.push(bytes);
         self.take(items);
@@ -189,14 +184,14 @@ impl<'a> Session<'a> {
         match item {
             Item::Message(Message::Hello { stream_version, .. }) if *stream_version > STREAM_VERSION => {
                 self.facts.foreign = Some(*stream_version);
-                self.ask_to_stop("it speaks a newer stream version");
+                self.ask_to_stop(StopReason::NewerStream);
             }
             Item::Message(Message::Phase { phase, .. }) => {
                 self.phase = Some(*phase);
                 self.phase_since = self.command.elapsed();
             }
             Item::Message(Message::Problem(problem)) if problem.severity == Severity::Invalid => {
-                self.facts.invalid = Some(problem.text.clone());
+                self.facts.invalid = Some(problem.clone());
             }
             Item::Message(Message::Spike(spike)) => {
                 self.unseen.push((spike.number, spike.sample.due_ns, spike.sample.seen_ns()));
@@ -209,7 +204,7 @@ impl<'a> Session<'a> {
     fn store(&mut self, item: &Item) {
         if self.facts.storage_failure.is_none() {
             if let Err(error) = self.writer.store(item) {
-                self.storage_failed(error.to_string());
+                self.storage_failed(&error);
             }
         } else if matches!(item, Item::Message(Message::Thread { .. } | Message::Problem(_) | Message::End { .. })) {
             // The reserve has room for the totals; without them the run would be lost although it was measured.
@@ -217,18 +212,18 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn storage_failed(&mut self, why: String) {
-        self.facts.storage_failure = Some(why);
+    fn storage_failed(&mut self, error: &WriteError) {
+        self.facts.storage_failure = Some(error.to_string());
         self.writer.release_reserve();
-        self.ask_to_stop("the archive cannot be written");
+        self.ask_to_stop(StopReason::ArchiveNotWritten);
     }
 
-    fn ask_to_stop(&mut self, why: &str) {
+    fn ask_to_stop(&mut self, reason: StopReason) {
         if self.stopping_since.is_none() {
             self.stopping_since = Some(self.command.elapsed());
             // A meter that no longer listens is about to end; the limits catch one that does not.
             let _ = self.command.write(b"stop\n");
-            (self.watch)(Event::Stopping { why: why.into() });
+            (self.watch)(Event::Stopping(reason));
         }
     }
 
@@ -241,7 +236,7 @@ impl<'a> Session<'a> {
         let first = self.facts.stop_requests == 0;
         self.facts.stop_requests = requests;
         if first && requests == 1 {
-            self.ask_to_stop("on request");
+            self.ask_to_stop(StopReason::Requested);
             return true;
         }
         self.facts.killed_by_request = requests > 1;
@@ -259,7 +254,7 @@ impl<'a> Session<'a> {
             if self.facts.stuck.is_none() {
                 return true;
             }
-            self.ask_to_stop("it is stuck");
+            self.ask_to_stop(StopReason::Stuck);
             // An earlier request did not help; this one counts from now.
             self.stopping_since = Some(self.command.elapsed());
         }

@@ -4,6 +4,7 @@ use super::*;
 use archive::frame::Encoder;
 use archive::histogram::Histogram;
 use archive::message::{Ending, FileKind, Message, Problem, Severity, ThreadProgress};
+use archive::problem::Code;
 use archive::reader::Run;
 use archive::sample::Totals;
 use archive::summary::RunSummary;
@@ -63,7 +64,7 @@ struct Ran {
 
 impl Ran {
     fn problem(&self) -> &str {
-        self.outcome.problem.as_deref().unwrap_or("")
+        self.outcome.problem.as_ref().map_or("", |problem| &problem.text)
     }
 }
 
@@ -236,7 +237,7 @@ fn a_second_request_kills_and_names_the_mend() {
 fn a_refusal_of_the_meter_is_the_reason_of_the_failure() {
     let mut stream = Stream::new();
     let refusal = Message::Problem(Problem {
-        code: Default::default(),
+        code: Code::new("meter.not-permitted"),
         severity: Severity::Invalid,
         text: "SCHED_FIFO is not permitted".into(),
         fix: "sudo tardy run".into(),
@@ -244,6 +245,7 @@ fn a_refusal_of_the_meter_is_the_reason_of_the_failure() {
     let ran = ran(vec![stream.say(&[refusal, end(Ending::Failed)])], Exit::Code(3));
     assert_eq!(ran.outcome.state, RunState::Failed);
     assert_eq!(ran.problem(), "SCHED_FIFO is not permitted");
+    assert_eq!(ran.outcome.problem.unwrap().code, "meter.not-permitted");
 }
 
 #[test]
@@ -279,7 +281,7 @@ fn a_meter_that_cannot_be_started_leaves_an_archive_that_says_so() {
     let stop = StopRequests::default();
     let outcome = run(&mut target, &request(folder.path()), &stop, &mut |_| {}).unwrap();
     assert_eq!(outcome.state, RunState::Failed);
-    assert!(outcome.problem.unwrap().contains("/meter"));
+    assert!(outcome.problem.unwrap().text.contains("/meter"));
 }
 
 #[test]
@@ -314,7 +316,7 @@ fn a_disk_that_cannot_take_a_file_stops_the_run_and_keeps_the_totals() {
     })
     .unwrap();
     assert_eq!(outcome.state, RunState::Failed);
-    assert!(outcome.problem.unwrap().contains("spikes"));
+    assert!(outcome.problem.unwrap().text.contains("spikes"));
     assert!(log.borrow().input.ends_with(b"stop\n"));
     let archive = Run::open(&directory).unwrap();
     assert_eq!(archive.threads[&0].totals.cycles, 3);

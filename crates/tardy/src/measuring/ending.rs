@@ -36,12 +36,12 @@ pub fn conclude(
     }
     let summary = RunSummary::of(&run, &explanations);
     // A run that was stopped and is sound has nothing broken about it; the summary says that it is short.
-    let broken = outcome.problem.as_deref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
+    let broken = outcome.problem.as_ref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
     show(showing, &summary, broken.is_some())?;
     // A meter that cannot measure says why by a problem, which was shown as it came.
     let shown = matches!(run.ending, Some((Ending::Failed, _))) && progress.showed_invalid();
     if let Some(broken) = broken.filter(|_| !shown) {
-        complain!("tardy: {}", printable(broken));
+        complain!("tardy: {}", printable(&broken.text));
     }
     Ok(exit_of(&summary))
 }

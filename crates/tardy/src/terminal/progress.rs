@@ -56,14 +56,14 @@ impl Progress {
                 self.showed_invalid |= problem.severity == Severity::Invalid;
             }
             // A run that stands still wants an explanation, wherever its summary goes.
-            Event::Line { text } if self.shows_line => self.aside(|| complain!("tardy: {}", printable(text))),
+            Event::Line(news) if self.shows_line => self.aside(|| complain!("tardy: {}", printable(&news.to_string()))),
             // No archive holds this.
-            Event::NotGivenBack { why } => {
+            Event::NotGivenBack(problem) => {
                 self.clear();
-                complain!("tardy: {}", printable(why));
+                complain!("tardy: {}", printable(&problem.text));
             }
-            Event::Stopping { why } if self.bar.is_none() && self.shows_problems => {
-                complain!("tardy: stopping ({})", printable(why));
+            Event::Stopping(reason) if self.bar.is_none() && self.shows_problems => {
+                complain!("tardy: stopping ({reason})");
             }
             _ => {}
         }

@@ -61,7 +61,7 @@ impl Laboratory<'_> {
         let outcome = outcome?;
         match outcome.state {
             RunState::Complete => Ok(Run::open(&outcome.directory)?),
-            _ => Err(anyhow!(outcome.problem.unwrap_or_else(|| "the run did not end".into()))),
+            _ => Err(anyhow!(outcome.problem.map_or_else(|| "the run did not end".into(), |problem| problem.text))),
         }
     }
 }

@@ -15,7 +15,9 @@ const ALL: &[(&str, &[Definition])] = &[
     ("crates/interchange/src/imports/problem.rs", interchange::imports::problem::DEFINITIONS),
     ("crates/judge/src/problem.rs", judge::problem::DEFINITIONS),
     ("crates/load/src/problem.rs", load::problem::DEFINITIONS),
+    ("crates/machines/src/problem.rs", machines::problem::DEFINITIONS),
     ("crates/report/src/problem.rs", report::problem::DEFINITIONS),
+    ("crates/runner/src/problem.rs", runner::problem::DEFINITIONS),
     ("crates/tardy/src/plans/problem.rs", tardy::DEFINITIONS),
 ];
 

@@ -44,7 +44,7 @@ fn a_run_that_a_reboot_took_cannot_be_collected_and_one_on_a_disk_can() {
         // The archive does not wait for ever for what will not come.
         let manifest = archive::reader::Run::open(bench.path("run")).unwrap().manifest.unwrap();
         assert_eq!(manifest.state, RunState::Failed);
-        assert!(manifest.problem.unwrap().contains(if forgets { "keeps nothing of the rest" } else { why }));
+        assert!(manifest.problem.unwrap().text.contains(if forgets { "keeps nothing of the rest" } else { why }));
         let again = bench.tardy(&["collect", "run"]);
         assert!(again.code == 2 && again.complained.contains("all that can be had is there"), "{}", again.complained);
         let next =

@@ -113,7 +113,7 @@ impl Lab {
         let manifest = run.manifest.as_ref().unwrap();
         assert_eq!(manifest.state, RunState::Failed);
         let problem = manifest.problem.clone().unwrap();
-        assert!(problem.contains(reason), "{problem}");
+        assert!(problem.text.contains(reason), "{}", problem.text);
         assert!(!run.threads.is_empty(), "what was measured before is kept");
     }
 }

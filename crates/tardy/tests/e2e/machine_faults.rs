@@ -100,6 +100,6 @@ fn a_kernel_without_a_first_process_is_a_failure_that_quotes_it() {
     let ended = lab.run(&["--duration", "1s"]);
     assert_eq!(ended.status.code(), Some(3));
     let run: PathBuf = lab.path("run");
-    let problem = Run::open(&run).unwrap().manifest.unwrap().problem.unwrap();
+    let problem = Run::open(&run).unwrap().manifest.unwrap().problem.unwrap().text;
     assert!(problem.contains("failed to boot") && problem.contains("Kernel panic"), "{problem}");
 }

@@ -13,6 +13,7 @@ mod track;
 use super::heard::{Heard, lock};
 use super::virtual_time::steady;
 use crate::Outside;
+use crate::problem::{News, ProcessorAbsence};
 use archive::absence::{ABSENCES_MAX, Absence, SpikeAbsences};
 use clocks::{Clocks, Difference, Exchange};
 use processors::Processor;
@@ -93,26 +94,10 @@ impl AbsenceWatch {
         lock(&self.seen).outside(from_ns, to_ns, last)
     }
 
-    /// How long the host did not execute the processors, in words; `None` when that is nothing.
-    pub fn summary(&self) -> Option<String> {
-        let seen = lock(&self.seen);
-        let parts: Vec<String> = seen.sums.iter().filter_map(words_of_sum).collect();
-        let (stretch, more) =
-            (track::AWAY_NS_MIN / 1000, "its late wake-ups are distinguished where they were recorded");
-        (!parts.is_empty()).then(|| {
-            format!(
-                "the host did not execute the machine all the time, in stretches of {stretch} µs and more: {}; {more}",
-                parts.join(", ")
-            )
-        })
+    /// How long the host did not execute the processors; `None` when it always did.
+    pub fn summary(&self) -> Option<News> {
+        lock(&self.seen).summary()
     }
-}
-
-fn words_of_sum(&(cpu, stopped_ns, waited_ns): &(u32, i64, i64)) -> Option<String> {
-    let ms = |ns: i64, what: &str| (ns > 0).then(|| format!("{what} for {} ms", ns / 1_000_000));
-    let parts: Vec<String> =
-        [ms(stopped_ns, "was stopped"), ms(waited_ns, "waited for a CPU of the host")].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("CPU {cpu} {}", parts.join(" and ")))
 }
 
 impl Drop for AbsenceWatch {
@@ -124,6 +109,13 @@ impl Drop for AbsenceWatch {
 }
 
 impl Seen {
+    fn summary(&self) -> Option<News> {
+        let absence = |&(cpu, stopped_ns, waited_ns): &(u32, i64, i64)| ProcessorAbsence { cpu, stopped_ns, waited_ns };
+        let processors: Vec<ProcessorAbsence> =
+            self.sums.iter().map(absence).filter(|one| one.stopped_ns > 0 || one.waited_ns > 0).collect();
+        (!processors.is_empty()).then_some(News::Absent { stretch_ns: track::AWAY_NS_MIN, processors })
+    }
+
     fn keep(&mut self, cpu: u32, away: Away) {
         let sum = match self.sums.iter_mut().position(|(known, ..)| *known == cpu) {
             Some(index) => &mut self.sums[index],

@@ -46,14 +46,14 @@ impl Status {
             Event::Loads(loads) => self.loads.clone_from(loads),
             Event::Problem(problem) => self.notes.push(problem.text.clone()),
             Event::Loss(_) => self.losses += 1,
-            Event::Stopping { why } => self.notes.push(format!("stopping ({why})")),
+            Event::Stopping(reason) => self.notes.push(format!("stopping ({reason})")),
             Event::Begun { virtual_time, .. } => self.virtual_time = *virtual_time,
             Event::Environment(_)
             | Event::Effective(_)
-            | Event::Line { .. }
+            | Event::Line(_)
             | Event::Said { .. }
             | Event::Restored { .. }
-            | Event::NotGivenBack { .. }
+            | Event::NotGivenBack(_)
             | Event::Archived { .. } => {}
         }
     }

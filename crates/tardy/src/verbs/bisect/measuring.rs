@@ -180,7 +180,7 @@ fn run_once(
     let state = manifest.map_or(RunState::Failed, |manifest| manifest.state);
     let summary = archive::summary::RunSummary::of(&run, &[]);
     if state != RunState::Complete {
-        let why = manifest.and_then(|manifest| manifest.problem.clone());
+        let why = manifest.and_then(|manifest| Some(manifest.problem.as_ref()?.text.clone()));
         return Ok(Err(why.unwrap_or_else(|| "the run did not end".into())));
     }
     if !summary.valid {
