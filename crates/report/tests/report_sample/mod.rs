@@ -259,7 +259,12 @@ fn manifest(shape: &Shape) -> Manifest {
         started_unix_ns: 1_767_323_045_000_000_000,
         ended_unix_ns: None,
         state: if shape.valid { RunState::Complete } else { RunState::Failed },
-        problem: (!shape.valid).then(|| said("the meter ended before it was told to")),
+        problem: (!shape.valid).then(|| Problem {
+            code: Default::default(),
+            severity: Severity::Invalid,
+            text: said("the meter ended before it was told to"),
+            fix: String::new(),
+        }),
         settings: Some(RunSettings {
             limit_ns: shape.limit_ns,
             duration_ns: Some(u64::from(shape.seconds) * 1_000_000_000),
