@@ -6,6 +6,7 @@ use archive::explanation::{
     PhaseSpan, Segment,
 };
 use archive::functions::{ChainSource, FunctionAccount, HeldInFunction, MaskedStretch};
+use archive::problem::{Code, Remark};
 use archive::spike::Spike;
 
 pub fn explain(shape: &Shape, spike: &Spike) -> Explanation {
@@ -81,7 +82,10 @@ pub fn explain(shape: &Shape, spike: &Spike) -> Explanation {
         }),
         recording: None,
         caveats: if spike.number == 3 {
-            vec![said("1204 events of CPU 1 were lost inside the window")]
+            vec![Remark {
+                code: Code::new("explain.events-lost"),
+                text: said("1204 events of CPU 1 were lost inside the window"),
+            }]
         } else {
             vec![]
         },
