@@ -3,6 +3,7 @@
 //! [`board_file`] is what is written about one, `ssh` and `serial` are the ways to it; docs/how-to/boards.md says what happens there.
 
 pub mod board_file;
+pub mod error;
 pub(crate) mod hooks;
 mod keeper;
 mod line;
@@ -25,6 +26,7 @@ pub use target::BoardTarget;
 
 use crate::architecture::Architecture;
 use crate::meter_places::MeterPlaces;
+use error::MeterCopyError;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io;
@@ -68,12 +70,15 @@ struct MeterCopy {
 
 impl MeterCopy {
     /// The one for what `uname -m` says.
-    fn find(places: &MeterPlaces, machine: &str) -> Result<Self, String> {
+    fn find(places: &MeterPlaces, machine: &str) -> Result<Self, MeterCopyError> {
         // What a 64-bit processor calls itself to 32-bit programs.
         let machine = if machine == "armv8l" { "armv7l" } else { machine };
-        let architecture: Architecture = machine.parse()?;
-        let path = places.find_for(architecture).map_err(|error| error.to_string())?;
-        let bytes = fs::read(&path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+        let architecture: Architecture = machine.parse().map_err(MeterCopyError::Architecture)?;
+        let path = places.find_for(architecture)?;
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(source) => return Err(MeterCopyError::Unreadable { path, source }),
+        };
         let name = format!("meter-{}", hex(&Sha256::digest(&bytes)[..8]));
         Ok(Self { name, bytes })
     }

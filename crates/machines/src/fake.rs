@@ -1,6 +1,6 @@
 //! A scripted target with its own clock: commands answer from a script and nothing waits.
 
-use super::{Command, Exit, Output, RunningCommand, Target, TargetError};
+use super::{Command, Exit, Output, Reason, RunningCommand, Target, TargetError};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
@@ -64,7 +64,7 @@ impl Target for FakeTarget {
 
     fn prepare(&mut self) -> Result<(), TargetError> {
         match self.refusal.clone() {
-            Some(why) => Err(TargetError::Prepare { target: "fake".into(), why }),
+            Some(why) => Err(TargetError::Prepare { target: "fake".into(), why: Reason::Fake(why) }),
             None => Ok(()),
         }
     }

@@ -3,6 +3,7 @@
 //! `labgrid-client` is used as a program. [`place_file`] is what is written about a place, [`keeper`] has it and gives it back;
 //! docs/how-to/boards.md says what happens.
 
+pub mod error;
 mod keeper;
 mod literal;
 mod place;
@@ -19,6 +20,7 @@ use crate::meter_places::MeterPlaces;
 use crate::problem::MachineProblem;
 use crate::stop::StopRequests;
 use archive::message::{Problem, Severity};
+use error::{ClientError, LabgridError, Refusal};
 use keeper::{Acquired, Keeper};
 #[cfg(not(fuzzing))]
 use place::PlaceState;
@@ -74,8 +76,8 @@ impl LabgridTarget {
         }
     }
 
-    fn prepared(&mut self) -> Result<(), String> {
-        self.place.check()?;
+    fn prepared(&mut self) -> Result<(), LabgridError> {
+        self.place.check().map_err(LabgridError::File)?;
         if self.board.is_some() {
             return Ok(());
         }
@@ -87,27 +89,27 @@ impl LabgridTarget {
             Power::Cycle => self.switch("cycle")?,
         }
         let state = PlaceState::parse(&self.client(&["show"], SHOW_LIMIT)?);
-        let board = self.place.board(&state)?;
+        let board = self.place.board(&state).map_err(LabgridError::File)?;
         let reaching = |access: AccessOptions| {
             BoardTarget::new(&self.name, board.clone(), self.meters.clone(), access, self.stop.clone())
         };
         let mut target = self.reached(reaching(AccessOptions { deploy: None, ..self.access.clone() }))?;
         if self.access.deploy.is_some() {
-            target.close().map_err(why)?;
+            target.close().map_err(LabgridError::of_board)?;
             target = reaching(self.access.clone());
             // Not tried again: a card that was half written is none to boot from.
             let deployed = target.prepare();
             self.notes = target.console();
-            deployed.map_err(why)?;
+            deployed.map_err(LabgridError::of_board)?;
         }
         self.board = Some(target);
         Ok(())
     }
 
     /// Has the place, or says who has it; waits for it as long as was asked.
-    fn acquire(&mut self) -> Result<(), String> {
+    fn acquire(&mut self) -> Result<(), LabgridError> {
         let begun = Instant::now();
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
             match Keeper::acquire(&self.place, &self.stop)? {
                 Acquired::Now(keeper) => {
@@ -120,53 +122,48 @@ impl LabgridTarget {
                     self.notices.push(Problem::new(Severity::Notice, &kind));
                     return Ok(());
                 }
-                Acquired::Held(who) if begun.elapsed() < self.access.wait && self.stop.count() == 0 => {
-                    if told != who {
-                        (self.access.tell)(&format!("{who}; waiting for it"));
-                        told = who;
+                Acquired::Held(by) if begun.elapsed() < self.access.wait && self.stop.count() == 0 => {
+                    if reported != by {
+                        (self.access.tell)(&format!("{by}; waiting for it"));
+                        reported = by;
                     }
                     self.pause(ASK_EVERY);
                 }
-                Acquired::Held(who) => return Err(format!("{who}; --wait waits for it")),
+                Acquired::Held(by) => return Err(LabgridError::Held { by }),
             }
         }
     }
 
-    fn switch(&self, how: &str) -> Result<(), String> {
+    fn switch(&self, how: &str) -> Result<(), LabgridError> {
         (self.access.tell)(&format!("switching place {}: power {how}", self.place.place));
-        self.client(&["power", how], POWER_LIMIT).map(drop).map_err(|why| {
-            let fix = if why.contains("no compatible resource") {
-                "; the place has no power switch: add one to it, or write `power = \"leave\"` in the target file"
-            } else {
-                ""
-            };
-            format!("its power could not be switched: {why}{fix}")
+        self.client(&["power", how], POWER_LIMIT).map(drop).map_err(|error| match error {
+            ClientError::Refused { refusal: Refusal::NoPowerSwitch(_), words: said } => {
+                LabgridError::NoPowerSwitch { said }
+            }
+            error => LabgridError::Power(error),
         })
     }
 
     /// The board once its shell answers; one that was switched on may take its time.
-    fn reached(&self, mut target: BoardTarget) -> Result<BoardTarget, String> {
+    fn reached(&self, mut target: BoardTarget) -> Result<BoardTarget, LabgridError> {
         let begun = Instant::now();
         let limit = Duration::from_secs(self.place.boot_wait_seconds().into());
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
             match target.prepare() {
                 Ok(()) => return Ok(target),
                 Err(error) if begun.elapsed() < limit && self.stop.count() == 0 => {
-                    let why = why(error);
-                    if told != why {
+                    let why = LabgridError::of_board(error).to_string();
+                    if reported != why {
                         (self.access.tell)(&format!("waiting for the board to boot: {why}"));
-                        told = why;
+                        reported = why;
                     }
                     self.pause(TRY_EVERY);
                 }
-                Err(error) if limit.is_zero() || self.stop.count() > 0 => return Err(why(error)),
+                Err(error) if limit.is_zero() || self.stop.count() > 0 => return Err(LabgridError::of_board(error)),
                 Err(error) => {
-                    return Err(format!(
-                        "it had not booted after {} s: {}; `boot_seconds` in the target file gives it longer",
-                        limit.as_secs(),
-                        why(error)
-                    ));
+                    let last = Box::new(LabgridError::of_board(error));
+                    return Err(LabgridError::NotBooted { limit, last });
                 }
             }
         }
@@ -180,8 +177,10 @@ impl LabgridTarget {
     }
 
     /// What `labgrid-client` prints.
-    fn client(&self, words: &[&str], limit: Duration) -> Result<String, String> {
-        let mut running = LocalTarget.start(&self.place.client_command(words)).map_err(|error| error.to_string())?;
+    fn client(&self, words: &[&str], limit: Duration) -> Result<String, ClientError> {
+        let mut running = LocalTarget
+            .start(&self.place.client_command(words))
+            .map_err(|error| ClientError::NotStarted(error.to_string()))?;
         let mut said = Vec::new();
         while running.elapsed() < limit {
             match running.read(LOOK_EVERY) {
@@ -192,16 +191,20 @@ impl LabgridTarget {
         }
         match running.wait(LOOK_EVERY * 10) {
             Some(Exit::Code(0)) => Ok(String::from_utf8_lossy(&said).into_owned()),
-            Some(_) => Err(running.diagnostics().join(" | ")),
+            Some(_) => {
+                let words = running.diagnostics().join(" | ");
+                Err(ClientError::Refused { refusal: Refusal::parse(&words), words })
+            }
             None => {
                 running.kill();
-                Err(format!("`{}` did not end within {} s", self.place.command(&words.join(" ")), limit.as_secs()))
+                Err(ClientError::TooLong { command: self.place.command(&words.join(" ")), limit })
             }
         }
     }
 
-    fn give_back(&mut self) -> Result<(), String> {
-        let left = self.board.take().map_or(Ok(()), |mut board| board.close()).map_err(|error| error.to_string());
+    fn give_back(&mut self) -> Result<(), LabgridError> {
+        let closed = self.board.take().map_or(Ok(()), |mut board| board.close());
+        let left = closed.map_err(|error| LabgridError::Target(Box::new(error)));
         let released = self.keeper.take().map_or(Ok(()), Keeper::release);
         self.lock = None;
         left.and(released)
@@ -209,14 +212,6 @@ impl LabgridTarget {
 
     fn reachable(&mut self) -> Option<&mut BoardTarget> {
         self.board.as_mut()
-    }
-}
-
-/// What was wrong, without the name of the target, which is told once.
-fn why(error: TargetError) -> String {
-    match error {
-        TargetError::Prepare { why, .. } => why,
-        other => other.to_string(),
     }
 }
 
@@ -230,12 +225,12 @@ impl Target for LabgridTarget {
     }
 
     fn prepare(&mut self) -> Result<(), TargetError> {
-        self.prepared().map_err(|why| {
-            let why = match self.give_back() {
-                Ok(()) => why,
-                Err(left) => format!("{why}; and {left}"),
+        self.prepared().map_err(|first| {
+            let error = match self.give_back() {
+                Ok(()) => first,
+                Err(left) => LabgridError::NorGivenBack { first: Box::new(first), left: Box::new(left) },
             };
-            TargetError::Prepare { target: self.name.clone(), why }
+            TargetError::Prepare { target: self.name.clone(), why: error.into() }
         })
     }
 
@@ -278,13 +273,13 @@ impl Target for LabgridTarget {
     }
 
     fn close(&mut self) -> Result<(), TargetError> {
-        self.give_back().map_err(|why| TargetError::GiveBack { target: self.name.clone(), why })
+        self.give_back().map_err(|error| TargetError::GiveBack { target: self.name.clone(), why: error.into() })
     }
 }
 
 impl Drop for LabgridTarget {
     fn drop(&mut self) {
-        // Nobody is left to be told; the place is in the state that `labgrid-client` shows.
+        // There is no one to report to; the place is in the state that `labgrid-client` shows.
         let _ = self.give_back();
     }
 }

@@ -24,4 +24,4 @@ mod target;
 pub mod target_file;
 
 pub use problem::{Caveat, News};
-pub use target::{Command, Exit, Output, Outside, RunningCommand, Target, TargetError};
+pub use target::{Command, Exit, Output, Outside, Reason, RunningCommand, Target, TargetError};

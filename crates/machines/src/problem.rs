@@ -347,6 +347,7 @@ pub const DEFINITIONS: &[Definition] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Reason;
     use std::collections::BTreeSet;
     use std::io;
 
@@ -368,14 +369,14 @@ mod tests {
             &News::ConsoleDamaged(ConsoleDamage::default()),
             &News::AbsencesUnknown { why: text() },
             &News::Absent { stretch_ns: 0, processors: Vec::new() },
-            &TargetError::Prepare { target: text(), why: text() },
+            &TargetError::Prepare { target: text(), why: Reason::KeepsNothing },
             &TargetError::Start { target: text(), program: path(), source: error() },
-            &TargetError::Boot { target: text(), why: text() },
+            &TargetError::Boot { target: text(), why: Reason::KeepsNothing },
             &TargetError::Stopped { target: text() },
-            &TargetError::TakeUp { target: text(), why: text() },
-            &TargetError::Gone { target: text(), why: text() },
+            &TargetError::TakeUp { target: text(), why: Reason::KeepsNothing },
+            &TargetError::Gone { target: text(), why: Reason::KeepsNothing },
             &TargetError::Copy { target: text(), from: path(), to: path(), source: error() },
-            &TargetError::GiveBack { target: text(), why: text() },
+            &TargetError::GiveBack { target: text(), why: Reason::KeepsNothing },
         ];
         let codes: BTreeSet<String> = kinds.iter().map(|kind| kind.code().to_string()).collect();
         let defined: BTreeSet<String> = DEFINITIONS.iter().map(|definition| definition.code.to_owned()).collect();

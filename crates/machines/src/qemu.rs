@@ -36,6 +36,7 @@ use super::{Caveat, Command, RunningCommand, Target, TargetError};
 use crate::architecture::Architecture;
 use crate::problem::MachineProblem;
 use crate::stop::StopRequests;
+use crate::target::Reason;
 use archive::message::{Problem, Severity};
 use arguments::Accelerator;
 use command::GuestRun;
@@ -336,7 +337,8 @@ impl Target for QemuTarget {
     }
 
     fn prepare(&mut self) -> Result<(), TargetError> {
-        self.prepared().map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why })
+        self.prepared()
+            .map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why: Reason::VirtualMachine(why) })
     }
 
     fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
@@ -361,7 +363,7 @@ impl Target for QemuTarget {
                 Ok(Box::new(GuestRun::new(machine, watch)))
             }
             Err(_) if self.stop.count() > 0 => Err(TargetError::Stopped { target: self.plain_name.clone() }),
-            Err(why) => Err(TargetError::Boot { target: self.plain_name.clone(), why }),
+            Err(why) => Err(TargetError::Boot { target: self.plain_name.clone(), why: Reason::VirtualMachine(why) }),
         }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! A backend knows nothing of runs, frames or phases.
 
+use crate::board::error::BoardError;
+use crate::labgrid::error::LabgridError;
 use crate::problem::{Caveat, News};
 use archive::absence::SpikeAbsences;
 use archive::message::Problem;
@@ -12,27 +14,55 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
+/// What a target could not do, and why, by the kind of machine.
+#[derive(Debug, Error)]
+pub enum Reason {
+    #[error(transparent)]
+    Board(#[from] Box<BoardError>),
+    #[error(transparent)]
+    Labgrid(#[from] Box<LabgridError>),
+    #[error("{0}")]
+    VirtualMachine(String),
+    #[error("it keeps nothing")]
+    KeepsNothing,
+    /// A fake one, in tests.
+    #[error("{0}")]
+    Fake(String),
+}
+
+impl From<BoardError> for Reason {
+    fn from(error: BoardError) -> Self {
+        Self::Board(Box::new(error))
+    }
+}
+
+impl From<LabgridError> for Reason {
+    fn from(error: LabgridError) -> Self {
+        Self::Labgrid(Box::new(error))
+    }
+}
+
 /// Why a target could not do what was asked.
 #[derive(Debug, Error)]
 pub enum TargetError {
     #[error("failed to prepare target {target}: {why}")]
-    Prepare { target: String, why: String },
+    Prepare { target: String, why: Reason },
     #[error("failed to start {program} on target {target}: {source}")]
     Start { target: String, program: PathBuf, source: io::Error },
     #[error("failed to boot target {target}: {why}")]
-    Boot { target: String, why: String },
-    /// Somebody asked to stop before there was anything to stop.
+    Boot { target: String, why: Reason },
+    /// Stopped on request before there was anything to stop.
     #[error("stopped on request while target {target} booted")]
     Stopped { target: String },
     #[error("failed to fetch a run from target {target}: {why}")]
-    TakeUp { target: String, why: String },
+    TakeUp { target: String, why: Reason },
     /// The target has nothing of the run, and never will again.
     #[error("failed to fetch a run from target {target}: {why}")]
-    Gone { target: String, why: String },
+    Gone { target: String, why: Reason },
     #[error("failed to copy {from} to {to} (target {target}): {source}")]
     Copy { target: String, from: PathBuf, to: PathBuf, source: io::Error },
     #[error("failed to give back target {target}: {why}")]
-    GiveBack { target: String, why: String },
+    GiveBack { target: String, why: Reason },
 }
 
 /// A program with its arguments. No shell is in between.
@@ -132,7 +162,7 @@ pub trait Target {
     /// [`TargetError::TakeUp`].
     fn take_up(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {
         let _ = (id, from);
-        Err(TargetError::TakeUp { target: self.name().into(), why: "it keeps nothing".into() })
+        Err(TargetError::TakeUp { target: self.name().into(), why: Reason::KeepsNothing })
     }
 
     /// What is kept of the last lasting command can go: the host has it all, safely.

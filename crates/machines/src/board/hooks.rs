@@ -3,6 +3,7 @@
 //! They run on the host, by its shell, and learn from the environment which board is meant.
 
 use super::board_file::Board;
+use super::error::HookError;
 use super::shell::quoted;
 use crate::local::LocalTarget;
 use crate::stop::StopRequests;
@@ -83,18 +84,19 @@ fn environment(name: &str, board: &Board, image: &str) -> String {
 /// Runs the command of a hook to its end. What it says is added to `notes`, under its name.
 ///
 /// # Errors
-/// A sentence with its last lines.
+/// [`HookError`].
 pub fn run(
     hook: &str,
     command: &str,
     (name, board, image): (&str, &Board, &str),
     notes: &mut Vec<u8>,
     stop: &StopRequests,
-) -> Result<(), String> {
+) -> Result<(), HookError> {
+    let hook_name = || hook.to_owned();
     let script = format!("{}exec 2>&1\n{command}", environment(name, board, image));
     let mut running = LocalTarget
         .start(&Command { program: "/bin/sh".into(), arguments: vec!["-c".into(), script] })
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| HookError::NotStarted(error.to_string()))?;
     notes.extend(format!("[{hook}] {command}\n").into_bytes());
     let begun = notes.len();
     let mut stopped = None;
@@ -102,9 +104,9 @@ pub fn run(
         match running.read(POLL) {
             Output::Bytes(bytes) if notes.len() - begun < SAID_BYTES_MAX => notes.extend(bytes),
             Output::Bytes(_) => {}
-            Output::Quiet if stop.count() > 0 => stopped = Some("stopped on request".to_owned()),
+            Output::Quiet if stop.count() > 0 => stopped = Some(HookError::Stopped { hook: hook_name() }),
             Output::Quiet if running.elapsed() > HOOK_LIMIT => {
-                stopped = Some(format!("it took longer than {} s", HOOK_LIMIT.as_secs()));
+                stopped = Some(HookError::TooLong { hook: hook_name(), limit: HOOK_LIMIT });
             }
             Output::Quiet => {}
             Output::Closed => break,
@@ -120,13 +122,12 @@ pub fn run(
     let exit = running.wait(POLL * 50);
     match (stopped, exit) {
         (None, Some(Exit::Code(0))) => Ok(()),
-        (Some(why), _) => Err(format!("its {hook} command was ended: {why}")),
+        (Some(error), _) => Err(error),
         (None, exit) => {
             let said = String::from_utf8_lossy(&notes[begun..]).into_owned();
             let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            let last = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
-            let how = exit.map_or("no exit status".into(), |exit| exit.to_string());
-            Err(format!("its {hook} command failed ({how}): {last}"))
+            let last_words = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");
+            Err(HookError::Failed { hook: hook_name(), exit, last_words })
         }
     }
 }
@@ -135,7 +136,7 @@ pub fn run(
 mod tests {
     use super::*;
 
-    fn ran(command: &str) -> (Result<(), String>, String) {
+    fn ran(command: &str) -> (Result<(), HookError>, String) {
         let board = Board { port: Some(2222), ..Board::ssh("root@pi") };
         let mut notes = Vec::new();
         let ended = run("deploy", command, ("pi", &board, "my image.wic"), &mut notes, &StopRequests::default());
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn a_hook_knows_the_board_and_its_words_are_kept() {
         let (ended, notes) = ran("echo \"$TARDY_TARGET $TARDY_ADDRESS $TARDY_PORT $TARDY_IMAGE\"; echo aside >&2");
-        assert_eq!(ended, Ok(()));
+        assert!(ended.is_ok());
         assert!(
             notes.starts_with("[deploy] echo") && notes.ends_with("\npi root@pi 2222 my image.wic\naside\n"),
             "{notes}"
@@ -155,7 +156,7 @@ mod tests {
     #[test]
     fn a_failure_comes_with_its_last_words() {
         let (ended, _) = ran("echo one; echo no card in the writer >&2; exit 7");
-        let why = ended.unwrap_err();
+        let why = ended.unwrap_err().to_string();
         assert!(why.contains("deploy command failed (exit status 7): one | no card in the writer"), "{why}");
     }
 
@@ -164,6 +165,6 @@ mod tests {
         let stop = StopRequests::default();
         stop.request();
         let ended = run("power.cycle", "exec sleep 1000", ("pi", &Board::ssh("pi"), ""), &mut Vec::new(), &stop);
-        assert!(ended.unwrap_err().contains("on request"));
+        assert!(matches!(ended, Err(HookError::Stopped { .. })));
     }
 }

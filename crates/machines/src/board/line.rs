@@ -1,6 +1,7 @@
 //! What can be done through the line to a board, whichever door it goes through.
 
 use super::MeterCopy;
+use super::error::SendError;
 use super::keeper::Greeting;
 use super::shell::quoted;
 use crate::{Exit, RunningCommand};
@@ -37,8 +38,8 @@ pub trait Line {
     /// Puts the meter into the directory that is ours, `alone` in place of all others there.
     ///
     /// # Errors
-    /// A sentence.
-    fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), String>;
+    /// [`SendError`].
+    fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), SendError>;
 
     /// Tells the keeper that what the board keeps can go.
     fn fetched(&mut self);
@@ -54,7 +55,7 @@ pub trait Line {
 ///
 /// # Errors
 /// Why it did not arrive, with the fix where one is known.
-pub fn send(line: &mut dyn Line, bytes: &[u8], to: &str, executable: bool, before: &str) -> io::Result<()> {
+pub fn send(line: &mut dyn Line, bytes: &[u8], to: &str, executable: bool, before: &str) -> Result<(), SendError> {
     let (partial, to) = (quoted(&format!("{to}.partial")), quoted(to));
     let mode = if executable { "700" } else { "600" };
     let script = format!(
@@ -65,17 +66,21 @@ pub fn send(line: &mut dyn Line, bytes: &[u8], to: &str, executable: bool, befor
         bytes.len()
     );
     let mut running = line.shell(&script)?;
-    // A shell that has ended tells why.
+    // A shell that has ended says why.
     let written = running.write(bytes);
     let exit = running.wait(SEND_LIMIT);
     if exit == Some(Exit::Code(0)) {
-        return written;
+        return Ok(written?);
     }
     running.kill();
     let words = running.diagnostics().join(" | ");
-    let fix = if words.contains("No space left") { NO_ROOM_MEND } else { "" };
-    Err(io::Error::other(format!("{words}{fix}")))
+    Err(if complains_of_room(&words) { SendError::NoRoom { words } } else { SendError::Refused { words } })
 }
 
 /// What to do about a full board.
-pub const NO_ROOM_MEND: &str = "; free some, or name another place with `directory` in the target file";
+pub const NO_ROOM_FIX: &str = "; free some, or name another place with `directory` in the target file";
+
+/// Whether the programs of a shell complain that a disk is full (ENOSPC in the words of the C library).
+fn complains_of_room(words: &str) -> bool {
+    words.contains("No space left on device")
+}

@@ -1,5 +1,6 @@
 //! The lock of one board on this host: of two runs the second is told who has it, or waits.
 
+use super::error::{Holder, LockError};
 use super::hex;
 use crate::stop::StopRequests;
 use sha2::{Digest, Sha256};
@@ -37,21 +38,16 @@ fn directory() -> PathBuf {
     state.unwrap_or_else(std::env::temp_dir).join("tardy/boards")
 }
 
-/// Takes the lock of a board; `wait` is how long somebody else may take to release it.
+/// Takes the lock of a board; `wait` is how long another program may take to release it.
 ///
 /// # Errors
 /// Who has it, or why it could not be taken.
-pub fn take(board: &str, wait: Duration, stop: &StopRequests) -> Result<BoardLock, String> {
+pub fn take(board: &str, wait: Duration, stop: &StopRequests) -> Result<BoardLock, LockError> {
     take_in(&directory(), board, wait, stop)
 }
 
-fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -> Result<BoardLock, String> {
-    let fail = |error: io::Error| {
-        format!(
-            "its lock below {} cannot be had: {error}; set XDG_STATE_HOME to a directory of yours",
-            directory.display()
-        )
-    };
+fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -> Result<BoardLock, LockError> {
+    let fail = |source: io::Error| LockError::Directory { directory: directory.to_owned(), source };
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(fail)?;
     let path = directory.join(file_name(board));
     let mut file =
@@ -65,9 +61,9 @@ fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -
             Err(TryLockError::WouldBlock) if begun.elapsed() < wait && stop.count() == 0 => thread::sleep(LOOK_EVERY),
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
-                // Whoever holds it may be about to write; then there is only less to tell.
+                // The holder may be about to write; then there is only less to report.
                 let _ = (&mut file).take(1000).read_to_string(&mut holder);
-                return Err(format!("{}; --wait waits for it", told(&holder)));
+                return Err(LockError::Held(holder_of(&holder)));
             }
         }
     }
@@ -101,13 +97,11 @@ fn file_name(board: &str) -> String {
     format!("{:.40}-{:02x}{:02x}{:02x}{:02x}.lock", plain, sum[0], sum[1], sum[2], sum[3])
 }
 
-fn told(holder: &str) -> String {
+fn holder_of(holder: &str) -> Holder {
     let mut words = holder.split(' ').map(str::parse::<u64>);
     match (words.next(), words.next()) {
-        (Some(Ok(pid)), Some(Ok(since))) => {
-            format!("process {pid} of this host has used it for {} s", unix_s().saturating_sub(since))
-        }
-        _ => "another process of this host uses it".into(),
+        (Some(Ok(pid)), Some(Ok(since))) => Holder::Process { pid, seconds: unix_s().saturating_sub(since) },
+        _ => Holder::SomeProcess,
     }
 }
 
@@ -126,7 +120,7 @@ mod tests {
         let take = |board: &str, wait| take_in(folder.path(), board, wait, &stop);
         let first = take("root@pi", Duration::ZERO).unwrap();
         let token = first.token().to_owned();
-        let refusal = take("root@pi", Duration::ZERO).unwrap_err();
+        let refusal = take("root@pi", Duration::ZERO).unwrap_err().to_string();
         assert!(refusal.contains(&std::process::id().to_string()) && refusal.contains("--wait"), "{refusal}");
         let other = take("root@pi:2222", Duration::ZERO).expect("another board is another lock");
         assert_ne!(other.token(), token);

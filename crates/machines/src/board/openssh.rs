@@ -2,8 +2,11 @@
 
 use super::board_file::Board;
 use super::shell::quoted;
-use crate::Command;
+use crate::{Command, TargetError};
+use std::fmt;
 use std::path::Path;
+use std::time::Duration;
+use thiserror::Error;
 
 /// How ssh is asked to behave: it never asks a person, and notices a dead line within a quarter of a minute. What it
 /// checks of host keys is left as it is.
@@ -54,52 +57,125 @@ pub fn command(board: &Board, control: &Path, share: Share, script: &str) -> Com
     Command { program: "ssh".into(), arguments }
 }
 
-/// Why there is no session, and what to do about it, from what ssh and the board complained of.
-pub fn diagnosis(board: &Board, complaints: &[String]) -> String {
-    let said = complaints.join(" | ");
-    let port = board.port.map_or(String::new(), |port| format!("-p {port} "));
-    let login = format!("`ssh {port}{}`", board.address);
-    let host = board.address.rsplit('@').next().unwrap_or_default();
-    let known = board.port.map_or_else(|| host.to_owned(), |port| format!("[{host}]:{port}"));
-    let mends = [
-        (
-            "REMOTE HOST IDENTIFICATION HAS CHANGED",
-            format!(
+/// What ssh, or sudo behind it, complains of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Complaint {
+    HostKeyChanged,
+    HostKeyUnknown,
+    PermissionDenied,
+    UnknownHost,
+    ConnectionRefused,
+    NoAnswer,
+    NetworkUnreachable,
+    UnprotectedKey,
+    SudoPassword,
+    NoSudo,
+    NoLogin,
+}
+
+impl Complaint {
+    /// Reads the words of OpenSSH, sudo and the login programs; the first that fits counts.
+    pub fn parse(words: &str) -> Option<Self> {
+        const SIGNS: [(&str, Complaint); 13] = [
+            ("REMOTE HOST IDENTIFICATION HAS CHANGED", Complaint::HostKeyChanged),
+            ("Host key verification failed", Complaint::HostKeyUnknown),
+            ("Permission denied", Complaint::PermissionDenied),
+            ("Could not resolve hostname", Complaint::UnknownHost),
+            ("Connection refused", Complaint::ConnectionRefused),
+            ("timed out", Complaint::NoAnswer),
+            ("No route to host", Complaint::NoAnswer),
+            ("Network is unreachable", Complaint::NetworkUnreachable),
+            ("UNPROTECTED PRIVATE KEY", Complaint::UnprotectedKey),
+            ("a password is required", Complaint::SudoPassword),
+            ("sudo: not found", Complaint::NoSudo),
+            ("sudo: command not found", Complaint::NoSudo),
+            ("not available", Complaint::NoLogin),
+        ];
+        SIGNS.into_iter().find(|(sign, _)| words.contains(sign)).map(|(_, complaint)| complaint)
+    }
+
+    fn fix(self, login: &Login) -> String {
+        let Login { address, port, known } = login;
+        match self {
+            Self::HostKeyChanged => format!(
                 "its host key has changed. If the board was reinstalled, remove the old key with \
                  `ssh-keygen -R '{known}'` and log in once with {login}"
             ),
-        ),
-        (
-            "Host key verification failed",
-            format!("its host key is not known here. Log in once with {login} and compare the fingerprint it shows"),
-        ),
-        (
-            "Permission denied",
-            format!(
+            Self::HostKeyUnknown => {
+                format!("its host key is not known here. Log in once with {login} and compare the fingerprint it shows")
+            }
+            Self::PermissionDenied => format!(
                 "the board takes no key of yours, or has no such user; tardy never types a password. Give the board your \
-                 key with `ssh-copy-id {port}{}`, or name the right one with --identity",
-                board.address
+                 key with `ssh-copy-id {port}{address}`, or name the right one with --identity"
             ),
-        ),
-        ("Could not resolve hostname", "its name has no address here. Correct it, or write the address".into()),
-        ("Connection refused", "nothing listens on that port. Start the board's ssh server, or correct --port".into()),
-        ("timed out", "it does not answer. Is it switched on, and on this network?".into()),
-        ("No route to host", "it does not answer. Is it switched on, and on this network?".into()),
-        ("Network is unreachable", "this host has no way to it. Is the network up?".into()),
-        ("UNPROTECTED PRIVATE KEY", "ssh refuses a key that others can read. `chmod 600` its file".into()),
-        (
-            "a password is required",
-            "sudo asks for a password there. Allow the user `NOPASSWD: ALL` in /etc/sudoers, or log in as root".into(),
-        ),
-        ("sudo: not found", "there is no sudo. Log in as root, and leave out --sudo".into()),
-        ("sudo: command not found", "there is no sudo. Log in as root, and leave out --sudo".into()),
-        ("not available", "the user may not log in there. Name another user".into()),
-    ];
-    let fix = mends.into_iter().find(|(sign, _)| said.contains(sign)).map(|(_, fix)| fix);
-    match (fix, said.is_empty()) {
-        (Some(fix), _) => format!("{fix} (ssh says: {said})"),
-        (None, false) => format!("ssh says: {said}; does {login} work?"),
-        (None, true) => format!("the login shell of {} ran nothing; does {login} work?", board.address),
+            Self::UnknownHost => "its name has no address here. Correct it, or write the address".into(),
+            Self::ConnectionRefused => {
+                "nothing listens on that port. Start the board's ssh server, or correct --port".into()
+            }
+            Self::NoAnswer => "it does not answer. Is it switched on, and on this network?".into(),
+            Self::NetworkUnreachable => "this host has no way to it. Is the network up?".into(),
+            Self::UnprotectedKey => "ssh refuses a key that others can read. `chmod 600` its file".into(),
+            Self::SudoPassword => {
+                "sudo asks for a password there. Allow the user `NOPASSWD: ALL` in /etc/sudoers, or log in as root"
+                    .into()
+            }
+            Self::NoSudo => "there is no sudo. Log in as root, and leave out --sudo".into(),
+            Self::NoLogin => "the user may not log in there. Name another user".into(),
+        }
+    }
+}
+
+/// How a person would log in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    address: String,
+    /// `-p PORT `, or nothing.
+    port: String,
+    /// The board's name in the list of known hosts.
+    known: String,
+}
+
+impl Login {
+    pub fn of(board: &Board) -> Self {
+        let host = board.address.rsplit('@').next().unwrap_or_default();
+        Self {
+            address: board.address.clone(),
+            port: board.port.map_or(String::new(), |port| format!("-p {port} ")),
+            known: board.port.map_or_else(|| host.to_owned(), |port| format!("[{host}]:{port}")),
+        }
+    }
+}
+
+impl fmt::Display for Login {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "`ssh {}{}`", self.port, self.address)
+    }
+}
+
+/// Why there is no session.
+#[derive(Debug, Error)]
+pub enum SshError {
+    #[error("stopped on request")]
+    Stopped,
+    #[error("{0}; on Debian ssh comes with `apt-get install openssh-client`")]
+    NotStarted(#[source] Box<TargetError>),
+    #[error("its shell did not answer within {} s; does {login} work?", limit.as_secs())]
+    NoAnswer { limit: Duration, login: Login },
+    #[error("{} (ssh says: {words})", complaint.fix(login))]
+    Complaint { complaint: Complaint, login: Login, words: String },
+    #[error("ssh says: {words}; does {login} work?")]
+    Unknown { login: Login, words: String },
+    #[error("the login shell of {} ran nothing; does {login} work?", login.address)]
+    NoWords { login: Login },
+}
+
+/// Why there is no session, from what ssh and the board complained of.
+pub fn diagnosis(board: &Board, complaints: &[String]) -> SshError {
+    let (words, login) = (complaints.join(" | "), Login::of(board));
+    match Complaint::parse(&words) {
+        Some(complaint) => SshError::Complaint { complaint, login, words },
+        None if words.is_empty() => SshError::NoWords { login },
+        None => SshError::Unknown { login, words },
     }
 }
 
@@ -118,13 +194,21 @@ mod tests {
     }
 
     #[test]
-    fn complaints_come_with_a_mend() {
-        let told = |words: &str| diagnosis(&Board { port: Some(2222), ..Board::ssh("root@pi") }, &[words.to_owned()]);
-        assert!(told("root@pi: Permission denied (publickey,password).").contains("ssh-copy-id -p 2222 root@pi"));
-        assert!(told("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @").contains("ssh-keygen -R '[pi]:2222'"));
-        assert!(told("Host key verification failed.").contains("fingerprint"));
-        assert!(told("sudo: a password is required").contains("NOPASSWD"));
-        assert!(told("something new").contains("something new"));
-        assert!(diagnosis(&Board::ssh("pi"), &[]).contains("login shell"));
+    fn complaints_come_with_a_fix() {
+        let board = Board { port: Some(2222), ..Board::ssh("root@pi") };
+        let text = |words: &str| diagnosis(&board, &[words.to_owned()]).to_string();
+        assert!(text("root@pi: Permission denied (publickey,password).").contains("ssh-copy-id -p 2222 root@pi"));
+        assert!(text("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @").contains("ssh-keygen -R '[pi]:2222'"));
+        assert!(text("Host key verification failed.").contains("fingerprint"));
+        assert!(text("sudo: a password is required").contains("NOPASSWD"));
+        assert!(text("something new").contains("something new"));
+        assert!(diagnosis(&Board::ssh("pi"), &[]).to_string().contains("login shell"));
+    }
+
+    #[test]
+    fn each_complaint_is_one_kind() {
+        assert_eq!(Complaint::parse("ssh: connect to host pi port 22: No route to host"), Some(Complaint::NoAnswer));
+        assert_eq!(Complaint::parse("sh: 1: sudo: not found"), Some(Complaint::NoSudo));
+        assert_eq!(Complaint::parse("kex_exchange_identification: read"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Reaching a board, through whichever door it has.
 
 use super::board_file::{Board, Door};
+use super::error::{BoardError, Holder};
 use super::keeper::{Errand, Greeting, Purpose};
 use super::line::Line;
 use super::overheard::Overheard;
@@ -24,24 +25,12 @@ pub struct Reach {
     pub overheard: Rc<RefCell<Overheard>>,
 }
 
-/// Why a board was not reached.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Hindrance {
-    /// Somebody uses it, who may be done later.
-    Held(String),
-    /// There are results of another run, which nobody has fetched.
-    Left(String),
-    /// What was to be fetched is not there.
-    Gone(String),
-    Other(String),
-}
-
 impl Reach {
     /// Opens the connection and has the keeper look around.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn connect(&self) -> Result<Box<dyn Line>, Hindrance> {
+    /// [`BoardError`].
+    pub fn connect(&self) -> Result<Box<dyn Line>, BoardError> {
         match self.board.backend {
             Door::Ssh => Ok(Box::new(ssh::connect(self)?)),
             Door::Serial => Ok(Box::new(serial::connect(self)?)),
@@ -63,29 +52,19 @@ impl Reach {
     ///
     /// # Errors
     /// What is in the way.
-    pub fn admitted(&self, greeting: &Greeting) -> Result<(), Hindrance> {
+    pub fn admitted(&self, greeting: &Greeting) -> Result<(), BoardError> {
         if let Some(who) = &greeting.held {
-            return Err(Hindrance::Held(who.clone()));
+            return Err(BoardError::Held(Holder::Session(who.clone())));
         }
         if let Some(run) = &greeting.measuring {
-            return Err(Hindrance::Held(format!(
-                "run {run} goes on there without its host, which fetches it with `tardy collect`"
-            )));
+            return Err(BoardError::Held(Holder::Run { run: run.clone() }));
         }
         if let Some(run) = &greeting.left {
-            return Err(Hindrance::Left(format!(
-                "it has the results of run {run}, which nobody has fetched: `tardy collect` with that archive does, \
-                 `tardy restore --target {} --discard` throws them away",
-                self.name
-            )));
+            return Err(BoardError::ResultsLeft { run: run.clone(), target: self.name.clone() });
         }
         if greeting.gone {
-            return Err(Hindrance::Gone(
-                "it keeps nothing of this run: the results were fetched before, were thrown away, or went with a reboot; \
-                 what came before the line was lost is in the archive"
-                    .into(),
-            ));
+            return Err(BoardError::NothingKept);
         }
-        greeting.refused.clone().map_or(Ok(()), |why| Err(Hindrance::Other(why)))
+        greeting.refused.clone().map_or(Ok(()), |why| Err(BoardError::Refused(why)))
     }
 }

@@ -6,26 +6,31 @@
 
 mod commands;
 mod dialogue;
+pub mod error;
 mod exchange;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod hearing;
+mod keeper_word;
 mod login;
 mod occupied;
 mod port;
 mod sending;
 
 use super::board_file::Board;
+use super::error::{BoardError, SendError};
 use super::keeper::Greeting;
 use super::line::Line;
-use super::reach::{Hindrance, Reach};
+use super::reach::Reach;
 use super::{MeterCopy, hex};
 use crate::RunningCommand;
 use crate::stop::StopRequests;
 use commands::{Program, Stream};
 use dialogue::Dialogue;
+use error::SerialError;
 use exchange::Exchange;
 use hearing::Hearing;
+use keeper_word::KeeperWord;
 use login::Shell;
 use port::Port;
 use sending::{Manner, Tools};
@@ -46,8 +51,6 @@ const BYE_LIMIT: Duration = Duration::from_secs(20);
 const TIDY_LIMIT: Duration = Duration::from_secs(20);
 const TRIES: usize = 3;
 const END_OF_INPUT: &str = "\n\x04";
-/// The keeper's word when a meter has left after the host's good-bye.
-const SERVED: &str = "served";
 const INTERRUPT: &[u8] = b"\x03\n";
 
 fn baud(board: &Board) -> u32 {
@@ -59,7 +62,7 @@ fn baud(board: &Board) -> u32 {
 enum Listener {
     Keeper,
     Meter,
-    Nobody { why: String },
+    Nobody { why: SerialError },
 }
 
 /// The one line, on which one thing is said after another.
@@ -72,15 +75,17 @@ struct Talk {
 
 impl Talk {
     /// The conversation with the meter, begun if it is not.
-    fn exchange(&mut self) -> Result<&mut Exchange, String> {
+    fn exchange(&mut self) -> Result<&mut Exchange, SerialError> {
         match &self.listener {
             Listener::Meter => {}
             Listener::Nobody { why } => return Err(why.clone()),
             Listener::Keeper => {
                 let begun = self.exchange.dialogue.say(&format!("serve {}", self.meter));
-                begun.and_then(|()| self.exchange.greet(SERVE_LIMIT)).inspect_err(|why| {
-                    self.listener = Listener::Nobody { why: why.clone() };
-                })?;
+                begun.map_err(SerialError::from).and_then(|()| self.exchange.greet(SERVE_LIMIT)).inspect_err(
+                    |why| {
+                        self.listener = Listener::Nobody { why: why.clone() };
+                    },
+                )?;
                 self.listener = Listener::Meter;
             }
         }
@@ -88,7 +93,7 @@ impl Talk {
     }
 
     /// Has the keeper listen again.
-    fn keeper(&mut self) -> Result<&mut Dialogue, String> {
+    fn keeper(&mut self) -> Result<&mut Dialogue, SerialError> {
         if self.listener == Listener::Meter {
             let gone = self.dismiss().err();
             self.listener = gone.map_or(Listener::Keeper, |why| Listener::Nobody { why });
@@ -99,17 +104,17 @@ impl Talk {
         }
     }
 
-    fn dismiss(&mut self) -> Result<(), String> {
+    fn dismiss(&mut self) -> Result<(), SerialError> {
         if self.exchange.is_asking() {
             // What runs there for us has no more use, and the keeper follows it.
             self.exchange.dialogue.hearing.port.write(INTERRUPT)?;
-            return Err("it was interrupted".into());
+            return Err(SerialError::Interrupted);
         }
-        if self.exchange.good_bye(SERVED, BYE_LIMIT)? {
+        if self.exchange.good_bye(BYE_LIMIT)? {
             return Ok(());
         }
-        let served = |words: &str| (words == SERVED).then_some(());
-        // Whoever asked to stop still wants the board tidied up.
+        let served = |words: &str| (KeeperWord::parse(words) == KeeperWord::Served).then_some(());
+        // A run that was asked to stop still leaves the board tidy.
         self.exchange.dialogue.listen(BYE_LIMIT, &StopRequests::default(), served)
     }
 }
@@ -127,9 +132,9 @@ pub struct SerialLine {
 /// Opens the line, logs in where that is asked for, and has the keeper look around.
 ///
 /// # Errors
-/// A sentence.
-pub fn connect(reach: &Reach) -> Result<SerialLine, Hindrance> {
-    let (dialogue, greeting, tools) = greeted(reach).map_err(Hindrance::Other)?;
+/// [`BoardError`].
+pub fn connect(reach: &Reach) -> Result<SerialLine, BoardError> {
+    let (dialogue, greeting, tools) = greeted(reach)?;
     reach.admitted(&greeting).inspect_err(|_| dismiss(&dialogue))?;
     let baud = baud(&reach.board);
     let exchange = Exchange::new(dialogue, baud);
@@ -138,7 +143,7 @@ pub fn connect(reach: &Reach) -> Result<SerialLine, Hindrance> {
     Ok(SerialLine { talk: Rc::new(RefCell::new(talk)), greeting, tools, baud, stop, tell })
 }
 
-fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), String> {
+fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), SerialError> {
     let board = &reach.board;
     let port = Port::open(&board.address, baud(board))?;
     let shell = login::shell(&port, board, &reach.stop)?;
@@ -155,15 +160,18 @@ fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), String> {
         let greeted = dialogue.listen(GREET_LIMIT, &reach.stop, |words| {
             greeting.take(&format!("tardy {words}"));
             tools = Tools::parse(words).unwrap_or(std::mem::take(&mut tools));
-            if words == "garbled" { Some(false) } else { greeting.is_over().then_some(true) }
+            if KeeperWord::parse(words) == KeeperWord::Garbled {
+                Some(false)
+            } else {
+                greeting.is_over().then_some(true)
+            }
         })?;
         if greeted {
             dialogue.hearing.keep();
             return Ok((dialogue, greeting, tools));
         }
     }
-    Err("what is sent to it does not arrive whole; is its console at another speed than its login, or without a buffer?"
-        .into())
+    Err(SerialError::Garbled)
 }
 
 /// Lets a keeper go that has said its last words.
@@ -215,14 +223,14 @@ impl Line for SerialLine {
         Ok(Box::new(Stream::new(Rc::clone(&self.talk), from)))
     }
 
-    fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), String> {
+    fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), SendError> {
         let mut talk = self.talk.borrow_mut();
         let keeper = talk.keeper()?;
         if alone {
-            keeper.say("forget")?;
+            keeper.say("forget").map_err(SerialError::from)?;
         }
         let manner = Manner { baud: self.baud, stop: &self.stop, tell: &self.tell };
-        sending::send(keeper, (&meter.name, &meter.bytes), &self.tools, &manner)
+        Ok(sending::send(keeper, (&meter.name, &meter.bytes), &self.tools, &manner)?)
     }
 
     fn fetched(&mut self) {
@@ -234,13 +242,13 @@ impl Line for SerialLine {
 
     fn end(self: Box<Self>) {
         let mut talk = self.talk.borrow_mut();
-        let tidied = |words: &str| (words == "tidied").then_some(());
+        let tidied = |words: &str| (KeeperWord::parse(words) == KeeperWord::Tidied).then_some(());
         let mut listens = talk.keeper().is_ok();
         loop {
             if listens {
                 let _ = talk.exchange.dialogue.say("end");
             }
-            // Whoever asked to stop still wants the board tidied up.
+            // A run that was asked to stop still leaves the board tidy.
             let heard = talk.exchange.dialogue.listen(TIDY_LIMIT, &StopRequests::default(), tidied);
             // A keeper whose meter was interrupted follows it, or was too busy to be heard and still listens.
             if heard.is_ok() || listens {
@@ -249,12 +257,12 @@ impl Line for SerialLine {
             listens = true;
         }
         dismiss(&talk.exchange.dialogue);
-        talk.listener = Listener::Nobody { why: "the line was given back".into() };
+        talk.listener = Listener::Nobody { why: SerialError::GivenBack };
     }
 
     /// Nothing more is said; the meter there notices, or the next host interrupts it.
     fn abandon(self: Box<Self>) {
-        self.talk.borrow_mut().listener = Listener::Nobody { why: "the line was given up".into() };
+        self.talk.borrow_mut().listener = Listener::Nobody { why: SerialError::GivenUp };
     }
 }
 

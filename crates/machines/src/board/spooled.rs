@@ -1,7 +1,8 @@
 //! A run whose stream is kept on the board: the line may be cut as often as it likes.
 
+use super::error::BoardError;
 use super::line::Line;
-use super::reach::{Hindrance, Reach};
+use super::reach::Reach;
 use crate::{Exit, News, Output, RunningCommand};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -58,8 +59,8 @@ impl SpooledRun {
     /// Takes up the stream of a spool in this place from a byte on.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn attach(reach: Reach, line: SharedLine, place: &str, meter: &str, from: u64) -> Result<Self, String> {
+    /// [`BoardError`].
+    pub fn attach(reach: Reach, line: SharedLine, place: &str, meter: &str, from: u64) -> Result<Self, BoardError> {
         let mut run = Self {
             reach,
             line,
@@ -84,10 +85,10 @@ impl SpooledRun {
         Rc::clone(&self.emptied)
     }
 
-    fn follow(&mut self) -> Result<(), String> {
+    fn follow(&mut self) -> Result<(), BoardError> {
         let mut line = self.line.borrow_mut();
-        let attached = line.as_mut().ok_or("it is not connected")?.stream(&self.meter, self.offset);
-        self.attached = Some(attached.map_err(|error| error.to_string())?);
+        let attached = line.as_mut().ok_or(BoardError::NotConnected)?.stream(&self.meter, self.offset);
+        self.attached = Some(attached?);
         Ok(())
     }
 
@@ -143,10 +144,10 @@ impl SpooledRun {
         }
         let connected = self.reach.connect().and_then(|line| {
             if line.greeting().place != self.place {
-                return Err(Hindrance::Other("it is another board now".into()));
+                return Err(BoardError::AnotherBoard);
             }
             *self.line.borrow_mut() = Some(line);
-            self.follow().map_err(Hindrance::Other)
+            self.follow()
         });
         match connected {
             Ok(()) => {
@@ -155,9 +156,9 @@ impl SpooledRun {
                 self.news.push(News::LineBack { machine: self.reach.name.clone(), after });
             }
             // Another run's results take the place of ours only when ours went before.
-            Err(Hindrance::Gone(why) | Hindrance::Left(why)) => {
+            Err(gone @ (BoardError::NothingKept | BoardError::ResultsLeft { .. })) => {
                 self.emptied.set(true);
-                self.words = vec![why];
+                self.words = vec![gone.to_string()];
                 self.end = Some(End { exit: Some(Exit::MachineDown), bytes: self.offset });
                 return Output::Closed;
             }

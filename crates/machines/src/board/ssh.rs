@@ -2,14 +2,15 @@
 
 use super::MeterCopy;
 use super::board_file::Board;
+use super::error::{BoardError, SendError};
 use super::keeper::Greeting;
 use super::line::{Line, send};
-use super::openssh::{Share, command, diagnosis};
-use super::reach::{Hindrance, Reach};
+use super::openssh::{Login, Share, SshError, command, diagnosis};
+use super::reach::Reach;
 use super::shell::quoted;
 use crate::local::LocalTarget;
 use crate::scratch::Scratch;
-use crate::{Output, RunningCommand, Target, TargetError};
+use crate::{Output, RunningCommand, Target};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,18 +32,17 @@ pub struct SshLine {
 /// Opens the connection and has the keeper look around.
 ///
 /// # Errors
-/// A sentence.
-pub fn connect(reach: &Reach) -> Result<SshLine, Hindrance> {
-    let scratch =
-        Scratch::make("ssh").map_err(|error| Hindrance::Other(format!("no directory for a socket: {error}")))?;
-    let (keeper, greeting) = greet(reach, &scratch).map_err(Hindrance::Other)?;
+/// [`BoardError`].
+pub fn connect(reach: &Reach) -> Result<SshLine, BoardError> {
+    let scratch = Scratch::make("ssh").map_err(BoardError::NoSocket)?;
+    let (keeper, greeting) = greet(reach, &scratch)?;
     reach.admitted(&greeting)?;
     Ok(SshLine { board: reach.board.clone(), keeper, greeting, scratch })
 }
 
-fn greet(reach: &Reach, scratch: &Scratch) -> Result<(Box<dyn RunningCommand>, Greeting), String> {
+fn greet(reach: &Reach, scratch: &Scratch) -> Result<(Box<dyn RunningCommand>, Greeting), SshError> {
     let master = command(&reach.board, &control(scratch), Share::Master, &reach.errand().script());
-    let mut keeper = LocalTarget.start(&master).map_err(no_ssh)?;
+    let mut keeper = LocalTarget.start(&master).map_err(|error| SshError::NotStarted(Box::new(error)))?;
     let mut greeting = Greeting::default();
     let mut unread = Vec::new();
     while !greeting.is_over() {
@@ -52,14 +52,12 @@ fn greet(reach: &Reach, scratch: &Scratch) -> Result<(Box<dyn RunningCommand>, G
             Output::Bytes(_) => unread.clear(),
             Output::Quiet if reach.stop.count() > 0 => {
                 keeper.kill();
-                return Err("stopped on request".into());
+                return Err(SshError::Stopped);
             }
             Output::Quiet if keeper.elapsed() < CONNECT_LIMIT => {}
             Output::Quiet => {
                 keeper.kill();
-                let limit = CONNECT_LIMIT.as_secs();
-                let address = &reach.board.address;
-                return Err(format!("its shell did not answer within {limit} s; does `ssh {address}` work?"));
+                return Err(SshError::NoAnswer { limit: CONNECT_LIMIT, login: Login::of(&reach.board) });
             }
             Output::Closed => {
                 keeper.wait(POLL * 10);
@@ -76,10 +74,6 @@ fn greet(reach: &Reach, scratch: &Scratch) -> Result<(Box<dyn RunningCommand>, G
 
 fn control(scratch: &Scratch) -> PathBuf {
     scratch.0.join("line")
-}
-
-fn no_ssh(error: TargetError) -> String {
-    format!("{error}; on Debian ssh comes with `apt-get install openssh-client`")
 }
 
 impl Line for SshLine {
@@ -102,10 +96,10 @@ impl Line for SshLine {
         self.meter(meter, &["spool", "attach", ".", &from.to_string()])
     }
 
-    fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), String> {
+    fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), SendError> {
         let before = if alone { "rm -f meter-*" } else { ":" };
         let to = format!("{}/{}", self.greeting.place, meter.name);
-        send(self, &meter.bytes, &to, true, before).map_err(|error| error.to_string())
+        send(self, &meter.bytes, &to, true, before)
     }
 
     fn fetched(&mut self) {

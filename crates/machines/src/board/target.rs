@@ -1,17 +1,19 @@
 //! A board as a target: it needs a shell, and gets the meter for as long as it is used.
 
 use super::board_file::Board;
+use super::error::{BoardError, SendError};
 use super::hooks;
 use super::keeper::Purpose;
 use super::line::{Line, send};
 use super::lock::{BoardLock, LOOK_EVERY};
-use super::reach::{Hindrance, Reach};
+use super::reach::Reach;
 use super::shell::quoted;
 use super::spooled::{SharedLine, SpooledRun};
 use super::{AccessOptions, MeterCopy};
 use crate::meter_places::MeterPlaces;
 use crate::problem::MachineProblem;
 use crate::stop::StopRequests;
+use crate::target::Reason;
 use crate::{Command, Exit, Output, RunningCommand, Target, TargetError};
 use archive::message::{Problem, Severity};
 use std::cell::{Cell, RefCell};
@@ -80,8 +82,8 @@ impl BoardTarget {
         }
     }
 
-    fn prepared(&mut self) -> Result<(), String> {
-        self.reach.board.check()?;
+    fn prepared(&mut self) -> Result<(), BoardError> {
+        self.reach.board.check().map_err(BoardError::File)?;
         if self.line.borrow().is_some() {
             return Ok(());
         }
@@ -102,41 +104,40 @@ impl BoardTarget {
         }
         match self.send_meter(line.as_mut()) {
             Ok(meter) => self.meter = meter,
-            Err(why) => {
+            Err(error) => {
                 line.end();
-                return Err(why);
+                return Err(error);
             }
         }
         *self.line.borrow_mut() = Some(line);
         Ok(())
     }
 
-    fn connected(&self, begun: Instant) -> Result<Box<dyn Line>, String> {
+    fn connected(&self, begun: Instant) -> Result<Box<dyn Line>, BoardError> {
         let stop = &self.reach.stop;
         loop {
             match self.reach.connect() {
                 Ok(line) => return Ok(line),
-                Err(Hindrance::Held(_)) if begun.elapsed() < self.access.wait && stop.count() == 0 => {
+                Err(BoardError::Held(_)) if begun.elapsed() < self.access.wait && stop.count() == 0 => {
                     pause(ASK_EVERY, stop);
                 }
-                Err(Hindrance::Held(who)) => return Err(format!("{who}; --wait waits for it")),
-                Err(Hindrance::Gone(why)) => {
-                    self.emptied.set(true);
-                    return Err(why);
+                Err(BoardError::Held(holder)) => return Err(BoardError::NotWaitedFor(holder)),
+                Err(error) => {
+                    self.emptied.set(matches!(error, BoardError::NothingKept));
+                    return Err(error);
                 }
-                Err(Hindrance::Left(why) | Hindrance::Other(why)) => return Err(why),
             }
         }
     }
 
-    fn hook(&mut self, hook: &str, command: &str) -> Result<(), String> {
+    fn hook(&mut self, hook: &str, command: &str) -> Result<(), BoardError> {
         let image = self.access.deploy.as_deref().unwrap_or_default();
-        hooks::run(hook, command, (&self.reach.name, &self.reach.board, image), &mut self.notes, &self.reach.stop)
+        Ok(hooks::run(hook, command, (&self.reach.name, &self.reach.board, image), &mut self.notes, &self.reach.stop)?)
     }
 
     /// Switches the board on and gives it new software, as far as its file says how and somebody asks for it. Answers a
     /// connection where it had to be waited for.
-    fn woken(&mut self) -> Result<Option<Box<dyn Line>>, String> {
+    fn woken(&mut self) -> Result<Option<Box<dyn Line>>, BoardError> {
         let board = self.reach.board.clone();
         let power = board.power.unwrap_or_default();
         if let Some(on) = &power.on {
@@ -145,7 +146,7 @@ impl BoardTarget {
         if self.access.deploy.is_none() {
             return if power.on.is_some() { self.back(None).map(Some) } else { Ok(None) };
         }
-        let deploy = board.deploy.ok_or("its target file has no [deploy], which says how it gets new software")?;
+        let deploy = board.deploy.ok_or(BoardError::NoDeployHook)?;
         // A board that holds results, or is used, gets no new software; one that is off says nothing.
         let before = match self.reach.connect() {
             Ok(line) => {
@@ -153,9 +154,9 @@ impl BoardTarget {
                 line.end();
                 Some(boot)
             }
-            Err(Hindrance::Held(who)) => return Err(format!("{who}; it gets no new software now")),
-            Err(Hindrance::Left(why) | Hindrance::Gone(why)) => return Err(why),
-            Err(Hindrance::Other(_)) => None,
+            Err(BoardError::Held(holder)) => return Err(BoardError::HeldBeforeDeploying(holder)),
+            Err(error @ (BoardError::ResultsLeft { .. } | BoardError::NothingKept)) => return Err(error),
+            Err(_) => None,
         };
         self.hook("deploy", &deploy.command)?;
         if let Some(cycle) = &power.cycle {
@@ -165,39 +166,39 @@ impl BoardTarget {
     }
 
     /// Waits until the board is there, in another boot than this one.
-    fn back(&self, before: Option<String>) -> Result<Box<dyn Line>, String> {
+    fn back(&self, before: Option<String>) -> Result<Box<dyn Line>, BoardError> {
         let limit = Duration::from_secs(u64::from(self.reach.board.boot.clone().unwrap_or_default().wait_seconds));
         let begun = Instant::now();
         loop {
-            let why = match self.reach.connect() {
+            let last = match self.reach.connect() {
                 Ok(line) if before.as_ref() != Some(&line.greeting().boot) => return Ok(line),
                 Ok(line) => {
                     line.end();
-                    "it has not booted since".to_owned()
+                    BoardError::NotRebooted
                 }
-                Err(Hindrance::Left(why) | Hindrance::Gone(why)) => return Err(why),
-                Err(Hindrance::Held(who)) if begun.elapsed() >= self.access.wait => {
-                    return Err(format!("{who}; --wait waits for it"));
+                Err(error @ (BoardError::ResultsLeft { .. } | BoardError::NothingKept)) => return Err(error),
+                Err(BoardError::Held(holder)) if begun.elapsed() >= self.access.wait => {
+                    return Err(BoardError::NotWaitedFor(holder));
                 }
-                Err(Hindrance::Held(why) | Hindrance::Other(why)) => why,
+                Err(error) => error,
             };
             if self.reach.stop.count() > 0 {
-                return Err("stopped on request".into());
+                return Err(BoardError::Stopped);
             }
             if begun.elapsed() > limit.max(self.access.wait) {
-                return Err(format!("it was not back within {} s: {why}", limit.as_secs()));
+                return Err(BoardError::NotBack { limit, last: Box::new(last) });
             }
             pause(BOOT_POLL, &self.reach.stop);
         }
     }
 
     /// Sends the meter that fits, if it is not there; answers its name there.
-    fn send_meter(&self, line: &mut dyn Line) -> Result<String, String> {
+    fn send_meter(&self, line: &mut dyn Line) -> Result<String, BoardError> {
         let meter = MeterCopy::find(&self.meters, &line.greeting().machine)?;
         if !line.greeting().meters.contains(&meter.name) {
             // A run that is being fetched may still run the one it was started with.
             let alone = self.access.purpose == Purpose::Run;
-            line.send_meter(&meter, alone).map_err(|why| format!("the meter could not be sent: {why}"))?;
+            line.send_meter(&meter, alone).map_err(BoardError::MeterNotSent)?;
         }
         Ok(meter.name)
     }
@@ -242,7 +243,7 @@ impl BoardTarget {
         }
     }
 
-    fn attached(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, String> {
+    fn attached(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, BoardError> {
         let place = self.line.borrow().as_ref().map(|line| line.greeting().place.clone()).unwrap_or_default();
         let reach = Reach { purpose: Purpose::Collect { run: id.into() }, ..self.reach.clone() };
         let run = SpooledRun::attach(reach, Rc::clone(&self.line), &place, &self.meter, from)?;
@@ -272,8 +273,8 @@ impl Target for BoardTarget {
     }
 
     fn prepare(&mut self) -> Result<(), TargetError> {
-        self.prepared().map_err(|why| {
-            let target = self.reach.name.clone();
+        self.prepared().map_err(|error| {
+            let (target, why) = (self.reach.name.clone(), Reason::from(error));
             if self.emptied.get() { TargetError::Gone { target, why } } else { TargetError::Prepare { target, why } }
         })
     }
@@ -282,7 +283,13 @@ impl Target for BoardTarget {
         let send = || {
             let bytes = fs::read(from)?;
             let executable = super::is_executable(from)?;
-            self.with_line(|line| send(line, &bytes, &to.display().to_string(), executable, ":"))
+            self.with_line(|line| {
+                send(line, &bytes, &to.display().to_string(), executable, ":").map_err(|error| match error {
+                    SendError::Line(error) => error,
+                    error @ SendError::NoRoom { .. } => io::Error::new(io::ErrorKind::StorageFull, error),
+                    error => io::Error::other(error),
+                })
+            })
         };
         send().map_err(|source| self.copy_failed(from, to, source))
     }
@@ -317,7 +324,8 @@ impl Target for BoardTarget {
 
     fn take_up(&mut self, id: &str, from: u64) -> Result<Box<dyn RunningCommand>, TargetError> {
         self.holds_results = true;
-        self.attached(id, from).map_err(|why| TargetError::TakeUp { target: self.reach.name.clone(), why })
+        self.attached(id, from)
+            .map_err(|error| TargetError::TakeUp { target: self.reach.name.clone(), why: error.into() })
     }
 
     fn let_go(&mut self) {
@@ -339,7 +347,7 @@ impl Target for BoardTarget {
             let off = self.reach.board.power.clone().and_then(|power| power.off).filter(|_| !self.holds_results);
             if let Some(off) = off {
                 self.hook("power.off", &off)
-                    .map_err(|why| TargetError::Prepare { target: self.reach.name.clone(), why })?;
+                    .map_err(|error| TargetError::Prepare { target: self.reach.name.clone(), why: error.into() })?;
             }
         }
         self.lock = None;

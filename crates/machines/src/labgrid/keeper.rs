@@ -1,5 +1,6 @@
 //! The process that has a place: it acquires it and releases it, whatever becomes of this program.
 
+use super::error::{ClientError, LabgridError, Refusal};
 use super::place_file::LabgridPlace;
 use crate::board::quoted;
 use crate::local::LocalTarget;
@@ -18,8 +19,34 @@ pub enum Acquired {
     Now(Keeper),
     /// This very user had it before, on this host: by hand, or for more than one run.
     Before,
-    /// Somebody else has it, in words.
+    /// Another user has it, in words.
     Held(String),
+}
+
+/// A line of the script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum KeeperWord {
+    Acquired,
+    Refused(String),
+    Released,
+    /// The board could not be switched off.
+    On(String),
+    /// The place could not be released.
+    Kept(String),
+    Other,
+}
+
+impl KeeperWord {
+    fn parse(line: &str) -> Self {
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("acquired", "") => Self::Acquired,
+            ("released", "") => Self::Released,
+            ("refused", said) => Self::Refused(said.to_owned()),
+            ("on", why) => Self::On(why.to_owned()),
+            ("kept", why) => Self::Kept(why.to_owned()),
+            _ => Self::Other,
+        }
+    }
 }
 
 /// Has a place until it is released or dropped.
@@ -35,7 +62,7 @@ impl Keeper {
     ///
     /// # Errors
     /// Why the place cannot be had, with the fix.
-    pub fn acquire(place: &LabgridPlace, stop: &StopRequests) -> Result<Acquired, String> {
+    pub fn acquire(place: &LabgridPlace, stop: &StopRequests) -> Result<Acquired, LabgridError> {
         let script = format!(
             "client={}; coordinator={}; place={}; off={}\n{SCRIPT}",
             quoted(&place.client),
@@ -44,23 +71,20 @@ impl Keeper {
             if place.power_off { "1" } else { "" },
         );
         let command = Command { program: "/bin/sh".into(), arguments: vec!["-c".into(), script] };
-        let process = LocalTarget.start(&command).map_err(|error| error.to_string())?;
+        let process = LocalTarget.start(&command).map_err(|error| ClientError::NotStarted(error.to_string()))?;
         let mut keeper = Self { process, unread: Vec::new(), by_hand: place.command("release") };
         let begun = Instant::now();
         loop {
-            match keeper.line() {
-                Some(line) if line == "acquired" => return Ok(Acquired::Now(keeper)),
-                Some(line) => {
-                    if let Some(said) = line.strip_prefix("refused ") {
-                        return judged(said, place);
-                    }
-                }
+            match keeper.line().map(|line| KeeperWord::parse(&line)) {
+                Some(KeeperWord::Acquired) => return Ok(Acquired::Now(keeper)),
+                Some(KeeperWord::Refused(said)) => return judged(&said, place),
+                Some(_) => {}
                 None if keeper.process.elapsed() > ACQUIRE_LIMIT || stop.count() > 0 => {
                     // Closing its input has it release what it may get yet.
                     let waited = begun.elapsed().as_secs();
                     return Err(match stop.count() {
-                        0 => format!("`{}` did not answer within {waited} s", place.command("acquire")),
-                        _ => "stopped on request".into(),
+                        0 => LabgridError::NoAnswer { command: place.command("acquire"), seconds: waited },
+                        _ => LabgridError::Stopped,
                     });
                 }
                 None => {}
@@ -72,24 +96,24 @@ impl Keeper {
     ///
     /// # Errors
     /// When it is still acquired, or switched on although it was to be off.
-    pub fn release(mut self) -> Result<(), String> {
+    pub fn release(mut self) -> Result<(), LabgridError> {
         let ended = self.process.wait(RELEASE_LIMIT).is_some();
         let mut still_on = None;
         while let Some(line) = self.line() {
-            match line.split_once(' ') {
-                _ if line == "released" => {
-                    return still_on.map_or(Ok(()), |why| Err(format!("the board is still switched on: {why}")));
+            match KeeperWord::parse(&line) {
+                KeeperWord::Released => {
+                    return still_on.map_or(Ok(()), |why| Err(LabgridError::StillOn { why }));
                 }
-                Some(("on", why)) => still_on = Some(why.to_owned()),
-                Some(("kept", why)) => return Err(self.still_acquired(why)),
-                _ => {}
+                KeeperWord::On(why) => still_on = Some(why),
+                KeeperWord::Kept(why) => return Err(self.still_acquired(&why)),
+                KeeperWord::Acquired | KeeperWord::Refused(_) | KeeperWord::Other => {}
             }
         }
         Err(self.still_acquired(if ended { "labgrid-client said nothing" } else { "labgrid-client does not answer" }))
     }
 
-    fn still_acquired(&self, why: &str) -> String {
-        format!("the place is still acquired: {}; release it with `{}`", why.trim(), self.by_hand)
+    fn still_acquired(&self, why: &str) -> LabgridError {
+        LabgridError::StillAcquired { why: why.trim().to_owned(), by_hand: self.by_hand.clone() }
     }
 
     /// The next line, if there is one by now.
@@ -109,39 +133,23 @@ impl Keeper {
     }
 }
 
-/// What a refusal of `labgrid-client` means.
-fn judged(said: &str, place: &LabgridPlace) -> Result<Acquired, String> {
-    // Warnings of its libraries may come first.
-    let said = said.rsplit_once("Error: ").map_or(said, |(_, said)| said).trim();
-    if said.contains("You have already acquired") && !said.contains(" on ") {
-        return Ok(Acquired::Before);
-    }
-    if said.contains("already acquired") || said.contains("was not reserved for") {
-        let short = said.split(" To work simultaneously").next().unwrap_or(said).trim_end_matches('.');
-        return Ok(Acquired::Held(short.to_owned()));
-    }
-    let mends = [
-        (
-            "not found",
-            "labgrid-client is not there: `pip install labgrid` in an environment whose programs are in PATH, or name it \
-             with `client` in the target file"
-                .to_owned(),
-        ),
-        (
-            "Could not connect to coordinator",
-            format!(
-                "no coordinator answers at {}; name it with --coordinator or LG_COORDINATOR",
-                place.coordinator.clone().unwrap_or_else(|| {
-                    std::env::var("LG_COORDINATOR").unwrap_or_else(|_| "127.0.0.1:20408".into())
-                })
-            ),
-        ),
-        ("matches nothing", format!("the coordinator knows no place {}; `labgrid-client places` lists them", place.place)),
-        ("matches multiple places", format!("{said}; write the whole name of one")),
-        ("has no matching remote resource", format!("{said}; does its exporter run?")),
-    ];
-    let fix = mends.into_iter().find(|(sign, _)| said.contains(sign)).map(|(_, fix)| fix);
-    Err(fix.unwrap_or_else(|| format!("labgrid-client says: {said}")))
+/// What a refusal of `labgrid-client` means for this place.
+fn judged(said: &str, place: &LabgridPlace) -> Result<Acquired, LabgridError> {
+    Err(match Refusal::parse(said) {
+        Refusal::AcquiredBefore => return Ok(Acquired::Before),
+        Refusal::Held(by) => return Ok(Acquired::Held(by)),
+        Refusal::NoClient => LabgridError::NoClient,
+        Refusal::NoCoordinator => LabgridError::NoCoordinator {
+            coordinator: place
+                .coordinator
+                .clone()
+                .unwrap_or_else(|| std::env::var("LG_COORDINATOR").unwrap_or_else(|_| "127.0.0.1:20408".into())),
+        },
+        Refusal::UnknownPlace => LabgridError::UnknownPlace { place: place.place.clone() },
+        Refusal::SeveralPlaces(said) => LabgridError::SeveralPlaces { said },
+        Refusal::NoResource(said) => LabgridError::NoResource { said },
+        Refusal::NoPowerSwitch(said) | Refusal::Other(said) => LabgridError::Refused { said },
+    })
 }
 
 #[cfg(test)]
@@ -149,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_says_who_has_the_place_or_what_to_mend() {
+    fn a_refusal_names_the_holder_or_the_fix() {
         let place = LabgridPlace::new("board1");
         let held = "labgrid-client: Error: Place board1 is already acquired by vm/bob. To work simultaneously, bob can \
                     execute 'labgrid-client -p board1 allow vm/alice' on vm.";
@@ -161,7 +169,7 @@ mod tests {
         let elsewhere =
             "labgrid-client: Error: You have already acquired place board1 on desk. To work simultaneously, x";
         assert!(matches!(judged(elsewhere, &place), Ok(Acquired::Held(who)) if who.ends_with("on desk")));
-        let fix = |said: &str| judged(said, &place).err().unwrap();
+        let fix = |said: &str| judged(said, &place).err().unwrap().to_string();
         assert!(fix("/bin/sh: 1: labgrid-client: not found").contains("pip install labgrid"));
         assert!(fix("Server error: Error: Could not connect to coordinator").contains("--coordinator"));
         assert!(fix("labgrid-client: Error: place pattern board1 matches nothing").contains("labgrid-client places"));

@@ -26,6 +26,7 @@ use super::machine_file::VirtualMachine;
 use super::{find_program, kernel, static_meter};
 use crate::console::Console;
 use crate::scratch::Scratch;
+use crate::target::Reason;
 use crate::{Caveat, Command, RunningCommand, Target, TargetError};
 use boot::Boot;
 pub use debugger::Registers;
@@ -109,7 +110,8 @@ impl Target for VirtualTimeTarget {
     }
 
     fn prepare(&mut self) -> Result<(), TargetError> {
-        self.prepared().map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why })
+        self.prepared()
+            .map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why: Reason::VirtualMachine(why) })
     }
 
     /// Puts a file into the initial file system, which is all that the guest is given.
@@ -125,7 +127,8 @@ impl Target for VirtualTimeTarget {
 
     /// Has the guest measure, whatever the program is called. It boots when its settings are written to it.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
-        let fail = |why: &str| TargetError::Boot { target: self.plain_name.clone(), why: why.into() };
+        let fail =
+            |why: &str| TargetError::Boot { target: self.plain_name.clone(), why: Reason::VirtualMachine(why.into()) };
         if command.arguments != ["measure"] {
             return Err(fail("a machine in virtual time measures, and does nothing else"));
         }

@@ -1,6 +1,7 @@
 //! What runs on the board, as the host sees it: programs that end soon, and the stream of a spool.
 
 use super::Talk;
+use super::error::PortError;
 use super::exchange::{Exchange, Step};
 use crate::{Exit, Output, RunningCommand};
 use protocol::console::{Answer, Question, StreamEnd};
@@ -47,13 +48,13 @@ impl Program {
         }
         let mut talk = self.talk.borrow_mut();
         let step = match (talk.exchange(), &self.state) {
-            (Err(why), _) => Step::Down(why),
+            (Err(error), _) => Step::Down(error),
             (Ok(exchange), State::Waiting) => match exchange.ask(&self.question, &self.input) {
                 Ok(()) => {
                     self.state = State::Asked;
                     exchange.step(wait)
                 }
-                Err(why) => Step::Down(why),
+                Err(error) => Step::Down(error.into()),
             },
             (Ok(exchange), _) => exchange.step(wait),
         };
@@ -66,7 +67,7 @@ impl Program {
             }
             Step::Answer(Answer::Refused { why }, _) => ended(Vec::new(), vec![why], Some(Exit::Code(127))),
             Step::Answer(..) => ended(Vec::new(), vec!["the meter answered something else".into()], None),
-            Step::Down(why) => ended(Vec::new(), vec![format!("the line is down: {why}")], None),
+            Step::Down(error) => ended(Vec::new(), vec![format!("the line is down: {error}")], None),
         };
         true
     }
@@ -191,13 +192,15 @@ impl Stream {
                 self.asked = Asked::Nothing;
                 return Output::Quiet;
             }
-            Ok(Step::Down(why)) | Err(why) => self.end = Some(Over { diagnostics: vec![why], exit: None }),
+            Ok(Step::Down(error)) | Err(error) => {
+                self.end = Some(Over { diagnostics: vec![error.to_string()], exit: None });
+            }
         }
         Output::Closed
     }
 
     /// Asks what is to be asked next, if nothing is.
-    fn ask(&mut self, exchange: &mut Exchange) -> Result<(), String> {
+    fn ask(&mut self, exchange: &mut Exchange) -> Result<(), PortError> {
         if self.asked != Asked::Nothing && exchange.is_asking() {
             return Ok(());
         }

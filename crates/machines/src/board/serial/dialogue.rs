@@ -1,6 +1,8 @@
 //! Words with the keeper on a console: every line of its own comes twice, with a number.
 
+use super::error::{PortError, SerialError};
 use super::hearing::{Hearing, without_kernel};
+use super::keeper_word::KeeperWord;
 use crate::stop::StopRequests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -81,7 +83,7 @@ impl Dialogue {
     ///
     /// # Errors
     /// The line is dead.
-    pub fn say(&self, words: &str) -> Result<(), String> {
+    pub fn say(&self, words: &str) -> Result<(), PortError> {
         self.hearing.port.write(format!("{words}\n").as_bytes())
     }
 
@@ -94,7 +96,7 @@ impl Dialogue {
         limit: Duration,
         stop: &StopRequests,
         mut each: impl FnMut(&str) -> Option<T>,
-    ) -> Result<T, String> {
+    ) -> Result<T, SerialError> {
         let (begun, mut asked) = (Instant::now(), Instant::now());
         loop {
             while let Some(words) = self.sure.next() {
@@ -103,10 +105,10 @@ impl Dialogue {
                 }
             }
             if stop.count() > 0 {
-                return Err("stopped on request".into());
+                return Err(SerialError::Stopped);
             }
             if begun.elapsed() > limit {
-                return Err(format!("its shell said nothing that is whole for {} s", limit.as_secs()));
+                return Err(SerialError::ShellSilent(limit));
             }
             if asked.elapsed() > ASK_AGAIN_AFTER {
                 asked = Instant::now();
@@ -123,7 +125,7 @@ impl Dialogue {
     ///
     /// # Errors
     /// The line is dead, or the keeper gave up.
-    pub fn acknowledged(&mut self, attempt: u32, wait: Duration) -> Result<Option<u32>, String> {
+    pub fn acknowledged(&mut self, attempt: u32, wait: Duration) -> Result<Option<u32>, SerialError> {
         let begun = Instant::now();
         let mut text = String::new();
         while begun.elapsed() < wait {
@@ -134,7 +136,10 @@ impl Dialogue {
                 }
             }
             if let Some(words) = self.sure.next() {
-                return Err(words.strip_prefix("broken ").unwrap_or(&words).to_owned());
+                return Err(match KeeperWord::parse(&words) {
+                    KeeperWord::Broken(broken) => broken.into(),
+                    _ => SerialError::Keeper { said: words, last_words: String::new() },
+                });
             }
             let whole = without_kernel(&text);
             let got = format!("tardy got {attempt} ");
@@ -150,7 +155,7 @@ impl Dialogue {
     ///
     /// # Errors
     /// The line is dead.
-    pub fn await_words(&mut self, words: &str, limit: Duration) -> Result<bool, String> {
+    pub fn await_words(&mut self, words: &str, limit: Duration) -> Result<bool, PortError> {
         let begun = Instant::now();
         while begun.elapsed() < limit {
             let lines = self.hearing.lines(POLL)?;

@@ -1,6 +1,8 @@
 //! Questions to the meter on a console, and its answers, gathered piece by piece.
 
 use super::dialogue::{Dialogue, is_keepers};
+use super::error::{PortError, SerialError};
+use super::keeper_word::KeeperWord;
 use protocol::console::letter::{Gathered, Line, Side, lines};
 use protocol::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
 use std::time::{Duration, Instant};
@@ -17,7 +19,7 @@ pub enum Step {
     Answer(Answer, Vec<u8>),
     Waiting,
     /// The line is dead, for this reason.
-    Down(String),
+    Down(SerialError),
 }
 
 /// A question that was asked and not answered yet.
@@ -55,7 +57,7 @@ impl Exchange {
     ///
     /// # Errors
     /// A sentence.
-    pub fn greet(&mut self, limit: Duration) -> Result<(), String> {
+    pub fn greet(&mut self, limit: Duration) -> Result<(), SerialError> {
         let (begun, mut asked) = (Instant::now(), Instant::now());
         let mut words = Vec::new();
         while begun.elapsed() < limit {
@@ -63,9 +65,7 @@ impl Exchange {
                 match Line::parse(&line) {
                     Some(Line::Ready { version: CONSOLE_VERSION }) => return Ok(()),
                     Some(Line::Ready { version }) => {
-                        return Err(format!(
-                            "the meter there speaks version {version} of this; use the one of this tardy"
-                        ));
+                        return Err(SerialError::Version { version });
                     }
                     _ => {
                         self.dialogue.overhear(&line);
@@ -73,15 +73,15 @@ impl Exchange {
                     }
                 }
             }
-            if let Some(why) = self.dialogue.heard() {
-                return Err(format!("{why}: {}", last(&words)));
+            if let Some(said) = self.dialogue.heard() {
+                return Err(in_place_of_the_meter(said, last(&words)));
             }
             if asked.elapsed() > self.quiet {
                 asked = Instant::now();
                 self.dialogue.hearing.port.write(Line::Missing { letter: 0, numbers: Vec::new() }.text().as_bytes())?;
             }
         }
-        Err(format!("the meter does not answer there: {}", last(&words)))
+        Err(SerialError::MeterSilent { last_words: last(&words) })
     }
 
     /// Whether an answer is waited for.
@@ -93,7 +93,7 @@ impl Exchange {
     ///
     /// # Errors
     /// The line is dead.
-    pub fn ask(&mut self, question: &Question, bytes: &[u8]) -> Result<(), String> {
+    pub fn ask(&mut self, question: &Question, bytes: &[u8]) -> Result<(), PortError> {
         self.letter += 1;
         let now = Instant::now();
         let lines = lines(Side::Host, self.letter, &pack(question, bytes));
@@ -111,22 +111,22 @@ impl Exchange {
             let heard = self.dialogue.hearing.lines(wait.saturating_sub(begun.elapsed()));
             let heard = match heard {
                 Ok(lines) => lines,
-                Err(why) => return Step::Down(why),
+                Err(error) => return Step::Down(error.into()),
             };
             for line in &heard {
                 if let Some(whole) = self.take(line) {
                     self.asked = None;
                     return match unpack(&whole) {
                         Some((answer, bytes)) => Step::Answer(answer, bytes),
-                        None => Step::Down("its answer is not known here; use the meter of this tardy".into()),
+                        None => Step::Down(SerialError::UnknownAnswer),
                     };
                 }
             }
-            if let Some(why) = self.dialogue.heard() {
-                return Step::Down(why);
+            if let Some(said) = self.dialogue.heard() {
+                return Step::Down(in_place_of_the_meter(said, String::new()));
             }
-            if let Err(why) = self.insist() {
-                return Step::Down(why);
+            if let Err(error) = self.insist() {
+                return Step::Down(error);
             }
             if begun.elapsed() >= wait {
                 return Step::Waiting;
@@ -159,11 +159,10 @@ impl Exchange {
     }
 
     /// Asks again for what has not come, when nothing is on its way any more.
-    fn insist(&mut self) -> Result<(), String> {
+    fn insist(&mut self) -> Result<(), SerialError> {
         let Some(asked) = &mut self.asked else { return Ok(()) };
         if asked.heard.elapsed() >= self.quiet * QUIET_TIMES_MAX {
-            let seconds = (self.quiet * QUIET_TIMES_MAX).as_secs();
-            return Err(format!("it has said nothing that is whole for {seconds} s"));
+            return Err(SerialError::NothingWhole(self.quiet * QUIET_TIMES_MAX));
         }
         let begun = asked.gathered.is_begun();
         let patience = if begun { self.quiet } else { self.quiet * 2 };
@@ -174,28 +173,27 @@ impl Exchange {
         asked.asked = Instant::now();
         if !begun {
             // The question did not arrive, or nothing of its answer did.
-            return self.dialogue.hearing.port.write(asked.lines.concat().as_bytes());
+            return Ok(self.dialogue.hearing.port.write(asked.lines.concat().as_bytes())?);
         }
         let missing = asked.gathered.missing();
         asked.awaited = missing.len();
         self.dialogue.hearing.count(0, missing.len());
         let line = Line::Missing { letter: asked.letter, numbers: missing };
-        self.dialogue.hearing.port.write(line.text().as_bytes())
+        Ok(self.dialogue.hearing.port.write(line.text().as_bytes())?)
     }
 
-    /// Says good-bye to the meter. Answers whether the keeper has already said this word, which it says when the meter has
-    /// left: that comes in place of an answer that was damaged, since nobody is there to repeat it.
+    /// Says good-bye to the meter. Answers whether the keeper has already reported that the meter has left: that comes in place of an answer that was damaged, since nobody is there to repeat it.
     ///
     /// # Errors
     /// The line is dead, or neither came within this time.
-    pub fn good_bye(&mut self, left: &str, limit: Duration) -> Result<bool, String> {
+    pub fn good_bye(&mut self, limit: Duration) -> Result<bool, SerialError> {
         match self.answer(&Question::Bye, b"", limit) {
             Ok(_) => Ok(false),
-            Err(why) if why == left => {
+            Err(SerialError::Left { .. }) => {
                 self.asked = None;
                 Ok(true)
             }
-            Err(why) => Err(why),
+            Err(error) => Err(error),
         }
     }
 
@@ -203,21 +201,34 @@ impl Exchange {
     ///
     /// # Errors
     /// The line is dead, or the answer took too long.
-    pub fn answer(&mut self, question: &Question, bytes: &[u8], limit: Duration) -> Result<(Answer, Vec<u8>), String> {
+    pub fn answer(
+        &mut self,
+        question: &Question,
+        bytes: &[u8],
+        limit: Duration,
+    ) -> Result<(Answer, Vec<u8>), SerialError> {
         self.ask(question, bytes)?;
         let begun = Instant::now();
         while begun.elapsed() < limit {
             match self.step(Duration::from_millis(100)) {
                 Step::Answer(answer, bytes) => return Ok((answer, bytes)),
                 Step::Waiting => {}
-                Step::Down(why) => return Err(why),
+                Step::Down(error) => return Err(error),
             }
         }
-        Err(format!("no answer within {} s", limit.as_secs()))
+        Err(SerialError::NoAnswer(limit))
     }
 }
 
-/// The last words that tell something.
+/// What the keeper says while a meter is to speak is the end of the meter.
+fn in_place_of_the_meter(said: String, last_words: String) -> SerialError {
+    match KeeperWord::parse(&said) {
+        KeeperWord::Served => SerialError::Left { last_words },
+        _ => SerialError::Keeper { said, last_words },
+    }
+}
+
+/// The last words that say something.
 fn last(words: &[String]) -> String {
     let told: Vec<&str> =
         words.iter().map(|line| line.trim()).filter(|line| !line.is_empty() && !is_keepers(line)).collect();

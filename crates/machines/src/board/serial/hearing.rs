@@ -1,6 +1,7 @@
 //! What comes through a console, in lines and as text; what is not ours is kept.
 
-use super::port::{Came, Port};
+use super::error::PortError;
+use super::port::{Port, Received};
 use crate::board::overheard::Overheard;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -30,11 +31,11 @@ impl Hearing {
     ///
     /// # Errors
     /// The line is gone.
-    pub fn lines(&mut self, wait: Duration) -> Result<Vec<String>, String> {
+    pub fn lines(&mut self, wait: Duration) -> Result<Vec<String>, PortError> {
         match self.port.read(wait) {
-            Came::Nothing => return Ok(Vec::new()),
-            Came::Gone(why) => return Err(why),
-            Came::Bytes(bytes) => self.unread.extend(bytes),
+            Received::Nothing => return Ok(Vec::new()),
+            Received::Gone(why) => return Err(why),
+            Received::Bytes(bytes) => self.unread.extend(bytes),
         }
         let whole = self.unread.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let text: Vec<u8> = self.unread.drain(..whole).collect();

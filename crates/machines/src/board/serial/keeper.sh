@@ -65,7 +65,7 @@ receive() {
         have=$number
       else
         rm -f "$partial"
-        say broken "No space left on the board"
+        say broken no-room
         return
       fi
     fi
@@ -79,7 +79,7 @@ receive() {
     say stored "$1"
   else
     rm -f "$partial" "$partial.whole"
-    say broken "it did not arrive whole, or found no room"
+    say broken not-whole
   fi
 }
 

@@ -1,7 +1,8 @@
 //! From an open line to a shell: whatever stands there, a login, a shell, or what a host before left behind.
 
+use super::error::{LoginError, PortError, SerialError};
 use super::hearing::without_kernel;
-use super::port::{Came, Port};
+use super::port::{Port, Received};
 use crate::board::board_file::Board;
 use crate::stop::StopRequests;
 use std::process::{Command, Stdio};
@@ -48,12 +49,12 @@ pub struct Shell {
 /// Gets to a shell.
 ///
 /// # Errors
-/// A sentence with the fix.
-pub fn shell(port: &Port, board: &Board, stop: &StopRequests) -> Result<Shell, String> {
+/// [`SerialError`].
+pub fn shell(port: &Port, board: &Board, stop: &StopRequests) -> Result<Shell, SerialError> {
     shell_within(PATIENCE, port, board, stop)
 }
 
-fn shell_within(patience: Patience, port: &Port, board: &Board, stop: &StopRequests) -> Result<Shell, String> {
+fn shell_within(patience: Patience, port: &Port, board: &Board, stop: &StopRequests) -> Result<Shell, SerialError> {
     let mut login = Login { patience, port, board, stop, heard: String::new(), all: Vec::new(), by_us: false };
     login.let_boot()?;
     for attempt in 0..TRIES {
@@ -64,7 +65,7 @@ fn shell_within(patience: Patience, port: &Port, board: &Board, stop: &StopReque
             return Ok(Shell { by_us: login.by_us });
         }
     }
-    Err(login.failure())
+    Err(login.failure().into())
 }
 
 struct Login<'a> {
@@ -79,20 +80,20 @@ struct Login<'a> {
 }
 
 impl Login<'_> {
-    fn say(&mut self, text: &str) -> Result<(), String> {
+    fn say(&mut self, text: &str) -> Result<(), PortError> {
         self.heard.clear();
         self.port.write(text.as_bytes())
     }
 
     /// Listens until there is what was waited for; also until nothing more comes, where that `settles` it.
-    fn listen(&mut self, limit: Duration, settles: bool, enough: impl Fn(&str) -> bool) -> Result<(), String> {
+    fn listen(&mut self, limit: Duration, settles: bool, enough: impl Fn(&str) -> bool) -> Result<(), SerialError> {
         let (begun, mut last) = (Instant::now(), Instant::now());
         while begun.elapsed() < limit && !enough(&self.heard) {
             if self.stop.count() > 0 {
-                return Err("stopped on request".into());
+                return Err(SerialError::Stopped);
             }
             match self.port.read(POLL) {
-                Came::Bytes(bytes) => {
+                Received::Bytes(bytes) => {
                     last = Instant::now();
                     self.heard.push_str(&String::from_utf8_lossy(&bytes));
                     self.all.extend(bytes);
@@ -103,11 +104,14 @@ impl Login<'_> {
                         self.heard.clear();
                     }
                 }
-                Came::Nothing if settles && !self.heard.is_empty() && last.elapsed() > self.patience.quiet => break,
-                Came::Nothing => {}
-                // A server that has given the line to somebody else says so before it hangs up.
-                Came::Gone(why) => {
-                    return Err(self.last_words().map_or(why.clone(), |words| format!("{why}: {words}")));
+                Received::Nothing if settles && !self.heard.is_empty() && last.elapsed() > self.patience.quiet => break,
+                Received::Nothing => {}
+                // A server that has given the line to another client says so before it hangs up.
+                Received::Gone(error) => {
+                    return Err(match self.last_words() {
+                        None => error.into(),
+                        Some(last_words) => LoginError::LineGone { error, last_words }.into(),
+                    });
                 }
             }
         }
@@ -123,7 +127,7 @@ impl Login<'_> {
     }
 
     /// A letter to a boot loader would keep it from booting.
-    fn let_boot(&mut self) -> Result<(), String> {
+    fn let_boot(&mut self) -> Result<(), SerialError> {
         let switched = self.board.power.is_some() || self.board.deploy.is_some();
         let Patience { quiet, answer, boot, .. } = self.patience;
         self.listen(if switched { answer } else { quiet }, true, |_| false)?;
@@ -139,7 +143,7 @@ impl Login<'_> {
     }
 
     /// Whether a shell answers, after a login if one is asked for.
-    fn reached(&mut self) -> Result<bool, String> {
+    fn reached(&mut self) -> Result<bool, SerialError> {
         match self.sight() {
             Sight::Name => return self.log_in(),
             // Somebody's login was left half-way: no password ends it.
@@ -150,10 +154,7 @@ impl Login<'_> {
                 return if self.sight() == Sight::Name { self.log_in() } else { Ok(false) };
             }
             Sight::BootLoader => {
-                return Err(
-                    "it stands in its boot loader; type `boot` there with a terminal program, or cycle its power"
-                        .into(),
-                );
+                return Err(LoginError::BootLoader.into());
             }
             Sight::Other => {}
         }
@@ -166,22 +167,18 @@ impl Login<'_> {
         if self.sight() == Sight::Name { self.log_in() } else { Ok(false) }
     }
 
-    fn log_in(&mut self) -> Result<bool, String> {
+    fn log_in(&mut self) -> Result<bool, SerialError> {
         let user = self.board.user.clone().unwrap_or_else(|| "root".into());
         let login = self.login_prompt();
         self.say(&format!("{user}\r"))?;
         let answered = |heard: &str| asks_for_password(heard) || is_refused(heard) || prompts(heard);
         self.listen(self.patience.password, false, answered)?;
         if asks_for_password(&self.heard) {
-            let password = password(self.board)?.ok_or_else(|| {
-                format!(
-                    "its login asks {user} for a password; say where it is, with --password-file or --password-command"
-                )
-            })?;
+            let password = password(self.board)?.ok_or_else(|| LoginError::NoPassword { user: user.clone() })?;
             self.say(&format!("{password}\r"))?;
             self.listen(self.patience.password, true, |heard| asks_for_name(heard, &login) || is_refused(heard))?;
             if is_refused(&self.heard) || asks_for_name(&self.heard, &login) {
-                return Err(refused(&user));
+                return Err(LoginError::Refused { user }.into());
             }
         } else if is_refused(&self.heard) || asks_for_name(&self.heard, &login) {
             // It speaks of what was typed before, by whomever.
@@ -195,10 +192,10 @@ impl Login<'_> {
                 return Ok(true);
             }
             if is_refused(&self.heard) {
-                return Err(refused(&user));
+                return Err(LoginError::Refused { user }.into());
             }
         }
-        Err(format!("{user} was logged in, and no shell answered; is there a POSIX shell behind that login?"))
+        Err(LoginError::NoShell { user }.into())
     }
 
     fn login_prompt(&self) -> String {
@@ -209,25 +206,15 @@ impl Login<'_> {
         sight(&self.heard, &self.login_prompt())
     }
 
-    fn failure(&self) -> String {
-        let (address, baud) = (&self.board.address, super::baud(self.board));
+    fn failure(&self) -> LoginError {
+        let (address, baud) = (self.board.address.clone(), super::baud(self.board));
         if self.all.is_empty() {
-            return format!(
-                "nothing answers on {address}; is the board on, the cable in the right port, and a login or a shell on \
-                 that line?"
-            );
+            return LoginError::Silent { address };
         }
         if is_garbage(&self.all) {
-            return format!(
-                "what comes from {address} is no text; {baud} baud is probably not its speed: try --baud 9600, 57600, \
-                 115200, 921600 or 1500000"
-            );
+            return LoginError::WrongSpeed { address, baud };
         }
-        format!(
-            "neither a login nor a shell answers on {address}; its last words: {}. A login that asks otherwise is \
-             described with --login-prompt",
-            self.last_words().unwrap_or_default()
-        )
+        LoginError::Unknown { address, last_words: self.last_words().unwrap_or_default() }
     }
 }
 
@@ -259,10 +246,6 @@ fn sight(heard: &str, login: &str) -> Sight {
     } else {
         Sight::Other
     }
-}
-
-fn refused(user: &str) -> String {
-    format!("its login refuses {user}; correct the user or the password in the target file")
 }
 
 fn asks_for_name(heard: &str, login: &str) -> bool {
@@ -302,18 +285,17 @@ fn visible(line: &str) -> String {
 }
 
 /// The password, from where the target file says.
-fn password(board: &Board) -> Result<Option<String>, String> {
+fn password(board: &Board) -> Result<Option<String>, LoginError> {
     let text = match (&board.password_file, &board.password_command) {
-        (Some(path), _) => {
-            let fail = |error| format!("the password cannot be read from {}: {error}", path.display());
-            std::fs::read_to_string(path).map_err(fail)?
-        }
+        (Some(path), _) => std::fs::read_to_string(path)
+            .map_err(|error| LoginError::PasswordFile { path: path.clone(), why: error.to_string() })?,
         (None, Some(command)) => {
             let output = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::null()).output();
-            let output = output.map_err(|error| format!("the password command cannot be run: {error}"))?;
+            let output = output.map_err(|error| LoginError::PasswordCommand { why: error.to_string() })?;
             if !output.status.success() {
                 let words = String::from_utf8_lossy(&output.stderr);
-                return Err(format!("the password command failed ({}): {}", output.status, visible(words.trim())));
+                let (status, words) = (output.status.to_string(), visible(words.trim()));
+                return Err(LoginError::PasswordCommandFailed { status, words });
             }
             String::from_utf8_lossy(&output.stdout).into_owned()
         }
@@ -321,7 +303,7 @@ fn password(board: &Board) -> Result<Option<String>, String> {
     };
     let first = text.lines().next().unwrap_or_default();
     if first.chars().any(char::is_control) {
-        return Err("the password has letters that cannot be typed".into());
+        return Err(LoginError::Untypable);
     }
     Ok(Some(first.to_owned()))
 }
@@ -335,7 +317,7 @@ mod tests {
     use std::thread;
 
     /// What becomes of a login at a board that answers each line so.
-    fn met(board: &Board, mut answers: impl FnMut(&str) -> String + Send) -> Result<Shell, String> {
+    fn met(board: &Board, mut answers: impl FnMut(&str) -> String + Send) -> Result<Shell, SerialError> {
         let (ours, theirs) = UnixStream::pair().unwrap();
         thread::scope(|scope| {
             scope.spawn(move || {
@@ -385,11 +367,11 @@ mod tests {
     fn a_login_takes_its_user_and_password_although_the_kernel_speaks_into_it() {
         assert_eq!(met(&with_password(), login()), Ok(Shell { by_us: true }));
         let wrong = Board { password_command: Some("echo wrong".into()), ..with_password() };
-        assert!(met(&wrong, login()).unwrap_err().contains("refuses tester"));
+        assert!(met(&wrong, login()).unwrap_err().to_string().contains("refuses tester"));
         let none = Board { password_command: None, ..with_password() };
-        assert!(met(&none, login()).unwrap_err().contains("--password-file"));
+        assert!(met(&none, login()).unwrap_err().to_string().contains("--password-file"));
         let broken = Board { password_command: Some("echo no key >&2; exit 3".into()), ..with_password() };
-        assert!(met(&broken, login()).unwrap_err().contains("no key"));
+        assert!(met(&broken, login()).unwrap_err().to_string().contains("no key"));
     }
 
     #[test]
@@ -399,24 +381,24 @@ mod tests {
     }
 
     #[test]
-    fn who_hangs_up_is_told_with_what_was_said_before() {
+    fn a_hangup_quotes_the_last_words() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"Port already in use\r\n").unwrap();
         drop(theirs);
         let board = Board::serial("tcp:lab:4001");
         let refused = shell(&Port::of_socket(ours.into()).unwrap(), &board, &StopRequests::default()).unwrap_err();
-        assert_eq!(refused, "the other side has closed it: Port already in use");
+        assert_eq!(refused.to_string(), "the other side has closed it: Port already in use");
     }
 
     #[test]
-    fn what_is_neither_is_told_by_what_it_is() {
+    fn an_unknown_prompt_is_classified() {
         let board = Board { baud: Some(9600), ..Board::serial("/dev/ttyX") };
-        assert!(met(&board, |_| String::new()).unwrap_err().contains("nothing answers on /dev/ttyX"));
+        assert!(met(&board, |_| String::new()).unwrap_err().to_string().contains("nothing answers on /dev/ttyX"));
         let garbage = |_: &str| "\u{fffd}\u{1}\u{2}\u{fffd}x".repeat(9);
-        let refused = met(&board, garbage).unwrap_err();
+        let refused = met(&board, garbage).unwrap_err().to_string();
         assert!(refused.contains("9600 baud") && refused.contains("--baud"), "{refused}");
-        assert!(met(&board, |_| "\r\n=> ".into()).unwrap_err().contains("boot loader"));
-        assert!(met(&board, |_| "\r\nmain menu> ".into()).unwrap_err().contains("main menu>"));
+        assert!(met(&board, |_| "\r\n=> ".into()).unwrap_err().to_string().contains("boot loader"));
+        assert!(met(&board, |_| "\r\nmain menu> ".into()).unwrap_err().to_string().contains("main menu>"));
     }
 
     proptest! {

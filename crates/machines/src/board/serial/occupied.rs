@@ -3,6 +3,7 @@
 //! Terminal programs agree on a file `LCK..NAME` with the number of the process that has the device (the Filesystem
 //! Hierarchy Standard, chapter /var/lock). Those that do not are found among the open files of all processes.
 
+use super::error::PortError;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,7 +20,7 @@ impl DeviceLock {
     ///
     /// # Errors
     /// Who has the device.
-    pub fn take(device: &Path) -> Result<Option<Self>, String> {
+    pub fn take(device: &Path) -> Result<Option<Self>, PortError> {
         for directory in DIRECTORIES {
             match Self::take_in(Path::new(directory), device) {
                 Ok(lock) => return lock.map(Some),
@@ -30,7 +31,7 @@ impl DeviceLock {
         Ok(None)
     }
 
-    fn take_in(directory: &Path, device: &Path) -> io::Result<Result<Self, String>> {
+    fn take_in(directory: &Path, device: &Path) -> io::Result<Result<Self, PortError>> {
         let name = device.strip_prefix("/dev").unwrap_or(device).to_string_lossy().trim_matches('/').replace('/', "_");
         let path = directory.join(format!("LCK..{name}"));
         for _ in 0..2 {
@@ -49,11 +50,7 @@ impl DeviceLock {
                 Ok(pid) if !Path::new("/proc").join(pid.to_string()).exists() => fs::remove_file(&path)?,
                 _ => {
                     let who = if holder.is_empty() { "another program".into() } else { format!("process {holder}") };
-                    return Ok(Err(format!(
-                        "{} is in use by {who}, says {}; end that first",
-                        device.display(),
-                        path.display()
-                    )));
+                    return Ok(Err(PortError::Locked { device: device.to_owned(), who, file: path }));
                 }
             }
         }
@@ -103,7 +100,7 @@ mod tests {
         let take = || DeviceLock::take_in(folder.path(), Path::new("/dev/pts/7")).unwrap();
         let first = take().unwrap();
         assert!(folder.path().join("LCK..pts_7").is_file());
-        let refused = take().unwrap_err();
+        let refused = take().unwrap_err().to_string();
         assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
         drop(first);
         // Linux gives no process a number beyond 2^22.

@@ -1,8 +1,9 @@
 //! The meter through a console: packed, in blocks of letters, each repeated until it has arrived.
 
 use super::dialogue::Dialogue;
+use super::error::SerialError;
+use super::keeper_word::KeeperWord;
 use crate::board::hex;
-use crate::board::line::NO_ROOM_MEND;
 use crate::stop::StopRequests;
 use miniz_oxide::deflate::compress_to_vec;
 use protocol::console::line::base64;
@@ -60,13 +61,13 @@ pub struct Manner<'a> {
 /// Sends a program under this name.
 ///
 /// # Errors
-/// A sentence.
+/// [`SerialError`].
 pub fn send(
     dialogue: &mut Dialogue,
     (name, bytes): (&str, &[u8]),
     tools: &Tools,
     manner: &Manner,
-) -> Result<(), String> {
+) -> Result<(), SerialError> {
     let sent = send_blocks(dialogue, (name, bytes), tools, manner);
     if sent.is_err() {
         // A keeper that still waits for blocks hears nothing else.
@@ -80,7 +81,7 @@ fn send_blocks(
     (name, bytes): (&str, &[u8]),
     tools: &Tools,
     manner: &Manner,
-) -> Result<(), String> {
+) -> Result<(), SerialError> {
     let Manner { baud, stop, tell } = manner;
     let (packed, packing) = if tools.unpacks { (gzip(bytes), "gzip") } else { (bytes.to_vec(), "none") };
     let blocks = blocks(&packed, tools);
@@ -94,15 +95,15 @@ fn send_blocks(
     let (mut have, mut attempt, mut in_vain) = (0, 0, 0);
     while let Some(block) = blocks.get(have as usize) {
         if stop.count() > 0 {
-            return Err("stopped on request".into());
+            return Err(SerialError::Stopped);
         }
         attempt += 1;
         dialogue.say(&format!("{attempt} {} {} {block}", have + 1, tools.summed(block.as_bytes())))?;
-        let got = dialogue.acknowledged(attempt, patience).map_err(with_mend)?;
+        let got = dialogue.acknowledged(attempt, patience)?;
         match got.filter(|got| *got > have && (*got as usize) <= blocks.len()) {
             Some(got) => (have, in_vain) = (got, 0),
             None if in_vain == TRIES => {
-                return Err(format!("block {} did not arrive in {TRIES} attempts; is the line that bad?", have + 1));
+                return Err(SerialError::BlockLost { block: have + 1, tries: TRIES });
             }
             None => {
                 in_vain += 1;
@@ -119,15 +120,11 @@ fn send_blocks(
         }
     }
     dialogue.say(&format!("whole {} {packing}", tools.summed(bytes)))?;
-    dialogue.listen(STORE_LIMIT, stop, |words| match words.split_once(' ') {
-        Some(("stored", _)) => Some(Ok(())),
-        Some(("broken", why)) => Some(Err(with_mend(why.to_owned()))),
+    dialogue.listen(STORE_LIMIT, stop, |words| match KeeperWord::parse(words) {
+        KeeperWord::Stored => Some(Ok(())),
+        KeeperWord::Broken(broken) => Some(Err(broken.into())),
         _ => None,
     })?
-}
-
-fn with_mend(why: String) -> String {
-    if why.contains("No space left") || why.contains("no room") { format!("{why}{NO_ROOM_MEND}") } else { why }
 }
 
 fn blocks(bytes: &[u8], tools: &Tools) -> Vec<String> {

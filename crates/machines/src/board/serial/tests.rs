@@ -112,7 +112,7 @@ fn a_keeper_that_hears_what_is_not_for_it_tidies_up_and_leaves() {
 }
 
 #[test]
-fn a_meter_that_does_not_run_there_is_told_of() {
+fn a_meter_that_does_not_run_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
     let manner = Manner { baud: BAUD, stop: &StopRequests::default(), tell: &|_| {} };
@@ -120,7 +120,7 @@ fn a_meter_that_does_not_run_there_is_told_of() {
     sending::send(&mut dialogue, ("meter-x", meter), &tools, &manner).unwrap();
     let exchange = Exchange::new(dialogue, BAUD);
     let mut talk = Talk { exchange, listener: Listener::Keeper, meter: "meter-x".into() };
-    let why = talk.exchange().err().unwrap();
+    let why = talk.exchange().err().unwrap().to_string();
     assert!(why.contains("the meter ended with 126"), "{why}");
     dismiss(&talk.exchange.dialogue);
     child.wait().unwrap();
@@ -260,7 +260,7 @@ fn a_program_that_does_not_arrive_leaves_a_keeper_that_listens() {
     let misunderstood = Tools { sums: "none".into(), ..tools };
     let manner = Manner { baud: 921_600, stop: &StopRequests::default(), tell: &|_| {} };
     let why = sending::send(&mut dialogue, ("meter-x", &program()), &misunderstood, &manner).unwrap_err();
-    assert!(why.contains("block 1 did not arrive"), "{why}");
+    assert!(matches!(why, SerialError::BlockLost { block: 1, .. }), "{why}");
     dialogue.say("end").unwrap();
     dismiss(&dialogue);
     assert!(child.wait().unwrap().success() && !Path::new(&greeting.place).exists());

@@ -1,0 +1,130 @@
+//! Why a board cannot be used, and what to do about it.
+
+use super::line::NO_ROOM_FIX;
+use super::openssh::SshError;
+use super::serial::error::SerialError;
+use crate::Exit;
+use crate::meter_places::MeterError;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+use thiserror::Error;
+
+/// What uses a board now, and may be done later.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Holder {
+    /// Another session, in the words of the board.
+    #[error("{0}")]
+    Session(String),
+    #[error("run {run} goes on there without its host, which fetches it with `tardy collect`")]
+    Run { run: String },
+    #[error("process {pid} of this host has used it for {seconds} s")]
+    Process { pid: u64, seconds: u64 },
+    #[error("another process of this host uses it")]
+    SomeProcess,
+}
+
+/// Why the lock of a board on this host was not taken.
+#[derive(Debug, Error)]
+pub enum LockError {
+    #[error("{0}; --wait waits for it")]
+    Held(Holder),
+    #[error("its lock below {} cannot be had: {source}; set XDG_STATE_HOME to a directory of yours", directory.display())]
+    Directory { directory: PathBuf, source: io::Error },
+}
+
+/// Why a command of the lab did not do its work.
+#[derive(Debug, Error)]
+pub enum HookError {
+    #[error("{0}")]
+    NotStarted(String),
+    #[error("its {hook} command was ended: stopped on request")]
+    Stopped { hook: String },
+    #[error("its {hook} command was ended: it took longer than {} s", limit.as_secs())]
+    TooLong { hook: String, limit: Duration },
+    #[error("its {hook} command failed ({}): {last_words}", ended(*exit))]
+    Failed { hook: String, exit: Option<Exit>, last_words: String },
+}
+
+fn ended(exit: Option<Exit>) -> String {
+    exit.map_or("no exit status".into(), |exit| exit.to_string())
+}
+
+/// Why a file did not arrive.
+#[derive(Debug, Error)]
+pub enum SendError {
+    #[error(transparent)]
+    Line(#[from] io::Error),
+    #[error(transparent)]
+    Serial(#[from] SerialError),
+    #[error("{words}{NO_ROOM_FIX}")]
+    NoRoom { words: String },
+    #[error("{words}")]
+    Refused { words: String },
+}
+
+/// Why there is no meter for a board.
+#[derive(Debug, Error)]
+pub enum MeterCopyError {
+    #[error("{0}")]
+    Architecture(String),
+    #[error(transparent)]
+    Missing(#[from] MeterError),
+    #[error("failed to read {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+}
+
+/// Why a board cannot be used.
+#[derive(Debug, Error)]
+pub enum BoardError {
+    #[error("stopped on request")]
+    Stopped,
+    /// What is written about it is wrong.
+    #[error("{0}")]
+    File(String),
+    #[error("{0}")]
+    Held(Holder),
+    #[error("{0}; --wait waits for it")]
+    NotWaitedFor(Holder),
+    #[error("its target file has no [deploy], which says how it gets new software")]
+    NoDeployHook,
+    #[error("{0}; it gets no new software now")]
+    HeldBeforeDeploying(Holder),
+    #[error(
+        "it has the results of run {run}, which were not fetched: `tardy collect` with that archive does, \
+         `tardy restore --target {target} --discard` throws them away"
+    )]
+    ResultsLeft { run: String, target: String },
+    #[error(
+        "it keeps nothing of this run: the results were fetched before, were thrown away, or went with a reboot; what \
+         came before the line was lost is in the archive"
+    )]
+    NothingKept,
+    /// In the words of its shell.
+    #[error("{0}")]
+    Refused(String),
+    #[error("it is another board now")]
+    AnotherBoard,
+    #[error("it has not booted since")]
+    NotRebooted,
+    #[error("it was not back within {} s: {last}", limit.as_secs())]
+    NotBack { limit: Duration, last: Box<BoardError> },
+    #[error("it is not connected")]
+    NotConnected,
+    #[error("no directory for a socket: {0}")]
+    NoSocket(io::Error),
+    #[error(transparent)]
+    Command(#[from] io::Error),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Hook(#[from] HookError),
+    #[error(transparent)]
+    Ssh(#[from] SshError),
+    #[error(transparent)]
+    Serial(#[from] SerialError),
+    #[error(transparent)]
+    NoMeter(#[from] MeterCopyError),
+    #[error("the meter could not be sent: {0}")]
+    MeterNotSent(SendError),
+}

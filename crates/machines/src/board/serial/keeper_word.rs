@@ -1,0 +1,55 @@
+//! What the keeper on a console says, beside its greeting.
+
+use super::error::Broken;
+
+/// A line of the keeper's, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeeperWord {
+    /// Its script did not arrive whole.
+    Garbled,
+    /// The board is tidied up.
+    Tidied,
+    /// A meter has left after the host's good-bye.
+    Served,
+    /// A file has arrived.
+    Stored,
+    /// A file has not.
+    Broken(Broken),
+    Other(String),
+}
+
+impl KeeperWord {
+    pub fn parse(words: &str) -> Self {
+        match words.split_once(' ').unwrap_or((words, "")) {
+            ("garbled", "") => Self::Garbled,
+            ("tidied", "") => Self::Tidied,
+            ("served", "") => Self::Served,
+            ("stored", _) => Self::Stored,
+            ("broken", "no-room") => Self::Broken(Broken::NoRoom),
+            ("broken", "not-whole") => Self::Broken(Broken::NotWhole),
+            ("broken", why) => Self::Broken(Broken::Other(why.to_owned())),
+            _ => Self::Other(words.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_each_word_of_the_script() {
+        const SCRIPT: &str = include_str!("keeper.sh");
+        for (words, expected) in [
+            ("broken no-room", KeeperWord::Broken(Broken::NoRoom)),
+            ("broken not-whole", KeeperWord::Broken(Broken::NotWhole)),
+            ("served", KeeperWord::Served),
+        ] {
+            assert!(SCRIPT.contains(&format!("say {words}")), "{words}");
+            assert_eq!(KeeperWord::parse(words), expected);
+        }
+        assert_eq!(KeeperWord::parse("stored meter-1"), KeeperWord::Stored);
+        assert_eq!(KeeperWord::parse("tidied"), KeeperWord::Tidied);
+        assert_eq!(KeeperWord::parse("place /tmp"), KeeperWord::Other("place /tmp".into()));
+    }
+}
