@@ -267,7 +267,7 @@ mod tests {
             "4: interval: `100` has no unit",
             "5: priority: 100 is not in 1..=99",
             "6: cpus: `x` is no CPU",
-            "8: mode: `flyp` is none of auto,",
+            "8: mode: `flyp` is not one of auto,",
             "10: etc/../x: `etc/../x` is neither",
             "12: limit: no test shows that a maximum stays below something",
             "13: allow: `often` is no rate",

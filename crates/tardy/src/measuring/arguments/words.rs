@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn reasons_are_sentences() {
-        assert_eq!(refused(&["--trace=flyp"]), (true, "`flyp` is none of auto, trigger, onmax, flip, off".into()));
+        assert_eq!(refused(&["--trace=flyp"]), (true, "`flyp` is not one of auto, trigger, onmax, flip, off".into()));
         let (about_value, text) = refused(&["--interval=100"]);
         assert!(about_value && text.contains("no unit") && !text.contains("error"), "{text}");
         let (about_value, text) = refused(&["--functions=x"]);

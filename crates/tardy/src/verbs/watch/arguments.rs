@@ -27,7 +27,7 @@ const WORST_KEPT_DEFAULT: u32 = 100;
 const TRACE_DEFAULTS: TraceDefaults =
     TraceDefaults { buffer_kb: 8192, snapshots: 60, budget_mb: 128, auto: SnapshotMode::Auto };
 
-/// Measure how late a program's own threads wake up, without changing the program
+/// Measure how late the threads of another program wake, and why
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("whom").required(true).args(["pid", "comm", "command"]))]
