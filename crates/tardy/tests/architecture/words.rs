@@ -32,9 +32,12 @@ const BANNED: &[(&str, &str)] = &[
 /// Where a banned word may stand: `path: word: reason`, one a line.
 const ALLOWED: &str = include_str!("words/allowed.txt");
 
-/// Every text that a user meets, as passages of files.
-fn passages() -> Vec<(&'static str, Vec<Passage>)> {
-    let read: fn(&str) -> Option<fn(&str) -> Vec<Passage>> = |name| match name {
+/// Finds the passages of one kind of file.
+type Reader = fn(&str) -> Vec<Passage>;
+
+/// How a file is read, if a user meets text of it.
+fn reader(name: &str) -> Option<Reader> {
+    match name {
         "Makefile" => Some(target_descriptions),
         _ if name.ends_with(".md") => Some(prose),
         _ if is_program(name) => Some(rust_text),
@@ -42,8 +45,12 @@ fn passages() -> Vec<(&'static str, Vec<Passage>)> {
         _ if name.starts_with("ui/") && name.ends_with(".html") => Some(page_text),
         _ if name.starts_with("ui/src/") && name.ends_with(".ts") => Some(script_text),
         _ => None,
-    };
-    files().iter().filter_map(|name| Some((name.as_str(), read(name)?(&text(name))))).collect()
+    }
+}
+
+/// Every text that a user meets, as passages of files.
+fn passages() -> Vec<(&'static str, Vec<Passage>)> {
+    files().iter().filter_map(|name| Some((name.as_str(), reader(name)?(&text(name))))).collect()
 }
 
 /// Whether this is a source of the programs, not of their tests.

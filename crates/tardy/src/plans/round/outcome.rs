@@ -25,8 +25,6 @@ pub enum StepState {
     NotRun,
 }
 
-/// Why a run that was stopped is none of its step.
-
 impl StepState {
     /// That of a step with such a run.
     pub fn of(summary: &RunSummary) -> Self {
