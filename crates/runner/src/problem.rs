@@ -247,7 +247,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         code: "run.stopped-before-totals",
-        meaning: "The run was stopped where totals come only at the end, so there are none.",
+        meaning: "The run was stopped where totals come only at the end, so the archive has no totals.",
         fix: "Let the run end by itself; a shorter --duration does.",
     },
     Definition {

@@ -96,7 +96,7 @@ fn stand_in_for_an_emulator() {
 #[test]
 fn a_stopped_processor_is_seen() {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "target::qemu::absences::tests::stand_in_for_an_emulator"])
+        .args(["--ignored", "--exact", "qemu::absences::tests::stand_in_for_an_emulator"])
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
