@@ -181,7 +181,7 @@ fn what_cannot_be_judged_says_why() {
     assert_eq!(judged(&invalid, "latency < 100us", "1/h").sentence, "NO VERDICT: the run is not valid: the load died.");
     let mut blind = run(HOUR, 1, |_, _| (1, 0, 0));
     blind.threads.get_mut(&0).unwrap().seconds.clear();
-    assert!(judged(&blind, "latency < 100us", "1/h").sentence.contains("what happened in each second"));
+    assert!(judged(&blind, "latency < 100us", "1/h").sentence.contains("has no record of each second"));
     assert!(judged(&run(HOUR, 1, |_, _| (1, 0, 0)), "latency < 100us", "1/s").sentence.contains("quantile"));
     let empty = judged(&Run::default(), "latency < 100us", "1/h");
     assert_eq!(empty.verdict, Verdict::NoVerdict);

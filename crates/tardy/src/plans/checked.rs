@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_with_their_line() {
+    fn values_are_refused_with_their_line() {
         let told = checked(
             "loads = [\"cpu:x\", \"messagin\"]\nkernels = [\"debian:6.1\"]\n[measurement]\ninterval = 100\npriority = 100\ncpus = \"x\"\n\
              [trace]\nmode = \"flyp\"\n[set]\n\"etc/../x\" = 1\n[[limits]]\nlimit = \"max < 1ms\"\nallow = \"often\"\n\
@@ -269,10 +269,10 @@ mod tests {
             "6: cpus: `x` is no CPU",
             "8: mode: `flyp` is not one of auto,",
             "10: etc/../x: `etc/../x` is neither",
-            "12: limit: no test shows that a maximum stays below something",
-            "13: allow: `often` is no rate",
+            "12: limit: no test shows that a maximum stays below a limit",
+            "13: allow: `often` is not a rate",
             "15: confidence is in percent",
-            "16: accept: `qemu` is none of emulated, virtual",
+            "16: accept: `qemu` is not one of emulated, virtual",
         ];
         for sentence in expected {
             assert!(told.iter().any(|text| text.starts_with(sentence)), "{sentence:?} is not in {told:#?}");
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_told() {
+    fn settings_that_contradict_are_refused() {
         let told = checked("[trace]\nfunctions = [\"ext4_*\"]").unwrap_err();
         assert!(told[0].contains("--tracer"), "{told:?}");
         let told = checked("[[limits]]\nlimit = \"p99 < 1ms\"\n[[limits]]\nlimit = \"p99.9 < 2ms\"").unwrap_err();

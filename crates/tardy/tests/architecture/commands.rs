@@ -30,7 +30,8 @@ fn every_target_that_make_lists_exists_and_finds_its_scripts() {
     }
     for line in text("Makefile").lines().filter_map(|line| line.strip_prefix('\t')) {
         let program = line.trim_start_matches(['@', '-']).split(' ').next().unwrap_or_default();
-        let ours = program.contains('/') && !program.contains('$') && !program.starts_with('/');
+        let built = program.starts_with("target/");
+        let ours = program.contains('/') && !program.contains('$') && !program.starts_with('/') && !built;
         assert!(!ours || root().join(program).is_file(), "the Makefile runs {program}, which is not there");
     }
 }

@@ -65,7 +65,7 @@ fn the_report_reads_well_without_times() {
         "Not in the source, so unknown here",
         "Values rounded down to",
         "wake-ups are not drawn:",
-        "A dash: the source does not tell. The source rounded every latency down to a multiple of 1",
+        "A dash: the source does not say. The source rounded every latency down to a multiple of 1",
     ] {
         assert!(body.contains(words), "{words:?} is not in the report");
     }

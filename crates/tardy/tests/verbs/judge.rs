@@ -135,7 +135,7 @@ fn a_longer_time_is_estimated_or_refused_with_the_reason() {
     let alike = bench.run(&["judge", "here", "--horizon", "10h", "--limit", "latency < 100us"]);
     assert_eq!(alike.code, Some(4), "{}", alike.stdout);
     let text = alike.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("CPU 0: extrapolation refused: its largest latencies are all alike."), "{text}");
+    assert!(text.contains("CPU 0: extrapolation refused: its largest latencies are all equal."), "{text}");
     let far = bench.run(&["judge", "here", "--horizon", "30d"]);
     assert!(far.stdout.contains("30 days is more than 10 times as long"), "{}", far.stdout);
 }

@@ -84,7 +84,7 @@ fn criteria_of_fuego_decide_its_document() {
     criteria(&measure("near"));
     let refused = bench.run(&["export", "here", "--format", "fuego", "--criteria", "criteria.json"]);
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("`near` is no operator"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`near` is not an operator"), "{}", refused.stderr);
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn two_kernels_are_paired_by_their_seeds() {
         "p99 is 400 ns longer in virtual time",
         "8 of 8 seeds",
         "only one side has seed 9; left out",
-        "causes are compared only as far",
+        "only among those",
         "ingredient: A kernel: sha256:old; B kernel: sha256:new",
     ] {
         assert!(said.contains(expected), "{expected:?} is not in {}", ended.stdout);

@@ -185,26 +185,3 @@ fn a_file_that_cannot_be_read_to_its_end_says_so() {
         assert!(unreadable || trace.merged().count() > 0, "broken from {broken_from} on");
     }
 }
-
-#[test]
-#[allow(clippy::disallowed_methods, reason = "a test, not the pure half of the crate")]
-fn a_window_of_a_corpus_trace_holds_what_the_whole_has_there() {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/explain");
-    let mut windows = 0;
-    for case in std::fs::read_dir(corpus).unwrap().flatten() {
-        let Ok(bytes) = std::fs::read(case.path().join("trace.dat")) else { continue };
-        let whole = TraceFile::parse(&bytes);
-        let stamps: Vec<u64> = whole.merged().map(|item| item.ts_ns()).collect();
-        for part in 1..8 {
-            let from_ns = stamps[stamps.len() * (part - 1) / 8];
-            let to_ns = stamps[stamps.len() * part / 8] + part as u64 % 2;
-            let file = File::new(bytes.clone());
-            let window = TraceFile::parse_window(Source::Reader(&file), from_ns, to_ns);
-            assert_eq!(window.gaps, whole.gaps);
-            let same = whole.window(from_ns, to_ns).eq(window.window(from_ns, to_ns));
-            assert!(same, "{}: {from_ns} to {to_ns}", case.path().display());
-            windows += 1;
-        }
-    }
-    assert!(windows > 1000, "the corpus is gone");
-}
