@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use words::printable::printable;
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid,
+Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid, \
 4 not enough data.
 Times take a unit everywhere: 100us, 1.5ms, 20s, 2h.";
 

@@ -45,7 +45,7 @@ Which one?
 /// The definition with its verbs in groups.
 pub fn arranged(command: Command) -> Command {
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}\n\n{{after-help}}",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
         grouped(&command)
     );
     let mut command = command.help_template(template);
