@@ -59,7 +59,7 @@ fn mark(
     };
     match event.what {
         EventKind::Waking { tid, .. } if tid == tool_threads.own_tid && at(anchors.waking) => {
-            Some((MarkKind::Woken, format!("{} starts to wake the thread", somebody(event, names))))
+            Some((MarkKind::Woken, format!("{} starts to wake the thread", task_on_cpu(event, names))))
         }
         EventKind::Switch { next, .. } if next == tool_threads.own_tid && at(anchors.switched) => {
             Some((MarkKind::GivenCpu, "the thread gets the CPU".into()))
@@ -75,19 +75,19 @@ fn mark(
         EventKind::Marker => {
             let text = names.text(event.cpu, event.ts_ns).unwrap_or("").trim();
             let short: String = text.chars().take(TEXT_MAX).collect();
-            (!short.is_empty()).then(|| (MarkKind::Marker, format!("{} wrote: {short}", somebody(event, names))))
+            (!short.is_empty()).then(|| (MarkKind::Marker, format!("{} wrote: {short}", task_on_cpu(event, names))))
         }
         EventKind::Other => {
             let request = Request::read(names.text(event.cpu, event.ts_ns)?)?;
             let asked = late_cpu.filter(|cpu| *cpu != event.cpu && request.asks(*cpu))?;
-            Some((MarkKind::Ipi, format!("{} asks CPU {asked} for {}", somebody(event, names), request.what())))
+            Some((MarkKind::Ipi, format!("{} asks CPU {asked} for {}", task_on_cpu(event, names), request.what())))
         }
         _ => None,
     }
 }
 
 /// Thread and CPU of an event.
-pub fn somebody(event: &Event, names: &Names) -> String {
+pub fn task_on_cpu(event: &Event, names: &Names) -> String {
     let thread = if event.tid == 0 { "idle".into() } else { names.task(event.tid) };
     format!("{thread} on CPU {}", event.cpu)
 }

@@ -1,6 +1,6 @@
 //! What the other CPUs had to do with a late wake-up, and what they did meanwhile.
 
-use crate::account::key_events::somebody;
+use crate::account::key_events::task_on_cpu;
 use crate::cut::anchors::Anchors;
 use crate::read::event::EventKind;
 use crate::recognise::case::duration;
@@ -52,7 +52,7 @@ fn woken_from_elsewhere(trace: &Trace, anchors: &Anchors, tool_threads: &ToolThr
     let runnable = anchors.woken.map_or(given.ts_ns, |woken| woken.ts_ns);
     Some(format!(
         "the wake-up came from another CPU: {} started it {} after due; the thread was runnable on CPU {} {} later",
-        somebody(event, &trace.names),
+        task_on_cpu(event, &trace.names),
         duration(waking.ts_ns - trace.window.due_ns),
         given.cpu,
         duration(runnable - waking.ts_ns)

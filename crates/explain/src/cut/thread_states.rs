@@ -21,7 +21,7 @@ pub enum ThreadState {
     Fetching,
     /// It could run and does not.
     Ready,
-    /// It sleeps until somebody wakes it; `None`: an interrupt, or nobody in the trace.
+    /// It sleeps until a task wakes it; `None`: an interrupt, or nobody in the trace.
     Waiting {
         awaited: Option<Awaited>,
     },
@@ -72,7 +72,7 @@ fn life(events: &[Event], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec
     let mut now: Option<(ThreadState, u32)> = None;
     let mut cursor_ns = start_ns;
     let mut last_fault_ns = i64::MIN;
-    // The CPU it was switched away from, until somebody else is seen there: the switch itself goes by the old name.
+    // The CPU it was switched away from, until another task is seen there: the switch itself goes by the old name.
     let mut left: Option<u32> = None;
     let waiting = ThreadState::Waiting { awaited: None };
     let mut push = |until_ns: i64, state: ThreadState, cpu: u32, cursor_ns: &mut i64| {

@@ -109,7 +109,7 @@ impl<'c> Case<'c> {
         self.input.spike.previous_seen_ns.is_some_and(|seen_ns| seen_ns > self.input.spike.sample.due_ns)
     }
 
-    /// Whether the thread was in time, and on the way to its timer somebody else had the CPU who does not ask for it: that
+    /// Whether the thread was in time, and on the way to its timer another task had the CPU that did not ask for it: that
     /// one is to blame, not the late timer.
     pub fn is_held_up_by_another(&self, piece: &Piece) -> bool {
         let Some(context) = held(piece) else { return false };
@@ -119,7 +119,7 @@ impl<'c> Case<'c> {
         on_the_way && !self.previous_overran() && (context.is_interrupting() || outranked)
     }
 
-    /// Stretches that somebody has by inference only and that the pieces have a part in; none where that part is too small to
+    /// Stretches that a task has by inference only and that the pieces have a part in; none where that part is too small to
     /// matter to them.
     pub fn inferred(&self, pieces: &[usize]) -> Vec<Inferred> {
         let mut found: Vec<Inferred> = Vec::new();

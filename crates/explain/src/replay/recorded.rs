@@ -1,4 +1,4 @@
-//! What was recorded around a wake-up, whoever recorded it: the kernel's trace, or the flight recorder of virtual time.
+//! What was recorded around a wake-up, by either recorder: the kernel's trace, or the flight recorder of virtual time.
 
 use crate::caveat::Limit;
 use crate::read::flight::Flight;

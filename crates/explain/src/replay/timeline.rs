@@ -114,7 +114,7 @@ impl Replay {
         self.switches_missing
     }
 
-    /// Stretches that somebody has by inference; the switch before each is one of those that are missing.
+    /// Stretches that a task has by inference; the switch before each is one of those that are missing.
     pub fn inferred(&self) -> &[Inferred] {
         &self.inferred
     }

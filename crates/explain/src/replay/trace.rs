@@ -105,7 +105,7 @@ pub struct CpuActivity<'a> {
     pub lost_records: Vec<LostRecords>,
     /// Thread switches that must have happened and were not recorded.
     pub switches_missing: u64,
-    /// Intervals somebody has by inference, because the switch to him was not recorded. Ascending.
+    /// Intervals a task has by inference, because the switch to it was not recorded. Ascending.
     pub inferred: Vec<Inferred>,
     pub before: PrecedingEvents<'a>,
     /// Timer starts that may have armed the wake-up, wherever they lie.
@@ -237,7 +237,7 @@ pub struct Trace<'a> {
     /// What limits the account.
     pub limits: Vec<Limit>,
     /// It was recorded from outside of an emulated machine, whose time stands still while it does not execute: every
-    /// instant of it is somebody's.
+    /// instant of it is a task's.
     pub outside: bool,
 }
 

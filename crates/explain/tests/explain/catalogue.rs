@@ -72,7 +72,7 @@ fn the_document_says_what_the_catalogue_says() {
     let there = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         there == text,
-        "docs/reference/culprits.md is stale; UPDATE_GOLDEN=1 cargo test -p explain catalogue writes it anew"
+        "docs/reference/culprits.md is stale; UPDATE_GOLDEN=1 cargo test -p explain catalogue writes it again"
     );
 }
 

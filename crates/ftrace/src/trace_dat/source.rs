@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-/// Bytes at random access, as of a file. Whoever does I/O implements it; nothing here opens anything.
+/// Bytes at random access, as of a file. The caller that does I/O implements it; nothing here opens a file.
 pub trait ReadAt {
     fn size(&self) -> u64;
 

@@ -31,7 +31,7 @@ pub fn become_command(words: &[String]) -> i32 {
     if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }
 }
 
-/// A command that is held back until its watch is armed, whoever started it. It ends with the watch.
+/// A command that is held back until its watch is armed. It ends with the watch.
 #[derive(Debug, Default)]
 pub struct HeldCommand {
     pid: Option<i32>,

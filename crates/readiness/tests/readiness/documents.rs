@@ -20,8 +20,10 @@ fn kept(path: &str, text: &str) {
         std::fs::write(&path, text).unwrap();
     }
     let there = std::fs::read_to_string(&path).unwrap_or_default();
-    let stale =
-        format!("{} is stale; UPDATE_GOLDEN=1 cargo test -p readiness --test readiness writes it anew", path.display());
+    let stale = format!(
+        "{} is stale; UPDATE_GOLDEN=1 cargo test -p readiness --test readiness writes it again",
+        path.display()
+    );
     assert!(there == text, "{stale}");
 }
 

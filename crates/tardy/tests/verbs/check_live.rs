@@ -1,4 +1,4 @@
-//! `tardy check` with the real meter on this machine: settings are planted, found, mended, and put back to the byte.
+//! `tardy check` with the real meter on this machine: settings are planted, found, fixed, and put back to the byte.
 
 use crate::fake_meter::Ended;
 use crate::real_meter::real_meter;

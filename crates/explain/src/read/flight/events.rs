@@ -49,7 +49,7 @@ pub struct EventBuilder<'r> {
     wakes: Vec<Wake>,
 }
 
-/// A timer that wakes somebody.
+/// A timer that wakes a task.
 #[derive(Debug, Clone, Copy)]
 struct Wake {
     expired: usize,

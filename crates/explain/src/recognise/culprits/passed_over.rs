@@ -162,7 +162,7 @@ fn last_asked<'c>(case: &Case<'c>, from_ns: i64, decided_ns: i64) -> Option<Even
     case.trace.cpu(case.cpu())?.events_between(from_ns, decided_ns).iter().rfind(undecided).copied()
 }
 
-/// The first event that shows somebody less urgent chosen while the thread could run: a switch to it, going idle, or a
+/// The first event that shows a less urgent task chosen while the thread could run: a switch to it, going idle, or a
 /// task that is no longer asked to give way and goes on.
 fn decision<'c>(case: &Case<'c>, could_run_ns: i64, work_of_a_cycle: bool) -> Option<Event<'c>> {
     let own = case.tool_threads.own_tid;
