@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares what a cycle costs the measuring thread of tardy-meter with the least a wake-up can cost and with cyclictest.
+"""Compares the cost of a cycle in tardy-meter's measuring thread with the least a wake-up can cost and with cyclictest.
 
 Four programs run in turn on the same CPU with the same interval and priority, in rotating order:
 
@@ -8,8 +8,8 @@ Four programs run in turn on the same CPU with the same interval and priority, i
   cyclictest     as most people run it: its main thread wakes every 10 ms wherever the kernel puts it, often on the measured CPU
   cyclictest -M  with --mainaffinity set to another CPU
 
-CPU time is that of the measuring thread (schedstat) divided by its sleeps (voluntary context switches), between two looks
-inside the run; so start and end cost nothing. Memory is VmRSS in the middle of the run.
+CPU time is that of the measuring thread (schedstat) divided by its sleeps (voluntary context switches), between two readings
+inside the run, so start and end are not counted. Memory is VmRSS in the middle of the run.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 """Prints what explaining needs: a run with 1000 snapshots of 1 MB, a trace of 1 GB with one marked spike, and one
 snapshot of 1 MB beside `trace-cmd report` and rtla's auto-analysis.
 
-The traces are made of small real ones by crates/explain/examples/many_spikes.rs. Nothing is asserted. CPU seconds (user
-and system) are what counts: the wall says how busy the machine was. Needs 2.1 GB below --work.
+The traces are made of small real ones by crates/explain/examples/many_spikes.rs. Nothing is asserted. Compare CPU seconds
+(user and system): wall-clock time depends on how busy the machine was. Needs 2.1 GB below --work.
 """
 
 import argparse
@@ -30,9 +30,9 @@ FUNCTIONS = ["functions--6.1-rt", "functions--graph-6.12-rt", "functions--stack-
 
 
 def measured(what, command, goal=""):
-    """Runs a command in a process of its own that tells what its child needed: the greatest of all would be another's.
+    """Runs a command in a separate process, which reports the usage of that command alone.
 
-    Answers its CPU seconds, or None when it failed.
+    Returns its CPU seconds, or None when it failed.
     """
     reader = (
         "import resource, subprocess, sys\n"
@@ -58,7 +58,7 @@ def make(generator, path, spikes, size, cases):
 
 
 def beside_trace_cmd(ours, theirs):
-    """Both in turn: a single run of either takes so little that the next one differs."""
+    """Runs both in turn, several times: a single run is so short that the next one differs."""
     print(f"one snapshot of 1 MB, {PAIRS} paired runs:")
     pairs = [(measured("  tardy explain", ours), measured("  trace-cmd report", theirs)) for _ in range(PAIRS)]
     sums = [sum(seconds or 0 for seconds in side) for side in zip(*pairs)]

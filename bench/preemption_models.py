@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures four preemption models of two kernels in virtual time, and writes docs/explanation/preemption-models.md with its pictures.
 
-Every run is an archive below --work. What is there already is not measured again, so an interrupted series goes on where it
-stopped. Each kernel's first seed is measured twice, and the two must be the same to the nanosecond.
+Every run is an archive below --work. Runs that exist are kept, so an interrupted series resumes where it stopped. Each
+kernel's first seed is measured twice, and the two runs must be the same to the nanosecond.
 """
 
 import argparse
@@ -31,42 +31,42 @@ LOAD = "churn"
 TEXT = """\
 # Four preemption models
 
-What the kernel's four ways of preemption do to a real-time thread: the same plan, the same load, a kernel of one version,
-[virtual time](virtual-time.md). Each figure counts executed instructions, one nanosecond each. They compare the models exactly
-and prove no deadline of any hardware.
+What the kernel's four preemption models do to a real-time thread: the same plan, the same load, one kernel version,
+[virtual time](virtual-time.md). Each figure counts executed instructions, one nanosecond each. The figures compare the models
+exactly and prove no deadline of any hardware.
 
-This page and its pictures are written by `make docs-virtual` (`bench/preemption_models.py`). Another build of the meter is
-another trajectory, so the figures move a little from one edition to the next; what they say does not.
+`make docs-virtual` (`bench/preemption_models.py`) writes this page and its pictures. A different build of the meter is
+a different trajectory, so the figures move a little from one edition to the next; the conclusions do not.
 
 The thread has SCHED_FIFO priority 80 and wakes up at random intervals from 0.5 to 1.5 ms. Beside it runs the
-load `churn`: one process each that copies files, makes and deletes directory entries, unmaps memory, forks, touches huge
-pages, and executes programs. A seed is one trajectory. The first columns are of all seeds together, the last two give the least
-and the greatest of the single seeds.
+load `churn`: one process each that copies files, creates and deletes directory entries, unmaps memory, forks, touches huge
+pages, and executes programs. A seed is one trajectory. The first columns pool all seeds; the last two give the smallest
+and the largest value of a single seed.
 
-* **none**: what a system call does runs to its end. The thread waits for the longest one.
-* **voluntary**: the kernel checks at chosen places whether a task waits. Much is as with `none`, since the longest stretches have
-  no such place.
-* **full**: the thread waits only where preemption or interrupts are off, mostly with a spinlock held. That is seldom; but what
-  gives back thousands of pages under one lock is as long as ever, so the maximum stays near that of the first two while
-  nearly all wake-ups get earlier.
-* **PREEMPT_RT**: spinlocks sleep, and interrupts run in threads. What is left is the way from the timer to the thread, and for
-  the few wake-ups that are due within some 10 µs of the kernel's tick, the tick.
+* **none**: a system call runs to its end. The thread waits for the longest one.
+* **voluntary**: the kernel checks at chosen points whether a task waits. The result is close to `none`, because the longest
+  sections have no such point.
+* **full**: the thread waits only where preemption or interrupts are off, mostly with a spinlock held. That is rare, but freeing
+  thousands of pages under one lock takes as long as ever, so the maximum stays near that of the first two while
+  nearly all wake-ups come earlier.
+* **PREEMPT_RT**: spinlocks sleep, and interrupts run in threads. What is left is the path from the timer to the thread, and
+  the tick for the few wake-ups that are due within about 10 µs of it.
 
-A p99 differs between the seeds by less than two models do, except that *none* and *voluntary* cannot be distinguished by it. A
-p99.9 and a maximum are decided by a handful of wake-ups: whether one of a thousand meets a stretch of milliseconds. They
+The p99 differs less between seeds than between models, except that it does not distinguish *none* from *voluntary*. A
+handful of wake-ups decides the p99.9 and the maximum: whether one in a thousand meets a section of milliseconds. These figures
 put *none*, *voluntary* and *full* in any order, and PREEMPT_RT last.
 
 {tables}
 ## Repeated
 
-The first seed of every kernel was run twice, with whatever else the host was doing. All samples are the same, to the
+The first seed of every kernel ran twice while the host did other work. All samples are the same, to the
 nanosecond of virtual time:
 
 {repeated}
 
 ## Beside an earlier series
 
-Before there was this program, kernels of the same two series were measured in virtual time with another one: 10 000 wake-ups
+A predecessor of `tardy` measured kernels of the same two series in virtual time: 10 000 wake-ups
 of one trajectory at a fixed interval of 1 ms, under a mix of the same six kinds of work in other sizes. µs of virtual time:
 
 | kernel | p99 | p99.9 | max |
@@ -80,15 +80,15 @@ of one trajectory at a fixed interval of 1 ms, under a mix of the same six kinds
 | 6.12 full | 48.5 | 1531 | 3280 |
 | 6.12 PREEMPT_RT | 5.8 | 6.3 | 7.5 |
 
-The order is the same, and so is the size of everything. What differs beyond the seeds' spread has these causes:
+The order and the magnitudes are the same. Differences beyond the spread of the seeds have these causes:
 
-* The p99 of *none* and *voluntary* is the length of a common system call or fault of the load, `munmap` of a region and the
-  clearing of a huge page foremost: each alone has a p99 of this size. The regions had another size.
-* The p99.9, and the maxima of 6.1 above those of all seeds here, show how often the stretches of milliseconds are met. They
-  come when thousands of pages are given back at once, which depends on how much the load had taken, and ten times the
-  wake-ups of a seed here meet the longest of them more often.
-* The maximum of PREEMPT_RT is greater here because a fixed interval of 1 ms keeps its distance from a tick of 4 ms for ever,
-  while drawn intervals meet it: the latest wake-up of nine of the ten seeds of the two kernels was due within 11 µs of a tick.
+* The p99 of *none* and *voluntary* is the length of a common system call or fault of the load, above all `munmap` of a region and
+  the clearing of a huge page: each alone has a p99 of this size. The regions had another size.
+* The p99.9, and those maxima of 6.1 that exceed all seeds here, depend on how often wake-ups meet the sections of milliseconds.
+  Such sections occur when the kernel frees thousands of pages at once, which depends on how many the load had taken, and ten times
+  as many wake-ups as in a seed here meet the longest of them more often.
+* The maximum of PREEMPT_RT is larger here because a fixed interval of 1 ms keeps a constant distance from a tick of 4 ms,
+  while random intervals meet it: in nine of the ten seeds of the two kernels the latest wake-up was due within 11 µs of a tick.
 """
 QUANTILES = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)]
 
@@ -134,7 +134,7 @@ def target_name(version, model):
 
 
 def measure_model(options, version, model):
-    """Answers the samples of every seed; one that does not repeat ends the program."""
+    """Returns the samples of every seed; exits if a kernel does not repeat."""
     _, suffix, append = model
     target = target_name(version, model)
     if not os.path.exists(os.path.join(options.work, "targets", f"{target}.toml")):
@@ -197,8 +197,8 @@ def picture(version, measured):
         top, bottom = PANEL * number + TOP, PANEL * number + BOTTOM
         most = math.log10(max(counts.values())) + 0.5
         worst = max(latency for run in runs for latency in run.latencies)
-        out.append(f'<text x="{LEFT}" y="{top - 6}">{name}: the latest of {len(runs)} seeds after {micros(worst)} µs of '
-                   'virtual time</text>')
+        out.append(f'<text x="{LEFT}" y="{top - 6}">{name}: the latest wake-up of {len(runs)} seeds is {micros(worst)} µs '
+                   'late in virtual time</text>')
         for exponent in range(low, high + 1):
             at = x(10 ** exponent)
             out.append(f'<path d="M{at:.1f} {top}V{bottom}" stroke="#ddd"/>')
