@@ -1,4 +1,4 @@
-# `make` alone lists the targets. Every target that others hang on says what it is for behind its name.
+# `make` alone lists the targets, with the description behind each name.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -15,7 +15,7 @@ MDBOOK := target/mdbook/bin/mdbook
 MDBOOK_VERSION := 0.5.4
 SKIPPED := target/skipped-tests
 TOOLS := target/tools
-# What these modules do with memory can be interpreted: no system call, no other process.
+# Miri can interpret these modules: they make no system call and start no process.
 MIRI := meter:measure::ring meter:measure::books recorder:ring
 UI := ui/dist/report.html
 UI_SOURCES := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print)
@@ -25,17 +25,17 @@ RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
 FUZZ_SECONDS ?= 60
-# Real files to begin with. A target that does not know a kind of file learns that soon.
+# Real files to start from. A target for another kind of file rejects them quickly.
 FUZZ_SEEDS := $(CURDIR)/plans $(CURDIR)/kernels $(CURDIR)/corpus/flight-records
 
 .PHONY: docs help demo crates build meters test e2e e2e-labgrid e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz miri advisories clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
-	  while IFS='|' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
+	  while IFS='|' read -r name what; do printf '  make %-17s %s\n' "$$name" "$$what"; done
 
 # Compiled for a first look: fast rather than small, and a meter for this machine alone, which shares its crates with the tool.
-demo: ## install what building needs, build, measure 30 s under load, say where the report is
+demo: ## install what building needs, build, measure 30 s under load, print where the report is
 	packaging/install-dependencies --build
 	$(MAKE) --no-print-directory --jobs 2 ui crates
 	cargo build --profile demo --no-default-features --package tardy --package tardy-meter
@@ -48,9 +48,9 @@ demo: ## install what building needs, build, measure 30 s under load, say where 
 crates: # download them, for this machine only
 	cargo fetch --quiet --locked --target $$(rustc -vV | sed -n 's/^host: //p')
 
-build: $(TARDY) $(METER) $(RECORDER) ## leave dist/bin/tardy, the static dist/bin/tardy-meter and dist/lib/librecorder.so
+build: $(TARDY) $(METER) $(RECORDER) ## build dist/bin/tardy, the static dist/bin/tardy-meter and dist/lib/librecorder.so
 
-meters: ## leave the static meters for arm64, armhf and riscv64 in dist/bin/meters
+meters: ## build the static meters for arm64, armhf and riscv64 in dist/bin/meters
 	packaging/install-dependencies --meters
 	$(MAKE) --no-print-directory $(METERS)-arm64 $(METERS)-armhf $(METERS)-riscv64
 
@@ -62,7 +62,7 @@ e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 M
 	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package tardy --test e2e -- --ignored --skip virtual_compare --skip custom_kernel --test-threads=1
 	cargo test --package recorder -- --ignored
 
-e2e-labgrid: build $(LABGRID)/requirements.txt ## share a board on loopback out by labgrid, measure on it (downloads 15 MB once)
+e2e-labgrid: build $(LABGRID)/requirements.txt ## share a board on loopback with labgrid, measure on it (downloads 15 MB once)
 	packaging/install-dependencies
 	TARDY_LABGRID=$(CURDIR)/$(LABGRID)/bin TARDY_METER=$(CURDIR)/$(METER) \
 	  cargo test --package tardy --test boards -- --ignored --test-threads=1
@@ -72,30 +72,30 @@ e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure 
 	kernel=$$(kernels/custom/build) && TARDY_CUSTOM_KERNEL=$$kernel TARDY_METER=$(CURDIR)/$(METER) \
 	  cargo test --package tardy --test e2e -- --ignored --test-threads=1 custom_kernel
 
-truth: build $(INJECTOR) ## make CPUs late in known ways, here and in virtual machines; prints how often the cause is named
+truth: build $(INJECTOR) ## delay CPUs in known ways, here and in virtual machines; print how often tardy names the cause
 	packaging/install-dependencies --e2e
 	$(MAKE) --no-print-directory $(METERS)-arm64 $(INJECTOR)-arm64
 	kernels/inject/build-for dist/truth 6.1 6.1-rt 6.12-rt arm64-6.1-rt
 	TARDY_METER=$(CURDIR)/$(METER) cargo run --release --package truth --bin tardy-truth -- $(TRUTH)
 
-e2e-compare: build ## distinguish kernels in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time)
+e2e-compare: build ## compare kernels in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time)
 	packaging/install-dependencies --e2e
 	TARDY_METER=$(CURDIR)/$(METER) TARDY_RECORDER=$(CURDIR)/$(RECORDER) cargo test --package tardy --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
 
-bench: build ## print speeds beside a bare loop, cyclictest and trace-cmd; nothing is asserted
+bench: build ## print costs beside a bare loop, cyclictest and trace-cmd; asserts nothing
 	cargo build --profile meter --package tardy-meter --target $(MUSL) --example bare_loop
 	bench/run
 
-simulate-judge: ## hold every claim of the judge to machines whose truth is known (minutes); prints rates of error and power
+simulate-judge: ## check every claim of the judge on simulated machines with known truth (minutes); print error rates and power
 	cargo test --release --package judge --test simulation -- --ignored --nocapture --test-threads=1
 
 bench-cyclictest: build ## print paired runs of cyclictest and of tardy-meter under that name
 	python3 bench/cyclictest_front.py
 
-check-perfetto: build ## measure 3 s, export, have Perfetto's trace processor load it (downloads 15 MB once)
+check-perfetto: build ## measure 3 s, export, and load the file with Perfetto's trace processor (downloads 15 MB once)
 	crates/tardy/tests/perfetto/check $(RUN)
 
-check-results: build ## measure, export, have the readers of test systems accept it (downloads 400 MB once)
+check-results: build ## measure, export, and read the results with the readers of test systems (downloads 400 MB once)
 	crates/tardy/tests/results/check $(RUN)
 
 docs: $(MDBOOK) ## build the documents as a book in target/book and check its links (downloads 12 MB once)
@@ -131,7 +131,7 @@ test-ui: $(UI)
 	cd ui && npm test --silent
 	cd ui && npm run --silent test:browser
 
-fuzz: ## give every fuzz target a minute (needs cargo-fuzz and a nightly toolchain); FUZZ_SECONDS=600 gives ten
+fuzz: ## run every fuzz target for a minute (needs cargo-fuzz and a nightly toolchain); FUZZ_SECONDS=600 for ten
 	for crate in $(dir $(wildcard crates/*/fuzz/Cargo.toml)); do (cd $$crate/.. && \
 	  for target in $$(cargo +nightly fuzz list); do \
 	    mkdir -p fuzz/corpus/$$target && \
@@ -139,15 +139,15 @@ fuzz: ## give every fuzz target a minute (needs cargo-fuzz and a nightly toolcha
 	      -max_total_time=$(FUZZ_SECONDS) -max_len=20000 || exit; \
 	  done); done
 
-miri: ## interpret the modules that threads share memory through (needs a nightly toolchain with miri and rust-src)
+miri: ## interpret the modules that share memory between threads (needs a nightly toolchain with miri and rust-src)
 	for module in $(MIRI); do \
 	  MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --target-dir target/miri --package $${module%%:*} --lib $${module#*:}:: || exit; \
 	done
 
-advisories: $(TOOLS) ## ask the RustSec database for advisories about packages that are used (downloads it)
+advisories: $(TOOLS) ## check the packages in use against the RustSec advisory database (downloads it)
 	$(TOOLS)/bin/cargo-deny check advisories
 
-clean: ## remove everything that was built
+clean: ## remove all build results
 	rm -rf target dist ui/dist ui/node_modules
 
 $(TOOLS): packaging/test-tools.txt
