@@ -31,6 +31,7 @@ pub struct Second {
     /// Index of the second, from 0. Seconds in which no wake-up was due to be seen are absent.
     pub second: u32,
     pub cycles: u32,
+    /// 0 in a second without a wake-up, all of whose periods were missed.
     pub latency_ns_max: i64,
     pub over_limit: u32,
     pub missed_periods: u32,

@@ -3,6 +3,8 @@
 use archive::sample::{Second, Totals};
 use meter::measure::books::Books;
 use meter::measure::cycle::{Cycles, Schedule};
+use meter::measure::dither::Dither;
+use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
 const LATENCY_NS: i64 = 3_000;
@@ -107,4 +109,117 @@ fn cycles_are_limited_and_missed_periods_are_none_of_them() {
     let limited = Schedule { cycles_max: 100, ..schedule() };
     let (totals, _) = measured(limited, &[(10 * MS, 20 * MS)]);
     assert_eq!((totals.cycles, totals.missed_periods), (100, 10));
+}
+
+#[test]
+fn a_stop_that_reaches_from_settling_into_the_counted_stretch_counts_the_periods_in_it() {
+    let settling = Schedule { count_from_ns: 100 * MS, ..schedule() };
+    // Due at 95 ms and seen at 105.003 ms: that wake-up was settling, the periods of 100 to 105 ms were asked for.
+    let (totals, seconds) = measured(settling, &[(95 * MS, 105 * MS)]);
+    assert_eq!((totals.cycles, totals.missed_periods), (PERIODS - 106, 6));
+    assert_eq!(totals.latency_ns_max, Some(LATENCY_NS), "the late wake-up itself was due before counting started");
+    assert_eq!((seconds[0].missed_periods, seconds[0].cycles), (6, 994));
+}
+
+#[test]
+fn a_stop_that_reaches_past_the_end_counts_no_period_due_after_it() {
+    let end_ns = PERIODS as i64 * MS;
+    let (totals, _) = measured(schedule(), &[(end_ns - 5 * MS, end_ns + 50 * MS)]);
+    assert_eq!((totals.cycles, totals.missed_periods), (PERIODS - 4, 4));
+    assert_eq!(totals.latency_ns_max, Some(55 * MS + LATENCY_NS));
+}
+
+#[test]
+fn a_stop_over_the_whole_measurement_misses_all_of_it() {
+    let settling = Schedule { count_from_ns: 100 * MS, ..schedule() };
+    let (totals, seconds) = measured(settling, &[(50 * MS, 5_000 * MS)]);
+    assert_eq!((totals.cycles, totals.missed_periods), (0, PERIODS - 100));
+    let only = seconds[0];
+    assert_eq!((only.cycles, only.latency_ns_max, u64::from(only.missed_periods)), (0, 0, PERIODS - 100));
+}
+
+#[test]
+fn nothing_is_missed_after_the_last_cycle_that_was_asked_for() {
+    let limited = Schedule { cycles_max: 100, ..schedule() };
+    let (totals, _) = measured(limited, &[(99 * MS, 200 * MS)]);
+    assert_eq!((totals.cycles, totals.missed_periods), (100, 0));
+}
+
+/// How a thread waits for its next period.
+#[derive(Debug, Clone, Copy)]
+enum Waits {
+    /// For an instant.
+    Until,
+    /// For an instant that a seed draws.
+    Drawn(u64),
+    /// For a timer that goes on by itself and counts its expirations.
+    Timer,
+}
+
+/// Every instant that is due, asked of a schedule that is kept punctually.
+fn due_instants(schedule: &Schedule) -> Vec<i64> {
+    let (mut due_ns, mut dither, mut instants) = (schedule.first_due_ns, schedule.dither, Vec::new());
+    while due_ns < schedule.end_ns {
+        instants.push(due_ns);
+        due_ns += dither.as_mut().map_or(schedule.interval_ns, |dither| dither.interval_ns(schedule.interval_ns));
+    }
+    instants
+}
+
+fn waits() -> impl Strategy<Value = Waits> {
+    prop_oneof![Just(Waits::Until), any::<u64>().prop_map(Waits::Drawn), Just(Waits::Timer)]
+}
+
+/// Mostly punctual, now and then late by up to a third of the measurement.
+fn latenesses() -> impl Strategy<Value = Vec<i64>> {
+    let lateness = prop_oneof![8 => 0..MS, 2 => 0..5 * MS, 1 => 0..60 * MS];
+    prop::collection::vec(lateness, 1..40)
+}
+
+proptest! {
+    #[test]
+    fn every_period_asked_for_is_a_cycle_or_missed(
+        waits in waits(),
+        latenesses in latenesses(),
+        interval_ns in 100_000..3 * MS,
+        settle_ns in 0..20 * MS,
+        offset_ns in 0..3 * MS,
+        length_ns in 1..150 * MS,
+        cycles_max in prop_oneof![2 => Just(u64::MAX), 1 => 1..60u64],
+    ) {
+        let dither = if let Waits::Drawn(seed) = waits { Some(Dither::new(seed, 1)) } else { None };
+        let schedule = Schedule {
+            interval_ns,
+            dither,
+            first_due_ns: 1_000 * MS + offset_ns - settle_ns,
+            count_from_ns: 1_000 * MS,
+            end_ns: 1_000 * MS + length_ns,
+            cycles_max,
+            ..self::schedule()
+        };
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(schedule, &books, 0, 10);
+        let mut last_counted_ns = i64::MIN;
+        for lateness_ns in latenesses.iter().cycle() {
+            let Some(due_ns) = cycles.next_due_ns() else { break };
+            if due_ns >= schedule.count_from_ns {
+                last_counted_ns = due_ns;
+            }
+            let seen_ns = due_ns + lateness_ns;
+            match waits {
+                Waits::Timer => cycles.seen_with_overrun(seen_ns, (lateness_ns / interval_ns) as u32),
+                Waits::Until | Waits::Drawn(_) => cycles.seen(seen_ns),
+            };
+        }
+        cycles.finish();
+        let totals = books.totals();
+        // With a limit of cycles, the periods asked for end with the last cycle.
+        let until_ns = if totals.cycles == cycles_max { last_counted_ns + 1 } else { schedule.end_ns };
+        let counted = schedule.count_from_ns..until_ns;
+        let asked = due_instants(&schedule).into_iter().filter(|due_ns| counted.contains(due_ns)).count() as u64;
+        prop_assert_eq!(totals.cycles + totals.missed_periods, asked);
+        let seconds: Vec<Second> = std::iter::from_fn(|| books.take_second(0)).collect();
+        prop_assert_eq!(seconds.iter().map(|second| u64::from(second.cycles)).sum::<u64>(), totals.cycles);
+        prop_assert_eq!(seconds.iter().map(|second| u64::from(second.missed_periods)).sum::<u64>(), totals.missed_periods);
+    }
 }

@@ -27,7 +27,7 @@ export function latency(figure: HTMLElement, data: ReportData): void {
   const highest = points.flat().reduce((high, point) => Math.max(high, point.latency_ns_max), limit ?? 2);
   const start = data.summary.measure_start_ns;
   const marked = data.summary.spikes.filter((spike) => spike.reason !== "control" && start !== null);
-  const lowest = [...points.flat().map((point) => point.latency_ns_max), ...marked.map((spike) => spike.latency_ns)].reduce((low, ns) => Math.min(low, ns), Infinity);
+  const lowest = [...points.flat().map((point) => point.latency_ns_max), ...marked.map((spike) => spike.latency_ns)].filter((ns) => ns !== 0).reduce((low, ns) => Math.min(low, ns), Infinity);
   let logarithmicLatency = true;
   let view = whole;
   let cursor: number | undefined;

@@ -733,7 +733,11 @@ export type Second = { thread: number,
 /**
  * Index of the second, from 0. Seconds in which no wake-up was due to be seen are absent.
  */
-second: number, cycles: number, latency_ns_max: number, over_limit: number, missed_periods: number, };
+second: number, cycles: number, 
+/**
+ * 0 in a second without a wake-up, all of whose periods were missed.
+ */
+latency_ns_max: number, over_limit: number, missed_periods: number, };
 
 /**
  * A stretch of one CPU in the picture, relative to the due instant.

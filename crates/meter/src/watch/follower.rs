@@ -39,6 +39,9 @@ const ROUND_NS: i64 = 10_000_000;
 const BUFFER_KB: u32 = 1024;
 const ROUND_BYTES_MAX: usize = 4 << 20;
 
+/// A wake-up later than this is lost when a run is stopped early, and not merely under way.
+const UNDER_WAY_NS: i64 = 100_000_000;
+
 /// How long the idle tasks are listened to, and how often one must have been entered to be judged.
 const TRIAL: Duration = Duration::from_millis(200);
 const TRIAL_ENTRIES_MIN: u32 = 3;
@@ -52,18 +55,25 @@ pub struct Followed {
     pub series: Vec<Series>,
     numbers: HashMap<(i32, WatchedKind), usize>,
     terms: Terms,
-    end_ns: i64,
 }
 
 impl Followed {
-    pub fn new(wakeups: Wakeups, terms: Terms, end_ns: i64) -> Self {
-        Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms, end_ns }
+    pub fn new(wakeups: Wakeups, terms: Terms) -> Self {
+        Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms }
     }
 
-    /// Books a sample; answers what to announce to the snapshotter.
+    /// Wake-ups that were due in the run and had not come when following ended.
+    pub fn unfinished(&self, ended_ns: i64) -> u64 {
+        // A run that was stopped early ended amid wake-ups.
+        let until_ns =
+            if ended_ns < self.terms.end_ns { ended_ns.saturating_sub(UNDER_WAY_NS) } else { self.terms.end_ns };
+        self.wakeups.under_way(&(self.terms.count_from_ns..until_ns))
+    }
+
+    /// Books a sample; answers what to announce to the snapshotter. What was due in the run counts, however late it came.
     fn book(&mut self, finished: &Finished) -> Option<Announced> {
         let Finished { tid, kind, cpu, due_ns, seen_ns, previous_seen_ns, late_arm } = *finished;
-        if due_ns < self.terms.count_from_ns || seen_ns >= self.end_ns {
+        if !(self.terms.count_from_ns..self.terms.end_ns).contains(&due_ns) {
             return None;
         }
         let at = *self.numbers.entry((tid, kind)).or_insert_with(|| {
@@ -333,4 +343,59 @@ fn timer_functions() -> TimerFunctions {
     }
     functions.by_name = functions.sleep == 0;
     functions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND_NS: i64 = 1_000_000_000;
+
+    fn followed() -> Followed {
+        let terms = Terms {
+            count_from_ns: SECOND_NS,
+            end_ns: 3 * SECOND_NS,
+            limit_ns: i64::MAX,
+            cycle_limit_ns: i64::MAX,
+            spike_threshold_ns: 0,
+            rest_ns: 0,
+            worst_kept: 4,
+            every_sample: false,
+        };
+        Followed::new(Wakeups::new(None, TimerFunctions { sleep: 1, ..TimerFunctions::default() }), terms)
+    }
+
+    fn seen(due_ns: i64, seen_ns: i64) -> Finished {
+        let kind = WatchedKind::Timer;
+        Finished { tid: 7, kind, cpu: 0, due_ns, seen_ns, previous_seen_ns: None, late_arm: false }
+    }
+
+    #[test]
+    fn what_was_due_in_the_run_counts_however_late_it_came() {
+        let mut followed = followed();
+        for (due_ns, seen_ns) in [
+            (SECOND_NS - 1, SECOND_NS + 5),
+            (SECOND_NS, SECOND_NS + 5),
+            (3 * SECOND_NS - 1, 3 * SECOND_NS + 400_000_000),
+            (3 * SECOND_NS, 3 * SECOND_NS + 5),
+        ] {
+            followed.book(&seen(due_ns, seen_ns));
+        }
+        let series = &mut followed.series[0];
+        assert_eq!((series.totals().cycles, series.totals().latency_ns_max), (2, Some(400_000_001)));
+        series.close_second();
+        let seconds: Vec<_> = series.seconds.iter().map(|second| (second.second, second.cycles)).collect();
+        assert_eq!(seconds, [(0, 1), (1, 1)], "the last second is the last one asked for");
+    }
+
+    #[test]
+    fn a_wake_up_that_never_came_before_the_end_is_unfinished() {
+        let mut followed = followed();
+        followed.wakeups.add(7, b"loop");
+        let due_ns = 3 * SECOND_NS - 10;
+        let arm = ThreadEvent::Arm { tid: 7, timer: 1, function: 1, soft_ns: due_ns, hard_ns: due_ns };
+        followed.wakeups.apply(&TimedEvent { ts_ns: SECOND_NS, cpu: 0, event: arm }, &mut Vec::new());
+        assert_eq!(followed.unfinished(3 * SECOND_NS + 5), 1);
+        assert_eq!(followed.unfinished(3 * SECOND_NS - 5), 0, "a run that is stopped ends amid wake-ups");
+    }
 }

@@ -73,6 +73,7 @@ pub fn assemble<'a, W: Write>(
     threads.iter().for_each(|found| wakeups.add(found.tid, found.name.as_bytes()));
     let terms = Terms {
         count_from_ns,
+        end_ns: span.end_ns,
         limit_ns: settings.limit_ns.unwrap_or(i64::MAX),
         cycle_limit_ns: request.cycle_limit_ns.unwrap_or(i64::MAX),
         spike_threshold_ns: settings.trace.threshold_ns,
@@ -80,7 +81,7 @@ pub fn assemble<'a, W: Write>(
         worst_kept: settings.worst_kept as usize,
         every_sample: settings.every_sample,
     };
-    let followed = Arc::new(Mutex::new(Followed::new(wakeups, terms, span.end_ns)));
+    let followed = Arc::new(Mutex::new(Followed::new(wakeups, terms)));
     let tids: Vec<i32> = threads.iter().map(|found| found.tid).collect();
     let cpus = housekeeping(plan, &tids);
     let lateness =

@@ -15,6 +15,7 @@ const SAMPLES_WAITING_MAX: usize = 1 << 18;
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     pub count_from_ns: i64,
+    pub end_ns: i64,
     pub limit_ns: i64,
     /// The limit of cycles, which are no latencies.
     pub cycle_limit_ns: i64,
@@ -145,8 +146,10 @@ impl Series {
         wished.then_some(SpikeReason::Control)
     }
 
-    /// A second belongs to the instant a sample was complete, because those come in order.
+    /// A second belongs to the instant a sample was complete, because those come in order; what came after the end belongs
+    /// to the last one.
     fn turn_second(&mut self, seen_ns: i64) {
+        let seen_ns = seen_ns.min(self.terms.end_ns.saturating_sub(1));
         if seen_ns < self.second_end_ns {
             return;
         }
@@ -186,6 +189,7 @@ mod tests {
     fn terms() -> Terms {
         Terms {
             count_from_ns: 0,
+            end_ns: i64::MAX,
             limit_ns: 100,
             cycle_limit_ns: 1_000_000,
             spike_threshold_ns: 0,

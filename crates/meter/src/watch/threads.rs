@@ -59,6 +59,8 @@ pub struct WatchedThreads<'a> {
     recording: Recording,
     threads: BTreeMap<i32, Facts>,
     look_around: Every,
+    /// When following ended.
+    ended_ns: i64,
 }
 
 impl<'a> WatchedThreads<'a> {
@@ -82,6 +84,7 @@ impl<'a> WatchedThreads<'a> {
             recording,
             threads: threads.into_iter().map(|found| (found.tid, Facts::of(found.pid))).collect(),
             look_around: Every::new(LOOK_AROUND_NS),
+            ended_ns: i64::MAX,
         }
     }
 
@@ -192,6 +195,7 @@ impl SampleSource for WatchedThreads<'_> {
 
     fn stop(&mut self, send: Send<'_>) -> Result<(), MeterProblem> {
         let followed = self.end_following();
+        self.ended_ns = clock::monotonic_ns();
         self.look_around();
         if !followed {
             send(Message::Problem(Problem::new(Severity::Invalid, &MeterProblem::FollowingDied)));
@@ -212,7 +216,12 @@ impl SampleSource for WatchedThreads<'_> {
             count: followed.wakeups.unseen,
             detail: "have no sample: the kernel did not record when the thread was given the CPU; after the first few its return from the system call counts instead".into(),
         };
-        events.chain([unseen]).filter(|loss| loss.count > 0).collect()
+        let unfinished = Loss {
+            kind: LossKind::WakeUps,
+            count: followed.unfinished(self.ended_ns),
+            detail: "have no sample: they were due before the end and had not come when the run ended".into(),
+        };
+        events.chain([unseen, unfinished]).filter(|loss| loss.count > 0).collect()
     }
 
     fn send_totals(&mut self, last: bool, send: Send<'_>) {

@@ -7,6 +7,7 @@ use super::pattern::Pattern;
 use super::thread_events::{Comm, ThreadEvent, TimedEvent, name_of};
 use archive::watched::WatchedKind;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// No machine runs for so long: an expiry that far ahead is one of a clock that counts from 1970.
 const UPTIME_NS_MAX: i64 = 1 << 59;
@@ -136,6 +137,12 @@ impl Wakeups {
     /// Threads that give samples and have not ended.
     pub fn living(&self) -> impl Iterator<Item = i32> + '_ {
         self.threads.iter().filter(|(_, thread)| !thread.ended && self.wanted(thread)).map(|(tid, _)| *tid)
+    }
+
+    /// Threads that were due in this stretch and have not been given the CPU since: they have no sample yet.
+    pub fn under_way(&self, due: &Range<i64>) -> u64 {
+        let late = |thread: &&Thread| !thread.ended && self.wanted(thread) && thread.is_due_in(due);
+        self.threads.values().filter(late).count() as u64
     }
 
     fn wanted(&self, thread: &Thread) -> bool {
@@ -279,6 +286,13 @@ impl Wakeups {
 }
 
 impl Thread {
+    fn is_due_in(&self, due: &Range<i64>) -> bool {
+        let woken = self.woken.map(|woken| woken.timer.map_or(woken.ts_ns, |timer| timer.due_ns));
+        // Only a timer of a sleep proves that its thread still waits for it.
+        let sleeps = self.timers.iter().filter(|timer| timer.sleep && !self.running).map(|timer| timer.due_ns);
+        woken.into_iter().chain(sleeps).any(|due_ns| due.contains(&due_ns))
+    }
+
     /// It has the CPU and the kernel did not record when it got it.
     fn ran_unseen(&mut self) {
         self.running = true;
@@ -420,6 +434,18 @@ mod tests {
         assert_eq!((story.samples(), story.wakeups.unseen), (Vec::new(), 1));
         story.leaves(1510).wakes(2003).at(2009, ThreadEvent::Returned { tid: ME });
         assert_eq!(story.samples(), [(ByTimer, 2000, 2009)]);
+    }
+
+    #[test]
+    fn a_wake_up_that_was_due_and_has_not_come_is_under_way() {
+        let mut story = Story::new(None);
+        story.arm(100, 1, 1000).leaves(110);
+        let under_way = |story: &Story, from_ns, until_ns| story.wakeups.under_way(&(from_ns..until_ns));
+        assert_eq!([under_way(&story, 0, 1000), under_way(&story, 0, 1001), under_way(&story, 1001, 2000)], [0, 1, 0]);
+        story.wakes(1005);
+        assert_eq!(under_way(&story, 0, 1001), 1);
+        story.runs(1020);
+        assert_eq!(under_way(&story, 0, 2000), 0);
     }
 
     #[test]

@@ -22,7 +22,9 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     let last = seconds.iter().map(|second| second.second).max()?;
     let limit = data.summary.settings.as_ref().and_then(|settings| settings.limit_ns);
     let marked = marked(data).map(|entry| entry.latency_ns);
-    let low = seconds.iter().map(|second| second.latency_ns_max).chain(marked).min()?.max(1) as f64;
+    // A second in which nothing woke has no latency.
+    let measured = seconds.iter().map(|second| second.latency_ns_max).filter(|latency_ns| *latency_ns != 0);
+    let low = measured.chain(marked).min().unwrap_or(1).max(1) as f64;
     let high = seconds.iter().map(|second| second.latency_ns_max).chain(limit).max()?.max(2) as f64;
     let x = Axis::linear(0.0, f64::from(last) + 1.0, LEFT, RIGHT);
     let y = Axis::logarithmic(low * 0.8, high * 1.3, BOTTOM, TOP);
