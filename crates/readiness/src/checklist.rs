@@ -191,17 +191,17 @@ impl Wish {
     }
 }
 
-/// The list of what the rules of this crate want of a kernel's configuration: kernels/preempt-rt.checklist.
+/// What the rules of this crate require of a kernel's configuration: kernels/preempt-rt.checklist.
 pub fn checklist_text() -> String {
     let mut text = String::from(
-        "# What a PREEMPT_RT kernel for real-time work has in its configuration, and what it does not have.\n\
-         # For `tardy check --checklist`, and for chkkconf of Xenomai. Written by UPDATE_GOLDEN=1 cargo test -p judge readiness.\n",
+        "# Options that a PREEMPT_RT kernel for real-time work needs, and options that it must not have.\n\
+         # For `tardy check --checklist`, and for chkkconf of Xenomai. Written by UPDATE_GOLDEN=1 cargo test -p readiness.\n",
     );
-    let _ = writeln!(text, "\n# Preempted almost everywhere, woken by timers of 1 ns, without budgets of groups.");
+    let _ = writeln!(text, "\n# Preemptible almost everywhere, timers with a resolution of 1 ns, no group budgets.");
     text += "CONFIG_PREEMPT_RT\nCONFIG_HIGH_RES_TIMERS\nCONFIG_FUTEX_PI\n!CONFIG_RT_GROUP_SCHED\n";
-    let _ = writeln!(text, "\n# CPUs can be kept for real-time work alone.");
+    let _ = writeln!(text, "\n# CPUs can be reserved for real-time work.");
     text += "CONFIG_CPU_ISOLATION if CONFIG_SMP\nCONFIG_NO_HZ_FULL if CONFIG_SMP on x86\nCONFIG_RCU_NOCB_CPU if CONFIG_SMP\n";
-    let _ = writeln!(text, "\n# The frequency can be held.");
+    let _ = writeln!(text, "\n# The CPU frequency can be fixed.");
     text += "CONFIG_CPU_FREQ_GOV_PERFORMANCE if CONFIG_CPU_FREQ\n";
     let _ = writeln!(text, "\n# A late wake-up can be explained.");
     for option in ["FTRACE", "TRACER_SNAPSHOT", "HIST_TRIGGERS"] {

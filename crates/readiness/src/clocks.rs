@@ -20,7 +20,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "clocks.source",
         title: "the clock is read from a slow chip",
-        reason: "each reading of the clock is a system call and takes 1 to 5 µs, during which no other CPU may read it",
+        reason: "each clock read is a system call and takes 1 to 5 µs, during which no other CPU can read the clock",
         source: "Clock sources, Clock events, sched_clock() and delay timers",
         severity: Severity::Warning,
         look: source,
@@ -28,14 +28,14 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "clocks.timer-migration",
         title: "timers move between CPUs",
-        reason: "a CPU that is about to sleep hands its timers to a busy one, which may be that of the real-time work",
+        reason: "a CPU that goes idle hands its timers to a busy one, which may be a real-time CPU",
         source: "Documentation for /proc/sys/kernel/: timer_migration",
         severity: Severity::Notice,
         look: migration,
     },
     Rule {
         id: "clocks.skewed-tick",
-        title: "the ticks of all CPUs come at one instant",
+        title: "the ticks of all CPUs come at the same instant",
         reason: "the handlers wait for each other's locks; skew_tick=1 spreads them over the period",
         source: "The kernel's command-line parameters: skew_tick=",
         severity: Severity::Notice,

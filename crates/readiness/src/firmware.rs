@@ -14,8 +14,8 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "firmware.machine-check-polling",
-        title: "all CPUs look for machine checks from time to time",
-        reason: "a timer on every CPU reads registers that are slow to read",
+        title: "all CPUs poll for machine checks",
+        reason: "a timer on every CPU reads slow registers",
         source: "Configurable sysfs parameters for the x86-64 machine check code",
         severity: Severity::Notice,
         look: machine_check_polling,
@@ -23,7 +23,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "firmware.virtual-machine",
         title: "this is a virtual machine",
-        reason: "the host takes the CPU away whenever it likes; what a guest measures is the guest and its host",
+        reason: "the host can take the CPU away at any time; measurements in a guest include its host",
         source: "Considering hardware",
         severity: Severity::Notice,
         look: virtual_machine,

@@ -10,15 +10,15 @@ const NAMED_MAX: usize = 200;
 pub const RULES: &[Rule] = &[
     Rule {
         id: "interrupts.affinity",
-        title: "interrupts of devices are handled on the CPUs of the work",
-        reason: "a handler, and the soft interrupts it raises, run before any thread of the CPU",
+        title: "device interrupts are handled on the real-time CPUs",
+        reason: "a handler, and the softirqs it raises, run before any thread of the CPU",
         source: "SMP IRQ affinity",
         severity: Severity::Warning,
         look: affinity,
     },
     Rule {
         id: "interrupts.default-affinity",
-        title: "interrupts to come may go to the CPUs of the work",
+        title: "new interrupts may go to the real-time CPUs",
         reason: "a driver that is loaded later gets the default",
         source: "SMP IRQ affinity",
         severity: Severity::Warning,
@@ -27,7 +27,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "interrupts.balancer",
         title: "a service moves interrupts between CPUs",
-        reason: "irqbalance puts back what was moved away, unless its configuration says which CPUs to leave alone",
+        reason: "irqbalance moves interrupts back unless its configuration excludes the CPUs",
         source: "SMP IRQ affinity",
         severity: Severity::Warning,
         look: balancer,

@@ -7,15 +7,15 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "kernel.preempt-rt",
         title: "the kernel is not PREEMPT_RT",
-        reason: "interrupt handlers, soft interrupts and spin locks keep a woken real-time thread waiting for as long as they take",
+        reason: "interrupt handlers, softirqs and spinlocks delay a woken real-time thread for as long as they take",
         source: "Real-time preemption: Theory of operation",
         severity: Severity::Warning,
         look: preempt_rt,
     },
     Rule {
         id: "kernel.preemption-model",
-        title: "the kernel is preempted in few places only",
-        reason: "a system call of any other task runs on until it reaches one of them",
+        title: "the kernel can be preempted at few points only",
+        reason: "a system call of any other task runs until it reaches one of them",
         source: "The kernel's command-line parameters: preempt=",
         severity: Severity::Warning,
         look: preemption_model,
@@ -23,7 +23,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "kernel.threaded-interrupts",
         title: "interrupt handlers run with interrupts off",
-        reason: "a handler in a thread can be preempted by real-time work, any other cannot",
+        reason: "real-time tasks can preempt a threaded handler, but no other handler",
         source: "The kernel's command-line parameters: threadirqs",
         severity: Severity::Notice,
         look: threaded_interrupts,
@@ -39,7 +39,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "kernel.rt-group-scheduling",
         title: "real-time tasks need a budget of their control group",
-        reason: "a group without a budget of its own cannot have a real-time task, and one that has spent it waits",
+        reason: "a group without a budget cannot have a real-time task, and a group that has used its budget waits",
         source: "Real-Time group scheduling",
         severity: Severity::Warning,
         look: rt_group_scheduling,
@@ -47,7 +47,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "kernel.cpu-isolation",
         title: "the kernel cannot isolate CPUs",
-        reason: "isolcpus= and nohz_full= are taken and do nothing",
+        reason: "the kernel accepts isolcpus= and nohz_full= but ignores them",
         source: "CPU Isolation",
         severity: Severity::Warning,
         look: cpu_isolation,

@@ -9,7 +9,7 @@ const HUGE: &str = "/sys/kernel/mm/transparent_hugepage";
 pub const RULES: &[Rule] = &[
     Rule {
         id: "memory.huge-pages",
-        title: "the kernel makes huge pages of any memory",
+        title: "the kernel uses huge pages for all memory",
         reason: "khugepaged copies pages and interrupts all CPUs of the program; a first touch clears 2 MB at once",
         source: "Transparent Hugepage Support",
         severity: Severity::Warning,
@@ -26,7 +26,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "memory.same-page-merging",
         title: "the kernel merges equal pages",
-        reason: "ksmd takes time, and a write to a merged page is a fault that copies it",
+        reason: "ksmd takes CPU time, and a write to a merged page is a fault that copies the page",
         source: "Kernel Samepage Merging",
         severity: Severity::Warning,
         look: same_page_merging,
@@ -34,15 +34,15 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "memory.numa-balancing",
         title: "the kernel moves pages between NUMA nodes",
-        reason: "it takes pages away from running programs to see who touches them: page faults, also in locked memory",
+        reason: "it unmaps pages of running programs to see who uses them: page faults, also in locked memory",
         source: "Documentation for /proc/sys/kernel/: numa_balancing",
         severity: Severity::Warning,
         look: numa_balancing,
     },
     Rule {
         id: "memory.compaction",
-        title: "the kernel compacts memory in advance",
-        reason: "kcompactd moves pages and flushes the address translations of all CPUs",
+        title: "the kernel compacts memory proactively",
+        reason: "kcompactd moves pages and flushes the TLBs of all CPUs",
         source: "Documentation for /proc/sys/vm/: compaction_proactiveness",
         severity: Severity::Notice,
         look: compaction,
@@ -50,7 +50,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "memory.locked-pages-move",
         title: "locked pages may be moved",
-        reason: "a program that locked its memory still meets page faults, while a page is on its way",
+        reason: "a program with locked memory still takes page faults while a page moves",
         source: "Documentation for /proc/sys/vm/: compact_unevictable_allowed",
         severity: Severity::Warning,
         look: locked_pages,
@@ -58,7 +58,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "memory.swap",
         title: "memory may be swapped out",
-        reason: "memory that the program did not lock comes back from the disk at the next touch",
+        reason: "memory that the program did not lock is read from disk at the next touch",
         source: "Documentation for /proc/sys/vm/: swappiness",
         severity: Severity::Notice,
         look: swap,
@@ -66,7 +66,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "memory.zone-reclaim",
         title: "an allocation may reclaim its own node first",
-        reason: "a task that asks for memory scans and frees pages itself, although other nodes have some",
+        reason: "a task that allocates memory scans and frees pages itself, although other nodes have free pages",
         source: "Documentation for /proc/sys/vm/: zone_reclaim_mode",
         severity: Severity::Warning,
         look: zone_reclaim,
@@ -74,7 +74,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "memory.statistics",
         title: "all CPUs fold their counters every second",
-        reason: "a kworker runs on each CPU whose counters changed",
+        reason: "a kworker runs on each CPU whose counters have changed",
         source: "Documentation for /proc/sys/vm/: stat_interval",
         severity: Severity::Notice,
         look: statistics,

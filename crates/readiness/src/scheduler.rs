@@ -12,16 +12,16 @@ const USUAL_PERCENT: i64 = 95;
 pub const RULES: &[Rule] = &[
     Rule {
         id: "scheduler.throttling",
-        title: "real-time tasks are stopped when they have used their share",
-        reason: "the task leaves its CPU in the middle of its work until the period is over, 50 ms as a rule",
+        title: "real-time tasks are throttled when they have used their share",
+        reason: "the task leaves its CPU in the middle of its work until the period ends, usually for 50 ms",
         source: "Real-Time group scheduling",
         severity: Severity::Notice,
         look: throttling,
     },
     Rule {
         id: "scheduler.fair-server",
-        title: "ordinary tasks are served before real-time ones",
-        reason: "the fair server takes the CPU from real-time tasks for its runtime in every period in which ordinary ones starve",
+        title: "normal tasks can take the CPU from real-time tasks",
+        reason: "in every period in which normal tasks starve, the fair server takes the CPU from real-time tasks for its runtime",
         source: "Deadline Task Scheduling",
         severity: Severity::Notice,
         look: fair_server,
@@ -36,8 +36,8 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "scheduler.bpf-statistics",
-        title: "BPF programs are timed",
-        reason: "the clock is read twice for each program that runs, in hot paths of the kernel",
+        title: "the kernel measures the run time of BPF programs",
+        reason: "it reads the clock twice for each program that runs, in hot paths of the kernel",
         source: "Documentation for /proc/sys/kernel/: bpf_stats_enabled",
         severity: Severity::Notice,
         look: bpf_statistics,

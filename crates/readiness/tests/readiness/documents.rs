@@ -9,9 +9,8 @@ const INTRODUCTION: &str = "\
 
 <!-- Written from crates/readiness/src by UPDATE_GOLDEN=1 cargo test -p readiness --test readiness; do not edit. -->
 
-What `tardy check` looks at, and why. [Readiness](../how-to/readiness.md) says how it is used. The identifier of a rule never
-changes. The severity is that of most of its findings; one that costs less in a machine's circumstances is milder, and
-one that costs more is worse.
+Every rule of `tardy check`, with its reason. [Readiness](../how-to/readiness.md) shows how to use it. The identifier of a rule never
+changes. The severity is that of most of its findings; a finding can be milder or worse, depending on the machine.
 ";
 
 fn kept(path: &str, text: &str) {
