@@ -13,6 +13,7 @@ export const ownerKinds: Record<OwnerKind, string> = {
   idle: "idle",
   silence_this_cpu: "silence on this CPU",
   silence_all_cpus: "silence on all CPUs",
+  steal: "steal",
   untraced: "untraced",
 };
 

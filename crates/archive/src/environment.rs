@@ -51,6 +51,9 @@ pub struct Environment {
     pub mitigations: Vec<String>,
     /// `none`, or the hypervisor as far as it says.
     pub virtualisation: Option<String>,
+    /// Whether the kernel leaves out of a task's runtime what the hypervisor took: it can, and the hypervisor has said that it
+    /// took time. `None` while nothing was taken, or where the kernel's configuration cannot be read.
+    pub steal_clock: Option<bool>,
     pub container: Option<String>,
     /// Kernel command line or config options that ruin latency by themselves.
     pub debug_options: Vec<String>,

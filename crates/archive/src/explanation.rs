@@ -72,6 +72,8 @@ pub enum OwnerKind {
     SilenceThisCpu,
     /// No event on any CPU: firmware or hypervisor.
     SilenceAllCpus,
+    /// The hypervisor did not execute this CPU, as its host or the guest's steal clock shows.
+    Steal,
     /// The recorder has no data for this stretch.
     Untraced,
 }

@@ -45,6 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             "preemption": environment.preemption,
             "preempt_rt": environment.preempt_rt,
             "clocksource": environment.clocksource,
+            "steal_clock": environment.steal_clock,
+            "config": environment.config.iter().filter(|line| line.contains("_TIME_ACCOUNTING")).collect::<Vec<_>>(),
             "virtualisation": if virtual_time { Some(VIRTUAL_TIME) } else { environment.virtualisation.as_deref() },
         })
     });

@@ -113,17 +113,17 @@ pub fn evidence_window(input: &SpikeInput) -> Vec<String> {
 }
 
 fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
-    let Account { anchors, tool_threads, life, spans, thread_states, absences, absences_refused, pieces } =
+    let Account { anchors, tool_threads, spans, thread_states, absences, absences_refused, steal_clock, pieces } =
         Account::of(input, trace);
     let mut case = Case {
         input,
         trace,
         tool_threads: &tool_threads,
         anchors: &anchors,
-        life: &life,
         thread_states: &thread_states,
         pieces: &pieces,
         absences: &absences,
+        steal_clock: &steal_clock,
         wake_interrupt: WakeInterrupt::find(trace, &anchors),
         masked: functions::LongestMasked::default(),
         taken: vec![false; pieces.len()],

@@ -33,6 +33,7 @@ pub fn collect(root: &Path, own: &OwnPriority) -> Environment {
     let command_line = tree.text("proc/cmdline");
     let config = config::read(&tree, &release);
     let found = preemption::find(&tree, &version, command_line.as_deref(), config.as_ref());
+    let steal_clock = surroundings::steal_clock(&tree, command_line.as_deref(), config.as_ref());
     Environment {
         hostname: kernel_fact(&tree, "hostname"),
         architecture: kernel_fact(&tree, "arch"),
@@ -56,6 +57,7 @@ pub fn collect(root: &Path, own: &OwnPriority) -> Environment {
         fair_server_runtime: scheduler::fair_server_runtime(&tree),
         mitigations: processor::mitigations(&tree),
         virtualisation: surroundings::virtualisation(&tree),
+        steal_clock,
         container: surroundings::container(&tree),
         rt_tasks: scheduler::rivals(&tree, own),
         load_average: tree.text("proc/loadavg").map(|text| text.split(' ').take(3).collect::<Vec<_>>().join(" ")),
@@ -63,6 +65,13 @@ pub fn collect(root: &Path, own: &OwnPriority) -> Environment {
         kernel_version: version,
         command_line,
     }
+}
+
+/// See [`Environment::steal_clock`].
+pub fn steal_clock(root: &Path) -> Option<bool> {
+    let tree = Tree::new(root);
+    let config = config::read(&tree, &kernel_fact(&tree, "osrelease"));
+    surroundings::steal_clock(&tree, tree.text("proc/cmdline").as_deref(), config.as_ref())
 }
 
 /// Lines `CONFIG_X=value` of the running kernel's whole configuration, as far as the machine has it.

@@ -31,7 +31,7 @@ pub fn watched_kind(kind: WatchedKind) -> &'static str {
 }
 
 /// Every owner kind, in the order legends list them.
-pub const OWNER_KINDS: [OwnerKind; 11] = [
+pub const OWNER_KINDS: [OwnerKind; 12] = [
     OwnerKind::Nmi,
     OwnerKind::Hardirq,
     OwnerKind::Softirq,
@@ -42,6 +42,7 @@ pub const OWNER_KINDS: [OwnerKind; 11] = [
     OwnerKind::Idle,
     OwnerKind::SilenceThisCpu,
     OwnerKind::SilenceAllCpus,
+    OwnerKind::Steal,
     OwnerKind::Untraced,
 ];
 
@@ -76,6 +77,7 @@ pub fn owner_kind(kind: OwnerKind) -> &'static str {
         OwnerKind::Idle => "idle",
         OwnerKind::SilenceThisCpu => "silence on this CPU",
         OwnerKind::SilenceAllCpus => "silence on all CPUs",
+        OwnerKind::Steal => "steal",
         OwnerKind::Untraced => "untraced",
     }
 }
@@ -93,6 +95,7 @@ pub fn owner_kind_key(kind: OwnerKind) -> &'static str {
         OwnerKind::Idle => "idle",
         OwnerKind::SilenceThisCpu => "silence_this_cpu",
         OwnerKind::SilenceAllCpus => "silence_all_cpus",
+        OwnerKind::Steal => "steal",
         OwnerKind::Untraced => "untraced",
     }
 }
@@ -219,6 +222,7 @@ pub fn owner_before_name(kind: OwnerKind) -> &'static str {
         OwnerKind::Idle => "idle",
         OwnerKind::SilenceThisCpu => "silence here:",
         OwnerKind::SilenceAllCpus => "silence everywhere:",
+        OwnerKind::Steal => "steal:",
         OwnerKind::Untraced => "untraced",
     }
 }

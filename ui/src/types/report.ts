@@ -130,7 +130,12 @@ fair_server_runtime: Array<string>, mitigations: Array<string>,
 /**
  * `none`, or the hypervisor as far as it says.
  */
-virtualisation: string | null, container: string | null, 
+virtualisation: string | null, 
+/**
+ * Whether the kernel leaves out of a task's runtime what the hypervisor took: it can, and the hypervisor has said that it
+ * took time. `None` while nothing was taken, or where the kernel's configuration cannot be read.
+ */
+steal_clock: boolean | null, container: string | null, 
 /**
  * Kernel command line or config options that ruin latency by themselves.
  */
@@ -498,7 +503,7 @@ name: string, ns: number, };
 /**
  * What kind of thing held the CPU.
  */
-export type OwnerKind = "nmi" | "hardirq" | "softirq" | "task" | "rt_task" | "own" | "tool" | "idle" | "silence_this_cpu" | "silence_all_cpus" | "untraced";
+export type OwnerKind = "nmi" | "hardirq" | "softirq" | "task" | "rt_task" | "own" | "tool" | "idle" | "silence_this_cpu" | "silence_all_cpus" | "steal" | "untraced";
 
 /**
  * Page faults of a thread while it was watched.

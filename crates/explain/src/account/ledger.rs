@@ -18,7 +18,7 @@ pub enum Answer {
     SilenceThisCpu(Context),
     /// No CPU recorded anything.
     SilenceAllCpus(Context),
-    /// The host of the virtual machine did not execute this CPU, as it says itself; what would have run.
+    /// The hypervisor did not execute this CPU, as its host or the steal clock shows; what would have run.
     NotExecuted(Context),
 }
 
@@ -35,7 +35,8 @@ impl Answer {
     pub fn kind(self, tool_threads: &ToolThreads, names: &Names) -> OwnerKind {
         match self {
             Self::Held(context) => tool_threads.kind(context, names),
-            Self::SilenceThisCpu(_) | Self::NotExecuted(_) => OwnerKind::SilenceThisCpu,
+            Self::SilenceThisCpu(_) => OwnerKind::SilenceThisCpu,
+            Self::NotExecuted(_) => OwnerKind::Steal,
             Self::SilenceAllCpus(_) => OwnerKind::SilenceAllCpus,
         }
     }
@@ -44,7 +45,7 @@ impl Answer {
         match self {
             Self::Held(context) => context.name(names),
             Self::SilenceThisCpu(context) => format!("interrupt not delivered to {}", context.name(names)),
-            Self::NotExecuted(context) => format!("not executed by the host, in {}", context.name(names)),
+            Self::NotExecuted(context) => format!("not executed by the hypervisor, in {}", context.name(names)),
             Self::SilenceAllCpus(context) => {
                 format!("no CPU recorded anything, this one was in {}", context.name(names))
             }

@@ -7,6 +7,7 @@ pub mod ledger;
 pub mod other_cpus;
 pub mod round_robin;
 pub mod stalls;
+pub mod steal_clock;
 pub mod stretches;
 pub mod vcpu_absences;
 
@@ -17,29 +18,28 @@ use crate::cut::thread_states::StateSpan;
 use crate::cut::watched_thread;
 use crate::replay::context::ToolThreads;
 use crate::replay::page_faults;
-use crate::replay::thread_life::LifeSpan;
 use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
 use ledger::Piece;
+use steal_clock::{Accounting, StealClock};
 use vcpu_absences::PlacedAbsence;
 
 /// The parts every view of a trace starts from.
-pub struct Account<'a> {
+pub struct Account {
     pub anchors: Anchors,
     pub tool_threads: ToolThreads,
-    /// The states of the thread, before due included.
-    pub life: Vec<LifeSpan<'a>>,
     pub spans: Vec<Span>,
     /// What a watched thread did where the account is about its work; empty otherwise.
     pub thread_states: Vec<StateSpan>,
     /// When the host did not execute the machine, and how often it says so where the trace does not agree.
     pub absences: Vec<PlacedAbsence>,
     pub absences_refused: usize,
+    pub steal_clock: StealClock,
     pub pieces: Vec<Piece>,
 }
 
-impl<'a> Account<'a> {
-    pub fn of(input: &SpikeInput, trace: &Trace<'a>) -> Self {
+impl Account {
+    pub fn of(input: &SpikeInput, trace: &Trace) -> Self {
         let own_tid = input.spike.tid;
         let siblings = input.measuring_tids.iter().map(|&(_, tid)| tid).filter(|&tid| tid != own_tid);
         let tool_threads = ToolThreads {
@@ -49,7 +49,6 @@ impl<'a> Account<'a> {
         };
         let anchors = Anchors::find(trace, own_tid);
         let cpu = input.spike.sample.cpu;
-        let life = trace.own_life(own_tid, cpu);
         let first = trace.cpu(cpu).and_then(|activity| activity.intervals.first());
         let facts = SampleFacts {
             cpu,
@@ -59,10 +58,10 @@ impl<'a> Account<'a> {
         let virtualisation = input.environment.and_then(|environment| environment.virtualisation.as_deref());
         let in_virtual_time = trace.outside || virtualisation == Some(VIRTUAL_TIME);
         let (spans, thread_states) = match input.spike.watched {
-            None => (phases::cut(&anchors, trace.window, facts, &life), Vec::new()),
+            None => (phases::cut(&anchors, trace.window, facts), Vec::new()),
             Some(kind) => {
                 let faults_apart_ns = page_faults::apart_ns(virtualisation);
-                watched_thread::cut(kind, &life, &anchors, trace, facts, own_tid, faults_apart_ns)
+                watched_thread::cut(kind, &anchors, trace, facts, own_tid, faults_apart_ns)
             }
         };
         let pieces = ledger::pieces(&spans, trace);
@@ -78,10 +77,21 @@ impl<'a> Account<'a> {
             absences.extend(cpus.into_iter().flat_map(|cpu| round_robin::of_others(cpu, trace)));
             absences.sort_by_key(|one| (one.start_ns, one.end_ns));
         }
+        let steal_clock = match in_virtual_time {
+            true => StealClock::default(),
+            false => StealClock::read(trace, Accounting::of(input.environment)),
+        };
+        // What the host itself saw comes first.
+        let unseen = |one: &&PlacedAbsence| {
+            !absences.iter().any(|seen| seen.cpu == one.cpu && seen.start_ns < one.end_ns && one.start_ns < seen.end_ns)
+        };
+        let unseen: Vec<PlacedAbsence> = steal_clock.absences.iter().filter(unseen).copied().collect();
+        absences.extend(unseen);
+        absences.sort_by_key(|one| (one.start_ns, one.end_ns));
         let pieces = match in_virtual_time {
             true => pieces,
             false => stalls::attribute(vcpu_absences::attribute(pieces, &absences), trace),
         };
-        Self { anchors, tool_threads, life, spans, thread_states, absences, absences_refused, pieces }
+        Self { anchors, tool_threads, spans, thread_states, absences, absences_refused, steal_clock, pieces }
     }
 }

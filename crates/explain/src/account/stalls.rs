@@ -6,6 +6,7 @@
 //! events fall silent whenever they begin to compute. Without proof a stretch stays with whoever held the CPU.
 
 use crate::account::ledger::{Answer, Piece};
+use crate::read::event::{Event, EventKind, flag};
 use crate::replay::trace::{CpuActivity, DueTimer, Trace};
 use archive::explanation::PhaseName;
 
@@ -13,6 +14,10 @@ use archive::explanation::PhaseName;
 pub const SILENCE_NS_MIN: i64 = 5_000;
 /// How long a timer of another CPU must have been overdue: well above what timers are late in any guest.
 const OVERDUE_NS_MIN: i64 = 50_000;
+/// A timer may be due for so long before its interrupt is entered.
+const ON_ITS_WAY_NS: i64 = 20_000;
+/// From the end of an interrupt to the next that is due already, well above what that takes in any guest.
+const AT_ONCE_NS: i64 = 20_000;
 /// The other CPU must come back this soon after the stretch, or it was held up by something else.
 const TOGETHER_NS: i64 = 20_000;
 
@@ -79,12 +84,12 @@ fn stops_the_machine(activity: &CpuActivity, trace: &Trace, start_ns: i64, end_n
     contexts.into_iter().any(|tid| trace.names.comm(tid).starts_with("migration/"))
 }
 
-/// Due in the first half of the stretch, and served right after it.
+/// Due in the first half of the stretch or just before it, and served right after it.
 fn is_overdue(timer: &DueTimer, start_ns: i64, end_ns: i64) -> bool {
     let overdue_ns = end_ns - timer.expires_ns;
     let served = |fired_ns: i64| fired_ns >= end_ns && fired_ns - end_ns <= TOGETHER_NS;
     timer.started_ns <= start_ns
-        && timer.expires_ns >= start_ns
+        && timer.expires_ns >= start_ns - ON_ITS_WAY_NS
         && overdue_ns >= OVERDUE_NS_MIN
         && overdue_ns >= (end_ns - start_ns) / 2
         && timer.fired_ns.is_some_and(served)
@@ -108,6 +113,12 @@ fn busy_throughout(activity: &CpuActivity, start_ns: i64, end_ns: i64) -> bool {
     covered && intervals.iter().all(|interval| !interval.context.is_idle())
 }
 
+/// The way out of an interrupt enables interrupts, as they were when it came: one that was due would have followed at once.
+fn leaves_for_longer(event: &Event, to_ns: i64) -> bool {
+    let leaves = matches!(event.what, EventKind::VectorExit { .. } | EventKind::IrqExit { .. });
+    leaves && event.flags & flag::SOFTIRQ == 0 && to_ns - event.ts_ns >= AT_ONCE_NS
+}
+
 /// The timer was due, interrupts were on, and it did not come: up to the last event that proves it.
 fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
     let bounds = |piece: &Piece| (piece.cpu, piece.start_ns, piece.end_ns);
@@ -118,7 +129,9 @@ fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
         let events = activity.events_between(from_ns, to_ns).iter();
         events
             .rev()
-            .find(|event| event.ts_ns > from_ns && event.ts_ns < to_ns && event.irqs_on())
+            .find(|event| {
+                event.ts_ns > from_ns && event.ts_ns < to_ns && (event.irqs_on() || leaves_for_longer(event, to_ns))
+            })
             .map(|event| event.ts_ns)
     });
     let Some(proof_ns) = proof_ns.filter(|proof_ns| proof_ns - from_ns >= SILENCE_NS_MIN) else { return pieces };

@@ -19,8 +19,27 @@ pub enum AbsenceCause {
     EmulatorStopped(Absence),
     /// Others had the host's CPU; as the host told it.
     Preempted(Absence),
+    /// The kernel's clock of tasks left it out of what was charged to the thread on the CPU. `more`: it left out all that it
+    /// could, so the silence before belongs to it.
+    StealClock { charged: Charged, more: bool },
     /// The emulator has one thread for all CPUs, and another one had its turn, with so many events.
     OtherCpuExecuted { of: u32, events: usize },
+}
+
+/// What a thread was charged, beside the time that passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Charged {
+    pub tid: i32,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub ran_ns: i64,
+}
+
+impl Charged {
+    /// Time that passed without being charged; negative where clocks were read at different instants.
+    pub fn missing_ns(&self) -> i64 {
+        self.end_ns.saturating_sub(self.start_ns).saturating_sub(self.ran_ns)
+    }
 }
 
 /// An absence in its place.

@@ -14,8 +14,6 @@ pub mod flag {
 
 /// Bits of `prev_state` in `sched_switch`.
 pub mod state {
-    /// Asleep, and no signal ends it.
-    pub const BLOCKED: i64 = 0x02;
     /// Stopped by a signal.
     pub const STOPPED: i64 = 0x04;
     /// Stopped by a debugger.
@@ -111,19 +109,15 @@ pub enum EventKind {
         from_cpu: i32,
         to_cpu: i32,
     },
+    /// What a thread is charged since it was charged last, or got the CPU, by the kernel's clock of tasks.
+    Runtime {
+        tid: i32,
+        ran_ns: i64,
+    },
     PiSetPrio {
         tid: i32,
         old_prio: i32,
         new_prio: i32,
-    },
-    /// A signal was sent to a thread, or to the process that it leads.
-    Signal {
-        signal: i32,
-        tid: i32,
-    },
-    /// A control group was frozen, or thawed.
-    Freeze {
-        frozen: bool,
     },
     IrqEntry {
         irq: i32,

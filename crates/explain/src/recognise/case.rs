@@ -2,7 +2,8 @@
 
 use crate::SpikeInput;
 use crate::account::ledger::{Answer, Piece};
-use crate::account::vcpu_absences::PlacedAbsence;
+use crate::account::steal_clock::StealClock;
+use crate::account::vcpu_absences::{Charged, PlacedAbsence};
 use crate::cut::anchors::Anchors;
 use crate::cut::thread_states::{StateSpan, ThreadState};
 use crate::read::event::{Event, EventKind};
@@ -10,7 +11,6 @@ use crate::read::event_text;
 use crate::read::names::Names;
 use crate::recognise::functions::LongestMasked;
 use crate::replay::context::{Context, ToolThreads};
-use crate::replay::thread_life::{LifeSpan, LifeState};
 use crate::replay::timeline::idle::Inferred;
 use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
@@ -28,13 +28,12 @@ pub struct Case<'c> {
     pub trace: &'c Trace<'c>,
     pub tool_threads: &'c ToolThreads,
     pub anchors: &'c Anchors,
-    /// The states of the thread, before due included.
-    pub life: &'c [LifeSpan<'c>],
     /// What a watched thread did while the account is about its work.
     pub thread_states: &'c [StateSpan],
     pub pieces: &'c [Piece],
     /// When the host did not execute the machine.
     pub absences: &'c [PlacedAbsence],
+    pub steal_clock: &'c StealClock,
     pub wake_interrupt: Option<WakeInterrupt>,
     pub masked: LongestMasked,
     /// Pieces another culprit has claimed already.
@@ -69,7 +68,7 @@ impl<'c> Case<'c> {
     }
 
     /// Free pieces that `wanted` accepts; `None` when together they are too little to matter. Nobody in a guest answers
-    /// for what its host did not execute.
+    /// for what its hypervisor did not execute.
     pub fn claim(&self, wanted: impl Fn(&Piece) -> bool) -> Option<Vec<usize>> {
         self.claim_any(|piece| !matches!(piece.answer, Answer::NotExecuted(_)) && wanted(piece))
     }
@@ -90,20 +89,8 @@ impl<'c> Case<'c> {
         pieces.iter().map(|&index| self.pieces[index].ns()).sum()
     }
 
-    /// What kind of owner a piece has; of a task by the priority that it has in this piece.
     pub fn kind(&self, piece: &Piece) -> OwnerKind {
-        let kind = piece.answer.kind(self.tool_threads, self.names());
-        let tid = piece.answer.context().tid();
-        match (kind, tid.and_then(|tid| self.prio_in(tid, piece))) {
-            (OwnerKind::Task | OwnerKind::RtTask, Some(..100)) => OwnerKind::RtTask,
-            (OwnerKind::Task | OwnerKind::RtTask, Some(100..)) => OwnerKind::Task,
-            _ => kind,
-        }
-    }
-
-    /// The state that the thread is in as a piece begins.
-    pub fn life_span(&self, piece: &Piece) -> Option<&'c LifeSpan<'c>> {
-        self.life.iter().find(|span| span.contains(piece.start_ns))
+        piece.answer.kind(self.tool_threads, self.names())
     }
 
     /// What a watched thread did in a piece of its own work; `None` for all other pieces.
@@ -115,9 +102,7 @@ impl<'c> Case<'c> {
 
     /// Whether the thread could run in this piece and was not given the CPU.
     pub fn kept_off(&self, piece: &Piece) -> bool {
-        let on_the_way = piece.phase == PhaseName::LateArm && !self.previous_overran();
         matches!(piece.phase, PhaseName::SchedulingDelay | PhaseName::Preempted)
-            || on_the_way && self.life_span(piece).is_some_and(|span| span.state == LifeState::Runnable)
             || self.state_span(piece).is_some_and(|span| span.state == ThreadState::Ready)
     }
 
@@ -250,6 +235,13 @@ impl<'c> Case<'c> {
                 .is_some_and(|environment| environment.virtualisation.as_deref() == Some(VIRTUAL_TIME))
     }
 
+    /// What the thread on the CPU was charged where that shows that the hypervisor executed the CPU all the time, from the
+    /// first of the pieces to the last.
+    pub fn executed(&self, pieces: &[usize]) -> Option<Charged> {
+        let (first, last) = (&self.pieces[*pieces.first()?], &self.pieces[*pieces.last()?]);
+        self.steal_clock.executed(self.trace, first.cpu, first.start_ns, last.end_ns)
+    }
+
     /// Steal time as a line of evidence.
     pub fn steal_line(&self) -> Option<String> {
         let steal_ns = self.input.spike.snapshot.as_ref()?.steal_ns?;
@@ -273,20 +265,16 @@ impl<'c> Case<'c> {
 
     /// Whether a thread that has the CPU in a piece may run instead of the measuring thread by its priority alone.
     pub fn outranks(&self, tid: i32, piece: &Piece) -> bool {
-        match (self.prio_in(tid, piece), self.own_prio_in(piece)) {
+        match (self.prio_in(tid, piece), self.tool_threads.own_prio) {
             (Some(theirs), Some(ours)) => theirs <= ours,
             _ => self.names().is_rt(tid),
         }
     }
 
-    /// Kernel priority that the measuring thread has as a piece begins.
-    pub fn own_prio_in(&self, piece: &Piece) -> Option<i32> {
-        self.trace.priorities.at(self.tool_threads.own_tid, piece.start_ns).or(self.tool_threads.own_prio)
-    }
-
     /// Kernel priority of a thread that has the CPU in a piece: whoever has a lock is lent another one for a while.
     pub fn prio_in(&self, tid: i32, piece: &Piece) -> Option<i32> {
-        self.trace.priorities.at(tid, piece.start_ns).or_else(|| self.names().prio(tid))
+        let then = self.trace.cpu(piece.cpu).and_then(|activity| activity.prio_at(tid, piece.start_ns));
+        then.or_else(|| self.names().prio(tid))
     }
 
     /// The entry of the interrupt that brought the wake-up.

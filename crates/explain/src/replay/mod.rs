@@ -2,9 +2,7 @@
 
 pub mod context;
 pub mod page_faults;
-pub mod priorities;
 pub mod recorded;
 pub mod snapshot;
-pub mod thread_life;
 pub mod timeline;
 pub mod trace;

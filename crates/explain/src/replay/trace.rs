@@ -4,19 +4,15 @@
 pub mod idle_cpus;
 
 use crate::caveat::Limit;
-use crate::read::event::{Event, EventKind};
+use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::Names;
 use crate::read::window::Window;
-use crate::replay::priorities::Priorities;
-use crate::replay::thread_life::{LifeSpan, life};
 use crate::replay::timeline::idle::Inferred;
 use crate::replay::timeline::{Interval, Replay};
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 
 /// Due timers remembered for a CPU; a wake-up during which more are due is long enough to be proven otherwise.
 const DUE_TIMERS_MAX: usize = 256;
-/// Events before the window that are kept of one kind; the last ones count.
-const PRECEDING_MAX: usize = 256;
 
 /// One item of a CPU's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,12 +46,6 @@ pub struct PrecedingEvents<'a> {
     pub switch: Option<Event<'a>>,
     /// Switch away from the measuring thread: why it left the CPU.
     pub own_left: Option<Event<'a>>,
-    /// All that the scheduler did with the measuring thread, and the timers that it started.
-    pub own: VecDeque<Event<'a>>,
-    /// What tasks did to other threads: priorities they lent, signals, control groups they froze.
-    pub interventions: VecDeque<Event<'a>>,
-    /// Entries of the interrupts that are open when the window begins, the outermost first.
-    pub open_interrupts: Vec<Event<'a>>,
     pub interrupt: Option<Event<'a>>,
     pub idle: Option<Event<'a>>,
     pub work: Option<Event<'a>>,
@@ -68,48 +58,17 @@ impl<'a> PrecedingEvents<'a> {
         [self.switch, self.own_left, self.interrupt, self.idle, self.work, self.message].into_iter().flatten()
     }
 
-    /// Those that say what a thread was about, and how urgent it was.
-    fn of_threads(&self) -> impl Iterator<Item = Event<'a>> {
-        self.own.iter().chain(&self.interventions).chain(&self.switch).copied()
-    }
-
     #[inline]
     fn keep(&mut self, event: Event<'a>, own_tid: i32) {
         self.message = (event.what == EventKind::Message).then_some(event);
-        let keep = |events: &mut VecDeque<Event<'a>>| {
-            if events.len() >= PRECEDING_MAX {
-                events.pop_front();
-            }
-            events.push_back(event);
-        };
         match event.what {
-            EventKind::Switch { prev, next, .. } => {
+            EventKind::Switch { prev, .. } => {
                 self.switch = Some(event);
-                self.open_interrupts.clear();
                 if prev == own_tid {
                     self.own_left = Some(event);
                 }
-                if prev == own_tid || next == own_tid {
-                    keep(&mut self.own);
-                }
             }
-            EventKind::Waking { tid, .. } | EventKind::Wakeup { tid, .. } | EventKind::Migrate { tid, .. }
-                if tid == own_tid =>
-            {
-                keep(&mut self.own);
-            }
-            EventKind::HrtimerStart { .. } if event.tid == own_tid => keep(&mut self.own),
-            EventKind::PiSetPrio { .. } | EventKind::Signal { .. } | EventKind::Freeze { .. } => {
-                keep(&mut self.interventions)
-            }
-            EventKind::VectorEntry { .. } => self.open_interrupts.push(event),
-            EventKind::VectorExit { .. } | EventKind::IrqExit { .. } => {
-                self.open_interrupts.pop();
-            }
-            EventKind::IrqEntry { .. } => {
-                self.interrupt = Some(event);
-                self.open_interrupts.push(event);
-            }
+            EventKind::IrqEntry { .. } => self.interrupt = Some(event),
             EventKind::Idle { .. } => self.idle = Some(event),
             EventKind::WorkStart { .. } => self.work = Some(event),
             _ => {}
@@ -127,6 +86,37 @@ pub struct DueTimer {
     pub fired_ns: Option<i64>,
 }
 
+/// What the kernel's clock of tasks goes by, at an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Charge {
+    pub ts_ns: i64,
+    /// Thread that ran on the CPU of the record, which may charge one of another CPU.
+    pub by_tid: i32,
+    pub what: ChargeKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChargeKind {
+    /// The CPU goes on with this thread.
+    Switch {
+        next: i32,
+    },
+    Runtime {
+        tid: i32,
+        ran_ns: i64,
+    },
+    /// Records are missing.
+    Lost,
+}
+
+/// An instant at which a CPU recorded something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    pub ts_ns: i64,
+    /// From here on the CPU is in an interrupt, or on its way into one.
+    pub interrupted: bool,
+}
+
 /// The callers of one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
@@ -134,6 +124,17 @@ pub struct Stack {
     pub tid: i32,
     /// Addresses, the innermost first.
     pub callers: Vec<u64>,
+}
+
+impl Stamp {
+    pub fn of(event: &Event) -> Self {
+        let exits = matches!(
+            event.what,
+            EventKind::VectorExit { .. } | EventKind::IrqExit { .. } | EventKind::SoftirqExit { .. }
+        );
+        let inside = event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) != 0;
+        Self { ts_ns: event.ts_ns, interrupted: event.is_interrupt_entry() || (inside && !exits) }
+    }
 }
 
 /// What one CPU did in the window.
@@ -153,6 +154,11 @@ pub struct CpuActivity<'a> {
     pub arms: Vec<Event<'a>>,
     /// Timers started on this CPU that were due between due and seen, whoever they belong to.
     pub due_timers: Vec<DueTimer>,
+    /// Where the kernel has said what threads are charged: switches and charges, the stretch before the window included.
+    /// Ascending.
+    pub charges: Vec<Charge>,
+    /// Instants before the window at which the CPU recorded something. Ascending.
+    pub stamps_before: Vec<Stamp>,
     /// Stack traces of the window: when, whose, and the callers' addresses, the innermost first.
     pub stacks: Vec<Stack>,
     /// Whether there are functions or stack traces among the events.
@@ -185,7 +191,7 @@ impl<'a> CpuActivity<'a> {
                 }
                 RecordItem::Gap { ts_ns, lost } => {
                     replay.gap();
-                    activity.before.open_interrupts.clear();
+                    activity.charges.push(Charge { ts_ns: ts_ns.max(last_ns), by_tid: 0, what: ChargeKind::Lost });
                     if (window.start_ns..=window.end_ns).contains(&ts_ns) {
                         activity.lost_records.push(LostRecords { ts_ns, lost });
                     }
@@ -201,6 +207,7 @@ impl<'a> CpuActivity<'a> {
     #[inline]
     fn keep(&mut self, event: Event<'a>, window: Window, own_tid: i32) {
         self.keep_timers(&event, window);
+        self.keep_charges(&event);
         if let EventKind::HrtimerStart { expires_ns, soft_expires_ns, .. } = event.what
             && event.tid == own_tid
             && (expires_ns == window.due_ns || soft_expires_ns == window.due_ns)
@@ -211,8 +218,19 @@ impl<'a> CpuActivity<'a> {
             self.has_functions |= event.is_function() || event.what == EventKind::Stack;
             self.events.push(event);
         } else if event.ts_ns < window.start_ns {
+            self.stamps_before.push(Stamp::of(&event));
             self.before.keep(event, own_tid);
         }
+    }
+
+    #[inline]
+    fn keep_charges(&mut self, event: &Event<'a>) {
+        let what = match event.what {
+            EventKind::Switch { next, .. } => ChargeKind::Switch { next },
+            EventKind::Runtime { tid, ran_ns } => ChargeKind::Runtime { tid, ran_ns },
+            _ => return,
+        };
+        self.charges.push(Charge { ts_ns: event.ts_ns, by_tid: event.tid, what });
     }
 
     #[inline]
@@ -249,6 +267,24 @@ impl<'a> CpuActivity<'a> {
         let last = self.events.partition_point(|event| event.ts_ns <= end_ns);
         self.events.get(first..last).unwrap_or(&[])
     }
+
+    /// Kernel priority of a thread that runs here at this instant, which may be one that it is lent.
+    pub fn prio_at(&self, tid: i32, at_ns: i64) -> Option<i32> {
+        let (before, after) = self.events.split_at(self.events.partition_point(|event| event.ts_ns <= at_ns));
+        let then = |event: &Event<'_>| match event.what {
+            EventKind::Switch { next, next_prio, .. } if next == tid => Some(next_prio),
+            EventKind::Wakeup { tid: of, prio, .. } if of == tid => Some(prio),
+            EventKind::PiSetPrio { tid: of, new_prio, .. } if of == tid => Some(new_prio),
+            _ => None,
+        };
+        let until_then = |event: &Event<'_>| match event.what {
+            EventKind::Switch { prev, prev_prio, .. } if prev == tid => Some(prev_prio),
+            EventKind::PiSetPrio { tid: of, old_prio, .. } if of == tid => Some(old_prio),
+            _ => None,
+        };
+        let earlier = || self.before.switch.as_ref().and_then(then);
+        before.iter().rev().find_map(then).or_else(earlier).or_else(|| after.iter().find_map(until_then))
+    }
 }
 
 /// All CPUs in the window.
@@ -258,7 +294,6 @@ pub struct Trace<'a> {
     /// Ascending by CPU.
     pub cpus: Vec<CpuActivity<'a>>,
     pub names: Names,
-    pub priorities: Priorities<'a>,
     /// What limits the account.
     pub limits: Vec<Limit>,
     /// It was recorded from outside of an emulated machine, whose time stands still while it does not execute: every
@@ -267,29 +302,6 @@ pub struct Trace<'a> {
 }
 
 impl<'a> Trace<'a> {
-    pub fn new(window: Window, mut cpus: Vec<CpuActivity<'a>>, names: Names, outside: bool) -> Self {
-        cpus.sort_by_key(|activity| activity.cpu);
-        let mut trace = Self { window, cpus, names, priorities: Priorities::default(), limits: Vec::new(), outside };
-        trace.priorities = Priorities::of(trace.thread_events().into_iter());
-        trace
-    }
-
-    /// Tracepoints of all CPUs in order of time, with those before the window that say what threads were about.
-    fn thread_events(&self) -> Vec<Event<'a>> {
-        let mut events: Vec<Event<'a>> = self.cpus.iter().flat_map(|activity| activity.before.of_threads()).collect();
-        events.extend(self.cpus.iter().flat_map(|activity| &activity.events).filter(|event| !event.is_function()));
-        events.sort_by_key(|event| event.ts_ns);
-        events.dedup();
-        events
-    }
-
-    /// The life of the measuring thread `tid`, from its first recorded event to the end of the window.
-    pub fn own_life(&self, tid: i32, cpu: u32) -> Vec<LifeSpan<'a>> {
-        let events = self.thread_events();
-        let first_ns = events.first().map_or(self.window.start_ns, |event| event.ts_ns.min(self.window.start_ns));
-        life(&events, tid, first_ns, self.window.end_ns, cpu)
-    }
-
     pub fn cpu(&self, cpu: u32) -> Option<&CpuActivity<'a>> {
         self.cpus.iter().find(|activity| activity.cpu == cpu)
     }

@@ -1,5 +1,6 @@
 //! What is around this kernel and around this process: a hypervisor, a container.
 
+use super::config::Config;
 use super::tree::Tree;
 
 /// Names of hypervisors, by what their virtual machines say of themselves in the firmware's tables.
@@ -56,6 +57,23 @@ fn clock(tree: &Tree) -> Option<String> {
     names.iter().find(|(sign, _)| clocks.contains(sign)).map(|(_, name)| (*name).into())
 }
 
+/// Whether the kernel's clock of tasks leaves out what the hypervisor took: where it is built so
+/// (CONFIG_PARAVIRT_TIME_ACCOUNTING), not told otherwise (`no-steal-acc`), and a hypervisor has said that it took something.
+pub fn steal_clock(tree: &Tree, command_line: Option<&str>, config: Option<&Config>) -> Option<bool> {
+    let refused = command_line.is_some_and(|line| line.split_whitespace().any(|word| word == "no-steal-acc"));
+    if refused || virtualisation(tree).as_deref() == Some("none") {
+        return Some(false);
+    }
+    let config = config?;
+    if !config.is_on("PARAVIRT_TIME_ACCOUNTING") {
+        return Some(false);
+    }
+    // user nice system idle iowait irq softirq steal
+    let stat = tree.text("proc/stat")?;
+    let stolen: u64 = stat.lines().next()?.split_whitespace().nth(8)?.parse().ok()?;
+    (stolen > 0).then_some(true)
+}
+
 /// The namespaces a system boots with have fixed numbers. A container may share one or two of these with its host.
 const FIRST_NAMESPACES: &[(&str, &str)] = &[("pid", "4026531836"), ("ipc", "4026531839"), ("uts", "4026531838")];
 
@@ -86,6 +104,31 @@ pub fn container(tree: &Tree) -> Option<String> {
 mod tests {
     use super::*;
     use crate::environment::tree::fake;
+
+    fn steal_clock_of(config: &str, line: &str, stolen: u64) -> Option<bool> {
+        let stat = format!("cpu  1 2 3 4 5 6 7 {stolen} 0 0\n");
+        let files = [
+            ("proc/cpuinfo", "flags\t\t: fpu hypervisor\n"),
+            ("proc/stat", stat.as_str()),
+            ("boot/config-6.1", config),
+        ];
+        let root = fake(&files);
+        let tree = Tree::new(root.path());
+        steal_clock(&tree, Some(line), crate::environment::config::read(&tree, "6.1").as_ref())
+    }
+
+    #[test]
+    fn a_steal_clock_is_one_that_counts_and_that_the_kernel_heeds() {
+        const ON: &str = "CONFIG_PARAVIRT_TIME_ACCOUNTING=y\n";
+        assert_eq!(steal_clock_of(ON, "quiet", 7), Some(true));
+        assert_eq!(steal_clock_of(ON, "quiet", 0), None, "nothing was taken yet");
+        assert_eq!(steal_clock_of(ON, "quiet no-steal-acc", 7), Some(false));
+        assert_eq!(steal_clock_of("CONFIG_PARAVIRT=y\n", "quiet", 7), Some(false));
+        let metal = fake(&[METAL]);
+        assert_eq!(steal_clock(&Tree::new(metal.path()), None, None), Some(false));
+        let unknown = fake(&[("proc/cpuinfo", "flags\t\t: fpu hypervisor\n")]);
+        assert_eq!(steal_clock(&Tree::new(unknown.path()), None, None), None);
+    }
 
     fn virtualisation_of(files: &[(&str, &str)]) -> Option<String> {
         virtualisation(&Tree::new(fake(files).path()))

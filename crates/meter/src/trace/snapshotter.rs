@@ -2,15 +2,17 @@
 
 use super::both_buffers::BothBuffers;
 use super::error::TraceError;
-use super::events::BASE_EVENTS;
+use super::events::{BASE_EVENTS, STEAL_CLOCK_EVENT};
 use super::flip::InstanceFlip;
 use super::kernel_swap::KernelSwap;
+use crate::environment::steal_clock;
 use crate::journal::{Entry, Journal};
 use archive::settings::{SnapshotMode, TraceSettings};
 use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
 use ftrace::tracefs::{Capabilities, Instance, Tracefs};
 use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
 /// Instances of this tool are named so.
@@ -157,11 +159,12 @@ pub fn arm(
         }
     };
     let (mut events, mut absent) = (Vec::new(), Vec::new());
+    let steal_clock = steal_clock(Path::new("/")) != Some(false);
     for instance in &recording {
         instance.set_tracing_on(false)?;
         instance.set_clock("mono")?;
         instance.set_buffer_size_kb(buffer_kb)?;
-        (events, absent) = enable_events(instance)?;
+        (events, absent) = enable_events(instance, steal_clock)?;
     }
     Ok(Armed { snapshotter, events, events_absent: absent, buffer_kb_per_cpu: buffer_kb })
 }
@@ -175,9 +178,10 @@ fn affordable_kb(asked_kb: u32, cpu_count: usize) -> u32 {
     asked_kb.min(most.min(u64::from(u32::MAX)) as u32).max(64)
 }
 
-fn enable_events(instance: &Instance) -> Result<(Vec<String>, Vec<String>), TraceError> {
+fn enable_events(instance: &Instance, steal_clock: bool) -> Result<(Vec<String>, Vec<String>), TraceError> {
     let (mut events, mut absent) = (Vec::new(), Vec::new());
-    for event in BASE_EVENTS {
+    let extra = Some(&STEAL_CLOCK_EVENT).filter(|_| steal_clock);
+    for event in BASE_EVENTS.iter().chain(extra) {
         let name = format!("{}:{}", event.system, event.name);
         if !event.filter.is_empty() && instance.has_event(event.system, event.name) {
             instance.set_event_filter(event.system, event.name, event.filter)?;

@@ -6,13 +6,14 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
-use crate::recognise::case::{Case, Claim, held};
+use crate::read::event_text::relative;
+use crate::recognise::case::{Case, Claim, duration, held};
 use crate::recognise::functions::proves_masked;
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions show it, and on bare metal with a lock still held where it comes in",
+    recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions show it, and with a lock still held where it comes in, on bare metal or where the steal clock shows that the hypervisor ran nothing else",
     confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
     fix: "report the function to its maintainers; keep the task off the CPU (cpuset, taskset, isolcpus)",
     reading: &["ftrace - Function Tracer", "Lock types and their rules"],
@@ -28,6 +29,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(is_late_in_task)?;
     let entry = case.wake_interrupt_entry();
     let locked = entry.is_some_and(|entry| entry.preempt_off());
+    let executed = case.executed(&pieces);
     let who = case.culprits(&pieces);
     let share = case.share(&pieces);
     let (confidence, why) = match case.virtualised() {
@@ -47,6 +49,20 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             Confidence::Hint,
             "either it had interrupts masked or firmware had the CPU; the trace does not show which".to_owned(),
         ),
+        Some(host) if executed.is_some() && locked => (
+            Confidence::Likely,
+            format!(
+                "it held a lock, most likely with interrupts masked; the steal clock shows that the hypervisor ({host}) ran \
+                 nothing else"
+            ),
+        ),
+        Some(host) if executed.is_some() => (
+            Confidence::Hint,
+            format!(
+                "the steal clock shows that the hypervisor ({host}) ran nothing else; either the task had interrupts masked or the \
+                 host served a page fault or an exit of the guest"
+            ),
+        ),
         Some(host) => (
             Confidence::Hint,
             format!(
@@ -60,12 +76,22 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
     };
     let lock = locked.then(|| "preemption was disabled when the interrupt arrived: the task held a lock".to_owned());
+    let charged = executed.map(|charged| {
+        let due_ns = case.trace.window.due_ns;
+        format!(
+            "from {} to {} the threads on the CPU were charged {} of {}",
+            relative(charged.start_ns, due_ns),
+            relative(charged.end_ns, due_ns),
+            duration(charged.ran_ns),
+            duration(charged.end_ns - charged.start_ns)
+        )
+    });
     Some(Claim {
         pieces,
         confidence,
         sentence: format!("the timer interrupt was late while {who} ran ({share}): {why}"),
         events: entry.into_iter().collect(),
-        evidence: lock.into_iter().chain(case.steal_line()).collect(),
+        evidence: lock.into_iter().chain(charged).chain(case.steal_line()).collect(),
         confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry shows where the kernel enabled interrupts again".into(),
         fix: "report the function to its maintainers; keep the task off this CPU (cpuset, taskset, isolcpus)".into(),
     })

@@ -1,5 +1,5 @@
-//! In a guest: the host says itself that it did not execute this CPU, or that it executes one at a time, and the trace shows
-//! another one's turn. Where nobody on the host looked: the timer interrupt came late while a task computed in user space, or
+//! In a guest: the steal clock left time out of what threads were charged, the host says itself that it did not execute this CPU,
+//! or that it executes one at a time, and the trace shows another one's turn. Where none of these shows it: the timer interrupt came late while a task computed in user space, or
 //! while the CPU was idle, where nobody can mask interrupts.
 //!
 //! Where the interrupt came in is told by what follows: a kernel that can be preempted gives the CPU to the thread on the way
@@ -16,7 +16,7 @@ use crate::replay::context::Context;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late",
+    recognised: "the kernel charged the threads on this CPU less than passed (sched_stat_runtime, where the kernel has a steal clock), and the CPU recorded nothing meanwhile; or the host saw that it did not execute this CPU of the virtual machine, and the trace of the guest has no event there; or the emulator executes all CPUs in one thread, and another one recorded events meanwhile; or, where nobody looked from outside, in a guest whose kernel can be preempted: the timer interrupt comes late on top of a task, with preemption enabled, and the switch that follows shows that it came in while the task was in user space; or an idle CPU, which waits with interrupts on, gets it more than 1 ms late",
     confirm: "on the host: perf kvm stat, or kvm:kvm_exit and kvm:kvm_entry of this virtual CPU",
     fix: "on the host: virtual CPUs pinned one to one on isolated CPUs, SCHED_FIFO for their threads, no overcommitment",
     reading: &["The KVM halt polling system"],
@@ -65,6 +65,11 @@ fn seen_from_outside<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
                 format!("the host did not run CPU {cpu} of this machine: other tasks had the host's CPUs ({share})");
             (sentence, CONFIRM, FIX)
         }
+        AbsenceCause::StealClock { .. } => {
+            let host = case.virtualised().map_or_else(String::new, |host| format!(" ({host})"));
+            let sentence = format!("the hypervisor{host} did not run CPU {cpu} ({share}): it ran something else");
+            (sentence, CONFIRM, FIX)
+        }
         AbsenceCause::OtherCpuExecuted { of, .. } => (
             format!(
                 "CPU {cpu} did not run ({share}): the emulator runs all CPUs in one thread, and was running CPU {of}"
@@ -74,18 +79,38 @@ fn seen_from_outside<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
     };
     let due_ns = case.trace.window.due_ns;
-    let lines = absences.iter().take(ABSENCES_SHOWN).map(|absence| line(absence, due_ns));
+    let lines = absences.iter().take(ABSENCES_SHOWN).map(|absence| line(case, absence, due_ns));
     let evidence: Vec<String> = lines.chain(case.steal_line()).collect();
     let confidence = longest.confidence;
     let (confirm, fix) = (confirm.into(), fix.into());
     Some(Claim { confidence, sentence, evidence, confirm, fix, ..claim(pieces, Vec::new()) })
 }
 
-fn line(absence: &PlacedAbsence, due_ns: i64) -> String {
+fn line(case: &Case, absence: &PlacedAbsence, due_ns: i64) -> String {
     let cpu = absence.cpu;
     let (what, told) = match absence.cause {
         AbsenceCause::EmulatorStopped(told) => ("was stopped", told),
         AbsenceCause::Preempted(told) => ("waited for a CPU of the host", told),
+        AbsenceCause::StealClock { charged, more: true } => {
+            return format!(
+                "from {} to {} CPU {cpu} recorded nothing; the steal clock left out all that it could, {}, since another CPU last \
+                 read the clock of this one",
+                relative(absence.start_ns, due_ns),
+                relative(absence.end_ns, due_ns),
+                duration(charged.missing_ns()),
+            );
+        }
+        AbsenceCause::StealClock { charged, more: false } => {
+            return format!(
+                "from {} to {} {} passed on CPU {cpu} and {} was charged {}: the steal clock left out {}",
+                relative(charged.start_ns, due_ns),
+                relative(charged.end_ns, due_ns),
+                duration(charged.end_ns - charged.start_ns),
+                case.names().task(charged.tid),
+                duration(charged.ran_ns),
+                duration(charged.missing_ns())
+            );
+        }
         AbsenceCause::OtherCpuExecuted { of, events } => {
             let (from, to) = (relative(absence.start_ns, due_ns), relative(absence.end_ns, due_ns));
             return format!(

@@ -33,6 +33,7 @@ impl Letters {
             OwnerKind::Idle => ('·', '.'),
             OwnerKind::SilenceThisCpu => ('?', '?'),
             OwnerKind::SilenceAllCpus => ('!', '!'),
+            OwnerKind::Steal => ('╳', 'S'),
             OwnerKind::Untraced => ('×', 'x'),
         };
         if self.utf8 { block } else { ascii }
@@ -92,7 +93,7 @@ pub fn paint(kind: OwnerKind) -> Paint {
         OwnerKind::Task => Paint::Blue,
         OwnerKind::Own => Paint::Green,
         OwnerKind::Tool => Paint::Cyan,
-        OwnerKind::SilenceThisCpu | OwnerKind::SilenceAllCpus => Paint::Bold,
+        OwnerKind::SilenceThisCpu | OwnerKind::SilenceAllCpus | OwnerKind::Steal => Paint::Bold,
         OwnerKind::Idle | OwnerKind::Untraced => Paint::Faint,
     }
 }

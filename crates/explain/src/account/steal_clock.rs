@@ -1,0 +1,261 @@
+//! Stretches that the kernel's clock of tasks leaves out: the hypervisor did not execute the CPU.
+//!
+//! A kernel with a paravirtual steal clock takes the time that the hypervisor reports as stolen out of the clock that threads are
+//! charged by, so between two charges of the thread on a CPU the time that passed minus the charge is what was stolen. It is
+//! known to the ns, its place is not: it lies where the CPU recorded nothing, and ends where it records again, because an
+//! interrupt that is due is delivered as soon as the CPU is executed.
+//!
+//! Another CPU may read the clock in the middle of such a stretch, to wake a thread here or to look for work, when the hypervisor
+//! has not reported it yet. What passed until then is charged; what follows is left out, up to the whole of it. Kernels before
+//! 6.14 leave the rest out of later charges, later kernels forget it. So where all is left out since another CPU did so, the
+//! silence before was most likely not executed either, and only what follows the last of such events can show that a CPU ran.
+//!
+//! That a thread was charged does not say that the guest's code ran: the host may have served a page fault of the guest, or an
+//! exit, which is no time that others had.
+//!
+//! With CONFIG_IRQ_TIME_ACCOUNTING the clock leaves out interrupts as well.
+
+use crate::account::vcpu_absences::{AbsenceCause, Charged, PlacedAbsence};
+use crate::read::event::EventKind;
+use crate::replay::trace::{ChargeKind, CpuActivity, Stamp, Trace};
+use archive::environment::Environment;
+use archive::explanation::Confidence;
+use std::collections::HashMap;
+
+/// Less is within what the two clocks are read apart, and a CPU that is executed records nothing for as long.
+const STOLEN_NS_MIN: i64 = 20_000;
+/// A charge so soon before a switch is made by it.
+const SWITCHING_NS_MAX: i64 = 5_000;
+/// Part of a silence since another CPU read the clock that must be left out for the clock to have been at its limit.
+const LIMIT_PERCENT: i64 = 95;
+/// The least of that.
+const LIMIT_NS_MIN: i64 = 100_000;
+/// A piece must be known to have run at least to this part.
+const RAN_PERCENT_MIN: i64 = 80;
+/// `SCHED_SOFTIRQ`: it looks at all CPUs.
+const SCHED_SOFTIRQ: u32 = 7;
+/// What may be missing of a charge for it to say that the thread ran.
+const RAN_MISSING_PERCENT_MAX: i64 = 5;
+
+/// What the machine is known to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accounting {
+    /// Whether what is missing of a charge was taken by the hypervisor; `None`: nobody knows beforehand.
+    pub steal: Option<bool>,
+    /// Interrupts may be missing, too.
+    pub interrupts: bool,
+}
+
+impl Accounting {
+    pub fn of(environment: Option<&Environment>) -> Self {
+        let Some(environment) = environment else { return Self { steal: None, interrupts: true } };
+        let interrupts = environment.config.is_empty()
+            || environment.config.iter().any(|line| line == "CONFIG_IRQ_TIME_ACCOUNTING=y");
+        let metal = environment.virtualisation.as_deref() == Some("none");
+        Self { steal: if metal { Some(false) } else { environment.steal_clock }, interrupts }
+    }
+}
+
+/// All charges of the trace, and what they leave out.
+#[derive(Debug, Default)]
+pub struct StealClock {
+    /// By CPU, ascending.
+    charged: HashMap<u32, Vec<Charged>>,
+    /// In order of time.
+    pub absences: Vec<PlacedAbsence>,
+    /// The clock is known to leave out what the hypervisor takes.
+    heeded: bool,
+}
+
+impl StealClock {
+    pub fn read(trace: &Trace, accounting: Accounting) -> Self {
+        if accounting.steal == Some(false) {
+            return Self::default();
+        }
+        let charged = charges(trace);
+        let mut absences = Vec::new();
+        for activity in &trace.cpus {
+            let of_cpu = charged.get(&activity.cpu).map_or(&[][..], Vec::as_slice);
+            if !of_cpu.is_empty() {
+                let silences = silences(activity);
+                let read = touches(trace, activity.cpu);
+                let places = of_cpu.iter().flat_map(|one| place(one, activity.cpu, &silences, &read, accounting));
+                absences.extend(places);
+            }
+        }
+        absences.sort_by_key(|one| (one.start_ns, one.end_ns, one.cpu));
+        let heeded = accounting.steal == Some(true) || !absences.is_empty();
+        Self { charged, absences, heeded }
+    }
+
+    /// What the threads on a CPU were charged over a stretch, where that shows that nobody else had the CPU for most of it.
+    pub fn executed(&self, trace: &Trace, cpu: u32, start_ns: i64, end_ns: i64) -> Option<Charged> {
+        let charged = self.charged.get(&cpu).filter(|_| self.heeded)?;
+        let recorded = |activity: &CpuActivity| {
+            activity.intervals.first().is_some_and(|first| first.start_ns <= start_ns)
+                && activity.lost_records.is_empty()
+        };
+        if !trace.cpus.iter().all(recorded) {
+            return None;
+        }
+        let read = touches(trace, cpu);
+        let last_read_ns = read[..read.partition_point(|at_ns| *at_ns < end_ns)].last().copied();
+        let from_ns = last_read_ns.map_or(start_ns, |at_ns| at_ns.max(start_ns));
+        if (end_ns - from_ns) * 100 < (end_ns - start_ns) * RAN_PERCENT_MIN {
+            return None;
+        }
+        let first = charged.partition_point(|one| one.end_ns <= from_ns);
+        let over: Vec<&Charged> = charged[first..].iter().take_while(|one| one.start_ns < end_ns).collect();
+        let (first, last) = (over.first()?, over.last()?);
+        let whole = first.start_ns <= from_ns
+            && last.end_ns >= end_ns
+            && over.windows(2).all(|pair| pair[1].start_ns - pair[0].end_ns <= SWITCHING_NS_MAX);
+        let missing_ns: i64 = over.iter().map(|one| one.missing_ns().max(0)).sum();
+        let ran = missing_ns * 100 <= (end_ns - from_ns) * RAN_MISSING_PERCENT_MAX;
+        (whole && ran).then_some(Charged {
+            tid: first.tid,
+            start_ns: first.start_ns,
+            end_ns: last.end_ns,
+            ran_ns: over.iter().map(|one| one.ran_ns).sum(),
+        })
+    }
+}
+
+/// When other CPUs did something that reads the clock of `cpu`, ascending.
+fn touches(trace: &Trace, cpu: u32) -> Vec<i64> {
+    let is = |number: i32| i64::from(number) == i64::from(cpu);
+    let others = trace.cpus.iter().filter(|activity| activity.cpu != cpu).flat_map(|activity| &activity.events);
+    let read = others.filter(|event| match event.what {
+        EventKind::Wakeup { target_cpu, .. } => is(target_cpu),
+        EventKind::Migrate { from_cpu, to_cpu, .. } => is(from_cpu) || is(to_cpu),
+        EventKind::Runtime { tid, .. } => tid != event.tid,
+        EventKind::SoftirqEntry { vec } => vec == SCHED_SOFTIRQ,
+        _ => false,
+    });
+    let mut found: Vec<i64> = read.map(|event| event.ts_ns).collect();
+    found.sort_unstable();
+    found
+}
+
+/// What each CPU's thread was charged, from one charge to the next.
+fn charges(trace: &Trace) -> HashMap<u32, Vec<Charged>> {
+    let mut points: Vec<(i64, u32, i32, ChargeKind)> = Vec::new();
+    for activity in &trace.cpus {
+        points.extend(activity.charges.iter().map(|one| (one.ts_ns, activity.cpu, one.by_tid, one.what)));
+    }
+    if !points.iter().any(|(.., what)| matches!(what, ChargeKind::Runtime { .. })) {
+        return HashMap::new();
+    }
+    points.sort_by_key(|(ts_ns, cpu, ..)| (*ts_ns, *cpu));
+    let mut charged: HashMap<u32, Vec<Charged>> = HashMap::new();
+    // The thread on each CPU, and the instant up to which it is charged.
+    let mut on_cpu: HashMap<u32, (i32, i64)> = HashMap::new();
+    for (ts_ns, cpu, by_tid, what) in points {
+        match what {
+            ChargeKind::Lost => {
+                on_cpu.remove(&cpu);
+            }
+            ChargeKind::Switch { next } => {
+                let since_ns = match on_cpu.get(&cpu) {
+                    Some(&(before, at_ns)) if before != 0 && ts_ns - at_ns <= SWITCHING_NS_MAX => at_ns,
+                    _ => ts_ns,
+                };
+                on_cpu.insert(cpu, (next, since_ns));
+            }
+            ChargeKind::Runtime { tid, ran_ns } => {
+                let here = on_cpu.get(&cpu).is_some_and(|(running, _)| *running == tid);
+                let elsewhere = || on_cpu.iter().find(|(_, (running, _))| *running == tid).map(|(cpu, _)| *cpu);
+                let of = if here || by_tid == tid { Some(cpu) } else { elsewhere() };
+                let Some(of) = of else { continue };
+                if let Some((running, start_ns)) = on_cpu.insert(of, (tid, ts_ns))
+                    && running == tid
+                    && start_ns < ts_ns
+                {
+                    let ran_ns = ran_ns.max(0);
+                    charged.entry(of).or_default().push(Charged { tid, start_ns, end_ns: ts_ns, ran_ns });
+                }
+            }
+        }
+    }
+    charged
+}
+
+/// A stretch in which a CPU recorded nothing.
+#[derive(Debug, Clone, Copy)]
+struct Silence {
+    start_ns: i64,
+    end_ns: i64,
+    interrupted: bool,
+    /// It ends with the entry of an interrupt.
+    ends_interrupted: bool,
+}
+
+/// The silences of a CPU that are long enough to matter, ascending.
+fn silences(activity: &CpuActivity) -> Vec<Silence> {
+    let stamps = activity.stamps_before.iter().copied().chain(activity.events.iter().map(Stamp::of));
+    let mut last: Option<Stamp> = None;
+    let mut found = Vec::new();
+    for stamp in stamps {
+        if let Some(before) = last.replace(stamp)
+            && stamp.ts_ns - before.ts_ns >= STOLEN_NS_MIN
+        {
+            let (start_ns, end_ns) = (before.ts_ns, stamp.ts_ns);
+            let interrupted = before.interrupted;
+            found.push(Silence { start_ns, end_ns, interrupted, ends_interrupted: stamp.interrupted });
+        }
+    }
+    found
+}
+
+/// Puts what is missing of a charge into the silences that it spans, the longest first.
+fn place(
+    charged: &Charged,
+    cpu: u32,
+    silences: &[Silence],
+    read: &[i64],
+    accounting: Accounting,
+) -> Vec<PlacedAbsence> {
+    let mut missing_ns = charged.missing_ns();
+    if missing_ns < STOLEN_NS_MIN {
+        return Vec::new();
+    }
+    let first = silences.partition_point(|silence| silence.end_ns <= charged.start_ns);
+    let over = silences[first..].iter().take_while(|silence| silence.start_ns < charged.end_ns);
+    let part = |silence: &Silence| silence.end_ns.min(charged.end_ns) - silence.start_ns.max(charged.start_ns);
+    let mut over: Vec<Silence> = over.copied().collect();
+    if accounting.interrupts {
+        missing_ns -= over.iter().filter(|silence| silence.interrupted).map(part).sum::<i64>();
+        over.retain(|silence| !silence.interrupted);
+    }
+    over.sort_by_key(|silence| std::cmp::Reverse(part(silence)));
+    let all_ns: i64 = over.iter().map(part).sum();
+    let mut placed = Vec::new();
+    for silence in over {
+        if missing_ns < STOLEN_NS_MIN {
+            break;
+        }
+        let end_ns = silence.end_ns.min(charged.end_ns);
+        // Charged too much by another CPU in the middle of the silence: the rest is from before.
+        let room_ns = end_ns - silence.start_ns;
+        let ns = missing_ns.min(room_ns);
+        // At least so much of it lies here, wherever the rest is.
+        let surely_ns = missing_ns - (all_ns - part(&silence));
+        let certain = surely_ns * 2 >= ns && (silence.ends_interrupted || ns * 2 >= room_ns);
+        let cause = AbsenceCause::StealClock { charged: *charged, more: false };
+        let confidence = if certain { Confidence::Certain } else { Confidence::Likely };
+        let start_ns = end_ns - ns;
+        placed.push(PlacedAbsence { cpu, start_ns, end_ns, cause, confidence });
+        missing_ns -= ns;
+        let last_read = read[..read.partition_point(|at_ns| *at_ns < end_ns)].last();
+        let since_ns = last_read.map(|at_ns| end_ns - at_ns).filter(|_| end_ns == silence.end_ns);
+        let limited = since_ns.is_some_and(|since_ns| {
+            ns >= LIMIT_NS_MIN && ns * 100 >= since_ns * LIMIT_PERCENT && since_ns * 100 >= ns * LIMIT_PERCENT
+        });
+        if limited && start_ns > silence.start_ns && silence.ends_interrupted {
+            let cause = AbsenceCause::StealClock { charged: *charged, more: true };
+            let confidence = Confidence::Likely;
+            placed.push(PlacedAbsence { cpu, start_ns: silence.start_ns, end_ns: start_ns, cause, confidence });
+        }
+    }
+    placed
+}
