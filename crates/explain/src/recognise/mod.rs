@@ -4,3 +4,4 @@ pub mod case;
 pub mod controls;
 pub mod culprits;
 pub mod functions;
+pub mod in_kernel;

@@ -3,11 +3,12 @@
 use super::about::{About, Proof};
 use crate::read::event::EventKind;
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::in_kernel::Signs;
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it",
+    recognised: "a task keeps the CPU between sched_wakeup of the thread and the switch to it; above a hint only where events after the wake-up carry the kernel's demand to yield (N) or functions are recorded, and certain in a guest only where events show the task in the kernel up to the end, or where it was charged for all of the time",
     confirm: "the preemptoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
     fix: "PREEMPT_RT or preempt=full; keep the task off the CPU (cpuset, taskset, isolcpus)",
     reading: &["Lock types and their rules", "ftrace - Function Tracer"],
@@ -22,19 +23,25 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| case.kept_off(piece) && held(piece).is_some_and(blocks))?;
     let who = case.culprits(&pieces);
     let share = case.share(&pieces);
+    let signs = Signs::of(case, &pieces);
     let inside = pieces.iter().flat_map(|&index| case.events_inside(&case.pieces[index]));
     let shows = inside.filter(|event| event.needs_resched() && event.preempt_off()).take(2);
     let events: Vec<_> = shows.copied().collect();
     let mut evidence = Vec::new();
     if !events.is_empty() {
         evidence.push("the kernel had asked it to yield (N) with preemption disabled".into());
+    } else if signs.asked.is_some() {
+        evidence.push("the kernel had asked it to yield (N)".into());
     }
+    let events = if events.is_empty() { signs.asked.into_iter().collect() } else { events };
     let switched_away = case.event(|event| {
         event.cpu == case.cpu()
             && Some(event.ts_ns) == case.anchors.switched.map(|anchor| anchor.ts_ns)
             && matches!(event.what, EventKind::Switch { .. })
     });
-    let confidence = if switched_away.is_some() { Confidence::Certain } else { Confidence::Likely };
+    let switched = if switched_away.is_some() { Confidence::Certain } else { Confidence::Likely };
+    let in_kernel = signs.confidence(case, &pieces);
+    let confidence = if case.own_is_ordinary() { switched } else { switched.min(in_kernel) };
     let (sentence, fix) = if case.own_is_ordinary() {
         (
             format!(
@@ -47,6 +54,15 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
                     case.tool_threads.own_tid
                 ),
             },
+        )
+    } else if in_kernel == Confidence::Hint {
+        let why = match signs.asked {
+            None => "no event shows that the kernel asked it to yield",
+            Some(_) => "no event shows that it was in the kernel",
+        };
+        (
+            format!("{who} kept the CPU after the measuring thread became runnable ({share}): {why}"),
+            "keep this task off the CPU (cpuset, taskset, isolcpus)".to_owned(),
         )
     } else {
         let model = case.input.environment.and_then(|environment| environment.preemption.as_deref());

@@ -6,6 +6,7 @@ use super::previous_irq::is_foreign;
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
+use crate::recognise::in_kernel::Signs;
 use crate::replay::context::Context;
 use archive::explanation::{Confidence, OwnerKind};
 
@@ -72,12 +73,13 @@ pub fn claim<'c>(case: &Case<'c>, pieces: Vec<usize>, about: &About, what: &str)
     let asked = pieces.iter().flat_map(|&index| case.events_inside(&case.pieces[index]));
     let asked: Vec<_> = asked.filter(|event| event.needs_resched() && event.preempt_off()).take(2).copied().collect();
     let sender = asked_by(case, &pieces);
+    let was_asked = case.own_is_ordinary() || Signs::of(case, &pieces).asked.is_some();
     let evidence = match asked.is_empty() {
         false => vec!["the kernel had asked it to yield (N) with preemption disabled".to_owned()],
         true => Vec::new(),
     };
     Claim {
-        confidence: if !tasks || given_the_cpu(case) { Confidence::Certain } else { Confidence::Likely },
+        confidence: if !tasks || (given_the_cpu(case) && was_asked) { Confidence::Certain } else { Confidence::Likely },
         sentence: format!("{what}: {} {verb} ({})", case.culprits(&pieces), case.share(&pieces)),
         events: asked.into_iter().chain(sender).collect(),
         evidence,
