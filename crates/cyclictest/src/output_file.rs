@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Why a result has no file.
@@ -38,9 +39,28 @@ impl OutputFile {
             return Err(fail(io::Error::from(io::ErrorKind::IsADirectory)));
         }
         let direct = kind.is_some_and(|kind| !kind.is_file());
-        let beside = if direct { place.clone() } else { beside(&place) };
-        let file = OpenOptions::new().write(true).create(!direct).truncate(!direct).open(&beside).map_err(fail)?;
-        Ok(Self { place, beside, file, direct })
+        if !direct {
+            return Self::replacing(place);
+        }
+        let file = OpenOptions::new().write(true).open(&place).map_err(fail)?;
+        Ok(Self { beside: place.clone(), place, file, direct })
+    }
+
+    /// The same for a place that may be in a directory that everyone can write to: no link is followed, neither at the place
+    /// nor beside it.
+    ///
+    /// # Errors
+    /// A place that cannot be written.
+    pub fn replacing(place: PathBuf) -> Result<Self, OutputError> {
+        let beside = beside(&place);
+        let fail = |source| OutputError::Create { path: place.clone(), source };
+        let create = || OpenOptions::new().write(true).create_new(true).mode(0o644).open(&beside);
+        let created = create().or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => fs::remove_file(&beside).and_then(|()| create()),
+            _ => Err(error),
+        });
+        let file = created.map_err(fail)?;
+        Ok(Self { place, beside, file, direct: false })
     }
 
     /// Writes the whole content and moves the file into its place.
@@ -87,6 +107,20 @@ mod tests {
         OutputFile::prepare(place.to_str().unwrap()).unwrap().finish(b"new").unwrap();
         assert_eq!(fs::read_to_string(&place).unwrap(), "new");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn planted_links_are_replaced_and_what_they_lead_to_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let (place, victim) = (directory.path().join("cyclictest1"), directory.path().join("victim"));
+        fs::write(&victim, "kept").unwrap();
+        std::os::unix::fs::symlink(&victim, &place).unwrap();
+        std::os::unix::fs::symlink(&victim, beside(&place)).unwrap();
+        OutputFile::replacing(place.clone()).unwrap().finish(b"new").unwrap();
+        assert_eq!(
+            (fs::read_to_string(&place).unwrap(), fs::read_to_string(&victim).unwrap()),
+            ("new".into(), "kept".into())
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The file in /dev/shm that SIGUSR2 fills and get_cyclictest_snapshot(8) reads.
 
 use super::output_file::{OutputError, OutputFile};
+use std::path::{Path, PathBuf};
 
 const DIRECTORY: &str = "/dev/shm";
 const PREFIX: &str = "cyclictest";
@@ -8,15 +9,15 @@ const PREFIX: &str = "cyclictest";
 /// The file, as long as the value lives. A machine without /dev/shm does without.
 #[derive(Debug)]
 pub struct StatusFile {
-    path: String,
+    path: PathBuf,
 }
 
 impl StatusFile {
     /// Makes it, empty.
     pub fn make() -> Self {
-        let path = format!("{DIRECTORY}/{PREFIX}{}", std::process::id());
-        let _ = std::fs::write(&path, "");
-        Self { path }
+        let file = Self { path: Path::new(DIRECTORY).join(format!("{PREFIX}{}", std::process::id())) };
+        let _ = file.fill("");
+        file
     }
 
     /// Replaces its content.
@@ -24,7 +25,7 @@ impl StatusFile {
     /// # Errors
     /// The error of the file system.
     pub fn fill(&self, text: &str) -> Result<(), OutputError> {
-        OutputFile::prepare(&self.path)?.finish(text.as_bytes())
+        OutputFile::replacing(self.path.clone())?.finish(text.as_bytes())
     }
 }
 

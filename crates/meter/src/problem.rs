@@ -101,6 +101,8 @@ pub enum MeterProblem {
     ForeignJournal { path: PathBuf, why: NoJournal },
     #[error("not put back: {0}")]
     NotRestored(UndoError),
+    #[error("restoring takes long, at this change: {what}")]
+    SlowRestore { what: String },
 
     #[error("no thread can be called `{pattern}`: the kernel keeps 1 to 15 letters of a name")]
     NamePattern { pattern: String },
@@ -194,6 +196,7 @@ problem_codes! { MeterProblem:
     NotRepaired => "meter.not-repaired", "A change that a killed meter left could not be undone.",
         "run `tardy restore` and follow what it says";
     ForeignJournal => "meter.foreign-journal", "A file in the journal directory is not a journal of this version.", "remove it";
+    SlowRestore => "meter.slow-restore", "The kernel takes seconds to undo one change of this run. The meter gives it up after 30 s.", "";
     NotRestored => "meter.not-restored", "A change of this run could not be undone.", "run `tardy restore` on this machine";
     NamePattern => "meter.name-pattern", "The pattern can match no thread name.", "check --comm";
     NothingToWatch => "meter.nothing-to-watch", "A watch needs a process, a name or a command.",

@@ -22,7 +22,24 @@ pub enum RestoreError {
 /// # Errors
 /// [`RestoreError`]; `Incomplete` carries what the meter said.
 pub fn restore(target: &mut dyn Target, meter: &Path, limit: Duration) -> Result<Vec<String>, RestoreError> {
-    let question = Question { meter, arguments: &["restore"], input: b"", answer_bytes_max: OUTPUT_BYTES_MAX, limit };
+    restored(target, meter, &["restore"], limit)
+}
+
+/// The same; what cannot be restored is not tried again.
+///
+/// # Errors
+/// [`RestoreError`].
+pub fn restore_and_forget(target: &mut dyn Target, meter: &Path, limit: Duration) -> Result<Vec<String>, RestoreError> {
+    restored(target, meter, &["restore", "--forget"], limit)
+}
+
+fn restored(
+    target: &mut dyn Target,
+    meter: &Path,
+    arguments: &[&str],
+    limit: Duration,
+) -> Result<Vec<String>, RestoreError> {
+    let question = Question { meter, arguments, input: b"", answer_bytes_max: OUTPUT_BYTES_MAX, limit };
     let answer = ask(target, &question)?;
     let mut lines: Vec<String> = String::from_utf8_lossy(&answer.output).lines().map(str::to_owned).collect();
     if answer.exit == Exit::Code(0) {
@@ -37,7 +54,7 @@ mod tests {
     use super::*;
     use machines::fake::{FakeTarget, Script, Step};
 
-    fn restored(steps: Vec<Step>, exit: Exit) -> Result<Vec<String>, RestoreError> {
+    fn answered(steps: Vec<Step>, exit: Exit) -> Result<Vec<String>, RestoreError> {
         let mut target = FakeTarget::new([Script { steps, exit }]);
         restore(&mut target, Path::new("/meter"), Duration::from_secs(5))
     }
@@ -45,20 +62,20 @@ mod tests {
     #[test]
     fn the_words_of_the_meter_come_back() {
         let steps = vec![Step::Say(b"put back x\nput".to_vec()), Step::Say(b" back y\n".to_vec())];
-        assert_eq!(restored(steps, Exit::Code(0)).unwrap(), ["put back x", "put back y"]);
+        assert_eq!(answered(steps, Exit::Code(0)).unwrap(), ["put back x", "put back y"]);
     }
 
     #[test]
     fn an_incomplete_restore_is_an_error_with_the_reason() {
         let steps = vec![Step::Complain("x: permission denied".into())];
-        let message = restored(steps, Exit::Code(3)).unwrap_err().to_string();
+        let message = answered(steps, Exit::Code(3)).unwrap_err().to_string();
         assert!(message.contains("exit status 3") && message.contains("permission denied"), "{message}");
     }
 
     #[test]
     fn a_hanging_restore_is_given_up() {
         assert!(matches!(
-            restored(vec![Step::Hang], Exit::Code(0)),
+            answered(vec![Step::Hang], Exit::Code(0)),
             Err(RestoreError::NoAnswer(ConversationError::TimedOut(_)))
         ));
     }

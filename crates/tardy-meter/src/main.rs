@@ -1,6 +1,7 @@
 //! The meter's command line: what the host, or a person on the target, can ask of it.
 
-use meter::journal::{applied_directory, journal_directory, restore};
+use meter::journal::restore::{self, Leftovers};
+use meter::journal::{applied_directory, journal_directory};
 use meter::{apply, facts};
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +11,9 @@ const USAGE: &str = "tardy-meter: the measuring half of tardy
 
 usage:
   tardy-meter measure        read one line of JSON settings, send the framed stream of a run (`tardy run` does this)
-  tardy-meter restore        put back what a killed run left changed on this machine, and what `apply` changed
+  tardy-meter restore [--forget]
+                             put back what a killed run left changed on this machine, and what `apply` changed; with
+                             --forget also drop the record of what cannot be put back
   tardy-meter facts [PRIO]   print what is to be known of this machine's settings as JSON (`tardy check` does this)
   tardy-meter apply          read one line of JSON settings and change them to stay, until `restore` (so does that)
   tardy-meter cyclictest ... measure as cyclictest does (so does a link of that name); --help lists its options
@@ -34,7 +37,8 @@ fn main() {
     let (word, rest) = arguments.split_first().map_or(("", &[][..]), |(word, rest)| (word.as_str(), rest));
     exit(match word {
         "measure" if rest.is_empty() => meter::run::measure(),
-        "restore" if rest.is_empty() => restore_machine(),
+        "restore" if rest.is_empty() => restore_machine(Leftovers::Keep),
+        "restore" if rest == ["--forget"] => restore_machine(Leftovers::Forget),
         "facts" if rest.len() <= 1 => print_facts(rest.first().map(String::as_str)),
         "apply" if rest.is_empty() => apply::run(),
         "cyclictest" => cyclictest::run("cyclictest", rest),
@@ -75,11 +79,11 @@ fn print_facts(priority: Option<&str>) -> i32 {
     }
 }
 
-fn restore_machine() -> i32 {
+fn restore_machine(leftovers: Leftovers) -> i32 {
     let mut unfinished = false;
     // A run that was killed changed what had been applied before it, so it comes first.
-    let mut answers = restore::restore_all(&journal_directory());
-    answers.extend(restore::restore_all(&applied_directory()));
+    let mut answers = restore::restore_all(&journal_directory(), leftovers);
+    answers.extend(restore::restore_all(&applied_directory(), leftovers));
     let mut anything = false;
     for answer in answers {
         match answer {
@@ -94,12 +98,22 @@ fn restore_machine() -> i32 {
                 anything |= !done.is_empty();
                 done.iter().for_each(|line| println!("restored: {line}"));
                 failures.iter().for_each(|line| eprintln!("tardy-meter: {line}"));
-                unfinished |= !failures.is_empty();
+                match leftovers {
+                    Leftovers::Keep => unfinished |= !failures.is_empty(),
+                    Leftovers::Forget if failures.is_empty() => {}
+                    Leftovers::Forget => {
+                        anything = true;
+                        println!("forgotten: {} changes of process {pid} stay as they are now", failures.len());
+                    }
+                }
                 if rebooted && done.is_empty() {
                     println!("process {pid} ran before the last reboot: its kernel settings are gone with it");
                 }
             }
         }
+    }
+    if unfinished {
+        eprintln!("tardy-meter: `restore --forget` takes the machine as it is now");
     }
     if !anything && !unfinished {
         println!("nothing to restore");

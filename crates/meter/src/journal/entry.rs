@@ -1,5 +1,6 @@
 //! One change to the machine, and how it is undone.
 
+use super::setting_roots::SettingRoots;
 use super::trace_leftovers;
 use super::undo_error::UndoError;
 use crate::kernel::trace_mount;
@@ -52,14 +53,19 @@ fn started_ticks(pid: i32) -> Option<u64> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
-    /// A file of /proc/sys or /sys was written.
-    Setting { path: PathBuf, before: String, after: String },
+    /// A file of /proc/sys, /proc/irq or /sys was written. `intended`: it is about to be, and how the kernel shows the value
+    /// is not known yet; the same without it follows at once.
+    Setting {
+        path: PathBuf,
+        before: String,
+        after: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        intended: bool,
+    },
     /// An instance was made in the trace file system.
     TraceInstance { name: String },
     /// An event was made up for the kernel to find maxima with.
     MadeUpEvent { name: String },
-    /// A directory for a load's files was made.
-    Directory { path: PathBuf },
 }
 
 impl Entry {
@@ -69,47 +75,61 @@ impl Entry {
             Self::Setting { path, before, .. } => format!("{} = {before}", path.display()),
             Self::TraceInstance { name } => format!("trace instance {name} removed"),
             Self::MadeUpEvent { name } => format!("trace event {name} removed"),
-            Self::Directory { path } => format!("{} removed", path.display()),
         }
-    }
-
-    /// Whether a reboot undoes it by itself.
-    pub fn dies_with_the_kernel(&self) -> bool {
-        !matches!(self, Self::Directory { .. })
     }
 
     /// Undoes the change; doing it twice is harmless. Answers whether there was anything left to undo.
     ///
     /// # Errors
     /// What is still wrong and how to fix it.
-    pub fn undo(&self) -> Result<bool, UndoError> {
+    pub fn undo(&self, roots: &SettingRoots) -> Result<bool, UndoError> {
         match self {
-            Self::Setting { path, before, after } => undo_setting(path, before, after),
+            Self::Setting { path, .. } if !roots.contain(path) => Err(UndoError::NotASetting { path: path.clone() }),
+            Self::Setting { path, before, after, intended } => {
+                undo_setting(path, before, (!intended).then_some(after.as_str()))
+            }
+            Self::TraceInstance { name } | Self::MadeUpEvent { name } if !is_own_name(name) => {
+                Err(UndoError::NotOurs { name: name.clone() })
+            }
             Self::TraceInstance { name } => undo_instance(name),
             Self::MadeUpEvent { name } => match trace_mount::find_or_mount() {
                 Ok(tracefs) => Ok(trace_leftovers::forget(&tracefs, name)?),
                 Err(source) => Err(UndoError::EventUnknown { name: name.clone(), source }),
             },
-            Self::Directory { path } => match fs::remove_dir_all(path) {
-                Ok(()) => Ok(true),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-                Err(source) => Err(UndoError::Directory { path: path.clone(), source }),
-            },
         }
     }
 }
 
-fn undo_setting(path: &Path, before: &str, after: &str) -> Result<bool, UndoError> {
+/// Without the intentions that were carried out or refused: what followed says how.
+pub fn settled(entries: Vec<Entry>) -> Vec<Entry> {
+    let settled_by = |entry: &Entry, next: Option<&Entry>| match (entry, next) {
+        (Entry::Setting { path, intended: true, .. }, Some(Entry::Setting { path: next, intended: false, .. })) => {
+            path == next
+        }
+        _ => false,
+    };
+    let keep: Vec<bool> = (0..entries.len()).map(|at| !settled_by(&entries[at], entries.get(at + 1))).collect();
+    entries.into_iter().zip(keep).filter(|(_, keep)| *keep).map(|(entry, _)| entry).collect()
+}
+
+/// Whether an instance or an event is named as this tool names its own.
+fn is_own_name(name: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    (name.starts_with("tardy-") || name.starts_with(trace_leftovers::EVENT_PREFIX)) && name.chars().all(plain)
+}
+
+/// `after` is what the kernel showed after the change, where that is known.
+fn undo_setting(path: &Path, before: &str, after: Option<&str>) -> Result<bool, UndoError> {
     if USUAL_ROOTS.iter().any(|root| path.starts_with(root)) && !path.exists() {
         // The run that changed it had the trace file system mounted for itself alone.
         let _ = trace_mount::find_or_mount();
     }
     let now = read_setting(path).map(|text| text.trim_end().to_owned());
     match now {
-        Ok(now) if now == before => return Ok(false),
+        Ok(now) if now == before || after == Some(before) => return Ok(false),
         // The kernel may write a value back in another form, so only a value that differs from both is another program's.
-        Ok(now) if now != after && !same_setting(&now, after) => {
-            let (after, before) = (after.to_owned(), before.to_owned());
+        Ok(now) if after.is_some_and(|after| now != after && !same_setting(&now, after)) => {
+            let (after, before) = (after.unwrap_or_default().to_owned(), before.to_owned());
             return Err(UndoError::Changed { path: path.to_owned(), now, after, before });
         }
         _ => {}
@@ -203,6 +223,27 @@ fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, UndoError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_undone_that_this_tool_does_not_change() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("file");
+        fs::write(&path, "2").unwrap();
+        let planted = |path: &Path| Entry::Setting {
+            path: path.to_owned(),
+            before: "1".into(),
+            after: "2".into(),
+            intended: true,
+        };
+        let roots = SettingRoots::of_kernel();
+        assert!(matches!(planted(&path).undo(&roots), Err(UndoError::NotASetting { .. })));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "2");
+        for name in ["../../../tmp/x", "tardy-1/../../x", "foreign", "tardy-", ".."] {
+            let entry = Entry::TraceInstance { name: name.into() };
+            let undone = entry.undo(&roots);
+            assert!(matches!(undone, Err(UndoError::NotOurs { .. })) || name == "tardy-", "{name}: {undone:?}");
+        }
+    }
 
     #[test]
     fn one_word_in_brackets_is_the_choice() {

@@ -1,5 +1,7 @@
 //! Where journals lie: on a disk that survives a power cut, if there is one that may be written.
 
+use std::fs::{DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 /// The first directory that can be written: `TARDY_STATE_DIR`, /var/lib/tardy, /run/tardy, the temporary directory.
@@ -10,7 +12,9 @@ pub fn state_directory() -> PathBuf {
     let candidates = [PathBuf::from("/var/lib/tardy"), PathBuf::from("/run/tardy")];
     let usable = candidates.into_iter().find(|directory| {
         let probe = directory.join(format!(".probe-{}", std::process::id()));
-        let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&probe, ""));
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        // A link of this name is not followed.
+        let written = made.and_then(|()| OpenOptions::new().write(true).create_new(true).mode(0o600).open(&probe));
         let _ = std::fs::remove_file(&probe);
         written.is_ok()
     });

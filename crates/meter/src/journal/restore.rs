@@ -1,10 +1,21 @@
 //! Working off the journals that a killed meter left.
 
-use super::{Entry, Header, UndoError};
+use super::directory::{JournalDirectory, Untrusted};
+use super::entry::settled;
+use super::undo::{PATIENCE, undo_all};
+use super::{Entry, Header, SettingRoots, UndoError};
 use std::cmp::Reverse;
-use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
+
+/// What becomes of a journal with changes that could not be undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leftovers {
+    /// It stays, so that the next try finds them.
+    Keep,
+    /// It goes: the user takes the machine as it is.
+    Forget,
+}
 
 /// What restoring one journal came to.
 #[derive(Debug)]
@@ -20,8 +31,8 @@ pub enum Restored {
 /// Why a file is no journal.
 #[derive(Debug, thiserror::Error)]
 pub enum NoJournal {
-    #[error(transparent)]
-    Unread(#[from] io::Error),
+    #[error("it cannot be trusted: {0}")]
+    Untrusted(#[from] Untrusted),
     #[error("it is empty")]
     Empty,
     #[error("its first line is no journal header: {0}")]
@@ -30,61 +41,105 @@ pub enum NoJournal {
     Version(u32),
 }
 
-/// Undoes every journal in a directory whose process is gone, that of the latest process first.
-pub fn restore_all(directory: &Path) -> Vec<Restored> {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return Vec::new();
-    };
-    let mut paths: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
-        .collect();
-    // What cannot be read has no place in the order, and comes first.
-    paths.sort_by_key(|path| (Reverse(read(path).map_or(u64::MAX, |(header, _)| header.started_ticks)), path.clone()));
-    paths.iter().map(|path| restore(path)).collect()
+/// A journal that was read.
+struct Read {
+    header: Header,
+    entries: Vec<Entry>,
+    /// Numbers of the lines that are not understood.
+    unknown: Vec<usize>,
 }
 
-fn restore(path: &Path) -> Restored {
-    let (header, entries) = match read(path) {
-        Ok(journal) => journal,
-        Err(why) => return Restored::Unreadable { path: path.to_owned(), why },
+/// Undoes every journal in a directory whose process is gone, that of the latest process first.
+pub fn restore_all(directory: &Path, leftovers: Leftovers) -> Vec<Restored> {
+    restore_settings(&SettingRoots::of_kernel(), directory, leftovers)
+}
+
+fn restore_settings(roots: &SettingRoots, directory: &Path, leftovers: Leftovers) -> Vec<Restored> {
+    let opened = match JournalDirectory::open(directory) {
+        Ok(opened) => opened,
+        Err(Untrusted::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+        Err(why) => return vec![Restored::Unreadable { path: directory.to_owned(), why: why.into() }],
+    };
+    let mut journals: Vec<(String, Result<Read, NoJournal>)> =
+        opened.journals().into_iter().map(|name| (name.clone(), read(&opened, &name))).collect();
+    // What cannot be read has no place in the order, and comes first.
+    let started = |read: &Result<Read, NoJournal>| read.as_ref().map_or(u64::MAX, |read| read.header.started_ticks);
+    journals.sort_by_key(|(name, read)| (Reverse(started(read)), name.clone()));
+    journals.into_iter().map(|(name, read)| restore(roots, &opened, &name, read, leftovers)).collect()
+}
+
+fn restore(
+    roots: &SettingRoots,
+    directory: &JournalDirectory,
+    name: &str,
+    read: Result<Read, NoJournal>,
+    leftovers: Leftovers,
+) -> Restored {
+    let Read { header, entries, unknown } = match read {
+        Ok(read) => read,
+        Err(why) => return Restored::Unreadable { path: directory.path_of(name), why },
     };
     let same_boot = header.boot_id == super::entry::boot_id();
     if same_boot && header.alive() {
         return Restored::InUse { pid: header.pid };
     }
     let mut done = Vec::new();
-    let mut failures = Vec::new();
-    for entry in entries.iter().rev().filter(|entry| same_boot || !entry.dies_with_the_kernel()) {
-        match entry.undo() {
-            Ok(true) => done.push(entry.describe()),
-            Ok(false) => {}
-            Err(why) => failures.push(why),
+    let mut failures: Vec<UndoError> = Vec::new();
+    // All that is journalled went with the kernel it was done to.
+    if same_boot {
+        failures.extend(unknown.into_iter().map(|number| UndoError::Line { number }));
+        for (entry, result) in undo_all(entries, roots, PATIENCE, &mut |_| ()) {
+            match result {
+                Ok(true) => done.push(entry.describe()),
+                Ok(false) => {}
+                Err(why) => failures.push(why),
+            }
         }
     }
-    if failures.is_empty() {
-        let _ = fs::remove_file(path);
+    if failures.is_empty() || leftovers == Leftovers::Forget {
+        let _ = directory.remove(name);
     }
     Restored::Undone { pid: header.pid, done, failures, rebooted: !same_boot }
 }
 
 /// The header and all whole lines; a last line cut by a crash is of a change that was never made.
-fn read(path: &Path) -> Result<(Header, Vec<Entry>), NoJournal> {
-    let file = fs::File::open(path)?;
-    let mut lines = BufReader::new(file).lines();
-    let first = lines.next().ok_or(NoJournal::Empty)??;
-    let header: Header = serde_json::from_str(&first)?;
+fn read(directory: &JournalDirectory, name: &str) -> Result<Read, NoJournal> {
+    let text = directory.read(name)?;
+    let mut lines = text.split_inclusive('\n');
+    let header: Header = serde_json::from_str(lines.next().ok_or(NoJournal::Empty)?)?;
     if header.journal_version != 1 {
         return Err(NoJournal::Version(header.journal_version));
     }
-    Ok((header, lines.map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok()).collect()))
+    let (mut entries, mut unknown) = (Vec::new(), Vec::new());
+    for (line, number) in lines.filter(|line| line.ends_with('\n')).zip(2..) {
+        match serde_json::from_str(line) {
+            Ok(entry) => entries.push(entry),
+            Err(_) => unknown.push(number),
+        }
+    }
+    Ok(Read { header, entries: settled(entries), unknown })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Journal;
     use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A journal of settings that are files below a directory of the test.
+    fn begin(settings: &Path, journals: &Path, header: &Header) -> Result<Journal, super::super::JournalError> {
+        Journal::begin_for(SettingRoots::below(settings), journals, header)
+    }
+
+    fn restored_in(settings: &Path, journals: &Path) -> Vec<Restored> {
+        restore_settings(&SettingRoots::below(settings), journals, Leftovers::Keep)
+    }
+
+    fn plant(journals: &Path, name: &str, text: &str) {
+        fs::write(journals.join(name), text).unwrap();
+        fs::set_permissions(journals.join(name), Permissions::from_mode(0o600)).unwrap();
+    }
 
     fn dead_header() -> Header {
         Header { started_ticks: 1, ..Header::of_this_process() }
@@ -96,21 +151,17 @@ mod tests {
         let setting = root.path().join("setting");
         fs::write(&setting, "950001\n").unwrap();
         let journals = root.path().join("journal");
-        let mut journal = Journal::begin(&journals, &dead_header()).unwrap();
+        let mut journal = begin(root.path(), &journals, &dead_header()).unwrap();
         journal.change_setting(&setting, "-1").unwrap();
         journal.change_setting(&setting, "5").unwrap();
-        let work = root.path().join("work");
-        journal.note(Entry::Directory { path: work.clone() }).unwrap();
-        fs::create_dir(&work).unwrap();
         drop(journal);
-        let answer = restore_all(&journals);
+        let answer = restored_in(root.path(), &journals);
         assert!(
-            matches!(&answer[..], [Restored::Undone { done, failures, rebooted: false, .. }] if done.len() == 3 && failures.is_empty()),
+            matches!(&answer[..], [Restored::Undone { done, failures, rebooted: false, .. }] if done.len() == 2 && failures.is_empty()),
             "{answer:?}"
         );
         assert_eq!(fs::read_to_string(&setting).unwrap().trim(), "950001");
-        assert!(!work.exists());
-        assert!(restore_all(&journals).is_empty());
+        assert!(restored_in(root.path(), &journals).is_empty());
     }
 
     #[test]
@@ -118,9 +169,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let setting = root.path().join("setting");
         fs::write(&setting, "1").unwrap();
-        let mut journal = Journal::begin(root.path(), &Header::of_this_process()).unwrap();
+        let mut journal = begin(root.path(), root.path(), &Header::of_this_process()).unwrap();
         journal.change_setting(&setting, "2").unwrap();
-        let restored = restore_all(root.path());
+        let restored = restored_in(root.path(), root.path());
         assert!(
             matches!(&restored[..], [Restored::InUse { pid }] if *pid == std::process::id() as i32),
             "{restored:?}"
@@ -128,7 +179,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "2");
         assert!(journal.undo().is_empty());
         assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "1");
-        assert!(restore_all(root.path()).is_empty());
+        assert!(restored_in(root.path(), root.path()).is_empty());
     }
 
     #[test]
@@ -138,9 +189,9 @@ mod tests {
         fs::write(&setting, "always [madvise] never\n").unwrap();
         for (started_ticks, value) in [(9, "never"), (10, "always")] {
             let header = Header { started_ticks, pid: 100 - started_ticks as i32, ..Header::of_this_process() };
-            Journal::begin(root.path(), &header).unwrap().change_setting(&setting, value).unwrap();
+            begin(root.path(), root.path(), &header).unwrap().change_setting(&setting, value).unwrap();
         }
-        let answer = restore_all(root.path());
+        let answer = restored_in(root.path(), root.path());
         assert!(
             answer.iter().all(|one| matches!(one, Restored::Undone { failures, .. } if failures.is_empty())),
             "{answer:?}"
@@ -154,11 +205,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let setting = root.path().join("setting");
         fs::write(&setting, "1").unwrap();
-        let mut journal = Journal::begin(root.path(), &dead_header()).unwrap();
+        let mut journal = begin(root.path(), root.path(), &dead_header()).unwrap();
         journal.change_setting(&setting, "2").unwrap();
         fs::write(&setting, "7").unwrap();
         drop(journal);
-        let answer = restore_all(root.path());
+        let answer = restored_in(root.path(), root.path());
         assert!(matches!(&answer[..], [Restored::Undone { failures, .. }] if failures.len() == 1), "{answer:?}");
         assert_eq!(fs::read_to_string(&setting).unwrap(), "7");
     }
@@ -169,10 +220,10 @@ mod tests {
         let setting = root.path().join("setting");
         fs::write(&setting, "1").unwrap();
         let header = Header { boot_id: "another".into(), ..dead_header() };
-        let mut journal = Journal::begin(root.path(), &header).unwrap();
+        let mut journal = begin(root.path(), root.path(), &header).unwrap();
         journal.change_setting(&setting, "2").unwrap();
         drop(journal);
-        let answer = restore_all(root.path());
+        let answer = restored_in(root.path(), root.path());
         assert!(matches!(&answer[..], [Restored::Undone { rebooted: true, .. }]), "{answer:?}");
         assert_eq!(fs::read_to_string(&setting).unwrap().trim_end(), "2");
     }
@@ -180,10 +231,78 @@ mod tests {
     #[test]
     fn garbage_is_named_and_a_cut_last_line_ignored() {
         let root = tempfile::tempdir().unwrap();
-        fs::write(root.path().join("1.jsonl"), "what").unwrap();
+        plant(root.path(), "1.jsonl", "what");
         let header = serde_json::to_string(&dead_header()).unwrap();
-        fs::write(root.path().join("2.jsonl"), format!("{header}\n{{\"setting\":{{\"pa")).unwrap();
-        let answer = restore_all(root.path());
+        plant(root.path(), "2.jsonl", &format!("{header}\n{{\"setting\":{{\"pa"));
+        let answer = restored_in(root.path(), root.path());
         assert!(matches!(&answer[..], [Restored::Unreadable { .. }, Restored::Undone { .. }]), "{answer:?}");
+    }
+
+    #[test]
+    fn a_line_that_is_not_understood_is_named_and_the_rest_is_undone() {
+        let root = tempfile::tempdir().unwrap();
+        let setting = root.path().join("setting");
+        fs::write(&setting, "2").unwrap();
+        let victim = root.path().join("victim");
+        fs::create_dir(&victim).unwrap();
+        let lines = [
+            serde_json::to_string(&dead_header()).unwrap(),
+            format!("{{\"directory\":{{\"path\":{:?}}}}}", victim.display()),
+            format!("{{\"setting\":{{\"path\":{:?},\"before\":\"1\",\"after\":\"2\"}}}}", setting.display()),
+        ];
+        plant(root.path(), "1.jsonl", &(lines.join("\n") + "\n"));
+        let answer = restored_in(root.path(), root.path());
+        let [Restored::Undone { done, failures, .. }] = &answer[..] else { panic!("{answer:?}") };
+        assert_eq!(done.len(), 1);
+        assert!(matches!(failures[..], [UndoError::Line { number: 2 }]), "{failures:?}");
+        assert!(victim.exists(), "directories are nothing that a journal removes");
+    }
+
+    #[test]
+    fn a_planted_journal_changes_nothing_outside_of_the_kernels_settings() {
+        let root = tempfile::tempdir().unwrap();
+        let victim = root.path().join("victim");
+        fs::write(&victim, "2").unwrap();
+        let mut journal = begin(root.path(), &root.path().join("journal"), &dead_header()).unwrap();
+        journal.change_setting(&victim, "3").unwrap();
+        drop(journal);
+        let answer = restore_all(&root.path().join("journal"), Leftovers::Keep);
+        let [Restored::Undone { failures, .. }] = &answer[..] else { panic!("{answer:?}") };
+        assert!(matches!(failures[..], [UndoError::NotASetting { .. }]), "{failures:?}");
+        assert_eq!(fs::read_to_string(&victim).unwrap().trim(), "3");
+    }
+
+    #[test]
+    fn a_meter_killed_right_after_a_write_is_undone_whatever_form_the_kernel_shows_it_in() {
+        let root = tempfile::tempdir().unwrap();
+        let setting = root.path().join("setting");
+        fs::write(&setting, "4").unwrap();
+        let mut journal = begin(root.path(), &root.path().join("journal"), &dead_header()).unwrap();
+        let (path, before) = (setting.clone(), "4".to_owned());
+        journal.note(Entry::Setting { path, before, after: "0x10".into(), intended: true }).unwrap();
+        // The kernel took it, and the meter was killed before it could see in which form.
+        fs::write(&setting, "00000010").unwrap();
+        drop(journal);
+        let answer = restored_in(root.path(), &root.path().join("journal"));
+        assert!(matches!(&answer[..], [Restored::Undone { failures, .. }] if failures.is_empty()), "{answer:?}");
+        assert_eq!(fs::read_to_string(&setting).unwrap().trim(), "4");
+    }
+
+    #[test]
+    fn what_cannot_be_undone_is_forgotten_when_the_user_says_so() {
+        let root = tempfile::tempdir().unwrap();
+        let setting = root.path().join("setting");
+        fs::write(&setting, "1").unwrap();
+        let journals = root.path().join("journal");
+        begin(root.path(), &journals, &dead_header()).unwrap().change_setting(&setting, "2").unwrap();
+        fs::write(&setting, "7").unwrap();
+        let failures = |leftovers| match &restore_settings(&SettingRoots::below(root.path()), &journals, leftovers)[..]
+        {
+            [Restored::Undone { failures, .. }] => failures.len(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([failures(Leftovers::Keep), failures(Leftovers::Forget)], [1, 1]);
+        assert!(restored_in(root.path(), &journals).is_empty());
+        assert_eq!(fs::read_to_string(&setting).unwrap(), "7", "the other program's value stays");
     }
 }

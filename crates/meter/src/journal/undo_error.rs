@@ -16,8 +16,14 @@ pub enum UndoError {
     Write { path: PathBuf, before: String, value: String, source: io::Error },
     #[error("{path} is {now:?} after {before:?} was written to it; as root: echo {value} > {path}")]
     NotTaken { path: PathBuf, now: String, before: String, value: String },
-    #[error("{path} is still there: {source}; remove it by hand")]
-    Directory { path: PathBuf, source: io::Error },
+    #[error("{path} is no kernel setting; left alone")]
+    NotASetting { path: PathBuf },
+    #[error("{name} is no trace instance or event of this program; left alone")]
+    NotOurs { name: String },
+    #[error("{what}: the kernel did not do this within {seconds} s")]
+    Hangs { what: String, seconds: u64 },
+    #[error("line {number} of the journal is not understood; left alone")]
+    Line { number: usize },
     #[error("trace instance {name} may still be there: {source}")]
     InstanceUnknown { name: String, source: TracefsError },
     #[error("trace instance {name} is still there: failed to {source}")]

@@ -142,7 +142,7 @@ fn cpu_list(cpus: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::Header;
+    use crate::journal::{Header, SettingRoots};
     use std::fs;
 
     #[test]
@@ -163,7 +163,12 @@ mod tests {
             ("timerlat_period_us", "333\n"),
         ];
         odd.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
-        let mut journal = Journal::begin(&root.path().join("journal"), &Header::of_this_process()).unwrap();
+        let mut journal = Journal::begin_for(
+            SettingRoots::below(root.path()),
+            &root.path().join("journal"),
+            &Header::of_this_process(),
+        )
+        .unwrap();
         let tracefs = Tracefs::at(root.path());
         set_up_noise(&tracefs, KernelSource::Timerlat, 50_000, &[0, 1], &mut journal).unwrap();
         let now = |name: &str| fs::read_to_string(folder.join(name)).unwrap().trim().to_owned();

@@ -32,10 +32,11 @@ impl Machine {
         self.power.as_ref().map(|(latency_us, _)| *latency_us)
     }
 
-    /// Puts everything back; answers what could not be.
-    pub fn restore(self) -> Vec<UndoError> {
+    /// Puts everything back; answers what could not be. `slow` hears of what takes long.
+    pub fn restore(self, slow: &mut dyn FnMut(String)) -> Vec<UndoError> {
         drop(self.power);
-        self.journal.map(Journal::undo).unwrap_or_default()
+        let mut undo = |journal: Journal| journal.undo_reporting(&mut |entry| slow(entry.describe()));
+        self.journal.map(&mut undo).unwrap_or_default()
     }
 
     pub fn hold_power_request<W: Write>(

@@ -103,7 +103,8 @@ fn run<W: Write>(settings: &RunSettings, mut lines: Lines<W>) -> Ending {
         Ending::Failed
     });
     lines.phase(RunPhase::Restore);
-    for left in machine.restore() {
+    let mut slow = |what: String| lines.link.problem(Severity::Notice, &MeterProblem::SlowRestore { what });
+    for left in machine.restore(&mut slow) {
         lines.link.problem(Severity::Degraded, &MeterProblem::NotRestored(left));
     }
     lines.link.send(&Message::End { ending, monotonic_ns: clock::monotonic_ns() });
@@ -238,7 +239,7 @@ fn read_tracers(
 
 /// Puts back what an earlier, killed meter left.
 fn repair<W: Write>(link: &mut Link<W>, journals: &std::path::Path) {
-    for restored in restore::restore_all(journals) {
+    for restored in restore::restore_all(journals, restore::Leftovers::Keep) {
         match restored {
             restore::Restored::Undone { pid, done, failures, .. } => {
                 if !done.is_empty() {

@@ -5,7 +5,7 @@ use super::ledger;
 use super::problem::SpoolProblem;
 use super::start::Terms;
 use super::store::Store;
-use crate::journal::{restore, state_directory};
+use crate::journal::{journal_directory, restore};
 use crate::kernel::signals;
 use archive::message::{Loss, LossKind, Message, Problem, Severity};
 use archive::settings::RunSettings;
@@ -312,7 +312,7 @@ impl Warden {
             self.listen_to_complaints();
         }
         // A killed meter has left its changes, and nobody may come who could put them back.
-        restore::restore_all(&state_directory().join("journal"));
+        restore::restore_all(&journal_directory(), restore::Leftovers::Keep);
         let words: Vec<String> = self.words.iter().cloned().collect();
         // A disk that is full to the last byte: the host takes a warden that has ended for the end.
         let _ = ledger::write_end(&self.spool, &how, self.store.end(), &words);

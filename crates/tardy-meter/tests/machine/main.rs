@@ -3,4 +3,5 @@
 mod faults;
 mod measuring;
 mod process;
+mod restoring;
 mod tracers;

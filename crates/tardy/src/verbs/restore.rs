@@ -7,7 +7,7 @@ use crate::terminal::page::{Page, write_stdout};
 use clap::Args;
 use machines::board::{AccessOptions, Purpose};
 use machines::meter_places::MeterPlaces;
-use runner::restore::{RestoreError, restore};
+use runner::restore::{RestoreError, restore, restore_and_forget};
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -21,6 +21,9 @@ pub struct RestoreArguments {
     /// On a board: end a run that continues without its host, and delete results that were not fetched
     #[arg(long)]
     discard: bool,
+    /// Accept settings that cannot be restored as they are now, and forget what they were
+    #[arg(long)]
+    forget: bool,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -35,6 +38,7 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
         return Err(UsageError(format!("{} forgets all changes when it goes down", arguments.target)).into());
     }
     target.prepare()?;
+    let restore = if arguments.forget { restore_and_forget } else { restore };
     let restored = restore(target.as_mut(), &meter, LIMIT);
     target.close()?;
     let (lines, complete) = match restored {
