@@ -113,13 +113,14 @@ pub fn evidence_window(input: &SpikeInput) -> Vec<String> {
 }
 
 fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
-    let Account { anchors, tool_threads, spans, thread_states, absences, absences_refused, steal_clock, pieces } =
+    let Account { anchors, tool_threads, life, spans, thread_states, absences, absences_refused, steal_clock, pieces } =
         Account::of(input, trace);
     let mut case = Case {
         input,
         trace,
         tool_threads: &tool_threads,
         anchors: &anchors,
+        life: &life,
         thread_states: &thread_states,
         pieces: &pieces,
         absences: &absences,

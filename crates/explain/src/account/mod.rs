@@ -18,6 +18,7 @@ use crate::cut::thread_states::StateSpan;
 use crate::cut::watched_thread;
 use crate::replay::context::ToolThreads;
 use crate::replay::page_faults;
+use crate::replay::thread_life::LifeSpan;
 use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
 use ledger::Piece;
@@ -25,9 +26,11 @@ use steal_clock::{Accounting, StealClock};
 use vcpu_absences::PlacedAbsence;
 
 /// The parts every view of a trace starts from.
-pub struct Account {
+pub struct Account<'a> {
     pub anchors: Anchors,
     pub tool_threads: ToolThreads,
+    /// The states of the thread, before due included.
+    pub life: Vec<LifeSpan<'a>>,
     pub spans: Vec<Span>,
     /// What a watched thread did where the account is about its work; empty otherwise.
     pub thread_states: Vec<StateSpan>,
@@ -38,8 +41,8 @@ pub struct Account {
     pub pieces: Vec<Piece>,
 }
 
-impl Account {
-    pub fn of(input: &SpikeInput, trace: &Trace) -> Self {
+impl<'a> Account<'a> {
+    pub fn of(input: &SpikeInput, trace: &Trace<'a>) -> Self {
         let own_tid = input.spike.tid;
         let siblings = input.measuring_tids.iter().map(|&(_, tid)| tid).filter(|&tid| tid != own_tid);
         let tool_threads = ToolThreads {
@@ -49,6 +52,7 @@ impl Account {
         };
         let anchors = Anchors::find(trace, own_tid);
         let cpu = input.spike.sample.cpu;
+        let life = trace.own_life(own_tid, cpu);
         let first = trace.cpu(cpu).and_then(|activity| activity.intervals.first());
         let facts = SampleFacts {
             cpu,
@@ -58,10 +62,10 @@ impl Account {
         let virtualisation = input.environment.and_then(|environment| environment.virtualisation.as_deref());
         let in_virtual_time = trace.outside || virtualisation == Some(VIRTUAL_TIME);
         let (spans, thread_states) = match input.spike.watched {
-            None => (phases::cut(&anchors, trace.window, facts), Vec::new()),
+            None => (phases::cut(&anchors, trace.window, facts, &life), Vec::new()),
             Some(kind) => {
                 let faults_apart_ns = page_faults::apart_ns(virtualisation);
-                watched_thread::cut(kind, &anchors, trace, facts, own_tid, faults_apart_ns)
+                watched_thread::cut(kind, &life, &anchors, trace, facts, own_tid, faults_apart_ns)
             }
         };
         let pieces = ledger::pieces(&spans, trace);
@@ -92,6 +96,6 @@ impl Account {
             true => pieces,
             false => stalls::attribute(vcpu_absences::attribute(pieces, &absences), trace),
         };
-        Self { anchors, tool_threads, spans, thread_states, absences, absences_refused, steal_clock, pieces }
+        Self { anchors, tool_threads, life, spans, thread_states, absences, absences_refused, steal_clock, pieces }
     }
 }

@@ -104,20 +104,24 @@ fn expiry_that_wakes<'e, 'a>(events: &'e [Event<'a>], due_ns: i64, tid: i32) -> 
 /// Entry of the innermost interrupt open at `event`; for a timer served in a softirq, of the timer interrupt before it.
 fn interrupt_of(trace: &Trace, event: &Event, ready_ns: i64) -> Option<Anchor> {
     let activity = trace.cpu(event.cpu)?;
-    let mut open: Vec<(EventKind, i64)> = Vec::new();
     let mut last_timer_ns = None;
+    let exit_of = |entry: &Event| match entry.what {
+        EventKind::VectorEntry { vector } => Some((EventKind::VectorExit { vector }, entry.ts_ns)),
+        EventKind::IrqEntry { irq } => Some((EventKind::IrqExit { irq }, entry.ts_ns)),
+        _ => None,
+    };
+    let mut open: Vec<(EventKind, i64)> = activity.before.open_interrupts.iter().filter_map(exit_of).collect();
     for earlier in activity.events.iter().take_while(|earlier| earlier.ts_ns <= event.ts_ns) {
         if earlier == event {
             break;
         }
         match earlier.what {
-            EventKind::VectorEntry { vector } => {
-                if vector == Vector::LocalTimer {
+            EventKind::VectorEntry { .. } | EventKind::IrqEntry { .. } => {
+                if earlier.what == (EventKind::VectorEntry { vector: Vector::LocalTimer }) {
                     last_timer_ns = Some(earlier.ts_ns);
                 }
-                open.push((EventKind::VectorExit { vector }, earlier.ts_ns));
+                open.extend(exit_of(earlier));
             }
-            EventKind::IrqEntry { irq } => open.push((EventKind::IrqExit { irq }, earlier.ts_ns)),
             EventKind::VectorExit { .. } | EventKind::IrqExit { .. } => {
                 if let Some(index) = open.iter().rposition(|(exit, _)| *exit == earlier.what) {
                     open.truncate(index);

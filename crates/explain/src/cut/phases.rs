@@ -5,6 +5,7 @@
 
 use crate::cut::anchors::{Anchor, Anchors};
 use crate::read::window::Window;
+use crate::replay::thread_life::{LifeSpan, LifeState};
 use archive::explanation::PhaseName;
 
 /// A phase on the CPU whose contexts account for it.
@@ -27,13 +28,14 @@ pub struct SampleFacts {
     pub previous_seen_ns: Option<i64>,
 }
 
-struct Cutter {
+struct Cutter<'l> {
+    life: &'l [LifeSpan<'l>],
     spans: Vec<Span>,
     cursor_ns: i64,
     end_ns: i64,
 }
 
-impl Cutter {
+impl Cutter<'_> {
     /// Gives the stretch up to `to_ns` to a phase. Never goes back, never beyond the end.
     fn cut(&mut self, phase: PhaseName, to_ns: i64, cpu: u32) {
         let end_ns = to_ns.clamp(self.cursor_ns, self.end_ns);
@@ -42,19 +44,41 @@ impl Cutter {
             self.cursor_ns = end_ns;
         }
     }
+
+    /// The same for a phase in which the thread itself is what counts: on the CPUs where it was meanwhile, or `cpu` where the
+    /// trace does not show that. Having been given the CPU it may lose it again: then it is delayed once more.
+    fn cut_by_life(&mut self, phase: PhaseName, to_ns: i64, cpu: u32) {
+        let first = self.life.partition_point(|span| span.end_ns <= self.cursor_ns);
+        for span in self.life.get(first..).unwrap_or(&[]) {
+            if self.cursor_ns >= to_ns.min(self.end_ns) {
+                return;
+            }
+            let again = phase == PhaseName::ReturnToUser && span.state == LifeState::Runnable;
+            let part = if again { PhaseName::SchedulingDelay } else { phase };
+            self.cut(part, span.end_ns.min(to_ns), span.cpu);
+        }
+        self.cut(phase, to_ns, cpu);
+    }
 }
 
-/// Ascending, without gap or overlap, from due to seen.
-pub fn cut(anchors: &Anchors, window: Window, facts: SampleFacts) -> Vec<Span> {
+/// A phase in which the thread itself is what counts, on the CPUs where it was.
+pub fn by_life(phase: PhaseName, life: &[LifeSpan], (start_ns, end_ns): (i64, i64), cpu: u32) -> Vec<Span> {
+    let mut cutter = Cutter { life, spans: Vec::new(), cursor_ns: start_ns, end_ns };
+    cutter.cut_by_life(phase, end_ns, cpu);
+    cutter.spans
+}
+
+/// Ascending, without gap or overlap, from due to seen. `life`: the states of the thread, which show where it was.
+pub fn cut(anchors: &Anchors, window: Window, facts: SampleFacts, life: &[LifeSpan]) -> Vec<Span> {
     let home = facts.cpu;
     let cpu = |anchor: Option<Anchor>| anchor.map_or(home, |anchor| anchor.cpu);
-    let mut cutter = Cutter { spans: Vec::new(), cursor_ns: window.due_ns, end_ns: window.seen_ns };
+    let mut cutter = Cutter { life, spans: Vec::new(), cursor_ns: window.due_ns, end_ns: window.seen_ns };
 
     match anchors.armed {
-        Some(armed) => cutter.cut(PhaseName::LateArm, armed.ts_ns, armed.cpu),
+        Some(armed) => cutter.cut_by_life(PhaseName::LateArm, armed.ts_ns, armed.cpu),
         None => {
             if let Some(previous_ns) = facts.previous_seen_ns {
-                cutter.cut(PhaseName::LateArm, previous_ns, home);
+                cutter.cut_by_life(PhaseName::LateArm, previous_ns, home);
             }
             // The arming may lie in the part nobody recorded.
             if let Some(covered_ns) = facts.covered_from_ns {
@@ -89,12 +113,12 @@ pub fn cut(anchors: &Anchors, window: Window, facts: SampleFacts) -> Vec<Span> {
 
     match (anchors.woken, anchors.switched) {
         (Some(_), Some(switched)) => {
-            cutter.cut(PhaseName::SchedulingDelay, switched.ts_ns, switched.cpu);
-            cutter.cut(PhaseName::ReturnToUser, window.seen_ns, home);
+            cutter.cut_by_life(PhaseName::SchedulingDelay, switched.ts_ns, switched.cpu);
+            cutter.cut_by_life(PhaseName::ReturnToUser, window.seen_ns, home);
         }
         (None, Some(switched)) => {
             cutter.cut(PhaseName::Untraced, switched.ts_ns, switched.cpu);
-            cutter.cut(PhaseName::ReturnToUser, window.seen_ns, home);
+            cutter.cut_by_life(PhaseName::ReturnToUser, window.seen_ns, home);
         }
         (woken, None) => cutter.cut(PhaseName::Untraced, window.seen_ns, cpu(woken)),
     }
@@ -113,7 +137,7 @@ mod tests {
     }
 
     fn lengths(anchors: &Anchors, facts: SampleFacts) -> Vec<(PhaseName, i64)> {
-        let spans = cut(anchors, WINDOW, facts);
+        let spans = cut(anchors, WINDOW, facts, &[]);
         let mut cursor_ns = WINDOW.due_ns;
         for span in &spans {
             assert_eq!(span.start_ns, cursor_ns);
@@ -167,6 +191,40 @@ mod tests {
         );
         let uncovered = SampleFacts { covered_from_ns: Some(1600), ..HOME };
         assert_eq!(lengths(&anchors, uncovered)[0], (Untraced, 600));
+    }
+
+    #[test]
+    fn a_thread_that_loses_the_cpu_again_is_delayed_again_on_the_cpu_it_waits_for() {
+        use PhaseName::*;
+        let span = |start_ns, end_ns, cpu, state| LifeSpan { start_ns, end_ns, cpu, state, began: None, ended: None };
+        let life = [
+            span(0, 1100, 1, LifeState::Asleep { blocked: false }),
+            span(1100, 1150, 1, LifeState::Runnable),
+            span(1150, 1200, 2, LifeState::Runnable),
+            span(1200, 1300, 2, LifeState::Running),
+            span(1300, 1900, 2, LifeState::Runnable),
+            span(1900, 2500, 3, LifeState::Running),
+        ];
+        let anchor = |ts_ns, cpu| Some(Anchor { ts_ns, cpu });
+        let anchors = Anchors {
+            expired: anchor(1100, 1),
+            woken: anchor(1100, 1),
+            switched: anchor(1200, 2),
+            ..Anchors::default()
+        };
+        let found: Vec<_> = cut(&anchors, WINDOW, HOME, &life)
+            .iter()
+            .map(|span| (span.phase, span.end_ns - span.start_ns, span.cpu))
+            .collect();
+        let expected = [
+            (TimerDelay, 100, 1),
+            (SchedulingDelay, 50, 1),
+            (SchedulingDelay, 50, 2),
+            (ReturnToUser, 100, 2),
+            (SchedulingDelay, 600, 2),
+            (ReturnToUser, 100, 3),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

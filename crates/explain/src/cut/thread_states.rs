@@ -1,15 +1,21 @@
 //! What a watched thread did between two instants: ran, served page faults, was kept off the CPU, or waited, and for
 //! whom.
 //!
-//! While it waits for another thread its way leads over the CPU of that thread: who holds that one holds up both.
+//! While it waits for another thread its way leads over the CPU of that thread: who holds that one holds up both. When that one
+//! waits as well, the way goes on to the thread that ended its wait, and so to the end of the chain.
 
 use crate::read::event::{Event, EventKind, flag};
 use crate::replay::page_faults::Faults;
+use crate::replay::thread_life::{LifeSpan, LifeState, life};
 use crate::replay::trace::Trace;
+use std::collections::HashMap;
 
 /// A thread that falls asleep so soon after a page fault sleeps in it.
 const FAULT_SLEEP_NS: i64 = 200_000;
-const STATE_BLOCKED: i64 = 0x02;
+/// Longer chains of threads that wait for each other are cut.
+const HOPS_MAX: u8 = 16;
+/// A softirq that begins so soon after an interrupt was left is served on its way out, not on behalf of a thread.
+const INTERRUPT_EXIT_NS: i64 = 20_000;
 
 /// What a thread is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +33,25 @@ pub enum ThreadState {
     },
 }
 
-/// The thread that ended a wait.
+/// The thread at the end of a chain of threads that wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Awaited {
     pub tid: i32,
+    /// The thread that ended the wait of the first: `tid` itself, or one that waited for it.
+    pub woke: i32,
+    /// Threads of the chain, the first one not counted.
+    pub hops: u8,
+    pub progress: Progress,
+}
+
+/// What the awaited thread did meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    Ran,
     /// It could have run in this stretch, and did not.
-    pub held_up: bool,
+    HeldUp,
+    /// It slept, and no thread of the trace ended that: a device or a timer did.
+    Slept,
 }
 
 /// A stretch of what a thread does, on the CPU that decides how long it takes.
@@ -55,83 +74,33 @@ pub fn thread_states(
 ) -> Vec<StateSpan> {
     let events = trace.events_by_time();
     let faulting = Faults::find(&events, tid, faults_apart_ns).runs();
+    let mut chain =
+        WaitChain { events: &events, bounds: (trace.window.start_ns, trace.window.end_ns), lives: HashMap::new() };
     let mut states = Vec::new();
     for span in life(&events, tid, start_ns, end_ns, cpu) {
+        let whole = |state| StateSpan { start_ns: span.start_ns, end_ns: span.end_ns, cpu: span.cpu, state };
         match span.state {
-            ThreadState::Running => split_at_faults(&faulting, span, &mut states),
-            ThreadState::Waiting { .. } => split_by_awaited(&events, tid, span, &mut states),
-            _ => states.push(span),
+            LifeState::Running => split_at_faults(&faulting, whole(ThreadState::Running), &mut states),
+            LifeState::Runnable => states.push(whole(ThreadState::Ready)),
+            LifeState::Asleep { blocked: true } if fell_asleep_in_a_fault(&events, tid, &span) => {
+                states.push(whole(ThreadState::Fetching));
+            }
+            LifeState::Asleep { .. } | LifeState::Stopped | LifeState::Traced => {
+                let mut parts = Vec::new();
+                chain.follow(tid, (span.start_ns, span.end_ns), None, 0, &mut parts);
+                states.extend(parts.into_iter().map(|part| part.state_span(span.cpu)));
+            }
         }
     }
     states
 }
 
-/// Running, ready or waiting, as switches and wake-ups tell.
-fn life(events: &[Event], tid: i32, start_ns: i64, end_ns: i64, cpu: u32) -> Vec<StateSpan> {
-    let mut states: Vec<StateSpan> = Vec::new();
-    let mut now: Option<(ThreadState, u32)> = None;
-    let mut cursor_ns = start_ns;
-    let mut last_fault_ns = i64::MIN;
-    // The CPU it was switched away from, until another task is seen there: the switch itself goes by the old name.
-    let mut left: Option<u32> = None;
-    let waiting = ThreadState::Waiting { awaited: None };
-    let mut push = |until_ns: i64, state: ThreadState, cpu: u32, cursor_ns: &mut i64| {
-        let until_ns = until_ns.clamp(*cursor_ns, end_ns);
-        if until_ns > *cursor_ns {
-            states.push(StateSpan { start_ns: *cursor_ns, end_ns: until_ns, cpu, state });
-            *cursor_ns = until_ns;
-        }
-    };
-    for event in events.iter().take_while(|event| event.ts_ns <= end_ns) {
-        if left == Some(event.cpu) && event.tid != tid {
-            left = None;
-        }
-        if event.tid == tid && matches!(event.what, EventKind::PageFault { .. }) {
-            last_fault_ns = event.ts_ns;
-        }
-        // What it was about before, as far as this event proves it, and what it is about from here on.
-        let (before, after, place) = match event.what {
-            EventKind::Switch { prev, prev_state, .. } if prev == tid => {
-                let blocked = prev_state & STATE_BLOCKED != 0;
-                let next = match prev_state & 0xff {
-                    0 => ThreadState::Ready,
-                    _ if blocked && event.ts_ns.saturating_sub(last_fault_ns) <= FAULT_SLEEP_NS => {
-                        ThreadState::Fetching
-                    }
-                    _ => waiting,
-                };
-                left = Some(event.cpu);
-                (ThreadState::Running, next, event.cpu)
-            }
-            EventKind::Switch { next, .. } if next == tid => (ThreadState::Ready, ThreadState::Running, event.cpu),
-            EventKind::Waking { tid: woken, .. } | EventKind::Wakeup { tid: woken, .. } if woken == tid => {
-                let place = now.map_or(cpu, |(_, cpu)| cpu);
-                match now {
-                    // It had not gone to sleep yet, or is awake already.
-                    Some((ThreadState::Running | ThreadState::Ready, _)) => continue,
-                    _ => (waiting, ThreadState::Ready, place),
-                }
-            }
-            // It does something, so it has the CPU, and a switch to it was not recorded.
-            _ if event.tid == tid && left != Some(event.cpu) && is_its_doing(event) => match now {
-                Some((ThreadState::Running, _)) => continue,
-                Some((before, _)) => (before, ThreadState::Running, event.cpu),
-                None => (ThreadState::Running, ThreadState::Running, event.cpu),
-            },
-            _ => continue,
-        };
-        let (state, at) = now.unwrap_or((before, place));
-        push(event.ts_ns, state, at, &mut cursor_ns);
-        now = Some((after, place));
-    }
-    let (state, at) = now.unwrap_or((ThreadState::Running, cpu));
-    push(end_ns, state, at, &mut cursor_ns);
-    states
-}
-
-/// Whether an event with the thread's number is one of its own: functions of a switch go by the number of the one before.
-fn is_its_doing(event: &Event) -> bool {
-    !event.is_function() && event.what != EventKind::Stack
+/// Whether a sleep began in a page fault of the thread.
+fn fell_asleep_in_a_fault(events: &[Event], tid: i32, sleep: &LifeSpan) -> bool {
+    let Some(began) = sleep.began else { return false };
+    let until = events.partition_point(|event| event.ts_ns <= began.ts_ns);
+    let recent = events[..until].iter().rev().take_while(|event| began.ts_ns - event.ts_ns <= FAULT_SLEEP_NS);
+    recent.into_iter().any(|event| event.tid == tid && matches!(event.what, EventKind::PageFault { .. }))
 }
 
 /// Cuts runs of page faults, ascending, out of a stretch in which the thread ran.
@@ -153,23 +122,99 @@ fn split_at_faults(faulting: &[(i64, i64)], span: StateSpan, states: &mut Vec<St
     }
 }
 
-/// Follows the thread that ended the wait.
-fn split_by_awaited(events: &[Event], tid: i32, span: StateSpan, states: &mut Vec<StateSpan>) {
-    let woke = events.iter().find(|event| {
-        event.ts_ns >= span.end_ns && matches!(event.what, EventKind::Waking { tid: woken, .. } if woken == tid)
-    });
-    let by = woke.filter(|event| event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) == 0 && event.tid > 0);
-    let Some(by) = by.filter(|event| event.ts_ns == span.end_ns && event.tid != tid) else {
-        states.push(span);
-        return;
-    };
-    for theirs in life(events, by.tid, span.start_ns, span.end_ns, by.cpu) {
-        let awaited = Some(Awaited { tid: by.tid, held_up: theirs.state == ThreadState::Ready });
-        let asleep = matches!(theirs.state, ThreadState::Waiting { .. });
-        states.push(StateSpan {
-            cpu: if asleep { span.cpu } else { theirs.cpu },
-            state: ThreadState::Waiting { awaited },
-            ..theirs
-        });
+/// A stretch of a wait and the thread that decides how long it takes, with the CPU of that one.
+struct ChainPart {
+    start_ns: i64,
+    end_ns: i64,
+    awaited: Option<(Awaited, u32)>,
+}
+
+impl ChainPart {
+    /// `cpu`: where the first thread of the chain is.
+    fn state_span(self, cpu: u32) -> StateSpan {
+        StateSpan {
+            start_ns: self.start_ns,
+            end_ns: self.end_ns,
+            cpu: self.awaited.map_or(cpu, |(_, cpu)| cpu),
+            state: ThreadState::Waiting { awaited: self.awaited.map(|(awaited, _)| awaited) },
+        }
+    }
+}
+
+/// Follows waits from thread to thread.
+struct WaitChain<'e, 'a> {
+    events: &'e [Event<'a>],
+    /// Of the window.
+    bounds: (i64, i64),
+    lives: HashMap<i32, Vec<LifeSpan<'a>>>,
+}
+
+impl<'a> WaitChain<'_, 'a> {
+    /// `asleep`: the thread that sleeps from the one instant to the other, with its CPU; `None`: the first of the chain, `tid`.
+    fn follow(
+        &mut self,
+        tid: i32,
+        (start_ns, end_ns): (i64, i64),
+        asleep: Option<(Awaited, u32)>,
+        hops: u8,
+        parts: &mut Vec<ChainPart>,
+    ) {
+        let woke = self.waker(tid, end_ns).filter(|_| hops < HOPS_MAX);
+        let Some(by) = woke else {
+            let slept = |(awaited, cpu)| (Awaited { progress: Progress::Slept, ..awaited }, cpu);
+            parts.push(ChainPart { start_ns, end_ns, awaited: asleep.map(slept) });
+            return;
+        };
+        let theirs = self.life(&by).to_vec();
+        for span in theirs.iter().filter(|span| span.start_ns < end_ns && start_ns < span.end_ns) {
+            let (from_ns, to_ns) = (span.start_ns.max(start_ns), span.end_ns.min(end_ns));
+            let awaited = |progress| {
+                let woke = asleep.map_or(by.tid, |(before, _)| before.woke);
+                (Awaited { tid: by.tid, woke, hops: hops + 1, progress }, span.cpu)
+            };
+            let part = |progress| ChainPart { start_ns: from_ns, end_ns: to_ns, awaited: Some(awaited(progress)) };
+            match span.state {
+                LifeState::Running => parts.push(part(Progress::Ran)),
+                LifeState::Runnable => parts.push(part(Progress::HeldUp)),
+                LifeState::Asleep { .. } | LifeState::Stopped | LifeState::Traced => {
+                    self.follow(by.tid, (from_ns, to_ns), Some(awaited(Progress::Slept)), hops + 1, parts);
+                }
+            }
+        }
+    }
+
+    /// The task that woke a thread at this instant; `None`: an interrupt did, or nobody that was recorded.
+    fn waker(&self, tid: i32, at_ns: i64) -> Option<Event<'a>> {
+        let first = self.events.partition_point(|event| event.ts_ns < at_ns);
+        let now = self.events[first..].iter().take_while(|event| event.ts_ns == at_ns);
+        let woke =
+            now.into_iter().find(|event| matches!(event.what, EventKind::Waking { tid: woken, .. } if woken == tid))?;
+        let served_for_an_interrupt = woke.flags & flag::SOFTIRQ != 0 && self.is_after_an_interrupt(woke);
+        (woke.flags & (flag::HARDIRQ | flag::NMI) == 0 && !served_for_an_interrupt && woke.tid > 0 && woke.tid != tid)
+            .then_some(*woke)
+    }
+
+    /// Whether the softirq in which a thread is woken was begun on the way out of an interrupt. A thread that sends over the
+    /// loopback network serves its own softirq.
+    fn is_after_an_interrupt(&self, woke: &Event) -> bool {
+        let until = self.events.partition_point(|event| event.ts_ns < woke.ts_ns);
+        let mut before =
+            self.events[..until].iter().rev().filter(|event| event.cpu == woke.cpu && !event.is_function());
+        let Some(entry) = before.by_ref().find(|event| matches!(event.what, EventKind::SoftirqEntry { .. })) else {
+            return true;
+        };
+        // Several softirqs are served one after the other.
+        let left =
+            before.find(|event| !matches!(event.what, EventKind::SoftirqEntry { .. } | EventKind::SoftirqExit { .. }));
+        left.is_some_and(|event| {
+            matches!(event.what, EventKind::VectorExit { .. } | EventKind::IrqExit { .. })
+                && entry.ts_ns - event.ts_ns <= INTERRUPT_EXIT_NS
+        })
+    }
+
+    /// The whole life of a thread, as far as it was recorded.
+    fn life(&mut self, woke: &Event<'a>) -> &[LifeSpan<'a>] {
+        let (events, (from_ns, to_ns)) = (self.events, self.bounds);
+        self.lives.entry(woke.tid).or_insert_with(|| life(events, woke.tid, from_ns, to_ns, woke.cpu))
     }
 }

@@ -5,6 +5,7 @@ use crate::cut::phases::{self, SampleFacts, Span};
 use crate::cut::thread_states::{StateSpan, ThreadState, thread_states};
 use crate::read::event::EventKind;
 use crate::read::window::Window;
+use crate::replay::thread_life::LifeSpan;
 use crate::replay::trace::Trace;
 use archive::explanation::PhaseName;
 use archive::watched::WatchedKind;
@@ -12,6 +13,7 @@ use archive::watched::WatchedKind;
 /// The spans of a sample, and the states of the thread where they are about its work.
 pub fn cut(
     kind: WatchedKind,
+    life: &[LifeSpan],
     anchors: &Anchors,
     trace: &Trace,
     facts: SampleFacts,
@@ -20,8 +22,8 @@ pub fn cut(
 ) -> (Vec<Span>, Vec<StateSpan>) {
     let Window { due_ns, seen_ns, .. } = trace.window;
     match kind {
-        WatchedKind::Timer => timer(anchors, trace, facts, tid, faults_apart_ns),
-        WatchedKind::Woken => (woken(anchors, trace.window, facts), Vec::new()),
+        WatchedKind::Timer => timer(life, anchors, trace, facts, tid, faults_apart_ns),
+        WatchedKind::Woken => (woken(life, anchors, trace.window, facts), Vec::new()),
         WatchedKind::Cycle => {
             let states = thread_states(trace, tid, due_ns, seen_ns, facts.cpu, faults_apart_ns);
             (states.iter().map(|span| of_work(span, None)).collect(), states)
@@ -40,6 +42,7 @@ fn of_work(span: &StateSpan, phase: Option<PhaseName>) -> Span {
 
 /// As any wake-up; what it did until it set its timer too late its states show, and slack is cut off.
 fn timer(
+    life: &[LifeSpan],
     anchors: &Anchors,
     trace: &Trace,
     facts: SampleFacts,
@@ -54,12 +57,12 @@ fn timer(
         }
         _ => None,
     });
-    for whole in phases::cut(anchors, trace.window, facts) {
+    let mut late = None;
+    for whole in phases::cut(anchors, trace.window, facts, life) {
         match (whole.phase, slack_until_ns) {
             (PhaseName::LateArm, _) => {
-                let late = thread_states(trace, tid, whole.start_ns, whole.end_ns, whole.cpu, faults_apart_ns);
-                spans.extend(late.iter().map(|span| of_work(span, Some(PhaseName::LateArm))));
-                states.extend(late);
+                let (start_ns, _, cpu) = late.unwrap_or((whole.start_ns, whole.end_ns, whole.cpu));
+                late = Some((start_ns, whole.end_ns, cpu));
             }
             (PhaseName::TimerDelay, Some(until_ns)) if whole.start_ns < until_ns && until_ns < whole.end_ns => {
                 spans.push(Span { end_ns: until_ns, ..whole });
@@ -68,15 +71,19 @@ fn timer(
             _ => spans.push(whole),
         }
     }
+    if let Some((start_ns, end_ns, cpu)) = late {
+        states = thread_states(trace, tid, start_ns, end_ns, cpu, faults_apart_ns);
+        spans.splice(0..0, states.iter().map(|span| of_work(span, Some(PhaseName::LateArm))));
+    }
     (spans, states)
 }
 
 /// From being woken on there is only the way to the CPU.
-fn woken(anchors: &Anchors, window: Window, facts: SampleFacts) -> Vec<Span> {
+fn woken(life: &[LifeSpan], anchors: &Anchors, window: Window, facts: SampleFacts) -> Vec<Span> {
     let at = |anchor: Option<Anchor>, default: (i64, u32)| anchor.map_or(default, |anchor| (anchor.ts_ns, anchor.cpu));
     let (woken_ns, cpu) = at(anchors.woken, (window.due_ns, facts.cpu));
     let woken_ns = woken_ns.clamp(window.due_ns, window.seen_ns);
     let path = Span { phase: PhaseName::WakePath, start_ns: window.due_ns, end_ns: woken_ns, cpu };
-    let delay = Span { phase: PhaseName::SchedulingDelay, start_ns: woken_ns, end_ns: window.seen_ns, cpu: facts.cpu };
-    [path, delay].into_iter().filter(|span| span.start_ns < span.end_ns).collect()
+    let delay = phases::by_life(PhaseName::SchedulingDelay, life, (woken_ns, window.seen_ns), facts.cpu);
+    [path].into_iter().chain(delay).filter(|span| span.start_ns < span.end_ns).collect()
 }

@@ -25,6 +25,8 @@ enum Kind {
     Migrate,
     Runtime,
     PiSetPrio,
+    Signal,
+    Freeze { frozen: bool },
     IrqEntry,
     IrqExit,
     VectorEntry(Vector),
@@ -129,7 +131,12 @@ impl Decoder {
             EventKind::Waking { tid, prio: theirs, .. } | EventKind::Wakeup { tid, prio: theirs, .. } => {
                 names.learn_task(tid, text(0), prio(tid, theirs, names));
             }
-            EventKind::Migrate { tid, .. } => names.learn_task(tid, text(0), None),
+            EventKind::Migrate { tid, .. } | EventKind::Signal { tid, .. } => names.learn_task(tid, text(0), None),
+            EventKind::Freeze { .. } => {
+                if let Some(path) = text(0) {
+                    names.learn_text(event.cpu, event.ts_ns, String::from_utf8_lossy(path).into_owned());
+                }
+            }
             EventKind::PiSetPrio { tid, new_prio, .. } => names.learn_task(tid, text(0), prio(tid, new_prio, names)),
             EventKind::IrqEntry { irq } => {
                 if let Some(name) = text(0) {
@@ -192,6 +199,8 @@ impl Decoder {
             Kind::Migrate => EventKind::Migrate { tid: int(0), from_cpu: int(1), to_cpu: int(2) },
             Kind::Runtime => EventKind::Runtime { tid: int(0), ran_ns: long(1) },
             Kind::PiSetPrio => EventKind::PiSetPrio { tid: int(0), old_prio: int(1), new_prio: int(2) },
+            Kind::Signal => EventKind::Signal { signal: int(0), tid: int(1) },
+            Kind::Freeze { frozen } => EventKind::Freeze { frozen },
             Kind::IrqEntry => EventKind::IrqEntry { irq: int(0) },
             Kind::IrqExit => EventKind::IrqExit { irq: int(0) },
             Kind::VectorEntry(vector) => EventKind::VectorEntry { vector },
@@ -253,6 +262,9 @@ impl Recipe {
             ("sched", "sched_migrate_task") => (Kind::Migrate, &["pid", "orig_cpu", "dest_cpu"], &["comm"]),
             ("sched", "sched_stat_runtime") => (Kind::Runtime, &["pid", "runtime"], &[]),
             ("sched", "sched_pi_setprio") => (Kind::PiSetPrio, &["pid", "oldprio", "newprio"], &["comm"]),
+            ("signal", "signal_generate") => (Kind::Signal, &["sig", "pid"], &["comm"]),
+            ("cgroup", "cgroup_freeze") => (Kind::Freeze { frozen: true }, &[], &["path"]),
+            ("cgroup", "cgroup_unfreeze") => (Kind::Freeze { frozen: false }, &[], &["path"]),
             ("irq", "irq_handler_entry") => (Kind::IrqEntry, &["irq"], &["name"]),
             ("irq", "irq_handler_exit") => (Kind::IrqExit, &["irq"], &[]),
             ("irq", "softirq_entry") => (Kind::SoftirqEntry, &["vec"], &[]),

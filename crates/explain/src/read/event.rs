@@ -14,6 +14,8 @@ pub mod flag {
 
 /// Bits of `prev_state` in `sched_switch`.
 pub mod state {
+    /// Asleep, and no signal ends it.
+    pub const BLOCKED: i64 = 0x02;
     /// Stopped by a signal.
     pub const STOPPED: i64 = 0x04;
     /// Stopped by a debugger.
@@ -118,6 +120,15 @@ pub enum EventKind {
         tid: i32,
         old_prio: i32,
         new_prio: i32,
+    },
+    /// A signal was sent to a thread, or to the process that it leads.
+    Signal {
+        signal: i32,
+        tid: i32,
+    },
+    /// A control group was frozen, or thawed.
+    Freeze {
+        frozen: bool,
     },
     IrqEntry {
         irq: i32,

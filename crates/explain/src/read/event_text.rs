@@ -65,6 +65,11 @@ fn what(event: &Event, names: &Names) -> String {
         EventKind::PiSetPrio { tid, old_prio, new_prio } => {
             format!("{} inherits prio {new_prio} instead of {old_prio}", thread(tid, names))
         }
+        EventKind::Signal { signal, tid } => format!("sends {} to {}", signal_name(signal), thread(tid, names)),
+        EventKind::Freeze { frozen } => {
+            let what = if frozen { "freezes" } else { "thaws" };
+            format!("{what} control group {}", names.text(event.cpu, event.ts_ns).unwrap_or(""))
+        }
         EventKind::Runtime { tid, ran_ns } => format!("{} is charged {ran_ns} ns of runtime", thread(tid, names)),
         EventKind::IrqEntry { irq } => format!("{} entered", names.irq(irq)),
         EventKind::IrqExit { irq } => format!("{} left", names.irq(irq)),
@@ -107,11 +112,23 @@ fn what(event: &Event, names: &Names) -> String {
     }
 }
 
+/// The signals that stop and continue by their names, as on most architectures.
+fn signal_name(signal: i32) -> String {
+    match signal {
+        18 => "SIGCONT".into(),
+        19 => "SIGSTOP".into(),
+        20 => "SIGTSTP".into(),
+        21 => "SIGTTIN".into(),
+        22 => "SIGTTOU".into(),
+        _ => format!("signal {signal}"),
+    }
+}
+
 fn left_as(prev_state: i64) -> &'static str {
     match prev_state & 0xff {
         0 => "runnable",
         bits if bits & (state::STOPPED | state::TRACED) != 0 => "stopped",
-        bits if bits & 0x02 != 0 => "blocked",
+        bits if bits & state::BLOCKED != 0 => "blocked",
         bits if bits & 0x01 != 0 => "asleep",
         _ => "gone",
     }

@@ -11,6 +11,7 @@ use crate::read::event_text;
 use crate::read::names::Names;
 use crate::recognise::functions::LongestMasked;
 use crate::replay::context::{Context, ToolThreads};
+use crate::replay::thread_life::{LifeSpan, LifeState};
 use crate::replay::timeline::idle::Inferred;
 use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
@@ -28,6 +29,8 @@ pub struct Case<'c> {
     pub trace: &'c Trace<'c>,
     pub tool_threads: &'c ToolThreads,
     pub anchors: &'c Anchors,
+    /// The states of the thread, before due included.
+    pub life: &'c [LifeSpan<'c>],
     /// What a watched thread did while the account is about its work.
     pub thread_states: &'c [StateSpan],
     pub pieces: &'c [Piece],
@@ -89,8 +92,20 @@ impl<'c> Case<'c> {
         pieces.iter().map(|&index| self.pieces[index].ns()).sum()
     }
 
+    /// What kind of owner a piece has; of a task by the priority that it has in this piece.
     pub fn kind(&self, piece: &Piece) -> OwnerKind {
-        piece.answer.kind(self.tool_threads, self.names())
+        let kind = piece.answer.kind(self.tool_threads, self.names());
+        let tid = piece.answer.context().tid();
+        match (kind, tid.and_then(|tid| self.prio_in(tid, piece))) {
+            (OwnerKind::Task | OwnerKind::RtTask, Some(..100)) => OwnerKind::RtTask,
+            (OwnerKind::Task | OwnerKind::RtTask, Some(100..)) => OwnerKind::Task,
+            _ => kind,
+        }
+    }
+
+    /// The state that the thread is in as a piece begins.
+    pub fn life_span(&self, piece: &Piece) -> Option<&'c LifeSpan<'c>> {
+        self.life.iter().find(|span| span.contains(piece.start_ns))
     }
 
     /// What a watched thread did in a piece of its own work; `None` for all other pieces.
@@ -102,7 +117,9 @@ impl<'c> Case<'c> {
 
     /// Whether the thread could run in this piece and was not given the CPU.
     pub fn kept_off(&self, piece: &Piece) -> bool {
+        let on_the_way = piece.phase == PhaseName::LateArm && !self.previous_overran();
         matches!(piece.phase, PhaseName::SchedulingDelay | PhaseName::Preempted)
+            || on_the_way && self.life_span(piece).is_some_and(|span| span.state == LifeState::Runnable)
             || self.state_span(piece).is_some_and(|span| span.state == ThreadState::Ready)
     }
 
@@ -265,16 +282,20 @@ impl<'c> Case<'c> {
 
     /// Whether a thread that has the CPU in a piece may run instead of the measuring thread by its priority alone.
     pub fn outranks(&self, tid: i32, piece: &Piece) -> bool {
-        match (self.prio_in(tid, piece), self.tool_threads.own_prio) {
+        match (self.prio_in(tid, piece), self.own_prio_in(piece)) {
             (Some(theirs), Some(ours)) => theirs <= ours,
             _ => self.names().is_rt(tid),
         }
     }
 
+    /// Kernel priority that the measuring thread has as a piece begins.
+    pub fn own_prio_in(&self, piece: &Piece) -> Option<i32> {
+        self.trace.priorities.at(self.tool_threads.own_tid, piece.start_ns).or(self.tool_threads.own_prio)
+    }
+
     /// Kernel priority of a thread that has the CPU in a piece: whoever has a lock is lent another one for a while.
     pub fn prio_in(&self, tid: i32, piece: &Piece) -> Option<i32> {
-        let then = self.trace.cpu(piece.cpu).and_then(|activity| activity.prio_at(tid, piece.start_ns));
-        then.or_else(|| self.names().prio(tid))
+        self.trace.priorities.at(tid, piece.start_ns).or_else(|| self.names().prio(tid))
     }
 
     /// The entry of the interrupt that brought the wake-up.

@@ -2,7 +2,9 @@
 
 pub mod context;
 pub mod page_faults;
+pub mod priorities;
 pub mod recorded;
 pub mod snapshot;
+pub mod thread_life;
 pub mod timeline;
 pub mod trace;

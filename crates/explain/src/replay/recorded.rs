@@ -53,5 +53,5 @@ fn flight_trace(flight: &Flight, spike: &Spike, window: Window) -> Trace<'static
     if !found.sees_the_clock {
         limits.push(Limit::ClockReadNotSeen);
     }
-    Trace { window, cpus: vec![activity], names: found.names, limits, outside: true }
+    Trace { limits, ..Trace::new(window, vec![activity], found.names, true) }
 }

@@ -57,6 +57,11 @@ impl<'a> TraceSnapshot<'a> {
                 },
             });
             let mut activity = CpuActivity::read(pages.cpu, items, window, covered, spike.tid);
+            let names_things =
+                |event: &&Event| matches!(event.what, EventKind::Signal { .. } | EventKind::Freeze { .. });
+            for event in activity.before.interventions.iter().filter(names_things) {
+                self.decoder.learn(event, &mut names, metadata, window.seen_ns);
+            }
             for event in activity.before.events().chain(activity.events.iter().copied()) {
                 self.decoder.learn(&event, &mut names, metadata, window.seen_ns);
             }
@@ -68,8 +73,8 @@ impl<'a> TraceSnapshot<'a> {
             }
             cpus.push(activity);
         }
-        cpus.sort_by_key(|activity| activity.cpu);
-        let mut trace = Trace { window, cpus, names, limits, outside: false };
+        let mut trace = Trace::new(window, cpus, names, false);
+        trace.limits = limits;
         self.print_other_events(&mut trace);
         let tids = trace.tids();
         trace.names.learn_from_command_lines(tids.into_iter(), metadata);

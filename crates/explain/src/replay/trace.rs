@@ -7,12 +7,16 @@ use crate::caveat::Limit;
 use crate::read::event::{Event, EventKind, flag};
 use crate::read::names::Names;
 use crate::read::window::Window;
+use crate::replay::priorities::Priorities;
+use crate::replay::thread_life::{LifeSpan, life};
 use crate::replay::timeline::idle::Inferred;
 use crate::replay::timeline::{Interval, Replay};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 /// Due timers remembered for a CPU; a wake-up during which more are due is long enough to be proven otherwise.
 const DUE_TIMERS_MAX: usize = 256;
+/// Events before the window that are kept of one kind; the last ones count.
+const PRECEDING_MAX: usize = 256;
 
 /// One item of a CPU's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +50,12 @@ pub struct PrecedingEvents<'a> {
     pub switch: Option<Event<'a>>,
     /// Switch away from the measuring thread: why it left the CPU.
     pub own_left: Option<Event<'a>>,
+    /// All that the scheduler did with the measuring thread, and the timers that it started.
+    pub own: VecDeque<Event<'a>>,
+    /// What tasks did to other threads: priorities they lent, signals, control groups they froze.
+    pub interventions: VecDeque<Event<'a>>,
+    /// Entries of the interrupts that are open when the window begins, the outermost first.
+    pub open_interrupts: Vec<Event<'a>>,
     pub interrupt: Option<Event<'a>>,
     pub idle: Option<Event<'a>>,
     pub work: Option<Event<'a>>,
@@ -58,17 +68,48 @@ impl<'a> PrecedingEvents<'a> {
         [self.switch, self.own_left, self.interrupt, self.idle, self.work, self.message].into_iter().flatten()
     }
 
+    /// Those that say what a thread was about, and how urgent it was.
+    fn of_threads(&self) -> impl Iterator<Item = Event<'a>> {
+        self.own.iter().chain(&self.interventions).chain(&self.switch).copied()
+    }
+
     #[inline]
     fn keep(&mut self, event: Event<'a>, own_tid: i32) {
         self.message = (event.what == EventKind::Message).then_some(event);
+        let keep = |events: &mut VecDeque<Event<'a>>| {
+            if events.len() >= PRECEDING_MAX {
+                events.pop_front();
+            }
+            events.push_back(event);
+        };
         match event.what {
-            EventKind::Switch { prev, .. } => {
+            EventKind::Switch { prev, next, .. } => {
                 self.switch = Some(event);
+                self.open_interrupts.clear();
                 if prev == own_tid {
                     self.own_left = Some(event);
                 }
+                if prev == own_tid || next == own_tid {
+                    keep(&mut self.own);
+                }
             }
-            EventKind::IrqEntry { .. } => self.interrupt = Some(event),
+            EventKind::Waking { tid, .. } | EventKind::Wakeup { tid, .. } | EventKind::Migrate { tid, .. }
+                if tid == own_tid =>
+            {
+                keep(&mut self.own);
+            }
+            EventKind::HrtimerStart { .. } if event.tid == own_tid => keep(&mut self.own),
+            EventKind::PiSetPrio { .. } | EventKind::Signal { .. } | EventKind::Freeze { .. } => {
+                keep(&mut self.interventions)
+            }
+            EventKind::VectorEntry { .. } => self.open_interrupts.push(event),
+            EventKind::VectorExit { .. } | EventKind::IrqExit { .. } => {
+                self.open_interrupts.pop();
+            }
+            EventKind::IrqEntry { .. } => {
+                self.interrupt = Some(event);
+                self.open_interrupts.push(event);
+            }
             EventKind::Idle { .. } => self.idle = Some(event),
             EventKind::WorkStart { .. } => self.work = Some(event),
             _ => {}
@@ -191,6 +232,7 @@ impl<'a> CpuActivity<'a> {
                 }
                 RecordItem::Gap { ts_ns, lost } => {
                     replay.gap();
+                    activity.before.open_interrupts.clear();
                     activity.charges.push(Charge { ts_ns: ts_ns.max(last_ns), by_tid: 0, what: ChargeKind::Lost });
                     if (window.start_ns..=window.end_ns).contains(&ts_ns) {
                         activity.lost_records.push(LostRecords { ts_ns, lost });
@@ -267,24 +309,6 @@ impl<'a> CpuActivity<'a> {
         let last = self.events.partition_point(|event| event.ts_ns <= end_ns);
         self.events.get(first..last).unwrap_or(&[])
     }
-
-    /// Kernel priority of a thread that runs here at this instant, which may be one that it is lent.
-    pub fn prio_at(&self, tid: i32, at_ns: i64) -> Option<i32> {
-        let (before, after) = self.events.split_at(self.events.partition_point(|event| event.ts_ns <= at_ns));
-        let then = |event: &Event<'_>| match event.what {
-            EventKind::Switch { next, next_prio, .. } if next == tid => Some(next_prio),
-            EventKind::Wakeup { tid: of, prio, .. } if of == tid => Some(prio),
-            EventKind::PiSetPrio { tid: of, new_prio, .. } if of == tid => Some(new_prio),
-            _ => None,
-        };
-        let until_then = |event: &Event<'_>| match event.what {
-            EventKind::Switch { prev, prev_prio, .. } if prev == tid => Some(prev_prio),
-            EventKind::PiSetPrio { tid: of, old_prio, .. } if of == tid => Some(old_prio),
-            _ => None,
-        };
-        let earlier = || self.before.switch.as_ref().and_then(then);
-        before.iter().rev().find_map(then).or_else(earlier).or_else(|| after.iter().find_map(until_then))
-    }
 }
 
 /// All CPUs in the window.
@@ -294,6 +318,7 @@ pub struct Trace<'a> {
     /// Ascending by CPU.
     pub cpus: Vec<CpuActivity<'a>>,
     pub names: Names,
+    pub priorities: Priorities<'a>,
     /// What limits the account.
     pub limits: Vec<Limit>,
     /// It was recorded from outside of an emulated machine, whose time stands still while it does not execute: every
@@ -302,6 +327,29 @@ pub struct Trace<'a> {
 }
 
 impl<'a> Trace<'a> {
+    pub fn new(window: Window, mut cpus: Vec<CpuActivity<'a>>, names: Names, outside: bool) -> Self {
+        cpus.sort_by_key(|activity| activity.cpu);
+        let mut trace = Self { window, cpus, names, priorities: Priorities::default(), limits: Vec::new(), outside };
+        trace.priorities = Priorities::of(trace.thread_events().into_iter());
+        trace
+    }
+
+    /// Tracepoints of all CPUs in order of time, with those before the window that say what threads were about.
+    fn thread_events(&self) -> Vec<Event<'a>> {
+        let mut events: Vec<Event<'a>> = self.cpus.iter().flat_map(|activity| activity.before.of_threads()).collect();
+        events.extend(self.cpus.iter().flat_map(|activity| &activity.events).filter(|event| !event.is_function()));
+        events.sort_by_key(|event| event.ts_ns);
+        events.dedup();
+        events
+    }
+
+    /// The life of the measuring thread `tid`, from its first recorded event to the end of the window.
+    pub fn own_life(&self, tid: i32, cpu: u32) -> Vec<LifeSpan<'a>> {
+        let events = self.thread_events();
+        let first_ns = events.first().map_or(self.window.start_ns, |event| event.ts_ns.min(self.window.start_ns));
+        life(&events, tid, first_ns, self.window.end_ns, cpu)
+    }
+
     pub fn cpu(&self, cpu: u32) -> Option<&CpuActivity<'a>> {
         self.cpus.iter().find(|activity| activity.cpu == cpu)
     }

@@ -20,6 +20,9 @@ const fn all(system: &'static str, name: &'static str) -> BaseEvent {
 /// Only the measuring threads arm the timers that matter here, and their names begin so.
 const OWN_ARMING: &str = "comm ~ \"tardy-cpu*\"";
 
+/// SIGCONT, SIGSTOP and those of a terminal, as most architectures number them.
+const STOP_AND_CONTINUE: &str = "sig >= 18 && sig <= 22";
+
 /// The base set. Kernels and architectures that lack an event simply do without it.
 pub const BASE_EVENTS: &[BaseEvent] = &[
     all("sched", "sched_switch"),
@@ -28,6 +31,9 @@ pub const BASE_EVENTS: &[BaseEvent] = &[
     all("sched", "sched_wakeup_new"),
     all("sched", "sched_migrate_task"),
     all("sched", "sched_pi_setprio"),
+    BaseEvent { system: "signal", name: "signal_generate", filter: STOP_AND_CONTINUE },
+    all("cgroup", "cgroup_freeze"),
+    all("cgroup", "cgroup_unfreeze"),
     all("irq", "irq_handler_entry"),
     all("irq", "irq_handler_exit"),
     all("irq", "softirq_entry"),
@@ -70,6 +76,10 @@ pub const BASE_EVENTS: &[BaseEvent] = &[
     all("power", "cpu_frequency"),
     all("nmi", "nmi_handler"),
     all("printk", "console"),
+    all("ext4", "ext4_sync_file_enter"),
+    all("xfs", "xfs_file_fsync"),
+    all("btrfs", "btrfs_sync_file"),
+    all("f2fs", "f2fs_sync_file_enter"),
     BaseEvent { system: "exceptions", name: "page_fault_user", filter: OWN_ARMING },
     BaseEvent { system: "exceptions", name: "page_fault_kernel", filter: OWN_ARMING },
 ];

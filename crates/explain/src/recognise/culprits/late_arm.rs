@@ -21,7 +21,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let passed_over: Vec<Piece> = PassedOver::find(case)
         .map_or_else(Vec::new, |found| found.pieces.iter().map(|&index| case.pieces[index]).collect());
     let pieces = case.claim(|piece| {
-        piece.phase == PhaseName::LateArm && !case.is_held_up_by_another(piece) && !passed_over.contains(piece)
+        piece.phase == PhaseName::LateArm
+            && !case.is_held_up_by_another(piece)
+            && !passed_over.contains(piece)
+            && (case.input.spike.watched.is_some() || !case.kept_off(piece))
     })?;
     let mut evidence = Vec::new();
     if let Some(seen_ns) = previous {

@@ -3,6 +3,7 @@
 mod about;
 mod acpi;
 mod blocking_task;
+mod boosted_task;
 mod cache_flush;
 mod cfs_quota;
 mod clock_step;
@@ -36,6 +37,7 @@ mod page_fault;
 mod passed_over;
 mod previous_irq;
 mod printk;
+mod priority_changed;
 mod priority_inversion;
 mod rcu;
 mod reclaim;
@@ -52,6 +54,7 @@ mod stop_machine;
 mod storage;
 mod text_patching;
 mod thermal;
+mod thread_frozen;
 mod thread_stopped;
 mod threaded_irq;
 mod tick;
@@ -88,8 +91,10 @@ macro_rules! culprit {
 /// In the order in which they may claim stretches of a ledger: the more specific first.
 pub const CATALOGUE: &[Culprit] = &[
     culprit!(thread_stopped, "thread-stopped", "the thread was stopped"),
+    culprit!(thread_frozen, "thread-frozen", "the thread was frozen"),
     culprit!(clock_step, "clock-step", "the clock was stepped"),
     culprit!(priority_inversion, "priority-inversion", "priority inversion"),
+    culprit!(priority_changed, "priority-changed", "another task changed the priority of the thread"),
     culprit!(page_fault, "page-fault", "page fault of the thread"),
     culprit!(waiting, "waiting", "the thread waited during its work"),
     culprit!(timer_slack, "timer-slack", "timer slack"),
@@ -129,6 +134,7 @@ pub const CATALOGUE: &[Culprit] = &[
     culprit!(stop_machine, "stop-machine", "the kernel stopped a CPU"),
     culprit!(threaded_irq, "threaded-irq", "an interrupt thread"),
     culprit!(cpu_frequency, "cpu-frequency", "a change of CPU frequency"),
+    culprit!(boosted_task, "boosted-task", "a task that runs by priority inheritance"),
     culprit!(other_rt_task, "other-rt-task", "another real-time task"),
     culprit!(migration, "migration", "the thread was moved to another CPU"),
     culprit!(idle_exit, "idle-exit", "leaving an idle state"),

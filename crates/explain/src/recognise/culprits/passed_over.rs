@@ -8,11 +8,15 @@ use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind, IDLE_EXIT, flag};
 use crate::recognise::case::{Case, held};
 use crate::replay::context::Context;
+use crate::replay::thread_life::{LifeSpan, LifeState};
 use archive::explanation::{OwnerKind, PhaseName};
 use archive::watched::WatchedKind;
 
 /// The first release with a fair server, which the default kernel configuration has instead of throttling.
 const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
+
+/// A thread with a new budget is given the CPU this soon.
+const FOLLOWS_NS: i64 = 500_000;
 
 /// What the scheduler preferred, and until when.
 pub struct PassedOver<'c> {
@@ -96,7 +100,7 @@ impl<'c> PassedOver<'c> {
 
     /// Whether it can only have been throttling, or only the fair server; `None` when it can have been both.
     pub fn is_throttling(&self, case: &Case) -> Option<bool> {
-        if self.idle_ns * 20 > case.ns(&self.pieces) {
+        if self.idle_ns * 20 > case.ns(&self.pieces) || self.period_began(case).is_some() {
             return Some(true);
         }
         if self.ended_by_itself(case) {
@@ -111,6 +115,12 @@ impl<'c> PassedOver<'c> {
             _ if server && !groups => Some(false),
             _ => None,
         }
+    }
+
+    /// A period of throttling that began right before the thread was given the CPU: it has a budget again.
+    pub fn period_began(&self, case: &Case<'c>) -> Option<Event<'c>> {
+        let last = self.pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.end_ns)?;
+        period_began(case, &["sched_rt_period_timer"], last.end_ns)
     }
 
     /// The thread was chosen as soon as the task fell asleep or ended: nothing forbade it to run.
@@ -150,6 +160,21 @@ impl<'c> PassedOver<'c> {
         };
         (prev > 0).then_some(prev)
     }
+}
+
+/// The turn of a timer with one of these functions, on any CPU, right before the thread is given the CPU at the end of a stretch
+/// in which it could have run.
+pub fn period_began<'c>(case: &Case<'c>, functions: &[&str], within_ns: i64) -> Option<Event<'c>> {
+    let delayed =
+        |span: &&LifeSpan| span.state == LifeState::Runnable && (span.start_ns..=span.end_ns).contains(&within_ns);
+    let given_ns = case.life.iter().find(delayed)?.end_ns;
+    let is_period = |function: u64| case.names().function_known(function).is_some_and(|name| functions.contains(&name));
+    let after = |event: &Event| (given_ns.saturating_sub(FOLLOWS_NS)..=given_ns).contains(&event.ts_ns);
+    let expired = |event: &Event| {
+        after(event) && matches!(event.what, EventKind::HrtimerExpireEntry { function, .. } if is_period(function))
+    };
+    let all = case.trace.cpus.iter().flat_map(|activity| activity.events.iter().copied());
+    all.filter(|event| expired(event)).max_by_key(|event| event.ts_ns)
 }
 
 fn is_of_the_less_urgent(case: &Case, piece: &Piece) -> bool {

@@ -2,7 +2,7 @@
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
-use crate::cut::thread_states::{Awaited, ThreadState};
+use crate::cut::thread_states::{Awaited, Progress, ThreadState};
 use crate::read::event::EventKind;
 use crate::read::priority::priority_words;
 use crate::recognise::case::{Case, Claim, duration, held};
@@ -22,7 +22,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let own_prio = case.tool_threads.own_prio?;
     let less_urgent = |tid: i32| case.names().prio(tid).is_some_and(|prio| prio > own_prio);
     let inverted = |piece: &Piece| -> Option<(i32, i32)> {
-        let ThreadState::Waiting { awaited: Some(Awaited { tid: holder, held_up: true }) } =
+        let ThreadState::Waiting { awaited: Some(Awaited { tid: holder, progress: Progress::HeldUp, .. }) } =
             case.state_span(piece)?.state
         else {
             return None;
@@ -34,6 +34,10 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| inverted(piece).is_some())?;
     let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
     let (holder, _) = inverted(&case.pieces[*longest])?;
+    let woke = case.state_span(&case.pieces[*longest]).and_then(|span| match span.state {
+        ThreadState::Waiting { awaited } => awaited.map(|awaited| awaited.woke),
+        _ => None,
+    });
     let waited_ns: i64 = case
         .thread_states
         .iter()
@@ -53,7 +57,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             .push("no priority was inherited: the trace has no sched_pi_setprio of the thread it waited for".into());
     }
     let wake = case.event(|event| {
-        event.tid == holder && matches!(event.what, EventKind::Waking { tid: woken, .. } if woken == own_tid)
+        (event.tid == holder || Some(event.tid) == woke)
+            && matches!(event.what, EventKind::Waking { tid: woken, .. } if woken == own_tid)
     });
     Some(Claim {
         confidence: Confidence::Certain,

@@ -6,9 +6,9 @@ use crate::recognise::case::{Case, Claim, duration};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "ordinary tasks or none have the CPU while the real-time thread could run, on a kernel without a fair server; with one, only when the CPU was left idle",
+    recognised: "ordinary tasks or none have the CPU while the real-time thread could run, and sched_rt_period_timer expires right before it is given the CPU, on a kernel without a fair server, or the CPU was left idle",
     confirm: "dmesg says `sched: RT throttling activated`, once a boot; kernel.sched_rt_runtime_us of each kernel.sched_rt_period_us are allowed",
-    fix: "fix the real-time task that uses 95 % of a CPU; then, with care, sysctl kernel.sched_rt_runtime_us=-1; in a control group of version 1, cpu.rt_runtime_us",
+    fix: "fix the real-time task that uses 95 % of a CPU; then, with care, sysctl kernel.sched_rt_runtime_us=-1; in a control group of version 1, a larger cpu.rt_runtime_us",
     reading: &["Real-Time group scheduling"],
     proof: Proof::Real,
 };
@@ -45,13 +45,18 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         Some(name) => format!("{name} had used up their budget"),
         None => "the budget was used up before the trace starts".into(),
     };
+    // A new period that gives the thread the CPU proves that it had none left in the one before.
+    let period = found.period_began(case);
+    if period.is_some() {
+        evidence.push("sched_rt_period_timer began a new period, and the thread got the CPU at once".into());
+    }
     Some(Claim {
-        confidence: Confidence::Likely,
+        confidence: if period.is_some() { Confidence::Certain } else { Confidence::Likely },
         sentence: format!(
             "real-time throttling: no real-time thread was allowed to run ({}), {spent}; {whose}",
             case.share(&found.pieces)
         ),
-        events: found.asked.into_iter().chain([found.decision]).collect(),
+        events: found.asked.into_iter().chain([found.decision]).chain(period).collect(),
         evidence,
         confirm: ABOUT.confirm.into(),
         fix: ABOUT.fix.into(),

@@ -1,39 +1,100 @@
 //! The measuring thread was stopped by a signal or a debugger.
+//!
+//! Proof: `sched_switch` shows it leaving the CPU in state T or t; or, where it left before the record begins, `signal_generate`
+//! of the SIGCONT with which the task that wakes it continues it. `signal_generate` says who stopped and continued it.
 
 use super::about::{About, Proof};
-use crate::read::event::{EventKind, state};
-use crate::recognise::case::{Case, Claim};
+use crate::read::event::{Event, EventKind};
+use crate::recognise::case::{Case, Claim, duration};
+use crate::replay::thread_life::{LifeSpan, LifeState};
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "sched_switch shows the thread leaving the CPU stopped or traced, and not coming back until later",
-    confirm: "look for SIGSTOP, a debugger, a frozen cgroup or a suspended shell job",
+    recognised: "sched_switch shows the thread leaving the CPU stopped or traced, and not coming back until later, in any phase and as often as it happens; or SIGCONT wakes it",
+    confirm: "look for SIGSTOP, a debugger or a suspended shell job; signal:signal_generate shows who sends the signal",
     fix: "do not stop the process during a measurement; such a sample says nothing about the kernel",
-    reading: &["Control Group v2"],
+    reading: &["Scheduler"],
     proof: Proof::Real,
 };
 
+const SIGCONT: i32 = 18;
+/// Signals whose default is to stop: SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU.
+const STOPPING: [i32; 4] = [19, 20, 21, 22];
+/// From the signal that stops a process to the stop of a thread of it.
+const STOPPING_NS_MAX: i64 = 10_000_000;
+/// From the signal to the wake-up that it causes.
+const SIGNAL_NS_MAX: i64 = 200_000;
+
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    let tid = case.tool_threads.own_tid;
-    let mut events = case.trace.tracepoints_by_time();
-    events.extend(case.trace.cpus.iter().filter_map(|activity| activity.before.own_left));
-    events.sort_by_key(|event| event.ts_ns);
-    let stop = events.iter().find(|event| {
-        matches!(event.what, EventKind::Switch { prev, prev_state, .. }
-            if prev == tid && prev_state & (state::STOPPED | state::TRACED) != 0)
-    })?;
-    let go_on = events
-        .iter()
-        .find(|event| event.ts_ns > stop.ts_ns && matches!(event.what, EventKind::Switch { next, .. } if next == tid));
-    let until_ns = go_on.map_or(i64::MAX, |event| event.ts_ns);
-    let pieces = case.claim(|piece| piece.end_ns > stop.ts_ns && piece.start_ns < until_ns)?;
+    let stops: Vec<&LifeSpan> = case.life.iter().filter(|span| is_stop(case, span)).collect();
+    let stop_of = |piece_ns: i64| stops.iter().find(|span| span.contains(piece_ns)).copied();
+    let pieces = case.claim(|piece| stop_of(piece.start_ns).is_some())?;
+    let mut used: Vec<&LifeSpan> = pieces.iter().filter_map(|&index| stop_of(case.pieces[index].start_ns)).collect();
+    used.dedup();
+    let debugged = used.iter().any(|span| span.state == LifeState::Traced);
+    let by_whom = used.iter().find_map(|span| stopped_by(case, span));
+    let resumed = used.last().and_then(|span| span.ended).filter(|event| event.tid > 0);
+    let what = match (by_whom, debugged) {
+        (Some(by), _) => format!("{} stopped the measuring thread", case.names().task(by.tid)),
+        (None, true) => "a debugger stopped the measuring thread".to_owned(),
+        (None, false) => "a signal stopped the measuring thread".to_owned(),
+    };
+    let often = match used.len() {
+        0 | 1 => String::new(),
+        times => format!(" {times} times"),
+    };
+    let until = resumed.map(|event| format!(", and {} resumed it", case.names().task(event.tid)));
+    let longest = used.iter().max_by_key(|span| span.end_ns - span.start_ns);
+    let evidence = longest.map(|span| {
+        let since = if span.began.is_some() { "" } else { "at least " };
+        let which = if used.len() > 1 { "the longest stop took" } else { "the whole stop took" };
+        format!("{which} {since}{}", duration(span.end_ns - span.start_ns))
+    });
+    let bounds = used.iter().flat_map(|span| [span.began, span.ended]).flatten();
     Some(Claim {
         confidence: Confidence::Certain,
-        sentence: format!("a signal or a debugger stopped the measuring thread ({})", case.share(&pieces)),
-        events: [Some(stop), go_on].into_iter().flatten().copied().collect(),
-        evidence: Vec::new(),
-        confirm: "look for SIGSTOP, a debugger, a frozen cgroup or a suspended shell job".into(),
+        sentence: format!("{what}{often}{} ({})", until.unwrap_or_default(), case.share(&pieces)),
+        events: bounds.chain(by_whom).collect(),
+        evidence: evidence.into_iter().collect(),
+        confirm: ABOUT.confirm.into(),
         fix: "do not stop the process during a measurement; this sample says nothing about the kernel".into(),
         pieces,
     })
+}
+
+/// Whether the thread was stopped in this state. When it left the CPU before the record begins, the signal that ends the state
+/// says so.
+pub fn is_stop(case: &Case, span: &LifeSpan) -> bool {
+    let unknown = span.began.is_none() && matches!(span.state, LifeState::Asleep { .. });
+    span.state.is_stopped() || unknown && span.ended.is_some_and(|ended| is_continued(case, &ended))
+}
+
+/// Whether the task that wakes the thread sends SIGCONT in this moment.
+fn is_continued(case: &Case, wakes: &Event) -> bool {
+    interventions(case).any(|event| {
+        event.tid == wakes.tid
+            && (wakes.ts_ns - SIGNAL_NS_MAX..=wakes.ts_ns).contains(&event.ts_ns)
+            && matches!(event.what, EventKind::Signal { signal: SIGCONT, .. })
+    })
+}
+
+/// The signal that stopped it: the last one before that stops.
+fn stopped_by<'c>(case: &Case<'c>, span: &LifeSpan) -> Option<Event<'c>> {
+    let began = span.began?;
+    // The leader of a watched process is not known.
+    let is_meant = |tid: i32| {
+        case.input.spike.watched.is_some()
+            || tid == case.tool_threads.own_tid
+            || case.tool_threads.tool_tids.contains(&tid)
+    };
+    let stops = |event: &Event| matches!(event.what, EventKind::Signal { signal, tid } if STOPPING.contains(&signal) && is_meant(tid));
+    let shortly = |event: &Event| (began.ts_ns - STOPPING_NS_MAX..=began.ts_ns).contains(&event.ts_ns);
+    let before = interventions(case).filter(|event| shortly(event) && stops(event));
+    before.max_by_key(|event| event.ts_ns)
+}
+
+/// What tasks did to other threads, before the window included.
+pub fn interventions<'c>(case: &Case<'c>) -> impl Iterator<Item = Event<'c>> {
+    let before = case.trace.cpus.iter().flat_map(|activity| activity.before.interventions.iter().copied());
+    before.chain(case.trace.cpus.iter().flat_map(|activity| activity.events.iter().copied()))
 }

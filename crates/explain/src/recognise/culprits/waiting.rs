@@ -20,7 +20,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case
         .claim(|piece| case.state_span(piece).is_some_and(|span| matches!(span.state, ThreadState::Waiting { .. })))?;
     let awaited = |index: &usize| match case.state_span(&case.pieces[*index])?.state {
-        ThreadState::Waiting { awaited } => awaited.map(|awaited| awaited.tid),
+        ThreadState::Waiting { awaited } => awaited.map(|awaited| awaited.woke),
         _ => None,
     };
     let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;

@@ -29,11 +29,5 @@ pub fn trace(cpus: &[(u32, &[i64])], seen_us: i64) -> Trace<'static> {
         end_ns: (seen_us + 1000) * US,
         lookback_ns: 0,
     };
-    Trace {
-        window,
-        cpus: cpus.iter().map(activity).collect(),
-        names: Names::default(),
-        limits: Vec::new(),
-        outside: false,
-    }
+    Trace::new(window, cpus.iter().map(activity).collect(), Names::default(), false)
 }

@@ -15,6 +15,8 @@ const COMMON: usize = 8;
 
 const WAKE: &[(&str, usize, bool)] =
     &[("char comm[16]", 16, false), ("pid_t pid", 4, true), ("int prio", 4, true), ("int target_cpu", 4, true)];
+const CGROUP: &[(&str, usize, bool)] =
+    &[("int root", 4, true), ("int level", 4, true), ("u64 id", 8, false), ("__data_loc char[] path", 4, false)];
 const VECTOR: &[(&str, usize, bool)] = &[("int vector", 4, true)];
 const VEC: &[(&str, usize, bool)] = &[("unsigned int vec", 4, false)];
 
@@ -56,6 +58,28 @@ static EVENTS: &[Definition] = &[
             ("int dest_cpu", 4, true),
         ],
     ),
+    event(
+        "sched",
+        "sched_pi_setprio",
+        304,
+        &[("char comm[16]", 16, false), ("pid_t pid", 4, true), ("int oldprio", 4, true), ("int newprio", 4, true)],
+    ),
+    event(
+        "signal",
+        "signal_generate",
+        305,
+        &[
+            ("int sig", 4, true),
+            ("int errno", 4, true),
+            ("int code", 4, true),
+            ("char comm[16]", 16, false),
+            ("pid_t pid", 4, true),
+            ("int group", 4, true),
+            ("int result", 4, true),
+        ],
+    ),
+    event("cgroup", "cgroup_freeze", 306, CGROUP),
+    event("cgroup", "cgroup_unfreeze", 307, CGROUP),
     event("irq", "irq_handler_entry", 310, &[("int irq", 4, true), ("__data_loc char[] name", 4, false)]),
     event("irq", "irq_handler_exit", 311, &[("int irq", 4, true), ("int ret", 4, true)]),
     event("irq", "softirq_entry", 312, VEC),

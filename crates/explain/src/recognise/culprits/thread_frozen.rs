@@ -1,0 +1,147 @@
+//! The measuring thread was frozen: the freezer of a control group, or a suspend, kept it from running and from being woken.
+//!
+//! Proof is one of these. `cgroup_unfreeze` by the task that then wakes the thread. Its timer's turn came, woke nobody, and a task
+//! woke it later: the kernel freezes a sleeping thread in place, and a timer does not wake a frozen one. Or it slept without having
+//! started a timer, until a task woke it, which the loop of a measuring thread never does of its own accord; that a stop or a
+//! debugger did this, and not the freezer, is excluded by the state in which it left the CPU.
+
+use super::about::{About, Proof};
+use super::thread_stopped::{interventions, is_stop};
+use crate::read::event::{Event, EventKind, flag};
+use crate::recognise::case::{Case, Claim, duration};
+use crate::replay::thread_life::{LifeSpan, LifeState};
+use archive::explanation::Confidence;
+
+pub const ABOUT: About = About {
+    recognised: "the thread's timer expires and wakes nobody until a task does so later; or it sleeps without a timer until a task wakes it; or cgroup_unfreeze comes with the wake-up",
+    confirm: "cgroup.freeze or freezer.state of its control group; cgroup:cgroup_freeze; docker pause, a suspend, a checkpoint (CRIU)",
+    fix: "do not freeze the control group of the process during a measurement; such a sample says nothing about the kernel",
+    reading: &["Control Group v2", "Cgroup Freezer"],
+    proof: Proof::MadeUp,
+};
+
+/// From thawing a group to waking a thread of it.
+const THAW_NS_MAX: i64 = 2_000_000;
+
+/// What shows that a sleep was a freeze.
+struct Freeze<'c> {
+    asleep: LifeSpan<'c>,
+    shows: Vec<Event<'c>>,
+    confidence: Confidence,
+    why: &'static str,
+}
+
+pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
+    let found: Vec<Freeze> = case.life.iter().filter_map(|span| freeze(case, span)).collect();
+    let inside = |at_ns: i64| found.iter().find(|one| one.asleep.contains(at_ns));
+    let pieces = case.claim(|piece| inside(piece.start_ns).is_some())?;
+    let longest = pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?;
+    let one = inside(case.pieces[*longest].start_ns)?;
+    let by = one.asleep.ended.map(|event| case.names().task(event.tid)).unwrap_or_default();
+    let what = match one.asleep.began.is_some() || one.confidence == Confidence::Certain {
+        true => "frozen",
+        false => "frozen, stopped or traced",
+    };
+    let since = if one.asleep.began.is_some() { "" } else { "at least " };
+    let slept = duration(one.asleep.end_ns - one.asleep.start_ns);
+    Some(Claim {
+        confidence: one.confidence,
+        sentence: format!("the measuring thread was {what} until {by} resumed it ({})", case.share(&pieces)),
+        events: one.shows.iter().copied().chain([one.asleep.began, one.asleep.ended].into_iter().flatten()).collect(),
+        evidence: vec![one.why.to_owned(), format!("the whole sleep took {since}{slept}")],
+        confirm: ABOUT.confirm.into(),
+        fix: ABOUT.fix.into(),
+        pieces,
+    })
+}
+
+fn freeze<'c>(case: &Case<'c>, asleep: &LifeSpan<'c>) -> Option<Freeze<'c>> {
+    let wakes = asleep.ended.filter(|event| is_by_a_task(case, event))?;
+    if !matches!(asleep.state, LifeState::Asleep { .. })
+        || is_stop(case, asleep)
+        || asleep.end_ns <= case.trace.window.due_ns
+    {
+        return None;
+    }
+    let found = |shows, confidence, why| Some(Freeze { asleep: *asleep, shows, confidence, why });
+    let thaws = |event: &Event| {
+        event.tid == wakes.tid
+            && event.what == (EventKind::Freeze { frozen: false })
+            && (wakes.ts_ns - THAW_NS_MAX..=wakes.ts_ns).contains(&event.ts_ns)
+    };
+    if let Some(thaw) = interventions(case).find(thaws) {
+        return found(vec![thaw], Confidence::Certain, "the task that woke it thawed a control group just before");
+    }
+    if let Some(expired) = expired_in_vain(case, asleep) {
+        return found(
+            vec![expired],
+            Confidence::Certain,
+            "its timer expired and did not wake it, as no timer wakes a frozen thread",
+        );
+    }
+    // A watched thread may wait for whatever it likes.
+    if case.input.spike.watched.is_some() || wakes_itself(case, asleep) {
+        return None;
+    }
+    found(
+        Vec::new(),
+        Confidence::Likely,
+        "it slept without having started a timer, which it never does on its own account",
+    )
+}
+
+/// Whether a task wakes it, and no interrupt.
+fn is_by_a_task(case: &Case, event: &Event) -> bool {
+    let own = case.tool_threads.own_tid;
+    matches!(event.what, EventKind::Waking { tid, .. } | EventKind::Wakeup { tid, .. } if tid == own)
+        && event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) == 0
+        && event.tid > 0
+        && event.tid != own
+        && !is_timer_thread(case.names().comm(event.tid))
+}
+
+/// Threads that let timers expire in PREEMPT_RT kernels.
+fn is_timer_thread(comm: &str) -> bool {
+    ["ktimers/", "ktimersoftd/", "ksoftirqd/"].iter().any(|name| comm.starts_with(name))
+}
+
+/// The expiry of the timer for which the thread sleeps, in the middle of its sleep.
+fn expired_in_vain<'c>(case: &Case<'c>, asleep: &LifeSpan) -> Option<Event<'c>> {
+    let EventKind::HrtimerStart { timer, .. } = last_arm(case, asleep)?.what else { return None };
+    let expires = |event: &Event| {
+        asleep.contains(event.ts_ns)
+            && matches!(event.what, EventKind::HrtimerExpireEntry { timer: expired, .. } if expired == timer)
+    };
+    let expired = interventions(case).filter(expires).min_by_key(|event| event.ts_ns)?;
+    // On its way the wake-up leaves the interrupt first.
+    let done = interventions(case).filter(|event| {
+        event.cpu == expired.cpu
+            && event.ts_ns >= expired.ts_ns
+            && matches!(event.what, EventKind::HrtimerExpireExit { timer: done } if done == timer)
+    });
+    let done_ns = done.map(|event| event.ts_ns).min()?;
+    (done_ns < asleep.end_ns).then_some(expired)
+}
+
+/// The timer that the thread started last before it fell asleep.
+fn last_arm<'c>(case: &Case<'c>, asleep: &LifeSpan) -> Option<Event<'c>> {
+    let own = case.tool_threads.own_tid;
+    let arms = |event: &Event| event.tid == own && matches!(event.what, EventKind::HrtimerStart { .. });
+    let before = case.trace.cpus.iter().flat_map(|activity| activity.before.own.iter().copied());
+    let inside = case.trace.cpus.iter().flat_map(|activity| activity.events.iter().copied());
+    before.chain(inside).filter(|event| event.ts_ns <= asleep.start_ns && arms(event)).max_by_key(|event| event.ts_ns)
+}
+
+/// Whether it started a timer before it fell asleep, since it had last been given the CPU; unknown is yes, unless the record shows
+/// that its timer is started only afterwards.
+fn wakes_itself(case: &Case, asleep: &LifeSpan) -> bool {
+    let due_ns = case.trace.window.due_ns;
+    let Some(index) = case.life.iter().position(|span| span.start_ns == asleep.start_ns) else { return true };
+    let ran = case.life[..index].last().filter(|span| span.state == LifeState::Running);
+    match (ran, last_arm(case, asleep)) {
+        (Some(ran), Some(arm)) => arm.ts_ns >= ran.start_ns,
+        (Some(ran), None) => ran.began.is_none(),
+        // It began before the record: a timer that is started after due was not running.
+        (None, _) => case.anchors.armed.is_none_or(|armed| armed.ts_ns <= due_ns.max(asleep.end_ns - 1)),
+    }
+}
