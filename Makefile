@@ -24,9 +24,7 @@ RUST_TARGET_arm64 := aarch64-unknown-linux-musl
 RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
-FUZZ_SECONDS ?= 60
-# Real files to start from. A target for another kind of file rejects them quickly.
-FUZZ_SEEDS := $(CURDIR)/plans $(CURDIR)/kernels $(CURDIR)/corpus/flight-records
+FUZZ_MINUTES ?= 60
 
 .PHONY: docs help demo crates build meters test e2e e2e-labgrid e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz miri advisories clean
 
@@ -131,13 +129,8 @@ test-ui: $(UI)
 	cd ui && npm test --silent
 	cd ui && npm run --silent test:browser
 
-fuzz: ## run every fuzz target for a minute (needs cargo-fuzz and a nightly toolchain); FUZZ_SECONDS=600 for ten
-	for crate in $(dir $(wildcard crates/*/fuzz/Cargo.toml)); do (cd $$crate/.. && \
-	  for target in $$(cargo +nightly fuzz list); do \
-	    mkdir -p fuzz/corpus/$$target && \
-	    cargo +nightly fuzz run --target-dir $(CURDIR)/target/fuzz $$target fuzz/corpus/$$target $(FUZZ_SEEDS) -- \
-	      -max_total_time=$(FUZZ_SECONDS) -max_len=20000 || exit; \
-	  done); done
+fuzz: ## fuzz every parser for an hour in all, with limits of memory and time (needs cargo-fuzz and a nightly toolchain)
+	fuzz/run $(FUZZ_MINUTES)
 
 miri: ## interpret the modules that share memory between threads (needs a nightly toolchain with miri and rust-src)
 	for module in $(MIRI); do \

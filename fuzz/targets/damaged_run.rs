@@ -17,9 +17,10 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::{env, fs, process};
+use tardy_fuzz::within_budget;
 
-const STREAM: &[u8] = include_bytes!("../../../../corpus/archives/v1/stream.tardy");
-const MANIFEST: &[u8] = include_bytes!("../../../../corpus/archives/v1/manifest.json");
+const STREAM: &[u8] = include_bytes!("../../corpus/archives/v1/stream.tardy");
+const MANIFEST: &[u8] = include_bytes!("../../corpus/archives/v1/manifest.json");
 
 static MESSAGES: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let messages = Decoder::default().push(STREAM).into_iter().filter_map(|item| match item {
@@ -38,11 +39,24 @@ static DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
 #[derive(Debug, arbitrary::Arbitrary)]
 enum Damage {
     /// Of a message, the number at a place.
-    Number { message: u16, place: u16, value: i64 },
+    Number {
+        message: u16,
+        place: u16,
+        value: i64,
+    },
     /// The same with numbers at the edge of what there is.
-    Edge { message: u16, place: u16, edge: u8 },
-    Missing { message: u16 },
-    Again { message: u16, after: u16 },
+    Edge {
+        message: u16,
+        place: u16,
+        edge: u8,
+    },
+    Missing {
+        message: u16,
+    },
+    Again {
+        message: u16,
+        after: u16,
+    },
 }
 
 const EDGES: [i64; 8] = [0, 1, -1, i64::MAX, i64::MIN, u32::MAX as i64, i32::MIN as i64, 1_000_000_000_000_000];
@@ -89,19 +103,22 @@ fuzz_target!(|damages: Vec<Damage>| {
     let mut encoder = Encoder::default();
     let sound = messages.into_iter().filter_map(|message| serde_json::from_value::<Message>(message).ok());
     let stream: Vec<u8> = sound.flat_map(|message| encoder.message(&message)).collect();
+    let bytes = stream.len();
     fs::write(DIRECTORY.join("stream.tardy"), stream).expect("room for an archive");
 
-    let run = Run::open(&*DIRECTORY).expect("an archive is there");
-    let summary = RunSummary::of(&run, &[]);
-    ReportData::of(&run, &[]);
-    let allow = Rate::parse("1/h").expect("a rate");
-    for text in ["latency < 100", "p99.9 < 100", "missed < 5/min"] {
-        let time_ns = |text: &str| text.parse::<u64>().map_err(|_| "no time".to_owned());
-        let limit = Limit::parse(text, &allow, time_ns).expect("a limit");
-        let judgement = judge(&run, &summary, &limit, 0.95, &DoubtKind::ALL);
-        assert!(judgement.sentence.starts_with(judgement.verdict.words()), "{}", judgement.sentence);
-    }
-    proof(&run, &summary, &[], 0.95);
-    RunFigures::of(&run);
-    HistoryRun::of(&run);
+    within_budget(bytes, || {
+        let run = Run::open(&*DIRECTORY).expect("an archive is there");
+        let summary = RunSummary::of(&run, &[]);
+        ReportData::of(&run, &[]);
+        let allow = Rate::parse("1/h").expect("a rate");
+        for text in ["latency < 100", "p99.9 < 100", "missed < 5/min"] {
+            let time_ns = |text: &str| text.parse::<u64>().map_err(|_| "no time".to_owned());
+            let limit = Limit::parse(text, &allow, time_ns).expect("a limit");
+            let judgement = judge(&run, &summary, &limit, 0.95, &DoubtKind::ALL);
+            assert!(judgement.sentence.starts_with(judgement.verdict.words()), "{}", judgement.sentence);
+        }
+        proof(&run, &summary, &[], 0.95);
+        RunFigures::of(&run);
+        HistoryRun::of(&run);
+    });
 });

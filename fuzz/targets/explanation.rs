@@ -1,0 +1,63 @@
+//! A real late wake-up whose trace is damaged, and whose numbers are others: the account adds up all the same.
+#![no_main]
+
+use archive::sample::Sample;
+use archive::spike::{Spike, SpikeReason};
+use explain::{SpikeInput, evidence_window, explain_spike};
+use libfuzzer_sys::{arbitrary, fuzz_target};
+use tardy_fuzz::{Damage, spoilt, within_budget};
+
+const TRACES: [&[u8]; 3] = [
+    include_bytes!("../../corpus/explain/priority-inversion/trace.dat"),
+    include_bytes!("../../corpus/explain/steal--idle-emulated-6.1-rt/trace.dat"),
+    include_bytes!("../../corpus/flight-records/rcu-frees-pages/record.bin"),
+];
+
+#[derive(Debug, arbitrary::Arbitrary)]
+struct Case {
+    trace: u8,
+    damages: Vec<Damage>,
+    cpu: u8,
+    tid: i16,
+    due_off_ns: i32,
+    latency_ns: i32,
+    median_ns: i32,
+    interval_ns: u32,
+    in_turns: bool,
+}
+
+fuzz_target!(|case: Case| {
+    let trace = spoilt(TRACES[usize::from(case.trace) % TRACES.len()], &case.damages);
+    let due_ns = 1_000_000_000_000 + i64::from(case.due_off_ns);
+    let spike = Spike {
+        number: 1,
+        thread: 0,
+        tid: i32::from(case.tid),
+        sample: Sample { cpu: u32::from(case.cpu % 4), cycle: 7, due_ns, latency_ns: i64::from(case.latency_ns) },
+        reason: SpikeReason::NewMaximum,
+        previous_seen_ns: None,
+        snapshot: None,
+        snapshot_missing: None,
+        watched: None,
+    };
+    let input = SpikeInput {
+        spike: &spike,
+        trace: (&trace).into(),
+        median_ns: i64::from(case.median_ns),
+        interval_ns: u64::from(case.interval_ns),
+        measuring_tids: &[(0, 101), (1, spike.tid)],
+        tool_tids: &[102],
+        environment: None,
+        absences: &[],
+        in_turns: case.in_turns,
+        controls: &[],
+    };
+    within_budget(trace.len(), || {
+        let explanation = explain_spike(&input);
+        assert_eq!(explanation.phases.iter().map(|phase| phase.ns).sum::<i64>(), explanation.latency_ns);
+        for phase in &explanation.phases {
+            assert_eq!(phase.owners.iter().map(|owner| owner.ns).sum::<i64>(), phase.ns);
+        }
+        evidence_window(&input);
+    });
+});
