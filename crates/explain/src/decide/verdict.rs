@@ -3,7 +3,7 @@
 use crate::caveat::Limit;
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::controls::{Controls, goes_by_name};
-use crate::recognise::culprits::{CATALOGUE, Proof};
+use crate::recognise::culprits::{CATALOGUE, Proof, proofs};
 use crate::recognise::functions;
 use crate::replay::timeline::idle::Inferred;
 use archive::explanation::{Confidence, ExplanationStatus, Finding, OwnerKind, PhaseName};
@@ -39,6 +39,8 @@ pub fn reach(case: &mut Case) -> Verdict {
     let mut weighed: Vec<Weighed> = Vec::new();
     for culprit in CATALOGUE {
         let Some(mut claim) = (culprit.look)(case) else { continue };
+        let at_most = proofs::of(culprit.id).map_or(Confidence::Hint, |proof| proof.at_most);
+        claim.confidence = claim.confidence.min(at_most);
         if culprit.about.proof == Proof::Unproven {
             claim.confidence = Confidence::Hint;
         }

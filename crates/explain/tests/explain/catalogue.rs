@@ -1,6 +1,9 @@
 //! The catalogue keeps what it says of itself: docs/reference/culprits.md is written from it, and the corpus holds the proofs.
 
+use explain::culprits::proofs::{self, PROOFS};
 use explain::culprits::{CATALOGUE, Culprit, Proof};
+use explain::recording::{RecordedItem, Recording};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -44,10 +47,11 @@ fn document() -> String {
         let about = culprit.about;
         let _ = write!(
             text,
-            "\n## {}\n\n{}.\n\n- Recognised: {}.\n- Confirm: {}.\n- Fix: {}.\n- Kernel documentation: {}.\n- Proof: {}.\n",
+            "\n## {}\n\n{}.\n\n- Recognised: {}.\n- Proven by: {}.\n- Confirm: {}.\n- Fix: {}.\n- Kernel documentation: {}.\n- Proof: {}.\n",
             culprit.id,
             capitalised(culprit.title),
             about.recognised,
+            proven_by(culprit),
             about.confirm,
             about.fix,
             about.reading.iter().map(|title| format!("*{title}*")).collect::<Vec<_>>().join(", "),
@@ -55,6 +59,24 @@ fn document() -> String {
         );
     }
     text
+}
+
+fn proven_by(culprit: &Culprit) -> String {
+    let Some(proof) = proofs::of(culprit.id) else { return "nothing".into() };
+    let events: Vec<String> = proof.events.iter().map(|event| event.replace('|', " or ")).collect();
+    let events = if events.is_empty() { String::new() } else { format!("{}: ", events.join(", and ")) };
+    format!("{events}{}; {} at most", proof.shows, explain::confidence_word(proof.at_most))
+}
+
+/// Names of the events in a trace.
+fn recorded(trace: &[u8]) -> BTreeSet<String> {
+    let recording = Recording::open(trace);
+    let items = recording.cpus().into_iter().flat_map(|cpu| recording.items(cpu));
+    let names = items.filter_map(|item| match item {
+        RecordedItem::Event(event) => Some(event.name().to_owned()),
+        RecordedItem::Lost { .. } => None,
+    });
+    names.collect()
 }
 
 fn capitalised(text: &str) -> String {
@@ -109,4 +131,46 @@ fn every_culprit_says_everything_once() {
         );
         assert!(!about.reading.is_empty(), "{id}: no kernel documentation");
     }
+}
+
+#[test]
+fn every_culprit_has_one_line_that_says_which_events_prove_it() {
+    let mut ids: Vec<&str> = CATALOGUE.iter().map(|culprit| culprit.id).collect();
+    let mut lines: Vec<&str> = PROOFS.iter().map(|proof| proof.culprit).collect();
+    ids.sort_unstable();
+    lines.sort_unstable();
+    assert_eq!(ids, lines);
+    let meter = std::fs::read_to_string(root().join("crates/meter/src/trace/events.rs")).unwrap();
+    let functions_only = ["function", "mm_page_alloc", "rss_stat"];
+    let known = |event: &str| functions_only.contains(&event) || meter.contains(&format!("\"{event}\""));
+    for proof in PROOFS {
+        let events = proof.events.iter().flat_map(|event| event.split('|'));
+        let unknown: Vec<&str> = events.filter(|event| !known(event)).collect();
+        assert!(unknown.is_empty(), "{}: nobody records {unknown:?}", proof.culprit);
+        let unproven = CATALOGUE.iter().any(|one| one.id == proof.culprit && one.about.proof == Proof::Unproven);
+        let hint = explain::confidence_word(proof.at_most) == "hint";
+        assert!(!unproven || hint, "{} is unproven and may be more than a hint", proof.culprit);
+    }
+}
+
+/// A case named after a culprit has the events that are said to prove it.
+#[test]
+fn the_corpus_has_the_events_that_prove_its_culprits() {
+    let mut missing = Vec::new();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(root().join("corpus/explain")).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let of = |id: &str| name == id || name.strip_prefix(id).is_some_and(|rest| rest.starts_with("--"));
+        let Some(proof) = PROOFS.iter().find(|proof| of(proof.culprit)) else { continue };
+        let there = recorded(&std::fs::read(entry.path().join("trace.dat")).unwrap_or_default());
+        let flight = there.is_empty();
+        for event in proof.events.iter().filter(|_| !flight) {
+            seen += 1;
+            if !event.split('|').any(|one| there.contains(one)) {
+                missing.push(format!("{name} has no {event}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    assert!(seen > 100, "the corpus is gone");
 }

@@ -39,6 +39,7 @@ mod previous_irq;
 mod printk;
 mod priority_changed;
 mod priority_inversion;
+pub mod proofs;
 mod rcu;
 mod reclaim;
 mod reschedule_ipi;

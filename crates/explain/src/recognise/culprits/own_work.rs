@@ -14,8 +14,10 @@ pub const ABOUT: About = About {
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(|piece| piece.phase == PhaseName::Working && case.kind(piece) == OwnerKind::Own)?;
+    // Without that, a hypervisor may have had some of it.
+    let executed = case.virtualised().is_none() || case.executed(&pieces).is_some();
     Some(Claim {
-        confidence: Confidence::Certain,
+        confidence: if executed { Confidence::Certain } else { Confidence::Likely },
         sentence: format!("the thread did its own work ({})", case.share(&pieces)),
         events: Vec::new(),
         evidence: Vec::new(),
