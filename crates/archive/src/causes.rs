@@ -50,6 +50,9 @@ pub struct NewCause {
     pub attributed: u32,
     /// Causes that were seen exactly once.
     pub seen_once: u32,
+    /// Spikes that nothing explains; each may be of a cause of its own. Older documents do not count them.
+    #[serde(default)]
+    pub unexplained: u32,
     pub chance: f64,
     /// The chance is at most this, with 95 % confidence, if spikes are independent.
     pub chance_max: f64,

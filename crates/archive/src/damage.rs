@@ -41,21 +41,11 @@ pub enum Damage {
     TracerTextMissing {
         number: u32,
     },
-    RunFailed {
-        why: Option<String>,
-    },
+    /// Nobody noted how.
+    RunFailed,
     MeterFailed,
     NoSamples,
     NothingWatched,
-}
-
-impl Damage {
-    pub const RUN_FAILED: Code = Code::new("archive.run-failed");
-
-    /// Whether a code is one of these, and not that of a problem which something else noticed.
-    pub fn owns(code: &Code) -> bool {
-        code.area() == "archive"
-    }
 }
 
 impl fmt::Display for Damage {
@@ -81,7 +71,7 @@ impl fmt::Display for Damage {
             Self::NoTotals => out.write_str("stream.tardy: no thread left any totals"),
             Self::TraceMissing { spike } => write!(out, "spikes/{spike:04}/trace.dat: missing"),
             Self::TracerTextMissing { number } => write!(out, "tracer/{number:04}.txt: missing"),
-            Self::RunFailed { why } => out.write_str(why.as_deref().unwrap_or("the run failed")),
+            Self::RunFailed => out.write_str("the run failed"),
             Self::MeterFailed => out.write_str("the meter could not measure"),
             Self::NoSamples => out.write_str("a measuring thread left no samples"),
             Self::NothingWatched => out.write_str("no watched thread woke up"),
@@ -105,7 +95,7 @@ impl ProblemKind for Damage {
             Self::NoTotals => "archive.no-totals",
             Self::TraceMissing { .. } => "archive.trace-missing",
             Self::TracerTextMissing { .. } => "archive.tracer-text-missing",
-            Self::RunFailed { .. } => return Self::RUN_FAILED,
+            Self::RunFailed => "archive.run-failed",
             Self::MeterFailed => "archive.meter-failed",
             Self::NoSamples => "archive.no-samples",
             Self::NothingWatched => "archive.nothing-watched",
@@ -185,8 +175,8 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         code: "archive.run-failed",
-        meaning: "The run failed; the text beside the code says how.",
-        fix: "Follow the text, and run again.",
+        meaning: "The run failed, and its archive does not hold how.",
+        fix: "Run again.",
     },
     Definition {
         code: "archive.meter-failed",
@@ -226,7 +216,7 @@ mod tests {
             Damage::NoTotals,
             Damage::TraceMissing { spike: 1 },
             Damage::TracerTextMissing { number: 1 },
-            Damage::RunFailed { why: None },
+            Damage::RunFailed,
             Damage::MeterFailed,
             Damage::NoSamples,
             Damage::NothingWatched,

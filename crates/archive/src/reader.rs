@@ -18,7 +18,7 @@ use crate::problem::Remark;
 use crate::recorded::{FlightRecording, RECORDED_FILE, RECORDED_VERSION, Recorded};
 use crate::sample::{Sample, Second, Totals};
 use crate::settings::EffectiveSettings;
-use crate::spike::Spike;
+use crate::spike::{Spike, SpikeReason};
 use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
 use crate::writer::file_path;
@@ -30,6 +30,11 @@ use thiserror::Error;
 
 /// A spike's trace larger than this is not loaded.
 pub const TRACE_BYTES_MAX: u64 = 2 << 30;
+
+/// Medians that no ordinary wake-up of a thread takes.
+const ORDINARY_MEDIANS: i64 = 4;
+/// With fewer samples of a thread all of its maxima are spikes.
+const ORDINARY_SAMPLES_MIN: u64 = 1000;
 
 /// Why there is nothing to open.
 #[derive(Debug, Error)]
@@ -331,6 +336,40 @@ impl Run {
     pub fn save_explanations(&self, explanations: &[Explanation]) -> Result<(), crate::write_error::WriteError> {
         let text = serde_json::to_vec(explanations).expect("an explanation has only string keys");
         write_atomically(&self.directory.join("explanations.json"), &text)
+    }
+
+    /// Whether a captured wake-up is a spike, for every verb and page: over the limit, or later than [`Self::ordinary_ns`].
+    /// Control samples are not, and neither are the first maxima of a thread, which are often as late as its median.
+    pub fn is_late(&self, spike: &Spike) -> bool {
+        match spike.reason {
+            SpikeReason::Control => false,
+            SpikeReason::OverLimit => true,
+            SpikeReason::NewMaximum => {
+                self.recordings.contains_key(&spike.number)
+                    || self.ordinary_ns(spike.thread).is_none_or(|ordinary_ns| spike.sample.latency_ns > ordinary_ns)
+            }
+        }
+    }
+
+    /// The captured wake-ups that are spikes, in the order they happened.
+    pub fn late_spikes(&self) -> impl Iterator<Item = &Spike> {
+        self.spikes.iter().filter(|spike| self.is_late(spike))
+    }
+
+    /// Whether a number is that of a captured wake-up that is no spike.
+    pub fn is_ordinary(&self, number: u32) -> bool {
+        self.spikes.iter().any(|spike| spike.number == number && !self.is_late(spike))
+    }
+
+    /// What a thread's wake-ups take ordinarily: 99 % of them, but never more than [`ORDINARY_MEDIANS`] medians, so that a
+    /// disturbance of every tenth wake-up is not ordinary. `None` where there are too few to say.
+    fn ordinary_ns(&self, thread: u32) -> Option<i64> {
+        let histogram = &self.threads.get(&thread)?.histogram;
+        if histogram.total() < ORDINARY_SAMPLES_MIN {
+            return None;
+        }
+        let median_ns = histogram.quantile_ns(0.5)?;
+        Some(histogram.quantile_ns(0.99)?.min(median_ns.saturating_mul(ORDINARY_MEDIANS)))
     }
 
     /// Median latency of a CPU over the run, in ns.

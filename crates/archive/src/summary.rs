@@ -85,7 +85,14 @@ pub struct SpikeSummary {
     #[serde(flatten)]
     pub spike: Spike,
     pub latency_ns: i64,
+    /// Whether it counts as a spike, see [`Run::is_late`]; the others are ordinary wake-ups that were captured.
+    #[serde(default = "late_in_older_documents")]
+    pub late: bool,
     pub explanation: Option<Explanation>,
+}
+
+fn late_in_older_documents() -> bool {
+    true
 }
 
 /// How long a whole run in virtual time took, the guest's boot included.
@@ -162,7 +169,7 @@ pub struct RunSummary {
     pub cpus: Vec<CpuSummary>,
     /// All CPUs together; of watched threads their timer wake-ups, or their other ones where no timer woke any.
     pub all_cpus: LatencyFigures,
-    /// Largest first, controls last.
+    /// Spikes first, then ordinary wake-ups, controls last; the largest of each first.
     pub spikes: Vec<SpikeSummary>,
     pub loads: Vec<LoadReport>,
     /// What the kernel counted meanwhile, over the whole run.
@@ -266,6 +273,13 @@ impl RunSummary {
     }
 }
 
+impl RunSummary {
+    /// The spikes, largest first.
+    pub fn late_spikes(&self) -> impl Iterator<Item = &SpikeSummary> {
+        self.spikes.iter().filter(|entry| entry.late)
+    }
+}
+
 impl ReportData {
     /// Gathers everything a report draws, histograms at no more than 400 bars a thread.
     pub fn of(run: &Run, explanations: &[Explanation]) -> Self {
@@ -290,10 +304,14 @@ fn phase_start(run: &Run, phase: RunPhase) -> Option<i64> {
 fn invalidities(run: &Run, state: RunState) -> Vec<Remark> {
     let mut reasons: Vec<Remark> =
         run.problems.iter().filter(|problem| problem.severity == Severity::Invalid).map(Remark::from).collect();
-    let mut because = |damage: Damage| reasons.push(Remark::new(&damage));
     if matches!(state, RunState::Failed) {
         let problem = run.manifest.as_ref().and_then(|manifest| manifest.problem.as_ref());
-        because(Damage::RunFailed { why: problem.map(|problem| problem.text.clone()) });
+        match problem.map(Remark::from) {
+            // What failed is often what the last problem said already.
+            Some(why) if reasons.contains(&why) => {}
+            Some(why) => reasons.push(why),
+            None => reasons.push(Remark::new(&Damage::RunFailed)),
+        }
     }
     if matches!(run.ending, Some((Ending::Failed, _))) && reasons.is_empty() {
         reasons.push(Remark::new(&Damage::MeterFailed));
@@ -302,8 +320,6 @@ fn invalidities(run: &Run, state: RunState) -> Vec<Remark> {
         let watched = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()?.watch.as_ref()).is_some();
         reasons.push(Remark::new(if watched { &Damage::NothingWatched } else { &Damage::NoSamples }));
     }
-    // What failed is often what the last problem said already.
-    reasons.dedup_by(|later, earlier| later.text == earlier.text);
     reasons
 }
 
@@ -355,13 +371,14 @@ fn spike_summaries(run: &Run, explanations: &[Explanation]) -> Vec<SpikeSummary>
         .iter()
         .map(|spike| SpikeSummary {
             latency_ns: spike.sample.latency_ns,
+            late: run.is_late(spike),
             explanation: explanations.iter().find(|explanation| explanation.spike == spike.number).cloned(),
             spike: spike.clone(),
         })
         .collect();
     spikes.sort_by_key(|entry| {
         let control = entry.spike.reason == crate::spike::SpikeReason::Control;
-        (control, std::cmp::Reverse(entry.latency_ns), entry.spike.number)
+        (!entry.late, control, std::cmp::Reverse(entry.latency_ns), entry.spike.number)
     });
     spikes
 }

@@ -16,7 +16,6 @@ pub mod tap;
 use archive::explanation::{Confidence, ExplanationStatus};
 use archive::planned::PlannedStep;
 use archive::problem::Remark;
-use archive::spike::SpikeReason;
 use archive::summary::{LatencyFigures, RunSummary, SpikeSummary};
 use judge::verdict::{Judgement, Verdict};
 use naming::{run_identifier, run_name, told_apart, word};
@@ -277,7 +276,7 @@ fn latencies(of: &str, figures: &LatencyFigures) -> Vec<Figure> {
 fn causes(summary: &RunSummary) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
     // Spikes come largest first, so that the first of a cause is its latest wake-up.
-    for spike in &summary.spikes {
+    for spike in summary.late_spikes() {
         let Some(explanation) = &spike.explanation else { continue };
         let explained = explanation.status == ExplanationStatus::Explained;
         let Some(finding) = explanation.findings.first().filter(|_| explained) else { continue };
@@ -299,9 +298,8 @@ fn causes(summary: &RunSummary) -> Vec<Cause> {
 }
 
 fn unexplained(summary: &RunSummary) -> Vec<i64> {
-    let late = summary.spikes.iter().filter(|spike| spike.spike.reason != SpikeReason::Control);
     let explained = |spike: &&SpikeSummary| {
         spike.explanation.as_ref().is_some_and(|explanation| explanation.status == ExplanationStatus::Explained)
     };
-    late.filter(|spike| !explained(spike)).map(|spike| spike.latency_ns).collect()
+    summary.late_spikes().filter(|spike| !explained(spike)).map(|spike| spike.latency_ns).collect()
 }

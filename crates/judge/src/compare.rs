@@ -11,7 +11,6 @@ use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
 use archive::problem::Remark;
 use archive::reader::Run;
-use archive::spike::SpikeReason;
 use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -154,11 +153,9 @@ fn missed_per_hour(summary: &RunSummary) -> Option<f64> {
 
 /// Spikes by the cause that explains most of them, and how many nothing explains.
 fn causes(side: Side) -> (BTreeMap<String, u64>, u64) {
-    let is_control =
-        |number| side.run.spikes.iter().any(|spike| spike.number == number && spike.reason == SpikeReason::Control);
     let mut causes = BTreeMap::new();
     let mut unexplained = 0;
-    for explanation in side.explanations.iter().filter(|explanation| !is_control(explanation.spike)) {
+    for explanation in side.explanations.iter().filter(|explanation| !side.run.is_ordinary(explanation.spike)) {
         match (explanation.status, explanation.findings.first()) {
             (ExplanationStatus::Explained, Some(finding)) => {
                 *causes.entry(finding.culprit.clone()).or_default() += 1;
@@ -269,7 +266,7 @@ mod tests {
             thread: 0,
             tid: 1,
             sample: archive::sample::Sample { cpu: 0, cycle: 1, due_ns: 0, latency_ns: 1 },
-            reason: SpikeReason::NewMaximum,
+            reason: archive::spike::SpikeReason::NewMaximum,
             previous_seen_ns: None,
             snapshot: None,
             snapshot_missing: None,

@@ -11,7 +11,6 @@ use crate::words::{change, p_value, percent, rough};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
 use archive::reader::Run;
-use archive::spike::SpikeReason;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::{BTreeMap, BTreeSet};
@@ -172,11 +171,9 @@ pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<Varian
         // Loads of one name do the same; what all of them get done is the figure.
         *values.entry(FigureName::Load(load.name.clone())).or_default() += load.per_second;
     }
-    let control =
-        |number| run.spikes.iter().any(|spike| spike.number == number && spike.reason == SpikeReason::Control);
-    let explained = explanations
-        .iter()
-        .filter(|explanation| explanation.status == ExplanationStatus::Explained && !control(explanation.spike));
+    let explained = explanations.iter().filter(|explanation| {
+        explanation.status == ExplanationStatus::Explained && !run.is_ordinary(explanation.spike)
+    });
     let culprits = explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.clone())).collect();
     Some(VariantFigures { values, loads, culprits })
 }

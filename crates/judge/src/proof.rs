@@ -7,7 +7,6 @@ use crate::words::{hours, percent, time};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::{Histogram, bucket_of};
 use archive::reader::{Run, ThreadRun};
-use archive::spike::SpikeReason;
 use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,6 +63,9 @@ pub struct NewCause {
     pub spikes: u64,
     /// Spikes that are the only one of their cause.
     pub once: u64,
+    /// Spikes with a trace that nothing explains; each may be of a cause of its own. Older documents do not count them.
+    #[serde(default)]
+    pub unexplained: u64,
     pub probability: f64,
     /// At the confidence asked for.
     pub high: f64,
@@ -163,18 +165,22 @@ fn with_bursts(seconds_dispersion: f64, seconds: f64, histogram: &Histogram, val
 }
 
 fn new_cause(run: &Run, explanations: &[Explanation], confidence: f64) -> Option<NewCause> {
-    let control =
-        |number| run.spikes.iter().any(|spike| spike.number == number && spike.reason == SpikeReason::Control);
     let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
-    for explanation in explanations.iter().filter(|explanation| !control(explanation.spike)) {
-        if let (ExplanationStatus::Explained, Some(finding)) = (explanation.status, explanation.findings.first()) {
-            *causes.entry(&finding.culprit).or_default() += 1;
+    let mut unexplained = 0;
+    for explanation in explanations.iter().filter(|explanation| !run.is_ordinary(explanation.spike)) {
+        match (explanation.status, explanation.findings.first()) {
+            (ExplanationStatus::Explained, Some(finding)) => *causes.entry(&finding.culprit).or_default() += 1,
+            (ExplanationStatus::NotExplained, _) => unexplained += 1,
+            (ExplanationStatus::Explained | ExplanationStatus::NoTrace, _) => {}
         }
     }
     let spikes: u64 = causes.values().sum();
+    if spikes == 0 {
+        return None;
+    }
     let once = causes.values().filter(|count| **count == 1).count() as u64;
-    let (probability, high) = unseen_cause(spikes, once, confidence)?;
-    Some(NewCause { spikes, once, probability, high })
+    let (probability, high) = unseen_cause(spikes + unexplained, once + unexplained, confidence)?;
+    Some(NewCause { spikes, once, unexplained, probability, high })
 }
 
 fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
@@ -198,9 +204,14 @@ fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
         } else {
             String::new()
         };
+        let unexplained = match cause.unexplained {
+            0 => String::new(),
+            1 => ", and 1 is not explained and may be, too".into(),
+            many => format!(", and {many} are not explained and may be, too"),
+        };
         sentences.push(format!(
-            "{} of {} explained spikes {} the only one of {} kind: the next spike has a cause not seen yet with \
-             probability {}{bound}.",
+            "{} of {} explained spikes {} the only one of {} kind{unexplained}: the next spike has a cause not seen yet \
+             with probability {}{bound}.",
             cause.once,
             cause.spikes,
             if cause.once == 1 { "was" } else { "were" },

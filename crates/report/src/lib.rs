@@ -5,6 +5,7 @@
 //! shows what [`archive::summary`] holds. Everything a target said is untrusted text.
 
 pub mod account;
+pub mod conditions;
 mod html;
 pub mod kernel_tracers;
 mod number;

@@ -30,7 +30,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
 /// File of the archive with what the target's console said.
-const CONSOLE_FILE: &str = "console.log";
+pub const CONSOLE_FILE: &str = "console.log";
 
 /// What to run and where to put it.
 #[derive(Debug, Clone)]

@@ -5,16 +5,20 @@ pub mod judging;
 
 use crate::exit::UsageError;
 use anyhow::Context;
-use archive::manifest::Manifest;
+use archive::manifest::{Manifest, RunState};
 use archive::reader::{OpenError, Run};
+use runner::run::RECEIVED_FILE;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use words::calendar::civil;
 use words::figures::counted;
+use words::printable::printable;
 
 /// Directory of archives below the current one.
 pub const RUNS: &str = "runs";
+/// Directories of a series below each other: those of rounds, of steps, of variants and of seeds.
+const SERIES_DEPTH_MAX: usize = 4;
 /// The word for the newest archive below [`RUNS`].
 pub const LATEST: &str = "latest";
 
@@ -35,14 +39,21 @@ pub fn open(name: &Path) -> anyhow::Result<Run> {
     }
 }
 
+/// Opens what RUN names, or the latest run where nothing was typed.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_or_latest(name: Option<&Path>) -> anyhow::Result<Run> {
+    open(name.unwrap_or(Path::new(LATEST)))
+}
+
 /// The directory that RUN names; whether it holds an archive is not looked at.
 ///
 /// # Errors
 /// When it is the latest one's, and there is none.
 pub fn find(name: &Path) -> Result<PathBuf, UsageError> {
     let path = if name == Path::new(LATEST) && !name.exists() {
-        newest(Path::new(RUNS))
-            .ok_or_else(|| UsageError("failed to find the latest run: there is no run below runs/".into()))?
+        latest(Path::new(RUNS))?
     } else if !name.exists() && Path::new(RUNS).join(name).is_dir() {
         Path::new(RUNS).join(name)
     } else {
@@ -66,15 +77,63 @@ pub fn below(directory: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-fn newest(directory: &Path) -> Option<PathBuf> {
-    below(directory).pop()
+/// Every archive below a directory and below those of its series: plans, experiments, seeds; oldest first.
+pub fn all_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = archives_within(directory, SERIES_DEPTH_MAX);
+    found.sort();
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+fn archives_within(directory: &Path, depth: usize) -> Vec<(i64, PathBuf)> {
+    let mut found: Vec<(i64, PathBuf)> =
+        below(directory).into_iter().map(|path| (started_unix_ns(&path), path)).collect();
+    if depth == 0 {
+        return found;
+    }
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        // A link could lead back up.
+        let is_series = entry.file_type().is_ok_and(|kind| kind.is_dir()) && !name.to_string_lossy().starts_with('.');
+        if is_series && !found.iter().any(|(_, archive)| *archive == path) {
+            found.extend(archives_within(&path, depth - 1));
+        }
+    }
+    found
+}
+
+/// The newest run that measured something. Says on standard error which one it is, and how many it passed over.
+fn latest(directory: &Path) -> Result<PathBuf, UsageError> {
+    let mut archives = all_below(directory);
+    let count = archives.len();
+    while archives.last().is_some_and(|path| measured_nothing(path)) {
+        archives.pop();
+    }
+    let passed_over = count - archives.len();
+    let Some(path) = archives.pop() else {
+        let failed = if count == 0 { String::new() } else { format!(" that did not fail ({count} did)") };
+        let text = format!("failed to find the latest run: there is no run below {}/{failed}", directory.display());
+        return Err(UsageError(text));
+    };
+    let over = match passed_over {
+        0 => String::new(),
+        number => format!("; passed over {} that failed", counted(number as u64, "newer run")),
+    };
+    complain!("tardy: latest is {}{over}", printable(&path.display().to_string()));
+    Ok(path)
+}
+
+/// Whether a run failed for good: what `tardy collect` can still fetch may be whole in the end.
+fn measured_nothing(path: &Path) -> bool {
+    manifest(path).is_some_and(|manifest| manifest.state == RunState::Failed) && !path.join(RECEIVED_FILE).exists()
+}
+
+fn manifest(path: &Path) -> Option<Manifest> {
+    serde_json::from_slice(&fs::read(path.join("manifest.json")).ok()?).ok()
 }
 
 /// The manifest's start; archives whose manifest is damaged count as the oldest.
 fn started_unix_ns(path: &Path) -> i64 {
-    let manifest = fs::read(path.join("manifest.json")).ok();
-    let manifest = manifest.and_then(|bytes| serde_json::from_slice::<Manifest>(&bytes).ok());
-    manifest.map_or(i64::MIN, |manifest| manifest.started_unix_ns)
+    manifest(path).map_or(i64::MIN, |manifest| manifest.started_unix_ns)
 }
 
 /// Makes a directory for a new archive: the one asked for, or `runs/<id>`. Returns it with the run's id.

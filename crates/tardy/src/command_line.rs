@@ -5,6 +5,8 @@ mod documented;
 mod groups;
 
 use crate::exit::{Exit, in_words};
+use crate::refusal;
+use crate::terminal::json;
 use crate::verbs::{
     baseline, bisect, check, collect, compare, completions, cyclictest, experiment, explain, export, history, import,
     judge, list, load, man, observe, plan, record, replay, report, restore, run, target, verify, watch,
@@ -83,6 +85,9 @@ pub fn main() -> ExitCode {
         Err(refusal) => {
             // Help and version are asked for and go to standard output; everything else is wrong usage.
             let _ = refusal.print();
+            if refusal.use_stderr() && asks_for_json(&typed) {
+                let _ = json::print(&refusal::Document::new(refusal::COMMAND_LINE, &refusal.to_string()));
+            }
             // `git bisect run` would take the code of wrong usage for a bad commit.
             let for_git =
                 typed.get(1).is_some_and(|verb| verb == "bisect") && typed.iter().any(|word| word == "--step");
@@ -125,9 +130,17 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             complain!("tardy: {}", printable(&in_words(&error)));
+            if asks_for_json(&typed) {
+                let _ = json::print(&refusal::Document::of(&error));
+            }
             Exit::of_error(&error).into()
         }
     }
+}
+
+/// Whether standard output holds one JSON document and nothing else; `--` ends the options.
+fn asks_for_json(typed: &[OsString]) -> bool {
+    typed.iter().take_while(|word| *word != "--").any(|word| word == "--json")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The exit codes of every verb. They are a promise to scripts.
 
+use crate::refusal::NothingMeasured;
 use archive::reader::OpenError;
 use archive::write_error::WriteError;
 use runner::run::RunError;
@@ -19,6 +20,8 @@ pub enum Exit {
     NotMeasured,
     /// The numbers are sound and do not suffice for what was asked.
     NotEnoughData,
+    /// The watched command failed by itself, with this code.
+    Command(u8),
     /// For `git bisect run`: this commit cannot be tested.
     Untestable,
     /// For `git bisect run`: end the search.
@@ -30,7 +33,8 @@ impl Exit {
     pub fn of_error(error: &anyhow::Error) -> Self {
         let wrong_path = matches!(error.downcast_ref(), Some(OpenError::Missing(_) | OpenError::Foreign(_)));
         let taken = matches!(error.downcast_ref(), Some(RunError::Write(WriteError::Exists(_))));
-        if wrong_path || taken || error.is::<UsageError>() { Self::Usage } else { Self::NotMeasured }
+        let refused = error.downcast_ref().is_some_and(NothingMeasured::is_usage);
+        if wrong_path || taken || refused || error.is::<UsageError>() { Self::Usage } else { Self::NotMeasured }
     }
 }
 
@@ -42,6 +46,7 @@ impl From<Exit> for ExitCode {
             Exit::Usage => 2,
             Exit::NotMeasured => 3,
             Exit::NotEnoughData => 4,
+            Exit::Command(code) => code,
             Exit::Untestable => 125,
             Exit::GiveUp => 128,
         })

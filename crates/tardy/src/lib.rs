@@ -11,7 +11,9 @@ mod exit;
 mod measuring;
 mod options;
 mod plans;
+mod refusal;
 mod verbs;
 mod virtual_time;
 
-pub use plans::problem::DEFINITIONS;
+pub use plans::problem::DEFINITIONS as PLAN_DEFINITIONS;
+pub use refusal::DEFINITIONS as REFUSAL_DEFINITIONS;

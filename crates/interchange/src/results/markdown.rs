@@ -34,7 +34,7 @@ fn overview(steps: &[RunResults], text: &mut String) {
             "| {} | {} | {cycles} | {p99} | {max} | {} |",
             safe(step.within_suite().unwrap_or(&step.name)),
             StepVerdict::of(summary.valid, &step.judgements).words(),
-            summary.spikes.len()
+            summary.late_spikes().count()
         );
     }
 }

@@ -8,7 +8,6 @@ use crate::words::{hours, percent, time};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
-use archive::spike::SpikeReason;
 use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -202,7 +201,7 @@ fn one_cause(run: &Run, explanations: &[Explanation], thread: &ThreadRun, estima
         run.spikes.iter().any(|spike| {
             spike.number == number
                 && spike.thread == thread.thread
-                && spike.reason != SpikeReason::Control
+                && run.is_late(spike)
                 && spike.sample.latency_ns as f64 > estimate.threshold_ns
         })
     };

@@ -3,7 +3,6 @@
 use super::SeedRun;
 use crate::words::time;
 use archive::explanation::{Explanation, ExplanationStatus};
-use archive::spike::SpikeReason;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,10 +74,9 @@ fn shift(cause: &Cause, seeds: &[(Longest, Longest)]) -> CauseShift {
 
 /// The longest time of each cause of one run. Control samples are ordinary on purpose.
 fn longest<'a>(run: &SeedRun<'a>) -> Longest<'a> {
-    let is_control =
-        |number| run.summary.spikes.iter().any(|s| s.spike.number == number && s.spike.reason == SpikeReason::Control);
+    let is_ordinary = |number| run.summary.spikes.iter().any(|s| s.spike.number == number && !s.late);
     let mut found = Longest::new();
-    for explanation in run.explanations.iter().filter(|explanation| !is_control(explanation.spike)) {
+    for explanation in run.explanations.iter().filter(|explanation| !is_ordinary(explanation.spike)) {
         let Some((cause, ns, chain)) = cause_of(explanation) else { continue };
         let entry = found.entry(cause).or_insert((ns, chain));
         if ns > entry.0 {

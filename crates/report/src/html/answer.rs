@@ -3,6 +3,7 @@
 use super::super::number;
 use super::said;
 use crate::account::{measured_by, tracing};
+use crate::conditions::conditions;
 use crate::watched::{KINDS, is_watch, meaning, verdict, whom};
 use archive::explanation::ExplanationStatus;
 use archive::message::Severity;
@@ -13,12 +14,13 @@ use words::vocabulary;
 pub fn answer(data: &ReportData) -> Markup {
     let summary = &data.summary;
     html! {
-        (validity(summary))
+        @if summary.emulated || summary.virtual_time || !summary.valid { (validity(summary)) }
         @match worst_cpu(summary) {
             Some((cpu, latency_ns)) if is_watch(summary) => {
                 p.verdict { (said(verdict(summary))) }
-                (watched(summary))
                 (why(summary, cpu, latency_ns))
+                (circumstances(summary))
+                (watched(summary))
                 (limit(summary))
                 (recorded(summary))
                 (caution(summary))
@@ -32,11 +34,24 @@ pub fn answer(data: &ReportData) -> Markup {
                     "."
                 }
                 (why(summary, cpu, latency_ns))
+                (circumstances(summary))
                 (limit(summary))
                 (recorded(summary))
                 (caution(summary))
             },
             None => p.verdict { "Nothing was measured." },
+        }
+        @if !summary.emulated && !summary.virtual_time && summary.valid { (validity(summary)) }
+    }
+}
+
+/// Under which conditions the figures stand; those of another tool's runs are not known.
+fn circumstances(summary: &RunSummary) -> Markup {
+    html! {
+        @if summary.imported.is_none() {
+            dl.conditions aria-label="Conditions" {
+                @for (name, phrase) in conditions(summary) { div { dt { (name) } dd { (said(phrase)) } } }
+            }
         }
     }
 }
@@ -71,11 +86,10 @@ fn validity(summary: &RunSummary) -> Markup {
                 " is unknown here, too."
             }
         } @else if !summary.emulated {
-            p.validity.valid {
-                strong { "The run is valid" }
-                " (" (vocabulary::state(summary.state)) ")"
+            p.validity {
+                "It was measured as asked (" (vocabulary::state(summary.state)) ")"
                 @if degraded > 0 {
-                    ", with reservations: " a href="#losses" {
+                    ", except that " a href="#losses" {
                         @if degraded == 1 { "one condition was not as asked" }
                         @else { (degraded) " conditions were not as asked" }
                     }
@@ -89,7 +103,7 @@ fn validity(summary: &RunSummary) -> Markup {
 
 fn why(summary: &RunSummary, cpu: &CpuSummary, latency_ns: i64) -> Markup {
     let spike = summary.spikes.iter().find(|spike| is_worst(spike, cpu, latency_ns));
-    let largest = summary.spikes.iter().find(|spike| spike.spike.reason != archive::spike::SpikeReason::Control);
+    let largest = summary.late_spikes().next();
     html! {
         p.why {
             strong {

@@ -5,7 +5,7 @@ use super::super::plot::Plots;
 use super::{facts, ledger, said};
 use archive::explanation::{Explanation, ExplanationStatus, Finding};
 use archive::functions::{FunctionAccount, HeldLock, MaskedStretch};
-use archive::spike::{Snapshot, SpikeReason};
+use archive::spike::Snapshot;
 use archive::summary::{RunSummary, SpikeSummary};
 use maud::{Markup, PreEscaped, html};
 use words::vocabulary;
@@ -14,8 +14,7 @@ use words::vocabulary;
 const OPEN: usize = 3;
 
 pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
-    let (controls, spikes): (Vec<_>, Vec<_>) =
-        summary.spikes.iter().partition(|entry| entry.spike.reason == SpikeReason::Control);
+    let (controls, spikes): (Vec<_>, Vec<_>) = summary.spikes.iter().partition(|entry| !entry.late);
     html! {
         section #spikes aria-labelledby="spikes-title" {
             h2 #spikes-title { "The worst wake-ups" }

@@ -4,7 +4,6 @@ use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
 use super::histogram::legend;
 use crate::number;
-use archive::spike::SpikeReason;
 use archive::summary::{ReportData, SpikeSummary};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -98,7 +97,7 @@ fn steps(line: &[Option<i64>], seconds: f64, x: &Axis, y: &Axis) -> String {
 }
 
 fn marked(data: &ReportData) -> impl Iterator<Item = &SpikeSummary> {
-    data.summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control)
+    data.summary.late_spikes()
 }
 
 fn marks(drawing: &mut Drawing, data: &ReportData, x: &Axis, y: &Axis) {

@@ -16,7 +16,6 @@ mod style;
 
 pub use drawing::Drawing;
 
-use archive::spike::SpikeReason;
 use archive::summary::ReportData;
 use std::collections::BTreeMap;
 
@@ -61,7 +60,7 @@ pub fn drawings(data: &ReportData) -> Vec<(String, Drawing)> {
     drawings.extend(histogram::draw(data).map(|drawing| ("histogram.png".to_owned(), drawing)));
     drawings.extend(latency::draw(data).map(|drawing| ("latency.png".to_owned(), drawing)));
     drawings.extend(counters::draw(data).map(|drawing| ("counters.png".to_owned(), drawing)));
-    for entry in data.summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control) {
+    for entry in data.summary.late_spikes() {
         let file = format!("spike-{:04}.png", entry.spike.number);
         drawings.extend(spike::draw(entry, data.summary.virtual_time).map(|drawing| (file, drawing)));
     }

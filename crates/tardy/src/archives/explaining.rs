@@ -49,7 +49,8 @@ pub fn causes_of(run: &Run, explanations: &[Explanation]) -> RunCauses {
     let config = run.environment.iter().flat_map(|environment| &environment.config);
     let tick_hz = config.filter_map(|line| line.strip_prefix("CONFIG_HZ=")?.parse().ok()).next();
     let interval_ns = Context::of(run).interval_ns;
-    analyse(&SpikesOfRun { spikes: &run.spikes, explanations, worst: &worst, interval_ns, tick_hz })
+    let spikes: Vec<Spike> = run.late_spikes().cloned().collect();
+    analyse(&SpikesOfRun { spikes: &spikes, explanations, worst: &worst, interval_ns, tick_hz })
 }
 
 /// The lines of the trace around one spike; empty without a trace.

@@ -4,16 +4,18 @@ use super::arguments::Showing;
 use crate::archives::explaining::explain_run;
 use crate::exit::Exit;
 use crate::measuring::signals::Signals;
+use crate::refusal::NothingMeasured;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::terminal::progress::Progress;
 use crate::terminal::summary::summary_page;
 use archive::manifest::RunState;
-use archive::message::Ending;
+use archive::message::{Problem, Severity};
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use report::account::problems;
-use runner::run::{RunError, RunOutcome};
+use runner::run::{CONSOLE_FILE, RECEIVED_FILE, RunError, RunOutcome};
+use std::fs;
 use words::printable::printable;
 
 /// Explains and shows what a run left, and says how the command ends.
@@ -29,6 +31,10 @@ pub fn conclude(
     signals.measuring_is_over();
     let outcome = outcome.inspect_err(|_| progress.clear())?;
     let run = Run::open(&outcome.directory)?;
+    if let Some(nothing) = discard_unmeasured(&outcome, &run) {
+        progress.clear();
+        return Err(nothing.into());
+    }
     let explanations = explain_run(&run, &mut |done, total| progress.explaining(done, total));
     progress.clear();
     if let Err(error) = run.save_explanations(&explanations) {
@@ -37,18 +43,39 @@ pub fn conclude(
     let summary = RunSummary::of(&run, &explanations);
     // A run that was stopped and is sound has nothing broken about it; the summary says that it is short.
     let broken = outcome.problem.as_ref().filter(|_| outcome.state != RunState::Interrupted || !summary.valid);
-    show(showing, &summary, broken.is_some())?;
-    // A meter that cannot measure says why by a problem, which was shown as it came.
-    let shown = matches!(run.ending, Some((Ending::Failed, _))) && progress.showed_invalid();
-    if let Some(broken) = broken.filter(|_| !shown) {
+    show(showing, &summary, broken)?;
+    if let Some(broken) = broken {
         complain!("tardy: {}", printable(&broken.text));
     }
     Ok(exit_of(&summary))
 }
 
-/// Prints the result; what went wrong goes to standard error where no summary says it. `failure_shown`: how the
-/// run failed is shown elsewhere.
-fn show(showing: Showing, summary: &RunSummary, failure_shown: bool) -> anyhow::Result<()> {
+/// Removes the archive of a run that failed before its first sample: it holds no measurement, and would be the latest run.
+/// What the console of a machine said is kept.
+fn discard_unmeasured(outcome: &RunOutcome, run: &Run) -> Option<NothingMeasured> {
+    let measured = run.threads.values().any(|thread| thread.totals.cycles > 0) || !run.spikes.is_empty();
+    let directory = &outcome.directory;
+    let (Some(problem), RunState::Failed, false) = (&outcome.problem, outcome.state, measured) else { return None };
+    if directory.join(RECEIVED_FILE).exists() {
+        return None;
+    }
+    // The reason is worth more than that the meter ended because of it.
+    let reason = run.problems.iter().find(|problem| problem.severity == Severity::Invalid).unwrap_or(problem);
+    let console = directory.join(CONSOLE_FILE);
+    let kept = directory.with_extension("console.log");
+    let kept = match fs::rename(&console, &kept) {
+        Ok(()) => format!("; what its console said is in {}", kept.display()),
+        Err(_) => String::new(),
+    };
+    if let Err(error) = fs::remove_dir_all(directory) {
+        complain!("tardy: failed to remove {}: {error}", printable(&directory.display().to_string()));
+    }
+    Some(NothingMeasured { problem: reason.clone(), kept })
+}
+
+/// Prints the result; what went wrong goes to standard error where no summary says it. `shown`: how the run failed, which
+/// is shown elsewhere.
+fn show(showing: Showing, summary: &RunSummary, shown: Option<&Problem>) -> anyhow::Result<()> {
     let mut complaints = Vec::new();
     if showing.json {
         json::print(summary)?;
@@ -59,7 +86,7 @@ fn show(showing: Showing, summary: &RunSummary, failure_shown: bool) -> anyhow::
         page.print()?;
         complaints = problems(summary);
     } else {
-        summary_page(summary, failure_shown, Page::for_stdout()).print()?;
+        summary_page(summary, shown, Page::for_stdout()).print()?;
     }
     for complaint in complaints {
         complain!("tardy: {}", printable(&complaint));

@@ -13,7 +13,7 @@ use crate::archives::explaining::{causes_of, explain_run};
 use crate::exit::Exit;
 use archive::explanation::Explanation;
 use archive::reader::Run;
-use archive::spike::{Spike, SpikeReason};
+use archive::spike::Spike;
 use timeline::Canvas;
 
 /// Prints every spike of a run as one JSON document.
@@ -35,7 +35,7 @@ pub fn show_recorded(run: &Run, json: bool, quiet: bool) -> anyhow::Result<Exit>
         return Ok(Exit::Measured);
     }
     alarm(run, &mut page);
-    let late = run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control);
+    let late = run.late_spikes();
     let mut recorded: Vec<&Spike> = late.filter(|spike| run.recordings.contains_key(&spike.number)).collect();
     let canvas = Canvas::for_stdout(false);
     recorded.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));

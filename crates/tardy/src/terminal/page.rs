@@ -1,10 +1,15 @@
 //! A page of text on its way to a terminal or a pipe. Nothing gets on it unescaped.
 
+use crate::terminal::screen;
 use std::io::{self, IsTerminal, Write};
 use words::printable::printable;
 
-/// Columns that lines are wrapped to, wherever they go.
+/// Columns that lines are wrapped to where no terminal says how many it has.
 pub const COLUMNS: usize = 80;
+/// Lines that are longer than this are hard to read, however wide the terminal.
+const COLUMNS_MAX: usize = 100;
+/// A narrower terminal breaks the lines itself.
+const COLUMNS_MIN: usize = 40;
 
 /// Whether a stream may be coloured: a terminal that is not dumb, and `NO_COLOR` unset.
 pub fn may_colour(stream: &impl IsTerminal) -> bool {
@@ -42,20 +47,33 @@ impl Paint {
 }
 
 /// Lines collected for one output.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Page {
     text: String,
     colour: bool,
+    /// Those of the terminal.
+    columns: usize,
 }
 
 impl Page {
     pub fn new(colour: bool) -> Self {
-        Self { text: String::new(), colour }
+        Self { text: String::new(), colour, columns: COLUMNS }
     }
 
     /// A page for standard output.
     pub fn for_stdout() -> Self {
-        Self::new(may_colour(&io::stdout()))
+        Self { columns: screen::width().unwrap_or(COLUMNS), ..Self::new(may_colour(&io::stdout())) }
+    }
+
+    /// The same page on a terminal with so many columns.
+    #[cfg(test)]
+    pub fn with_columns(self, columns: usize) -> Self {
+        Self { columns, ..self }
+    }
+
+    /// Columns of the terminal, or [`COLUMNS`].
+    pub fn columns(&self) -> usize {
+        self.columns
     }
 
     pub fn line(&mut self, text: &str) {
@@ -103,14 +121,15 @@ impl Page {
         }
     }
 
-    /// Text wrapped to [`COLUMNS`]: the first line begins with `first`, the others with as many spaces.
+    /// Text wrapped to the terminal, at most [`COLUMNS_MAX`]: the first line begins with `first`, the others with as many spaces.
     pub fn wrapped(&mut self, first: &str, text: &str) {
         let indent = " ".repeat(first.chars().count());
         let mut line = first.to_owned();
         let mut empty = true;
+        let room = self.columns.clamp(COLUMNS_MIN, COLUMNS_MAX);
         for word in text.split_whitespace() {
             let word = printable(word);
-            if !empty && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            if !empty && line.chars().count() + 1 + word.chars().count() > room {
                 self.line(&line);
                 line.clone_from(&indent);
                 empty = true;
@@ -161,6 +180,16 @@ mod tests {
         let lines: Vec<&str> = page.text().lines().collect();
         assert!(lines.len() > 1 && lines.iter().all(|line| line.chars().count() <= COLUMNS), "{lines:?}");
         assert!(lines[0].starts_with("  fix  word") && lines[1].starts_with("       word"));
+    }
+
+    #[test]
+    fn text_fits_narrow_terminals_and_stays_readable_on_wide_ones() {
+        let widest = |columns| {
+            let mut page = Page::new(false).with_columns(columns);
+            page.wrapped("", &"word ".repeat(80));
+            page.text().lines().map(|line| line.chars().count()).max().unwrap()
+        };
+        assert_eq!([50, 80, 180].map(widest), [49, 79, 99]);
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! Shows a run while it goes on: a block that is redrawn on a terminal, problems alone in a pipe. Decides nothing.
+//! Shows a run while it goes on: a block that is redrawn on a terminal, a line a minute in a log. Decides nothing.
 
 mod status;
 
 use crate::terminal::page::may_colour;
-use archive::message::Severity;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use runner::event::Event;
 use status::Status;
@@ -14,20 +13,22 @@ use words::printable::printable;
 /// Seldom, because on a local target every redraw disturbs what is measured.
 const REDRAW: Duration = Duration::from_millis(250);
 
+/// A log gets a line so often.
+const LOG_LINE: Duration = Duration::from_secs(60);
+
 /// The view of one run on standard error.
 pub struct Progress {
     bar: Option<ProgressBar>,
     status: Status,
     phase_since: Instant,
-    /// Whether problems are shown as they come, because there is no block to show them in.
-    shows_problems: bool,
-    shows_line: bool,
-    showed_invalid: bool,
+    /// When a log got its last line.
+    logged: Instant,
+    quiet: bool,
 }
 
 impl Progress {
-    /// A view that fits where standard error goes. With `summary_elsewhere` problems wait for the end.
-    pub fn new(quiet: bool, summary_elsewhere: bool, duration_ns: Option<u64>) -> Self {
+    /// A view that fits where standard error goes. Problems wait for the summary, which has all of them.
+    pub fn new(quiet: bool, duration_ns: Option<u64>) -> Self {
         let terminal = io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let bar = (terminal && !quiet).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -36,44 +37,32 @@ impl Progress {
             bar.enable_steady_tick(REDRAW);
             bar
         });
-        let shows_problems = bar.is_none() && !quiet && !summary_elsewhere;
-        Self {
-            bar,
-            status: Status::new(duration_ns),
-            phase_since: Instant::now(),
-            shows_problems,
-            shows_line: !quiet,
-            showed_invalid: false,
-        }
+        let now = Instant::now();
+        Self { bar, status: Status::new(duration_ns), phase_since: now, logged: now, quiet }
     }
 
     /// Takes notice of an event and redraws.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Phase(_) => self.phase_since = Instant::now(),
-            Event::Problem(problem) if self.shows_problems && problem.severity != Severity::Notice => {
-                complain!("tardy: {}", printable(&problem.text));
-                self.showed_invalid |= problem.severity == Severity::Invalid;
-            }
             // A run that stands still wants an explanation, wherever its summary goes.
-            Event::Line(news) if self.shows_line => self.aside(|| complain!("tardy: {}", printable(&news.to_string()))),
+            Event::Line(news) if !self.quiet => self.aside(|| complain!("tardy: {}", printable(&news.to_string()))),
             // No archive holds this.
             Event::NotGivenBack(problem) => {
                 self.clear();
                 complain!("tardy: {}", printable(&problem.text));
             }
-            Event::Stopping(reason) if self.bar.is_none() && self.shows_problems => {
+            Event::Stopping(reason) if self.bar.is_none() && !self.quiet => {
                 complain!("tardy: stopping ({reason})");
             }
             _ => {}
         }
         self.status.take(event);
         self.draw();
-    }
-
-    /// Whether a problem that makes the numbers invalid was shown already.
-    pub fn showed_invalid(&self) -> bool {
-        self.showed_invalid
+        if self.bar.is_none() && !self.quiet && self.logged.elapsed() >= LOG_LINE {
+            self.logged = Instant::now();
+            complain!("tardy: {}", self.status.line(self.phase_since.elapsed()));
+        }
     }
 
     /// Shows how far explaining is.

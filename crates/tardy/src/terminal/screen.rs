@@ -12,6 +12,15 @@ pub fn width() -> Option<usize> {
     rustix::termios::tcgetwinsize(stdout).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
+/// The same of standard error.
+pub fn width_of_stderr() -> Option<usize> {
+    let stderr = io::stderr();
+    if !stderr.is_terminal() {
+        return None;
+    }
+    rustix::termios::tcgetwinsize(stderr).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
 /// Whether the locale's letters are UTF-8, by the variables that decide it.
 pub fn is_utf8() -> bool {
     says_utf8(|name| std::env::var_os(name))

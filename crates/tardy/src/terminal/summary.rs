@@ -4,30 +4,35 @@ use crate::terminal::kernel_tracers::{lay_out_latencies, lay_out_series};
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use crate::terminal::watched;
-use archive::damage::Damage;
-use archive::problem::Remark;
-use archive::spike::SpikeReason;
+use archive::problem::{Problem, Remark};
 use archive::summary::{CpuSummary, RunSummary, SpikeSummary};
 use report::account::{
     culprit, loads, losses, problems, remarks, tracing, verdict, virtual_speed_words, where_codes_are_explained,
 };
+use report::conditions::conditions_line;
 use report::watched::is_watch;
 use words::figures::{latency, microseconds_rough};
 
 const SPIKES_SHOWN: usize = 5;
+/// A narrower terminal gets fewer figures of each CPU.
+const CPU_TABLE_COLUMNS: usize = 76;
+/// CPU, cycles, missed, median, 99 %, maximum.
+const NARROW: [usize; 6] = [0, 1, 2, 5, 6, 9];
 
-/// Lays the summary out on a page. `failure_shown`: how the run failed is shown elsewhere and left out here.
-pub fn summary_page(summary: &RunSummary, failure_shown: bool, mut page: Page) -> Page {
+/// Lays the summary out on a page. `shown`: how the run failed, which is shown elsewhere and left out here.
+pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Page) -> Page {
     alarm_of_clock(summary.virtual_time, summary.emulated, &mut page);
     page.wrapped("", &verdict(summary));
     // Problems of the run are listed below. Without any samples the sentence above has said why the numbers cannot be used.
-    let of_the_archive = |reason: &&Remark| Damage::owns(&reason.code);
-    let left_out = |reason: &&Remark| failure_shown && reason.code == Damage::RUN_FAILED;
-    let reasons = summary.invalid_because.iter().filter(of_the_archive).filter(|reason| !left_out(reason));
+    let listed = |reason: &Remark| summary.problems.iter().chain(shown).any(|problem| Remark::from(problem) == *reason);
+    let reasons = summary.invalid_because.iter().filter(|reason| !listed(reason));
     for reason in reasons.filter(|_| !summary.cpus.is_empty()) {
         page.wrapped("  because ", &reason.text);
     }
     if summary.cpus.iter().any(|cpu| cpu.cycles > 0) {
+        if summary.imported.is_none() {
+            page.wrapped("", &conditions_line(summary));
+        }
         page.blank();
         match is_watch(summary) {
             true => watched::tables(summary, &mut page),
@@ -70,10 +75,13 @@ pub fn alarm_of_clock(virtual_time: bool, emulated: bool, page: &mut Page) {
 }
 
 fn cpu_table(summary: &RunSummary, page: &mut Page) {
+    let shown: &[usize] = if page.columns() < CPU_TABLE_COLUMNS { &NARROW } else { &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9] };
     let mut table = Table::new(&[Align::Right; 10]);
-    table.row(["CPU", "cycles", "missed", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max µs"]);
+    let heads = ["CPU", "cycles", "missed", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max µs"];
+    table.row(shown.iter().map(|column| heads[*column]));
     for cpu in &summary.cpus {
-        table.row(cpu_row(cpu));
+        let row = cpu_row(cpu);
+        table.row(shown.iter().map(|column| &row[*column]));
     }
     let lines = table.lines();
     page.heading(&lines[0]);
@@ -97,8 +105,7 @@ fn cpu_row(cpu: &CpuSummary) -> [String; 10] {
 }
 
 fn worst_spikes(summary: &RunSummary, page: &mut Page) {
-    let spikes: Vec<&SpikeSummary> =
-        summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control).collect();
+    let spikes: Vec<&SpikeSummary> = summary.late_spikes().collect();
     if spikes.is_empty() {
         return;
     }
@@ -138,7 +145,7 @@ fn next_commands(summary: &RunSummary, page: &mut Page) {
     }
     page.line(&format!("The archive is {archive}. Next:"));
     page.line(&format!("  tardy report {archive}"));
-    if summary.spikes.iter().any(|entry| entry.spike.reason != SpikeReason::Control) {
+    if summary.late_spikes().next().is_some() {
         page.line(&format!("  tardy explain {archive}"));
     } else if summary.virtual_time && summary.cpus.iter().all(|cpu| cpu.watched.is_none()) {
         // The run comes out the same again, so what was not traced can still be explained.

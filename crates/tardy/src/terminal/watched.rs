@@ -3,7 +3,6 @@
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use archive::explanation::{Confidence, Explanation, ExplanationStatus};
-use archive::spike::SpikeReason;
 use archive::summary::{CpuSummary, RunSummary, SpikeSummary};
 use archive::watched::{WatchedKind, WatchedSeries};
 use report::watched::{KINDS, meaning, runs_as, series, thread_name};
@@ -90,8 +89,7 @@ fn page_faults(summary: &RunSummary, page: &mut Page) {
 
 /// The worst sample of each series that has a trace, with everything that was found, and then the causes of all.
 pub fn spikes(summary: &RunSummary, page: &mut Page) {
-    let spikes: Vec<&SpikeSummary> =
-        summary.spikes.iter().filter(|entry| entry.spike.reason != SpikeReason::Control).collect();
+    let spikes: Vec<&SpikeSummary> = summary.late_spikes().collect();
     let mut shown: Vec<(&CpuSummary, &WatchedSeries, &SpikeSummary)> = summary
         .cpus
         .iter()

@@ -12,7 +12,7 @@ use crate::terminal::kernel_tracers::lay_out_latencies;
 use crate::terminal::page::Page;
 use crate::terminal::summary::quoted;
 use archive::reader::Run;
-use archive::spike::{Spike, SpikeReason};
+use archive::spike::Spike;
 use archive::summary::RunSummary;
 use clap::Args;
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ use std::path::PathBuf;
 /// Account for every nanosecond of a run's worst spikes
 #[derive(Debug, Args)]
 pub struct ExplainArguments {
-    /// Path of an archive, an id below runs/, or `latest`
-    #[arg(value_name = "RUN", required_unless_present = "diff")]
+    /// Path of an archive, an id below runs/, or `latest` [default: latest]
+    #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
     /// Compare the causes of two runs: which appeared, vanished, grew or shrank
     #[arg(long, num_args = 2, value_names = ["RUN_A", "RUN_B"], conflicts_with_all = ["run", "spike", "events", "timeline"])]
@@ -58,11 +58,8 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     if let Some([a, b]) = arguments.diff.as_deref() {
         return diff::run(a, b, arguments.json);
     }
-    let Some(run) = &arguments.run else {
-        return Err(UsageError("explain takes a run, or two with --diff".into()).into());
-    };
     let delays = arguments.bound.as_deref().map(bound::delays).transpose()?;
-    let run = archives::open(run)?;
+    let run = archives::open_or_latest(arguments.run.as_deref())?;
     if let Some(delays) = delays {
         bound::show(&run, delays, arguments.json)?;
         return Ok(Exit::Measured);
@@ -78,7 +75,7 @@ pub fn run(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     if chosen.is_empty() {
         match advice(&run) {
             Some(advice) => page.wrapped("", &advice),
-            None => page.line("this run captured no spikes"),
+            None => page.line("This run captured no spikes."),
         }
     }
     if arguments.spike.is_none() {
@@ -120,7 +117,7 @@ fn advice(run: &Run) -> Option<String> {
 }
 
 fn captured(run: &Run) -> usize {
-    run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control).count()
+    run.late_spikes().count()
 }
 
 /// The spike asked for, or the worst ones without the control samples.
@@ -131,7 +128,7 @@ fn chosen<'a>(run: &'a Run, arguments: &ExplainArguments) -> Result<Vec<&'a Spik
         let absent = || UsageError(format!("this run has no spike {number}; it has: {}", numbers.join(" ")));
         return Ok(vec![found.ok_or_else(absent)?]);
     }
-    let mut spikes: Vec<&Spike> = run.spikes.iter().filter(|spike| spike.reason != SpikeReason::Control).collect();
+    let mut spikes: Vec<&Spike> = run.late_spikes().collect();
     spikes.sort_by_key(|spike| (std::cmp::Reverse(spike.sample.latency_ns), spike.number));
     spikes.truncate(arguments.worst);
     Ok(spikes)

@@ -111,7 +111,7 @@ fn show(arguments: &ImportArguments, imported: &[(&PathBuf, RunSummary)]) -> any
     }
     let mut page = Page::for_stdout();
     if let [(_, summary)] = imported {
-        summary_page(summary, false, page).print()?;
+        summary_page(summary, None, page).print()?;
         return Ok(());
     }
     for (file, summary) in imported {

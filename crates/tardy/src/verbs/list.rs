@@ -1,20 +1,23 @@
 //! `tardy list`: the archives below a directory.
 
-use crate::archives::{RUNS, below};
-use crate::exit::Exit;
+use crate::archives::{RUNS, all_below};
+use crate::exit::{Exit, UsageError};
 use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::screen;
 use crate::terminal::table::{Align, Table};
+use archive::explanation::{Explanation, ExplanationStatus};
 use archive::manifest::RunState;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use clap::Args;
+use report::conditions;
 use runner::run::RECEIVED_FILE;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use words::calendar::civil;
 use words::figures::{duration, latency};
 
-/// List the runs of a directory, oldest first
+/// List the runs of a directory and of its series, oldest first
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// The directory with the archives
@@ -35,19 +38,37 @@ struct Listed {
     /// `tardy collect` looks for the rest of it.
     collectable: bool,
     valid: bool,
+    /// Conditions that were not as asked: without the needed privileges, for one.
+    degraded: bool,
     emulated: bool,
     virtual_time: bool,
+    target: String,
+    kernel: String,
+    preemption: String,
+    load: String,
+    interval_ns: Option<u64>,
+    limit_ns: Option<i64>,
+    over_limit: u64,
     started_unix_ns: Option<i64>,
     measured_ns: Option<i64>,
     latency_ns_max: Option<i64>,
     spikes: usize,
+    /// What explains the largest spike; absent where it was not explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worst_cause: Option<String>,
     /// The tool that measured, when it was another one.
     imported: Option<String>,
 }
 
 pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
+    let directory = &arguments.directory;
+    // Before the first run there is no `runs` yet, which is no mistake.
+    if !directory.is_dir() && directory != Path::new(RUNS) {
+        let text = format!("failed to list {}: there is no such directory", directory.display());
+        return Err(UsageError(text).into());
+    }
     let listed: Vec<Listed> =
-        below(&arguments.directory).into_iter().filter_map(|path| Run::open(path).ok()).map(listed).collect();
+        all_below(directory).into_iter().filter_map(|path| Run::open(path).ok()).map(listed).collect();
     if arguments.json {
         let document = serde_json::json!({ "runs": listed });
         write_stdout(format!("{document}\n").as_bytes())?;
@@ -55,45 +76,128 @@ pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
     }
     let mut page = Page::for_stdout();
     if listed.is_empty() {
-        page.line(&format!("no runs below {}; `tardy run` makes one", arguments.directory.display()));
+        page.line(&format!("no runs below {}; `tardy run` makes one", directory.display()));
         page.print()?;
         return Ok(Exit::Measured);
     }
-    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);
-    table.row(["id", "when (UTC)", "measured", "max", "spikes", "state"]);
-    for run in &listed {
-        table.row([
-            run.id.clone(),
-            run.started_unix_ns.map_or("-".into(), when),
-            run.measured_ns.map_or("-".into(), duration),
-            run.latency_ns_max.map_or("-".into(), latency),
-            run.spikes.to_string(),
-            state_words(run),
-        ]);
-    }
-    let lines = table.lines();
-    page.heading(&lines[0]);
-    lines[1..].iter().for_each(|line| page.line(line));
+    lay_out(&listed, directory, screen::width(), &mut page);
     page.print()?;
     Ok(Exit::Measured)
 }
 
+/// A line for each run where there is room for it, as in a pipe; else two.
+fn lay_out(listed: &[Listed], directory: &Path, columns: Option<usize>, page: &mut Page) {
+    let wide = wide(listed, directory);
+    let widest = wide.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    if columns.is_none_or(|columns| widest <= columns) {
+        page.heading(&wide[0]);
+        return wide[1..].iter().for_each(|line| page.line(line));
+    }
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);
+    table.row(["run", "measured", "max", "spikes", "state"]);
+    listed.iter().for_each(|run| table.row(figures(run, directory)));
+    let lines = table.lines();
+    page.heading(&lines[0]);
+    for (line, run) in lines[1..].iter().zip(listed) {
+        page.line(line);
+        page.wrapped("    ", &circumstances(run).join("; "));
+    }
+}
+
+fn wide(listed: &[Listed], directory: &Path) -> Vec<String> {
+    let mut columns = vec![Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+    columns.extend([Align::Left; 7]);
+    let mut table = Table::new(&columns);
+    table.row([
+        "run",
+        "measured",
+        "max",
+        "spikes",
+        "state",
+        "when (UTC)",
+        "target",
+        "kernel",
+        "preemption",
+        "load",
+        "limit",
+        "worst cause",
+    ]);
+    for run in listed {
+        let rest = [
+            run.started_unix_ns.map_or("-".into(), when),
+            run.target.clone(),
+            run.kernel.clone(),
+            run.preemption.clone(),
+            run.load.clone(),
+            limit(run).unwrap_or("-".into()),
+            run.worst_cause.clone().unwrap_or("-".into()),
+        ];
+        table.row(figures(run, directory).into_iter().chain(rest));
+    }
+    table.lines()
+}
+
+fn figures(run: &Listed, directory: &Path) -> [String; 5] {
+    [
+        // As it is typed again: below `runs` without the directory.
+        Path::new(&run.archive).strip_prefix(directory).map_or(run.archive.clone(), |path| path.display().to_string()),
+        run.measured_ns.map_or("-".into(), duration),
+        run.latency_ns_max.map_or("-".into(), latency),
+        run.spikes.to_string(),
+        state_words(run),
+    ]
+}
+
+/// What tells a run from others, in phrases.
+fn circumstances(run: &Listed) -> Vec<String> {
+    let mut phrases = vec![run.target.clone(), run.kernel.clone(), format!("preemption {}", run.preemption)];
+    phrases.push(format!("load {}", run.load));
+    phrases.extend(limit(run).map(|limit| format!("limit {limit}")));
+    phrases.extend(run.worst_cause.as_ref().map(|cause| format!("worst: {cause}")));
+    phrases.retain(|phrase| !phrase.is_empty());
+    phrases
+}
+
+fn limit(run: &Listed) -> Option<String> {
+    let limit = latency(run.limit_ns?);
+    Some(if run.over_limit == 0 { format!("{limit} held") } else { format!("{limit} exceeded") })
+}
+
 fn listed(run: Run) -> Listed {
-    let summary = RunSummary::of(&run, &[]);
+    let explanations = run.explanations().unwrap_or_default();
+    let summary = RunSummary::of(&run, &explanations);
+    let worst = summary.late_spikes().next();
     Listed {
+        collectable: !summary.goes_on && run.directory.join(RECEIVED_FILE).is_file(),
+        degraded: conditions::reservations(&summary).is_some(),
+        kernel: conditions::kernel(&summary),
+        preemption: conditions::preemption(&summary).into(),
+        load: conditions::load(&summary),
+        interval_ns: summary.settings.as_ref().map(|settings| settings.interval_ns),
+        limit_ns: summary.settings.as_ref().and_then(|settings| settings.limit_ns),
+        over_limit: summary.cpus.iter().map(|cpu| cpu.over_limit).fold(0, u64::saturating_add),
+        latency_ns_max: summary.all_cpus.max,
+        spikes: summary.late_spikes().count(),
+        worst_cause: worst.and_then(|worst| cause(worst.explanation.as_ref()?)),
         id: summary.id,
         archive: summary.archive,
         state: summary.state,
         goes_on: summary.goes_on,
-        collectable: !summary.goes_on && run.directory.join(RECEIVED_FILE).is_file(),
         valid: summary.valid,
         emulated: summary.emulated,
         virtual_time: summary.virtual_time,
+        target: summary.target,
         started_unix_ns: summary.started_unix_ns,
         measured_ns: summary.measured_ns,
-        latency_ns_max: summary.all_cpus.max,
-        spikes: run.spikes.len(),
         imported: summary.imported.map(|imported| imported.tool),
+    }
+}
+
+fn cause(explanation: &Explanation) -> Option<String> {
+    match (explanation.status, explanation.findings.first()) {
+        (ExplanationStatus::Explained, Some(finding)) => Some(finding.culprit.clone()),
+        (ExplanationStatus::NotExplained, _) => Some("not explained".into()),
+        _ => None,
     }
 }
 
@@ -111,15 +215,21 @@ fn state_words(run: &Listed) -> String {
         (RunState::Complete, true) => "complete",
         (RunState::Interrupted, true) => "stopped early",
     };
-    let words = match (run.virtual_time, run.emulated) {
-        (true, _) => format!("{words}, virtual time"),
-        (false, true) => format!("{words}, emulated"),
-        (false, false) => words.to_owned(),
-    };
-    let words = if run.collectable { format!("{words}, to be collected") } else { words };
+    let mut words = vec![words.to_owned()];
+    if run.degraded {
+        words.push("degraded".into());
+    }
+    match (run.virtual_time, run.emulated) {
+        (true, _) => words.push("virtual time".into()),
+        (false, true) => words.push("emulated".into()),
+        (false, false) => {}
+    }
+    if run.collectable {
+        words.push("to be collected".into());
+    }
     match &run.imported {
         Some(tool) if run.valid => format!("imported from {tool}"),
-        Some(tool) => format!("{words}, imported from {tool}"),
-        None => words,
+        Some(tool) => format!("{}, imported from {tool}", words.join(", ")),
+        None => words.join(", "),
     }
 }

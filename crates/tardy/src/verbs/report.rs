@@ -14,9 +14,9 @@ use std::path::PathBuf;
 /// Write a report of a run: one self-contained HTML file
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// Path of an archive, an id below runs/, or `latest`
+    /// Path of an archive, an id below runs/, or `latest` [default: latest]
     #[arg(value_name = "RUN")]
-    run: PathBuf,
+    run: Option<PathBuf>,
     /// File to write [default: report.html in the archive]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub struct ReportArguments {
 }
 
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
-    let run = archives::open(&arguments.run)?;
+    let run = archives::open_or_latest(arguments.run.as_deref())?;
     let explanations = explain_run(&run, &mut |_, _| {});
     let mut data = ReportData::of(&run, &explanations);
     data.causes = Some(causes_of(&run, &explanations));

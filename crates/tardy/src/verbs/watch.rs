@@ -50,7 +50,7 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     }
     let request = new_request(&arguments.target, output, command, meter, settings)?;
     // A block that is redrawn and the words of a command do not go on one terminal.
-    let mut progress = Progress::new(output.quiet || started.is_some(), output.json, request.settings.duration_ns);
+    let mut progress = Progress::new(output.quiet || started.is_some(), request.settings.duration_ns);
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
         if let Event::Said { line } = &event {
             progress.aside(|| pass_on(line, silent));

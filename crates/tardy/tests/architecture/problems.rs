@@ -18,14 +18,16 @@ const ALL: &[(&str, &[Definition])] = &[
     ("crates/machines/src/problem.rs", machines::problem::DEFINITIONS),
     ("crates/report/src/problem.rs", report::problem::DEFINITIONS),
     ("crates/runner/src/problem.rs", runner::problem::DEFINITIONS),
-    ("crates/tardy/src/plans/problem.rs", tardy::DEFINITIONS),
+    ("crates/tardy/src/plans/problem.rs", tardy::PLAN_DEFINITIONS),
+    ("crates/tardy/src/refusal.rs", tardy::REFUSAL_DEFINITIONS),
 ];
 
 const HEAD: &str = "\
 # Problems
 
 Every problem, gap and refusal of a run has a code that stays the same from version to version. `--json` and the archive
-carry it beside the text; the text may change. `unclassified` stands in archives that are older than the codes.
+carry it beside the text; the text may change. A verb that fails with `--json` prints an `error` object with `code`, `text` and `fix` on
+standard output instead of its result, and the same as a sentence on standard error. `unclassified` stands in archives that are older than the codes.
 
 A problem weighs: *notice* is worth knowing, *degraded* means that the numbers stand but not for what was asked, *invalid*
 that they must not be used.

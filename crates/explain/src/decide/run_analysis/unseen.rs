@@ -1,4 +1,5 @@
-//! The chance of a cause that has not been seen: causes seen once, over spikes (Good and Turing).
+//! The chance of a cause that has not been seen: causes seen once, over spikes (Good and Turing). A spike that
+//! nothing explains may be of a cause of its own, and counts as one seen once.
 
 use archive::causes::{CauseGroup, NewCause};
 
@@ -13,11 +14,14 @@ pub fn new_cause(groups: &[CauseGroup]) -> Option<NewCause> {
     if attributed == 0 {
         return None;
     }
-    let count = attributed as f64;
-    let chance = seen_once as f64 / count;
+    let unexplained: usize =
+        groups.iter().filter(|group| group.culprit.is_none()).map(|group| group.spikes.len()).sum();
+    let count = (attributed + unexplained) as f64;
+    let chance = (seen_once + unexplained) as f64 / count;
     Some(NewCause {
         attributed: attributed as u32,
         seen_once: seen_once as u32,
+        unexplained: unexplained as u32,
         chance,
         chance_max: (chance + margin(count)).min(1.0),
     })
@@ -49,8 +53,8 @@ mod tests {
     fn causes_seen_once_tell_of_those_not_seen() {
         let groups = [group(Some("softirq"), 17), group(Some("nmi"), 1), group(Some("timers"), 2), group(None, 9)];
         let found = new_cause(&groups).unwrap();
-        assert_eq!((found.attributed, found.seen_once), (20, 1));
-        assert!((found.chance - 0.05).abs() < 1e-12);
+        assert_eq!((found.attributed, found.seen_once, found.unexplained), (20, 1, 9));
+        assert!((found.chance - 10.0 / 29.0).abs() < 1e-12, "each of the nine may have a cause of its own");
         assert_eq!(found.chance_max, 1.0, "twenty spikes bound nothing");
         assert_eq!(new_cause(&[group(None, 9)]), None);
     }

@@ -65,11 +65,15 @@ pub fn sentences(causes: &RunCauses) -> Vec<String> {
             true => format!("at most {} with 95 % confidence, if spikes are independent", percent(new.chance_max)),
             false => "too few spikes to bound it".into(),
         };
+        let unexplained = match new.unexplained {
+            0 => String::new(),
+            number => format!(", and {} that may have causes of their own", count(number as usize, "unexplained one")),
+        };
         sentences.push(format!(
-            "probability that the next late wake-up has a new cause: about {} (causes seen once: {} of {}; {bound})",
+            "probability that the next late wake-up has a cause not yet seen: about {} (causes seen once: {} of \
+             {kinds}{unexplained}; {bound})",
             percent(new.chance),
             new.seen_once,
-            kinds,
         ));
     }
     if let Some(composed) = &causes.composed {

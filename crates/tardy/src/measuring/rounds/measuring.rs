@@ -70,7 +70,7 @@ impl Measuring {
             limits: TimeLimits::of(&settings, silence),
             settings,
         };
-        let mut progress = Progress::new(self.quiet, true, request.settings.duration_ns);
+        let mut progress = Progress::new(self.quiet, request.settings.duration_ns);
         let requests = self.signals.requests();
         let outcome = runner::run::run_step(target, &request, planned, requests, &mut |event| progress.event(&event));
         progress.clear();

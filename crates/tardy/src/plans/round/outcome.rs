@@ -116,7 +116,7 @@ impl StepOutcome {
             virtual_time: summary.virtual_time,
             cycles: summary.cpus.iter().map(|cpu| cpu.cycles).sum(),
             missed: summary.cpus.iter().filter_map(|cpu| cpu.missed).sum(),
-            spikes: summary.spikes.len() as u64,
+            spikes: summary.late_spikes().count() as u64,
             p99_ns: summary.all_cpus.p99,
             max_ns: summary.all_cpus.max,
             judgements,

@@ -4,7 +4,7 @@ use super::functions;
 use super::timeline::{self, Canvas};
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
-use archive::explanation::{Explanation, ExplanationStatus, Finding};
+use archive::explanation::{Explanation, ExplanationStatus, Finding, Owner};
 use archive::recorded::FlightRecording;
 use archive::spike::{Spike, SpikeReason};
 use report::account::culprit;
@@ -13,6 +13,10 @@ use words::vocabulary::{confidence_phrase, owner_before_name};
 
 const BAR_COLUMNS: i64 = 6;
 const NAME_COLUMNS: usize = 31;
+/// Columns of the ledger beside the names.
+const FIGURES_COLUMNS: usize = 49;
+/// A longer name helps nobody.
+const NAME_COLUMNS_MAX: usize = 90;
 
 pub fn lay_out(spike: &Spike, explanation: Option<&Explanation>, canvas: Option<Canvas>, page: &mut Page) {
     let reason = match spike.reason {
@@ -69,12 +73,16 @@ fn recorded(recording: &FlightRecording) -> String {
 }
 
 fn ledger(explanation: &Explanation, page: &mut Page) {
+    if page.columns() < NAME_COLUMNS + FIGURES_COLUMNS {
+        return narrow_ledger(explanation, page);
+    }
+    let room = (page.columns() - FIGURES_COLUMNS).min(NAME_COLUMNS_MAX);
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Left]);
     table.row(["phase", "who held the CPU", "µs", "share", ""]);
     for phase in &explanation.phases {
         for (at, owner) in phase.owners.iter().enumerate() {
             let title = if at == 0 { phase.name.title().into() } else { String::new() };
-            let name = shortened(&format!("{} {}", owner_before_name(owner.kind), owner.name));
+            let name = shortened(&titled(owner), room);
             let (share, bar) = share_of(owner.ns, explanation.latency_ns);
             table.row([title, name, microseconds(owner.ns), share, bar]);
         }
@@ -83,6 +91,31 @@ fn ledger(explanation: &Explanation, page: &mut Page) {
     table.row(["sum".into(), String::new(), microseconds(total), String::new(), String::new()]);
     page.blank();
     table.lines().iter().for_each(|line| page.line(line));
+}
+
+/// Each phase on a line of its own, its owners below.
+fn narrow_ledger(explanation: &Explanation, page: &mut Page) {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right]);
+    table.row(["who held the CPU", "µs", "share"]);
+    for phase in &explanation.phases {
+        table.row([phase.name.title().to_owned(), microseconds(phase.ns), String::new()]);
+        for owner in &phase.owners {
+            let name = shortened(&titled(owner), page.columns().saturating_sub(22).max(12));
+            table.row([format!("  {name}"), microseconds(owner.ns), share_of(owner.ns, explanation.latency_ns).0]);
+        }
+    }
+    let total: i64 = explanation.phases.iter().map(|phase| phase.ns).sum();
+    table.row(["sum".into(), microseconds(total), String::new()]);
+    page.blank();
+    table.lines().iter().for_each(|line| page.line(line));
+}
+
+/// An owner with what it is, said once: the idle task is called idle.
+fn titled(owner: &Owner) -> String {
+    match owner_before_name(owner.kind) {
+        kind if owner.name.is_empty() || kind == owner.name => kind.to_owned(),
+        kind => format!("{kind} {}", owner.name),
+    }
 }
 
 fn lay_out_finding(number: usize, finding: &Finding, page: &mut Page) {
@@ -107,9 +140,9 @@ fn share_of(ns: i64, latency_ns: i64) -> (String, String) {
     (format!("{} %", of(100)), "█".repeat(of(BAR_COLUMNS).clamp(0, BAR_COLUMNS) as usize))
 }
 
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= NAME_COLUMNS {
+fn shortened(name: &str, room: usize) -> String {
+    if name.chars().count() <= room {
         return name.to_owned();
     }
-    name.chars().take(NAME_COLUMNS - 1).chain(['…']).collect()
+    name.chars().take(room - 1).chain(['…']).collect()
 }

@@ -36,6 +36,8 @@ struct Entry<'a> {
     median_ns: i64,
     reason: SpikeReason,
     status: ExplanationStatus,
+    /// Whether it counts as a spike; the others are ordinary wake-ups that were captured.
+    late: bool,
     /// They sum to `latency_ns`.
     phases: &'a [Phase],
     findings: &'a [Finding],
@@ -67,26 +69,32 @@ pub fn of<'a>(run: &'a Run, explanations: &'a [Explanation], causes: &'a RunCaus
     let mut pairs: Vec<(&Spike, &Explanation)> =
         explanations.iter().filter_map(|explanation| Some((spike_of(explanation)?, explanation))).collect();
     pairs.sort_by_key(|(spike, explanation)| {
-        (spike.reason == SpikeReason::Control, std::cmp::Reverse(explanation.latency_ns), spike.number)
+        (
+            !run.is_late(spike),
+            spike.reason == SpikeReason::Control,
+            std::cmp::Reverse(explanation.latency_ns),
+            spike.number,
+        )
     });
     Document {
         explanation_version: EXPLANATION_VERSION,
         archive: run.directory.display().to_string(),
         virtual_time: run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time),
-        spikes: pairs.into_iter().map(|(spike, explanation)| entry(spike, explanation)).collect(),
+        spikes: pairs.into_iter().map(|(spike, explanation)| entry(run, spike, explanation)).collect(),
         causes,
         latency_traces: RunSummary::of(run, &[]).latency_traces,
         gaps: &run.gaps,
     }
 }
 
-fn entry<'a>(spike: &Spike, explanation: &'a Explanation) -> Entry<'a> {
+fn entry<'a>(run: &Run, spike: &Spike, explanation: &'a Explanation) -> Entry<'a> {
     Entry {
         spike: explanation.spike,
         cpu: spike.sample.cpu,
         latency_ns: explanation.latency_ns,
         median_ns: explanation.median_ns,
         reason: spike.reason,
+        late: run.is_late(spike),
         status: explanation.status,
         phases: &explanation.phases,
         findings: &explanation.findings,

@@ -1,6 +1,7 @@
-//! What the block on the terminal says, as lines of at most 80 columns.
+//! What the block on the terminal says, as lines that fit it, and the line that stands for it in a log.
 
 use crate::terminal::page::COLUMNS;
+use crate::terminal::screen;
 use crate::terminal::table::{Align, Table};
 use archive::message::{LoadReport, RunPhase, ThreadProgress};
 use runner::event::Event;
@@ -28,11 +29,13 @@ pub struct Status {
     notes: Vec<String>,
     explaining: Option<(usize, usize)>,
     virtual_time: bool,
+    /// Those of the terminal.
+    columns: usize,
 }
 
 impl Status {
     pub fn new(duration_ns: Option<u64>) -> Self {
-        Self { duration_ns, ..Self::default() }
+        Self { duration_ns, columns: screen::width_of_stderr().unwrap_or(COLUMNS), ..Self::default() }
     }
 
     pub fn take(&mut self, event: &Event) {
@@ -78,7 +81,19 @@ impl Status {
         if let Some(note) = self.notes.last() {
             lines.push(note.clone());
         }
-        lines.iter().map(|line| fitted(line)).collect()
+        lines.iter().map(|line| fitted(line, self.columns)).collect()
+    }
+
+    /// Where the run is, in one line of a log.
+    pub fn line(&self, in_phase: Duration) -> String {
+        let mut line = self.headline(in_phase).replace(['█', '░'], "");
+        if let Some(worst) = self.threads.iter().max_by_key(|thread| thread.latency_ns_max) {
+            line.push_str(&format!("  max {} on CPU {}", latency(worst.latency_ns_max), worst.cpu));
+        }
+        if !self.notes.is_empty() {
+            line.push_str(&format!("  {}", counted(self.notes.len() as u64, "note")));
+        }
+        printable(&line.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
     fn headline(&self, in_phase: Duration) -> String {
@@ -135,9 +150,9 @@ fn bar(done_ns: i64, total_ns: i64) -> String {
     format!("{}{}", "█".repeat(full), "░".repeat(BAR_COLUMNS - full))
 }
 
-fn fitted(line: &str) -> String {
+fn fitted(line: &str, columns: usize) -> String {
     let safe = printable(line);
-    let room = COLUMNS - MARGIN;
+    let room = columns.max(2 * MARGIN) - MARGIN;
     if safe.chars().count() <= room {
         return safe;
     }
@@ -171,6 +186,14 @@ mod tests {
             "    1  3.1 µs  2.0 µs  12 345       0",
         ];
         assert_eq!(status.lines(Duration::from_secs(5)), expected);
+    }
+
+    #[test]
+    fn a_log_gets_one_line_without_a_picture() {
+        let mut status = Status::new(Some(20_000_000_000));
+        status.take(&Event::Phase(RunPhase::Measure));
+        status.take(&Event::Progress { threads: vec![thread(0), thread(1)], snapshots: 2 });
+        assert_eq!(status.line(Duration::from_secs(5)), "measure 5.0 s of 20.0 s 2 snapshots max 2.0 µs on CPU 1");
     }
 
     #[test]

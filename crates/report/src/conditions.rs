@@ -1,0 +1,131 @@
+//! Under which conditions figures were taken: what stands beside every answer, on the terminal, on the page and in lists.
+
+use archive::message::Severity;
+use archive::settings::LoadRequest;
+use archive::summary::RunSummary;
+use words::figures::counted;
+
+/// Longest command of a load that is shown in full.
+const COMMAND_LETTERS_MAX: usize = 40;
+
+/// The conditions of a run, each a name and a phrase; what is not known is called so.
+pub fn conditions(summary: &RunSummary) -> Vec<(&'static str, String)> {
+    let mut conditions =
+        vec![("load", load(summary)), ("kernel", kernel(summary)), ("preemption", preemption(summary).into())];
+    if let Some(machine) = machine(summary) {
+        conditions.push(("machine", machine));
+    }
+    if let Some(reservations) = reservations(summary) {
+        conditions.push(("degraded", reservations));
+    }
+    conditions
+}
+
+/// The same as one line.
+pub fn conditions_line(summary: &RunSummary) -> String {
+    let parts = conditions(summary).into_iter().map(|(name, phrase)| format!("{name} {phrase}"));
+    format!("Conditions: {}.", parts.collect::<Vec<_>>().join("; "))
+}
+
+/// The loads of a run by their names.
+pub fn load(summary: &RunSummary) -> String {
+    let Some(settings) = summary.settings.as_ref().filter(|_| summary.imported.is_none()) else {
+        return "not known".into();
+    };
+    match settings.loads.as_slice() {
+        [] => "none".into(),
+        loads => loads.iter().map(name).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn name(load: &LoadRequest) -> String {
+    match load {
+        LoadRequest::Builtin { name, .. } | LoadRequest::Program { name, .. } => name.clone(),
+        LoadRequest::Command { line } if line.chars().count() <= COMMAND_LETTERS_MAX => format!("`{line}`"),
+        LoadRequest::Command { line } => {
+            format!("`{}…`", line.chars().take(COMMAND_LETTERS_MAX - 1).collect::<String>())
+        }
+    }
+}
+
+/// The release of the kernel.
+pub fn kernel(summary: &RunSummary) -> String {
+    let release = summary.environment.as_ref().map(|environment| environment.kernel_release.clone());
+    release.filter(|release| !release.is_empty()).unwrap_or_else(|| "not known".into())
+}
+
+/// How the kernel preempts its own code.
+pub fn preemption(summary: &RunSummary) -> &str {
+    let environment = summary.environment.as_ref();
+    if environment.and_then(|environment| environment.preempt_rt) == Some(true) {
+        return "PREEMPT_RT";
+    }
+    match environment.and_then(|environment| environment.preemption.as_deref()) {
+        Some("preempt_rt") => "PREEMPT_RT",
+        Some("preempt" | "full") => "full (not PREEMPT_RT)",
+        Some("voluntary") => "voluntary",
+        Some("lazy") => "lazy",
+        Some("none") => "none",
+        Some(other) if !other.is_empty() => other,
+        _ => "not known",
+    }
+}
+
+/// What the machine is, where it is no plain hardware.
+fn machine(summary: &RunSummary) -> Option<String> {
+    if summary.virtual_time {
+        return Some("virtual time".into());
+    }
+    if summary.emulated {
+        return Some("emulated".into());
+    }
+    let environment = summary.environment.as_ref()?;
+    let named = |value: &Option<String>| value.clone().filter(|name| !name.is_empty() && name != "none");
+    let hypervisor = named(&environment.virtualisation).map(|name| format!("virtual ({name})"));
+    let container = named(&environment.container).map(|name| format!("container ({name})"));
+    let known: Vec<String> = hypervisor.into_iter().chain(container).collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
+/// How much was not as asked; `None` where everything was.
+pub fn reservations(summary: &RunSummary) -> Option<String> {
+    let count = summary.problems.iter().filter(|problem| problem.severity == Severity::Degraded).count();
+    (count > 0).then(|| format!("{} not as asked", counted(count as u64, "condition")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::environment::Environment;
+    use archive::reader::Run;
+    use archive::settings::RunSettings;
+
+    fn summary(settings: RunSettings, environment: Environment) -> RunSummary {
+        RunSummary { settings: Some(settings), environment: Some(environment), ..RunSummary::of(&Run::default(), &[]) }
+    }
+
+    #[test]
+    fn conditions_name_load_kernel_and_hypervisor() {
+        let settings = RunSettings {
+            loads: vec![LoadRequest::Builtin { name: "dentry".into(), workers: 2 }],
+            ..RunSettings::default()
+        };
+        let environment = Environment {
+            kernel_release: "6.1.0-rt".into(),
+            preempt_rt: Some(true),
+            virtualisation: Some("kvm".into()),
+            ..Environment::default()
+        };
+        let line = conditions_line(&summary(settings, environment));
+        assert_eq!(line, "Conditions: load dentry; kernel 6.1.0-rt; preemption PREEMPT_RT; machine virtual (kvm).");
+    }
+
+    #[test]
+    fn unknown_conditions_are_called_so_and_long_commands_are_cut() {
+        let line = "x".repeat(100);
+        let settings = RunSettings { loads: vec![LoadRequest::Command { line }], ..RunSettings::default() };
+        let shown = conditions_line(&summary(settings, Environment::default()));
+        assert!(shown.contains("kernel not known; preemption not known") && shown.contains("x…`"), "{shown}");
+        assert!(shown.chars().count() < 120, "{shown}");
+    }
+}

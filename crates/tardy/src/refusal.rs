@@ -1,0 +1,186 @@
+//! Why a verb did nothing, as a value: the code, the words and the fix that `--json` prints.
+
+use crate::exit::{UsageError, in_words};
+use archive::problem::{Code, Definition, Problem, Severity};
+use archive::reader::OpenError;
+use archive::write_error::WriteError;
+use machines::TargetError;
+use runner::run::RunError;
+use serde::Serialize;
+use thiserror::Error;
+
+/// The words of clap.
+pub const COMMAND_LINE: Code = Code::new("usage.command-line");
+
+/// A run that ended before its first sample, and left no archive.
+#[derive(Debug, Error)]
+#[error("{text}; nothing was measured, so there is no archive{kept}", text = with_fix(.problem))]
+pub struct NothingMeasured {
+    pub problem: Problem,
+    /// Where the console of the machine was kept, as the end of the sentence.
+    pub kept: String,
+}
+
+fn with_fix(problem: &Problem) -> String {
+    if problem.fix.is_empty() { problem.text.clone() } else { format!("{}; {}", problem.text, problem.fix) }
+}
+
+/// What a person can change on the command line, although only the machine under test knows it to be wrong.
+const OF_THE_COMMAND_LINE: [&str; 9] = [
+    "meter.interval-out-of-range",
+    "meter.priority-out-of-range",
+    "meter.cpus-not-allowed",
+    "meter.not-a-setting",
+    "meter.name-pattern",
+    "meter.nothing-to-watch",
+    "meter.no-process",
+    "meter.no-such-thread",
+    "meter.command-not-started",
+];
+
+impl NothingMeasured {
+    pub fn is_usage(&self) -> bool {
+        OF_THE_COMMAND_LINE.iter().any(|code| self.problem.code == *code)
+    }
+}
+
+/// The document that `--json` prints instead of a result.
+#[derive(Debug, Serialize)]
+pub struct Document {
+    error: Body,
+}
+
+#[derive(Debug, Serialize)]
+struct Body {
+    code: Code,
+    text: String,
+    /// What to do about it; empty where the text says it.
+    fix: String,
+}
+
+impl Document {
+    pub fn new(code: Code, text: &str) -> Self {
+        Self { error: Body { code, text: text.trim().into(), fix: String::new() } }
+    }
+
+    pub fn of(error: &anyhow::Error) -> Self {
+        if let Some(NothingMeasured { problem, .. }) = error.downcast_ref() {
+            let Problem { code, text, fix, .. } = problem.clone();
+            return Self { error: Body { code, text, fix } };
+        }
+        if let Some(RunError::Target(target)) = error.downcast_ref() {
+            return Self::of_target(target);
+        }
+        if let Some(target) = error.downcast_ref() {
+            return Self::of_target(target);
+        }
+        Self::new(code_of(error), &in_words(error))
+    }
+
+    fn of_target(error: &TargetError) -> Self {
+        let Problem { code, text, fix, .. } = Problem::new(Severity::Invalid, error);
+        Self { error: Body { code, text, fix } }
+    }
+}
+
+fn code_of(error: &anyhow::Error) -> Code {
+    let write = match error.downcast_ref() {
+        Some(RunError::Write(write)) => Some(write),
+        _ => error.downcast_ref::<WriteError>(),
+    };
+    Code::new(match (error.downcast_ref(), write) {
+        (Some(OpenError::Missing(_)), _) => "usage.no-such-archive",
+        (Some(OpenError::Foreign(_)), _) => "usage.not-an-archive",
+        (Some(OpenError::Io { .. }), _) => "host.archive-unreadable",
+        (None, Some(WriteError::Exists(_))) => "usage.archive-exists",
+        (None, Some(WriteError::Io { .. })) => "host.archive-not-written",
+        (None, None) if error.is::<UsageError>() => "usage.refused",
+        (None, None) => "host.failed",
+    })
+}
+
+/// Every code of errors that belong to no run.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        code: "usage.command-line",
+        meaning: "The command line has an option, a value or a verb that does not exist, or lacks one.",
+        fix: "See `tardy VERB --help`.",
+    },
+    Definition {
+        code: "usage.refused",
+        meaning: "What the command line asks for does not exist or does not fit together.",
+        fix: "The text says what to write instead.",
+    },
+    Definition {
+        code: "usage.no-such-archive",
+        meaning: "RUN names a directory that does not exist.",
+        fix: "`tardy list` shows the runs.",
+    },
+    Definition {
+        code: "usage.not-an-archive",
+        meaning: "RUN names a directory without the files of a run.",
+        fix: "`tardy list` shows the runs.",
+    },
+    Definition {
+        code: "usage.archive-exists",
+        meaning: "The directory for the archive exists and is not empty. Nothing is overwritten.",
+        fix: "Choose another --out, or remove the directory.",
+    },
+    Definition {
+        code: "host.archive-unreadable",
+        meaning: "The file system refused to read an archive.",
+        fix: "Look at permissions, and at the kernel log.",
+    },
+    Definition {
+        code: "host.archive-not-written",
+        meaning: "The file system refused to write an archive.",
+        fix: "Free some space, or choose another --out.",
+    },
+    Definition {
+        code: "host.failed",
+        meaning: "An operation on this machine failed for a reason that has no code of its own.",
+        fix: "The text names the cause.",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(error: impl Into<anyhow::Error>) -> serde_json::Value {
+        serde_json::to_value(Document::of(&error.into())).unwrap()
+    }
+
+    #[test]
+    fn errors_have_codes_that_are_defined() {
+        let path = || std::path::PathBuf::from("x");
+        for (error, code) in [
+            (shown(UsageError("no".into())), "usage.refused"),
+            (shown(OpenError::Missing(path())), "usage.no-such-archive"),
+            (shown(OpenError::Foreign(path())), "usage.not-an-archive"),
+            (shown(RunError::Write(WriteError::Exists(path()))), "usage.archive-exists"),
+            (shown(anyhow::anyhow!("no")), "host.failed"),
+        ] {
+            assert_eq!(error["error"]["code"], code);
+            assert!(DEFINITIONS.iter().any(|definition| definition.code == code), "{code}");
+        }
+        assert!(DEFINITIONS.iter().any(|definition| COMMAND_LINE == definition.code));
+    }
+
+    #[test]
+    fn a_run_without_a_sample_keeps_the_code_and_the_fix_of_its_problem() {
+        let problem = Problem {
+            code: Code::new("meter.cpus-not-allowed"),
+            severity: Severity::Invalid,
+            text: "CPU 7 is not there".into(),
+            fix: "choose 0 or 1".into(),
+        };
+        let error = NothingMeasured { problem, kept: String::new() };
+        assert!(error.is_usage());
+        let text = error.to_string();
+        assert_eq!(text, "CPU 7 is not there; choose 0 or 1; nothing was measured, so there is no archive");
+        let document = shown(error);
+        assert_eq!(document["error"]["code"], "meter.cpus-not-allowed");
+        assert_eq!(document["error"]["fix"], "choose 0 or 1");
+    }
+}
