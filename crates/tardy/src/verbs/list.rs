@@ -148,7 +148,7 @@ fn figures(run: &Listed, directory: &Path) -> [String; 5] {
     ]
 }
 
-/// What tells a run from others, in phrases.
+/// What distinguishes a run from others, in phrases.
 fn circumstances(run: &Listed) -> Vec<String> {
     let mut phrases = vec![run.target.clone(), run.kernel.clone(), format!("preemption {}", run.preemption)];
     phrases.push(format!("load {}", run.load));

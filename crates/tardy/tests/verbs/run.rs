@@ -1,7 +1,8 @@
 //! `tardy run` against a fake meter: every way a run can end, as a person or a script sees it.
 
 use crate::fake_meter::*;
-use archive::message::{Ending, FileKind, RunPhase, Severity};
+use archive::message::{Ending, FileKind, Message, Problem, RunPhase, Severity};
+use archive::problem::Code;
 use archive::spike::SpikeReason;
 use std::fs;
 use std::path::Path;
@@ -105,8 +106,25 @@ fn a_meter_that_lacks_privileges_says_what_is_missing_and_the_mend() {
         .does("exit 3");
     let ended = bench.run(&["run"]);
     assert_eq!(ended.code, Some(3));
-    let unwrapped = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(unwrapped.contains(fix) && unwrapped.contains("SCHED_FIFO 80 is not permitted"), "{}", ended.stdout);
+    assert!(ended.stderr.contains(fix) && ended.stderr.contains("SCHED_FIFO 80 is not permitted"), "{}", ended.stderr);
+    assert_eq!(fs::read_dir(bench.path("runs")).unwrap().count(), 0, "nothing was measured, so there is no archive");
+    assert_eq!(bench.run(&["explain", "latest"]).code, Some(2));
+    let document = bench.run(&["run", "--json"]).json();
+    assert_eq!(document["error"]["text"], "SCHED_FIFO 80 is not permitted");
+    assert_eq!(document["error"]["fix"], fix);
+}
+
+#[test]
+fn what_only_the_machine_knows_to_be_wrong_is_wrong_usage_as_well() {
+    let problem = Message::Problem(Problem {
+        code: Code::new("meter.no-such-thread"),
+        severity: Severity::Invalid,
+        text: "no thread is called x".into(),
+        fix: "start it".into(),
+    });
+    let bench = Bench::new().says(&[hello(), problem, end(Ending::Failed)]).does("exit 3");
+    let ended = bench.run(&["run", "--json"]);
+    assert_eq!((ended.code, &ended.json()["error"]["code"]), (Some(2), &"meter.no-such-thread".into()));
 }
 
 #[test]

@@ -102,8 +102,43 @@ fn latest_and_ids_find_runs_below_the_runs_directory() {
     let first = bench.run(&["run", "--quiet"]).stdout.trim().to_owned();
     let last = bench.run(&["run", "--quiet"]).stdout.trim().to_owned();
     assert_eq!(bench.run(&["explain", "--json", "latest"]).json()["archive"], last);
+    assert!(bench.run(&["explain"]).stderr.contains(&format!("latest is {last}")), "a bare verb means it, and says so");
     let id = first.strip_prefix("runs/").unwrap();
     assert_eq!(bench.run(&["explain", "--json", id]).json()["archive"], first);
+}
+
+#[test]
+fn latest_sees_into_series_and_passes_over_runs_that_failed() {
+    let bench = ending_well(measuring());
+    assert_eq!(bench.run(&["run", "--quiet", "--out", "runs/first"]).code, Some(0));
+    assert_eq!(bench.run(&["run", "--quiet", "--out", "runs/series/one/a"]).code, Some(0));
+    assert_eq!(bench.run(&["explain", "--json"]).json()["archive"], "runs/series/one/a");
+    let listed = bench.run(&["list", "--json"]).json();
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 2);
+    let bench = measuring_then_dying(bench);
+    assert_eq!(bench.run(&["run", "--quiet", "--out", "runs/broken"]).code, Some(3));
+    assert!(bench.path("runs/broken").is_dir(), "it measured before it died");
+    let ended = bench.run(&["explain", "--json"]);
+    assert_eq!(ended.json()["archive"], "runs/series/one/a");
+    assert!(ended.stderr.contains("passed over 1 newer run that failed"), "{}", ended.stderr);
+}
+
+fn measuring_then_dying(bench: Bench) -> Bench {
+    bench.anew().says(&[hello(), phase(RunPhase::Measure, 2_000_000_000), totals(0)]).does("kill -9 $$")
+}
+
+#[test]
+fn runs_are_listed_with_what_distinguishes_them() {
+    let bench = ending_well(measuring());
+    assert_eq!(
+        bench.run(&["run", "--quiet", "--limit", "1ms", "--load", "messaging", "--out", "runs/here"]).code,
+        Some(0)
+    );
+    let listed = bench.run(&["list"]).stdout;
+    for expected in ["messaging", "local", "1.00 ms held", "worst cause"] {
+        assert!(listed.contains(expected), "{expected:?} is not in {listed}");
+    }
+    assert_eq!(bench.run(&["list", "nowhere"]).code, Some(2));
 }
 
 #[test]
