@@ -11,6 +11,9 @@ pub use words::cpu_list;
 
 #[cfg(test)]
 mod tests {
+
+    /// Unit of a load that counts no work of its own: a user's command, whose processor time stands in.
+    pub const CPU_TICKS: &str = "CPU ticks";
     use super::*;
 
     #[test]

@@ -86,8 +86,13 @@ impl Default for TraceSettings {
 pub enum LoadRequest {
     /// A load built into the meter, by name; `workers` 0 means its default for this machine.
     Builtin { name: String, workers: u32 },
-    /// A shell command of the user's.
-    Command { line: String },
+    /// A shell command of the user's, started again whenever it has succeeded, unless it is to run once. In archives of
+    /// older versions every command ran once.
+    Command {
+        line: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        once: bool,
+    },
     /// A program of the target's that the meter knows how to start and how to read, in rounds.
     Program { name: String, words: Vec<LoadWord> },
 }

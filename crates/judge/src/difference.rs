@@ -139,7 +139,7 @@ fn of_environment(summary: &RunSummary, list: fn(&Environment) -> &Vec<String>) 
 
 pub(crate) fn load(request: &LoadRequest) -> String {
     match request {
-        LoadRequest::Command { line } => format!("command: {line}"),
+        LoadRequest::Command { line, .. } => format!("command: {line}"),
         other => other.text(),
     }
 }

@@ -2,6 +2,7 @@
 //! of another, because they share everything that differs from run to run.
 
 use archive::histogram::{Histogram, bucket_high_ns, bucket_low_ns};
+use archive::load::CPU_TICKS;
 use archive::message::RunPhase;
 use archive::reader::Run;
 use serde::{Deserialize, Serialize};
@@ -21,9 +22,6 @@ impl LoadRate {
         self.unit != CPU_TICKS
     }
 }
-
-/// The unit of a load that counts the processor time of a user's command.
-const CPU_TICKS: &str = "CPU ticks";
 
 /// The figures of one run, all its CPUs together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

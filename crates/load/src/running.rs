@@ -6,6 +6,7 @@ use super::place::{self, Room};
 use super::problem::{BrokenLoad, Failure, LoadError};
 use super::stall::{PATIENCE, StallDetector};
 use super::{process_tree, program};
+use archive::load::CPU_TICKS;
 use archive::message::LoadReport;
 use archive::settings::LoadRequest;
 use rustix::fs::{FallocateFlags, MemfdFlags, OFlags, fcntl_setfl, memfd_create};
@@ -36,7 +37,7 @@ pub fn check(requests: &[LoadRequest]) -> Result<(), LoadError> {
             LoadRequest::Builtin { name, .. } if builtin::parts(name).is_empty() => {
                 return Err(LoadError::Unknown { name: name.clone() });
             }
-            LoadRequest::Command { line } if line.trim().is_empty() => return Err(LoadError::EmptyCommand),
+            LoadRequest::Command { line, .. } if line.trim().is_empty() => return Err(LoadError::EmptyCommand),
             LoadRequest::Program { name, words } => program::check(name, words)?,
             LoadRequest::Builtin { .. } | LoadRequest::Command { .. } => {}
         }
@@ -57,6 +58,8 @@ pub struct Report {
     /// What one unit of progress is.
     pub unit: &'static str,
     pub progress: u64,
+    /// How often a command has ended with success and was started again.
+    pub repeats: Option<u64>,
     pub failure: Option<Failure>,
 }
 
@@ -75,7 +78,12 @@ impl From<Report> for LoadReport {
     fn from(report: Report) -> Self {
         Self {
             alive: report.is_alive(),
-            detail: report.failure.map(|failure| failure.to_string()).unwrap_or_default(),
+            detail: match (&report.failure, report.repeats) {
+                (Some(failure), _) => failure.to_string(),
+                (None, Some(1)) => "started again once".into(),
+                (None, Some(repeats)) => format!("started again {repeats} times"),
+                (None, None) => String::new(),
+            },
             name: report.name,
             unit: report.unit.into(),
             progress: report.progress,
@@ -94,6 +102,8 @@ struct Running {
     stderr: File,
     stall: StallDetector,
     reports_at_end: bool,
+    /// It is a command that is started again; its heartbeat counts how often.
+    repeats: bool,
     /// Directory to remove should the supervisor be killed before it can.
     directory: Option<PathBuf>,
     ended: Option<ExitStatus>,
@@ -136,8 +146,12 @@ impl RunningLoads {
                         started.loads.push(start_builtin(executable, &load, *workers)?);
                     }
                 }
-                LoadRequest::Command { line } => {
-                    started.loads.push(spawn(executable, line, "CPU ticks", &["--command", line], None)?)
+                LoadRequest::Command { line, once } => {
+                    let mut arguments = vec!["--command", line];
+                    arguments.extend(once.then_some("--once"));
+                    let mut running = spawn(executable, line, CPU_TICKS, &arguments, None)?;
+                    running.repeats = !once;
+                    started.loads.push(running);
                 }
                 LoadRequest::Program { name, .. } => {
                     started.loads.push(start_program(executable, name, &request.text())?);
@@ -259,6 +273,7 @@ fn spawn(
         stderr,
         stall: StallDetector::new(Instant::now()),
         reports_at_end: false,
+        repeats: false,
         ended: None,
     })
 }
@@ -271,11 +286,15 @@ impl Running {
         let signs = progress.wrapping_add(self.counters.heartbeat().load(Ordering::Relaxed));
         let progresses = self.stall.progresses(signs, Instant::now());
         let failure = match self.ended {
+            // A command that runs once may be done before the run is.
+            Some(status) if status.success() => None,
             Some(status) => Some(self.failure_of(status)),
             None if !progresses => Some(Failure::Stalled { seconds: PATIENCE.as_secs() }),
             None => None,
         };
-        Report { name: self.name.clone(), unit: self.unit, progress, failure }
+        let repeats = self.counters.heartbeat().load(Ordering::Relaxed);
+        let repeats = self.repeats.then_some(repeats).filter(|repeats| *repeats > 0);
+        Report { name: self.name.clone(), unit: self.unit, progress, repeats, failure }
     }
 
     fn notice_end(&mut self) -> bool {

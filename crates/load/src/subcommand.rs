@@ -8,13 +8,15 @@ use archive::settings::LoadRequest;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const USAGE: &str = "usage: load NAME[:WORKERS]\n       load PROGRAM:WORD,KEY=VALUE,...\n       load --command LINE\n`tardy load list` says more";
+const USAGE: &str = "usage: load NAME[:WORKERS]\n       load PROGRAM:WORD,KEY=VALUE,...\n       load --command LINE [--once]\n`tardy load list` says more";
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Arguments {
     name: Option<String>,
     workers: u32,
     command: Option<String>,
+    /// The command is not started again when it has succeeded.
+    once: bool,
     /// Internal: a program with its words.
     program: Option<String>,
     /// Internal: this process is the supervisor.
@@ -61,7 +63,7 @@ pub fn run_child(arguments: &[String]) -> i32 {
         (Some(name), None, None, directory) => {
             builtin::find(&name).map(|load| Work::Builtin { load, workers: arguments.workers, directory })
         }
-        (None, Some(line), None, _) => Some(Work::Command { line }),
+        (None, Some(line), None, _) => Some(Work::Command { line, once: arguments.once }),
         (None, None, Some(text), Some(directory)) => match LoadRequest::parse(&text) {
             Ok(LoadRequest::Program { name, words }) => {
                 program::find(&name).map(|(program, _)| Work::Program { program, words, directory })
@@ -83,7 +85,7 @@ fn request(arguments: &Arguments) -> Result<LoadRequest, UsageError> {
             Ok(LoadRequest::Builtin { name: name.clone(), workers: arguments.workers })
         }
         (Some(text), None) => LoadRequest::parse(text).map_err(UsageError::Load),
-        (None, Some(line)) => Ok(LoadRequest::Command { line: line.clone() }),
+        (None, Some(line)) => Ok(LoadRequest::Command { line: line.clone(), once: arguments.once }),
         _ => Err(UsageError::NoLoad),
     }
 }
@@ -101,6 +103,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, UsageError> {
             "--program" => parsed.program = Some(value()?),
             "--command" => parsed.command = Some(value()?),
             "--supervised" => parsed.supervised = true,
+            "--once" => parsed.once = true,
             "--place" => parsed.directory = Some(value()?.into()),
             option if option.starts_with('-') => return Err(UsageError::UnknownOption(option.into())),
             name if parsed.name.is_none() => parsed.name = Some(name.into()),

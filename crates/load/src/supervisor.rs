@@ -10,7 +10,7 @@ use super::kernel::counters::Counters;
 use super::kernel::process::fork_worker;
 use super::ordinary::become_ordinary;
 use super::place::{OwnDirectory, Room};
-use super::process_tree::{self, Ended};
+use super::process_tree::{self, Ended, Exit};
 use super::program::{self, Program};
 use super::workers::Workers;
 
@@ -32,9 +32,21 @@ const END_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What one supervisor runs.
 pub enum Work {
-    Builtin { load: BuiltinLoad, workers: u32, directory: Option<PathBuf> },
-    Command { line: String },
-    Program { program: &'static Program, words: Vec<LoadWord>, directory: PathBuf },
+    Builtin {
+        load: BuiltinLoad,
+        workers: u32,
+        directory: Option<PathBuf>,
+    },
+    /// Started again whenever it has succeeded, unless it is to run once.
+    Command {
+        line: String,
+        once: bool,
+    },
+    Program {
+        program: &'static Program,
+        words: Vec<LoadWord>,
+        directory: PathBuf,
+    },
 }
 
 /// Runs the load until standard input closes or the load ends; returns the exit code.
@@ -110,10 +122,14 @@ fn run(work: &Work, control: OwnedFd, counters: &Counters) -> io::Result<()> {
             process_tree::end(END_PATIENCE);
             result
         }
-        Work::Command { line } => {
+        Work::Command { line, once } => loop {
             let shell = start_command(line, counters)?;
-            watch_command(shell, &control, counters)
-        }
+            let succeeded = watch_command(shell, &control, counters)?;
+            if !succeeded || *once {
+                return Ok(());
+            }
+            counters.heartbeat().fetch_add(1, Ordering::Relaxed);
+        },
     }
 }
 
@@ -133,7 +149,7 @@ fn watch_workers(control: &OwnedFd) -> io::Result<()> {
             return Err(io::Error::other(format!("worker {} {exit}", pid.as_raw_pid())));
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 /// Starts the shell in a process group of its own: `kill 0` in a script must not reach the supervisor.
@@ -150,8 +166,12 @@ fn start_command(line: &str, counters: &Counters) -> io::Result<Pid> {
     Ok(shell)
 }
 
-/// A command lives as long as any process it started, and its progress is the CPU time they use.
-fn watch_command(shell: Pid, control: &OwnedFd, counters: &Counters) -> io::Result<()> {
+/// A command lives as long as any process it started, and its progress is the CPU time they use. True once it has ended
+/// with success, false when the meter stopped it.
+///
+/// # Errors
+/// How it failed.
+fn watch_command(shell: Pid, control: &OwnedFd, counters: &Counters) -> io::Result<bool> {
     let mut ticks_last = 0;
     let mut exit_of_shell = None;
     while !stop_requested(control)? {
@@ -164,6 +184,7 @@ fn watch_command(shell: Pid, control: &OwnedFd, counters: &Counters) -> io::Resu
                 Ok(Some(ended)) if ended.pid == shell => exit_of_shell = Some(ended.exit),
                 Ok(Some(_)) => {}
                 Ok(None) => break,
+                Err(_) if exit_of_shell.is_some_and(Exit::is_success) => return Ok(true),
                 Err(_) => {
                     let exit = exit_of_shell.map_or("ended".into(), |exit| exit.to_string());
                     return Err(io::Error::other(format!("the command {exit}")));
@@ -171,5 +192,5 @@ fn watch_command(shell: Pid, control: &OwnedFd, counters: &Counters) -> io::Resu
             }
         }
     }
-    Ok(())
+    Ok(false)
 }

@@ -262,6 +262,22 @@ pub fn severity_of_refusal(settings: &RunSettings) -> Severity {
     if settings.degrade { Severity::Degraded } else { Severity::Invalid }
 }
 
+/// What the kernel refused ends the run before it measures anything, unless it may be degraded: then it is noted.
+///
+/// # Errors
+/// The problem, unless the run may be degraded.
+pub fn refused<W: std::io::Write>(
+    settings: &RunSettings,
+    problem: MeterProblem,
+    link: &mut crate::link::Link<W>,
+) -> Result<(), MeterProblem> {
+    if !settings.degrade {
+        return Err(problem);
+    }
+    link.problem(Severity::Degraded, &problem);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -41,8 +41,8 @@ pub fn load(summary: &RunSummary) -> String {
 fn name(load: &LoadRequest) -> String {
     match load {
         LoadRequest::Builtin { name, .. } | LoadRequest::Program { name, .. } => name.clone(),
-        LoadRequest::Command { line } if line.chars().count() <= COMMAND_LETTERS_MAX => format!("`{line}`"),
-        LoadRequest::Command { line } => {
+        LoadRequest::Command { line, .. } if line.chars().count() <= COMMAND_LETTERS_MAX => format!("`{line}`"),
+        LoadRequest::Command { line, .. } => {
             format!("`{}…`", line.chars().take(COMMAND_LETTERS_MAX - 1).collect::<String>())
         }
     }
@@ -123,7 +123,8 @@ mod tests {
     #[test]
     fn unknown_conditions_are_called_so_and_long_commands_are_cut() {
         let line = "x".repeat(100);
-        let settings = RunSettings { loads: vec![LoadRequest::Command { line }], ..RunSettings::default() };
+        let settings =
+            RunSettings { loads: vec![LoadRequest::Command { line, once: false }], ..RunSettings::default() };
         let shown = conditions_line(&summary(settings, Environment::default()));
         assert!(shown.contains("kernel not known; preemption not known") && shown.contains("x…`"), "{shown}");
         assert!(shown.chars().count() < 120, "{shown}");

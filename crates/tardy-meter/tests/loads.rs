@@ -20,7 +20,7 @@ fn builtin(name: &str, workers: u32) -> LoadRequest {
 }
 
 fn command(line: &str) -> LoadRequest {
-    LoadRequest::Command { line: line.into() }
+    LoadRequest::Command { line: line.into(), once: false }
 }
 
 fn start(request: LoadRequest) -> RunningLoads {
@@ -261,13 +261,33 @@ fn a_command_without_effect_is_not_alive() {
 fn a_command_that_ends_is_not_alive_and_says_why() {
     for (line, expected) in [
         ("echo no such device >&2; exit 3", "no such device; the command ended with exit status 3"),
-        ("true", "the command ended with exit status 0"),
         ("kill -SEGV $$", "the command was killed by signal 11"),
     ] {
         let mut loads = start(command(line));
         wait_until("a report of the end", || !loads.sample()[0].is_alive());
         assert_eq!(stderr(&loads.stop()[0]), expected);
     }
+}
+
+#[test]
+fn a_command_that_succeeds_starts_again_unless_it_is_to_run_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let line = format!("echo >> {}/rounds", directory.path().display());
+    let rounds = || std::fs::read_to_string(directory.path().join("rounds")).unwrap_or_default().lines().count();
+    let mut loads = start(command(&line));
+    wait_until("a third round", || rounds() >= 3);
+    let report = loads.sample().remove(0);
+    assert!(report.is_alive() && report.repeats >= Some(1), "{:?}", report.repeats);
+    loads.stop();
+
+    let once = directory.path().join("once");
+    let line = format!("echo >> {}", once.display());
+    let mut loads = start(LoadRequest::Command { line, once: true });
+    wait_until("its only round", || once.exists());
+    let report = loads.sample().remove(0);
+    assert!(report.is_alive() && report.repeats.is_none());
+    loads.stop();
+    assert_eq!(std::fs::read_to_string(once).expect("a file").lines().count(), 1);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::exit::UsageError;
 use anyhow::Context;
 use archive::manifest::{Manifest, RunState};
 use archive::reader::{OpenError, Run};
+use archive::write_error::WriteError;
 use runner::run::RECEIVED_FILE;
 use std::fs;
 use std::io::ErrorKind;
@@ -139,10 +140,14 @@ fn started_unix_ns(path: &Path) -> i64 {
 /// Makes a directory for a new archive: the one asked for, or `runs/<id>`. Returns it with the run's id.
 ///
 /// # Errors
-/// When it cannot be made. One that exists is left to the archive writer, which refuses all but an empty one.
+/// When it cannot be made, or exists and is not empty.
 pub fn make_new(asked: Option<&Path>, started_unix_s: u64, hostname: &str) -> anyhow::Result<(PathBuf, String)> {
     let id = run_id(started_unix_s, hostname);
     if let Some(path) = asked {
+        // Before a machine is started for it.
+        if path.is_file() || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(WriteError::Exists(path.to_owned()).into());
+        }
         return Ok((path.to_owned(), id));
     }
     new_below(Path::new(RUNS), started_unix_s, hostname)

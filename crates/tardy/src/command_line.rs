@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod documented;
+mod first_page;
 mod groups;
 
 use crate::exit::{Exit, in_words};
@@ -26,7 +27,7 @@ Times take a unit everywhere: 100us, 1.5ms, 20s, 2h.";
 #[command(name = "tardy", version, after_help = AFTER_HELP, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,7 +97,21 @@ pub fn main() -> ExitCode {
         }
     };
     let command: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let ended = match arguments.verb {
+    let ended = arguments.verb.map_or_else(first_page::show, |verb| start(verb, command));
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            complain!("tardy: {}", printable(&in_words(&error)));
+            if asks_for_json(&typed) {
+                let _ = json::print(&refusal::Document::of(&error));
+            }
+            Exit::of_error(&error).into()
+        }
+    }
+}
+
+fn start(verb: Verb, command: Vec<String>) -> anyhow::Result<Exit> {
+    match verb {
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Run(arguments) => run::run(&arguments, command),
         Verb::Watch(arguments) => watch::run(&arguments, command),
@@ -125,16 +140,6 @@ pub fn main() -> ExitCode {
         Verb::Target(arguments) => target::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
         Verb::Man(arguments) => man::run(&arguments),
-    };
-    match ended {
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            complain!("tardy: {}", printable(&in_words(&error)));
-            if asks_for_json(&typed) {
-                let _ = json::print(&refusal::Document::of(&error));
-            }
-            Exit::of_error(&error).into()
-        }
     }
 }
 

@@ -32,7 +32,8 @@ impl Exit {
     /// The code that an error ends with: what the person can fix on the command line is usage.
     pub fn of_error(error: &anyhow::Error) -> Self {
         let wrong_path = matches!(error.downcast_ref(), Some(OpenError::Missing(_) | OpenError::Foreign(_)));
-        let taken = matches!(error.downcast_ref(), Some(RunError::Write(WriteError::Exists(_))));
+        let taken = matches!(error.downcast_ref(), Some(RunError::Write(WriteError::Exists(_))))
+            || matches!(error.downcast_ref(), Some(WriteError::Exists(_)));
         let refused = error.downcast_ref().is_some_and(NothingMeasured::is_usage);
         if wrong_path || taken || refused || error.is::<UsageError>() { Self::Usage } else { Self::NotMeasured }
     }

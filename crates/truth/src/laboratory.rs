@@ -189,7 +189,7 @@ fn settings(
         ..WatchSettings::default()
     });
     // In a guest the injector stands in for the shell.
-    let load = LoadRequest::Command { line: format!("exec {program} {words}") };
+    let load = LoadRequest::Command { line: format!("exec {program} {words}"), once: false };
     RunSettings {
         interval_ns,
         duration_ns: Some(duration_ns),

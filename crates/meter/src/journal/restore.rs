@@ -68,6 +68,16 @@ fn restore_settings(roots: &SettingRoots, directory: &Path, leftovers: Leftovers
     journals.into_iter().map(|(name, read)| restore(roots, &opened, &name, read, leftovers)).collect()
 }
 
+/// Other meters that run on this machine now, by the journals in a directory.
+pub fn other_meters(directory: &Path) -> Vec<i32> {
+    let Ok(opened) = JournalDirectory::open(directory) else { return Vec::new() };
+    let boot_id = super::entry::boot_id();
+    let own = std::process::id() as i32;
+    let headers = opened.journals().into_iter().filter_map(|name| Some(read(&opened, &name).ok()?.header));
+    let others = headers.filter(|header| header.pid != own && header.boot_id == boot_id && header.alive());
+    others.map(|header| header.pid).collect()
+}
+
 fn restore(
     roots: &SettingRoots,
     directory: &JournalDirectory,

@@ -4,7 +4,7 @@ use crate::journal::{Journal, UndoError};
 use crate::kernel::dma_latency::DmaLatencyRequest;
 use crate::kernel::memory;
 use crate::link::Link;
-use crate::problem::{MeterProblem, severity_of_refusal};
+use crate::problem::{MeterProblem, refused};
 use archive::settings::RunSettings;
 use std::io::Write;
 use std::path::{Component, Path};
@@ -47,9 +47,7 @@ impl Machine {
         let Some(latency_us) = settings.cpu_dma_latency_us else { return Ok(()) };
         match DmaLatencyRequest::hold(latency_us) {
             Ok(request) => self.power = Some((latency_us, request)),
-            Err(source) => {
-                link.problem(severity_of_refusal(settings), &MeterProblem::DmaLatency { latency_us, source })
-            }
+            Err(source) => return refused(settings, MeterProblem::DmaLatency { latency_us, source }, link),
         }
         Ok(())
     }
@@ -73,11 +71,12 @@ pub fn change_settings(settings: &RunSettings, journal: &mut Journal) -> Result<
 }
 
 /// Locks the memory of this process if asked to.
-pub fn lock_memory<W: Write>(settings: &RunSettings, link: &mut Link<W>) {
+///
+/// # Errors
+/// As [`refused`].
+pub fn lock_memory<W: Write>(settings: &RunSettings, link: &mut Link<W>) -> Result<(), MeterProblem> {
     if !settings.lock_memory {
-        return;
+        return Ok(());
     }
-    if let Err(error) = memory::lock_all() {
-        link.problem(severity_of_refusal(settings), &MeterProblem::Memory(error));
-    }
+    memory::lock_all().or_else(|error| refused(settings, MeterProblem::Memory(error), link))
 }

@@ -159,7 +159,7 @@ fn stages<W: Write>(
     if !loads.start_with_source {
         loads.running.start_at(clock::monotonic_ns());
     }
-    machine::lock_memory(settings, &mut lines.link);
+    machine::lock_memory(settings, &mut lines.link)?;
     // The loads are ordinary tasks; the thread that drains the books must not wait in their queue.
     let _ = scheduling::set_nice(-10);
     let prepared = Prepared { plan, snapshotter, tracers, loads, clocks: Clocks::now() };
@@ -249,7 +249,8 @@ fn repair<W: Write>(link: &mut Link<W>, journals: &std::path::Path) {
                     link.problem(Severity::Degraded, &MeterProblem::NotRepaired(failure));
                 }
             }
-            restore::Restored::InUse { pid } => link.problem(Severity::Degraded, &MeterProblem::AnotherRun { pid }),
+            // The session reports other meters, those that start later included.
+            restore::Restored::InUse { .. } => {}
             restore::Restored::Unreadable { path, why } => {
                 link.problem(Severity::Notice, &MeterProblem::ForeignJournal { path, why });
             }

@@ -16,6 +16,8 @@ pub mod timer_threads;
 use crate::cadence::{Checkpoints, Every};
 use crate::counters::Counters;
 use crate::environment::{self, OwnPriority};
+use crate::journal::journal_directory;
+use crate::journal::restore::other_meters;
 use crate::kernel::{clock, memory, scheduling};
 use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::{Control, Lines, Link};
@@ -32,11 +34,13 @@ use sample_files::SampleFiles;
 use source::{Batch, SampleSource, Span};
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 const PROGRESS_NS: i64 = 250_000_000;
 const LOADS_NS: i64 = 1_000_000_000;
+/// Another run that matters lasts longer than this.
+const OTHER_METERS_NS: i64 = 5_000_000_000;
 
 /// Why the measurement ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +77,10 @@ pub struct Session<'a> {
     batch: Batch,
     samples: SampleFiles,
     complained: BTreeSet<String>,
+    /// Where every meter of this machine has its journal.
+    journals: PathBuf,
+    /// Processes of other meters that were reported.
+    other_meters: BTreeSet<i32>,
     measuring: bool,
 }
 
@@ -80,6 +88,7 @@ pub struct Session<'a> {
 struct Agenda {
     progress: Every,
     loads: Every,
+    other_meters: Every,
     checkpoints: Checkpoints,
     controls: Controls,
 }
@@ -94,6 +103,8 @@ impl<'a> Session<'a> {
             batch: Batch::default(),
             samples: SampleFiles::default(),
             complained: BTreeSet::new(),
+            journals: journal_directory(),
+            other_meters: BTreeSet::new(),
             measuring: false,
         }
     }
@@ -144,10 +155,12 @@ impl<'a> Session<'a> {
         let mut agenda = Agenda {
             progress: Every::new(PROGRESS_NS),
             loads: Every::new(LOADS_NS),
+            other_meters: Every::new(OTHER_METERS_NS),
             checkpoints: Checkpoints::from(span.count_from_ns),
             controls: Controls::new(self.settings.trace.controls, self.source.control_pace(), span),
         };
         self.notice_start(span, &mut lines.link);
+        self.report_other_meters(&mut lines.link);
         loop {
             let control = lines.listen();
             self.notice_start(span, &mut lines.link);
@@ -162,6 +175,7 @@ impl<'a> Session<'a> {
                 None => continue,
             };
             lines.link.send_counters(self.counters.as_mut().and_then(|counters| counters.last_look(now_ns)));
+            self.report_other_meters(&mut lines.link);
             return Ok(stopped);
         }
     }
@@ -200,6 +214,9 @@ impl<'a> Session<'a> {
             let snapshots = capturing.map_or(0, |capturing| capturing.counters.snapshots.load(Relaxed));
             link.send(&Message::Progress { threads: self.source.progress(), snapshots });
         }
+        if agenda.other_meters.is_due(now_ns) {
+            self.report_other_meters(link);
+        }
         if agenda.loads.is_due(now_ns) {
             self.check_loads(link);
         }
@@ -208,6 +225,15 @@ impl<'a> Session<'a> {
             self.source.send_totals(false, &mut |message| link.send(&message));
         }
         agenda.controls.request_when_due(now_ns, || self.source.request_control());
+    }
+
+    /// Two meters disturb each other, whichever started first: each reports the other, once.
+    fn report_other_meters<W: Write>(&mut self, link: &mut Link<W>) {
+        for pid in other_meters(&self.journals) {
+            if self.other_meters.insert(pid) {
+                link.problem(Severity::Degraded, &MeterProblem::AnotherRun { pid });
+            }
+        }
     }
 
     /// A load that died or does nothing makes the run something else than what was asked for.

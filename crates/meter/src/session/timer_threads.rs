@@ -10,7 +10,7 @@ use crate::measure::cycle::Schedule;
 use crate::measure::dither::Dither;
 use crate::measure::start_instant::StartInstant;
 use crate::measure::thread::{self, ThreadContext, ThreadRequest};
-use crate::problem::{MeterProblem, severity_of_refusal};
+use crate::problem::{MeterProblem, refused, severity_of_refusal};
 use crate::trace::capture::MeasuredThread;
 use crate::trace::snapshotter::Armed;
 use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
@@ -117,7 +117,7 @@ impl<'a> TimerThreads<'a> {
             })
             .collect::<Result<_, MeterProblem>>()?;
         for thread in &threads {
-            compare_policy(settings, thread, link);
+            compare_policy(settings, thread, link)?;
         }
         let _ = scheduling::bind(&plan.housekeeping);
         Ok(Self {
@@ -312,7 +312,11 @@ fn samples_capacity(settings: &RunSettings) -> usize {
     if settings.every_sample { (4_000_000_000 / settings.interval_ns.max(1)).clamp(1024, 1 << 20) as usize } else { 0 }
 }
 
-fn compare_policy<W: Write>(settings: &RunSettings, thread: &TimerThread, link: &mut Link<W>) {
+fn compare_policy<W: Write>(
+    settings: &RunSettings,
+    thread: &TimerThread,
+    link: &mut Link<W>,
+) -> Result<(), MeterProblem> {
     let effective = &thread.effective;
     let realtime = matches!(settings.policy, Policy::Fifo | Policy::Rr);
     if effective.policy != settings.policy || (realtime && effective.priority != settings.priority) {
@@ -321,8 +325,9 @@ fn compare_policy<W: Write>(settings: &RunSettings, thread: &TimerThread, link: 
             effective: (effective.policy, effective.priority),
             asked: (settings.policy, settings.priority),
         };
-        link.problem(severity_of_refusal(settings), &kind);
+        return refused(settings, kind, link);
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -55,12 +55,11 @@ impl HeldCommand {
         Ok(Self { pid: request.pid.filter(|_| request.ours), child })
     }
 
-    /// Ends it, if it still runs; answers how a command of this process ended, when it failed.
+    /// Ends it, if it still runs; answers how a command of this process ended, when it failed by itself.
     pub fn end(self) -> Option<ExitStatus> {
-        if let Some(pid) = self.pid.filter(|pid| targets::state_of(*pid).is_some()) {
-            terminate(pid);
-        }
-        ending(self.child?)
+        let runs = |pid: &i32| targets::state_of(*pid).is_some_and(|state| state != 'Z');
+        let asked = self.pid.filter(runs).inspect(|pid| terminate(*pid)).is_some();
+        ending(self.child?).filter(|_| !asked)
     }
 }
 

@@ -167,7 +167,7 @@ fn loads(summary: &RunSummary) -> Markup {
                     @match load {
                         LoadRequest::Builtin { name, workers: 0 } => (said(name)),
                         LoadRequest::Builtin { name, workers } => { (said(name)) " with " (workers) " workers" },
-                        LoadRequest::Command { line } => code { (said(line)) },
+                        LoadRequest::Command { line, .. } => code { (said(line)) },
                         LoadRequest::Program { .. } => code { (said(load.text())) },
                     }
                 }

@@ -270,7 +270,7 @@ fn manifest(shape: &Shape) -> Manifest {
             duration_ns: Some(u64::from(shape.seconds) * 1_000_000_000),
             loads: vec![
                 LoadRequest::Builtin { name: said("messaging"), workers: 0 },
-                LoadRequest::Command { line: said("stress-ng --vm 2") },
+                LoadRequest::Command { line: said("stress-ng --vm 2"), once: false },
             ],
             ..RunSettings::default()
         }),

@@ -235,7 +235,7 @@ fn a_missing_or_read_only_tracefs_is_named_and_the_numbers_stand() {
 fn a_load_that_dies_makes_the_run_invalid() {
     let state = tempfile::tempdir().unwrap();
     let policy = if is_root() { archive::settings::Policy::Fifo } else { archive::settings::Policy::Other };
-    let loads = vec![LoadRequest::Command { line: "sleep 0.3; exit 7".into() }];
+    let loads = vec![LoadRequest::Command { line: "sleep 0.3; exit 7".into(), once: false }];
     let finished = Meter::start(&RunSettings { loads, policy, ..short(3000) }, state.path()).finish();
     let problems = finished.problems(Severity::Invalid).join("\n");
     assert!(problems.contains("sleep 0.3; exit 7"), "{problems}");

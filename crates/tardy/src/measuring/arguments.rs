@@ -11,7 +11,7 @@ pub use output::{OutputArguments, Showing};
 pub use trace::{TraceArguments, TraceDefaults};
 
 use crate::exit::UsageError;
-use crate::options::quantity::{cpus, positive_time_ns, time_ns};
+use crate::options::quantity::{cpu_ranges, cpus, interval_ns, time_ns};
 use archive::settings::{LoadRequest, Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct RunArguments {
     #[arg(short = 'l', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Measurement")]
     cycles: Option<u64>,
     /// Time between two wake-ups
-    #[arg(short = 'i', long, value_name = "TIME", default_value = "1ms", value_parser = positive_time_ns, help_heading = "Measurement")]
+    #[arg(short = 'i', long, value_name = "TIME", default_value = "1ms", value_parser = interval_ns, help_heading = "Measurement")]
     interval: u64,
     /// Randomise every interval with this seed, from 0.5 to 1.5 times --interval [default: none; in virtual time 1]
     #[arg(long, value_name = "N", help_heading = "Measurement")]
@@ -51,11 +51,20 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value = "fifo", help_heading = "Measurement")]
     policy: PolicyName,
     /// Real-time priority of the measuring threads (fifo and rr)
-    #[arg(short = 'p', long, value_name = "1-99", default_value_t = 80, value_parser = clap::value_parser!(u8).range(1..=99), help_heading = "Measurement")]
+    #[arg(short = 'p', long, value_name = "1-99", default_value_t = 80, value_parser = real_time_priority, help_heading = "Measurement")]
     priority: u8,
     /// Do not lock the meter's memory
     #[arg(long, help_heading = "Measurement")]
     no_lock_memory: bool,
+    /// As in cyclictest: lock memory, which is the default
+    #[arg(short = 'm', conflicts_with = "no_lock_memory", help_heading = "Measurement")]
+    mlockall: bool,
+    /// As in cyclictest: one thread per CPU, which is the default
+    #[arg(short = 'S', help_heading = "Measurement")]
+    smp: bool,
+    /// Stop soon after the first wake-up later than --limit, as cyclictest's -b does
+    #[arg(long, requires = "limit", help_heading = "Measurement")]
+    stop_at_limit: bool,
     /// Hold this value in /dev/cpu_dma_latency, in whole microseconds; 0 forbids idle states
     #[arg(long, value_name = "TIME", value_parser = time_ns, help_heading = "Measurement")]
     cpu_dma_latency: Option<u64>,
@@ -73,9 +82,12 @@ pub struct RunArguments {
     /// target, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` lists them
     #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = LoadRequest::parse, help_heading = "Load")]
     loads: Vec<LoadRequest>,
-    /// Run a shell command as a load during the measurement
+    /// Run a shell command as a load during the measurement; whenever it ends with success, start it again
     #[arg(long = "load-cmd", value_name = "COMMAND", help_heading = "Load")]
     load_commands: Vec<String>,
+    /// Run a shell command as a load once; it may end before the measurement does
+    #[arg(long = "load-once", value_name = "COMMAND", help_heading = "Load")]
+    load_once: Vec<String>,
 
     #[command(flatten)]
     trace: TraceArguments,
@@ -85,6 +97,9 @@ pub struct RunArguments {
     #[command(flatten)]
     pub output: OutputArguments,
 }
+
+/// CPUs that the kernel's set of one process has room for here.
+const CPUS_OF_A_SET: usize = 1024;
 
 /// A list of CPUs as one value; clap would take a bare vector for a repeated option.
 #[derive(Debug, Clone)]
@@ -99,13 +114,38 @@ enum PolicyName {
 }
 
 impl RunArguments {
+    /// The latency that ends the run, if one does.
+    pub fn stops_at_ns(&self) -> Option<i64> {
+        self.extent.limit.filter(|_| self.stop_at_limit)
+    }
+
+    /// Sees whether this machine has the CPUs that were asked for.
+    ///
+    /// # Errors
+    /// When some are missing; names those that there are.
+    pub fn check_cpus_of_this_machine(&self) -> Result<(), UsageError> {
+        let (Some(CpuList(asked)), Ok(allowed)) = (&self.cpus, rustix::thread::sched_getaffinity(None)) else {
+            return Ok(());
+        };
+        let is_allowed = |cpu: &u32| usize::try_from(*cpu).is_ok_and(|cpu| cpu < CPUS_OF_A_SET && allowed.is_set(cpu));
+        let missing: Vec<u32> = asked.iter().copied().filter(|cpu| !is_allowed(cpu)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let there: Vec<u32> = (0..CPUS_OF_A_SET as u32).filter(is_allowed).collect();
+        let (missing, there) = (cpu_ranges(&missing), cpu_ranges(&there));
+        let what = if missing.contains([',', '-']) { "CPUs" } else { "CPU" };
+        Err(UsageError(format!("{what} {missing} cannot be measured here; this process may use {there}")))
+    }
+
     pub fn silence(&self) -> Duration {
         self.output.silence()
     }
 
     /// What the meter is asked to do. A machine in virtual time keeps every sample and is not traced unless asked to.
     pub fn settings(&self, virtual_time: bool) -> Result<RunSettings, UsageError> {
-        let commands = self.load_commands.iter().map(|line| LoadRequest::Command { line: line.clone() });
+        let command = |once| move |line: &String| LoadRequest::Command { line: line.clone(), once };
+        let commands = self.load_commands.iter().map(command(false)).chain(self.load_once.iter().map(command(true)));
         Ok(RunSettings {
             interval_ns: self.interval,
             duration_ns: self.extent.duration.or(if self.cycles.is_some() { None } else { Some(DURATION_NS_DEFAULT) }),
@@ -150,6 +190,11 @@ impl RunArguments {
 fn whole_microseconds(ns: u64) -> Result<i32, UsageError> {
     let whole = ns.is_multiple_of(1000).then(|| i32::try_from(ns / 1000).ok()).flatten();
     whole.ok_or_else(|| UsageError("--cpu-dma-latency takes whole microseconds up to 35 min, like 0 or 20us".into()))
+}
+
+fn real_time_priority(text: &str) -> Result<u8, String> {
+    let priority = text.parse().ok().filter(|priority| (1..=99).contains(priority));
+    priority.ok_or_else(|| "real-time priorities are 1 to 99".into())
 }
 
 fn parse_cpus(text: &str) -> Result<CpuList, String> {
@@ -207,6 +252,22 @@ mod tests {
     }
 
     #[test]
+    fn the_habits_of_cyclictest_are_understood() {
+        let words = ["-m", "-Sp90", "-i200us", "-D", "1s", "-b", "100us", "--stop-at-limit"];
+        let parsed = Line::try_parse_from(std::iter::once(&"run").chain(&words)).unwrap().arguments;
+        assert_eq!(parsed.stops_at_ns(), Some(100_000));
+        let settings = parsed.settings(false).unwrap();
+        assert_eq!((settings.priority, settings.interval_ns, settings.lock_memory), (90, 200_000, true));
+    }
+
+    #[test]
+    fn cpus_that_are_not_there_are_named_in_ranges() {
+        let words = ["run", "--cpus", "0-4096"];
+        let refused = Line::try_parse_from(words).unwrap().arguments.check_cpus_of_this_machine().unwrap_err();
+        assert!(refused.to_string().contains("-4096 cannot be measured here"), "{refused}");
+    }
+
+    #[test]
     fn every_option_reaches_the_meter() {
         let words = "-D 20s -i 250us -a 0-1,3 -p 90 --policy rr --limit 100us --trace flip --trace-threshold 20us \
              --buffer-kb 64 --snapshots 3 --budget-mb 2 --controls 1 --beside-others --cpu-dma-latency 0 \
@@ -239,7 +300,7 @@ mod tests {
             loads: vec![
                 LoadRequest::Builtin { name: "cpu".into(), workers: 2 },
                 LoadRequest::Builtin { name: "messaging".into(), workers: 0 },
-                LoadRequest::Command { line: "make -j4".into() },
+                LoadRequest::Command { line: "make -j4".into(), once: false },
             ],
             settings: vec![SettingChange { path: "/proc/sys/kernel/sched_rt_runtime_us".into(), value: "-1".into() }],
             degrade: true,
@@ -253,6 +314,8 @@ mod tests {
         assert!(refused(&["--interval", "100"]).contains("100us"));
         assert!(refused(&["--interval", "0"]).contains("longer"));
         assert!(refused(&["--priority", "100"]).contains("99"));
+        assert!(refused(&["--interval", "100h"]).contains("1us to 1h"));
+        assert!(refused(&["--stop-at-limit"]).contains("--limit"));
         assert!(refused(&["--load", "make -j4"]).contains("--load-cmd"));
         assert!(refused(&["--load", "cpu:x"]).contains("workers"));
         assert!(refused(&["--set", "/etc/passwd=x"]).contains("/proc/sys"));

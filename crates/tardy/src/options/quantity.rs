@@ -14,6 +14,8 @@ const UNITS: [(&str, u64); 10] = [
     ("d", 86_400_000_000_000),
 ];
 const CPUS_MAX: u32 = 1 << 16;
+/// What the meter takes.
+const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 
 /// A time with its unit, in ns: `100us`, `1.5ms`, `2h`.
 ///
@@ -60,6 +62,31 @@ pub fn positive_time_ns(text: &str) -> Result<u64, String> {
         0 => Err("it must be longer than nothing".into()),
         ns => Ok(ns),
     }
+}
+
+/// An interval between wake-ups that can be measured, in ns.
+///
+/// # Errors
+/// As [`time_ns`], and beyond what the meter takes.
+pub fn interval_ns(text: &str) -> Result<u64, String> {
+    match positive_time_ns(text)? {
+        ns if INTERVALS_NS.contains(&ns) => Ok(ns),
+        _ => Err("no wake-ups can be measured at such an interval; choose one from 1us to 1h".into()),
+    }
+}
+
+/// CPUs as the kernel writes them: `0-1,3`.
+pub fn cpu_ranges(cpus: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
+            _ => ranges.push((*cpu, *cpu)),
+        }
+    }
+    let written =
+        |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    ranges.iter().map(written).collect::<Vec<_>>().join(",")
 }
 
 /// A latency in ns.
@@ -124,12 +151,15 @@ mod tests {
             assert!(time_ns(text).is_err(), "{text}");
         }
         assert!(positive_time_ns("0").is_err());
+        assert!(["1ns", "999ns", "100h", "0"].iter().all(|text| interval_ns(text).is_err()));
+        assert_eq!(["1us", "1h"].map(|text| interval_ns(text).unwrap()), [1_000, 3_600_000_000_000]);
     }
 
     #[test]
     fn lists_of_cpus() {
         assert_eq!(cpus("0-1,3").unwrap(), [0, 1, 3]);
         assert_eq!(cpus("3,1,1-2").unwrap(), [1, 2, 3]);
+        assert_eq!(["0-1,3", "7", "0-98"].map(|text| cpu_ranges(&cpus(text).unwrap())), ["0-1,3", "7", "0-98"]);
         for text in ["", "a", "2-1", "1,,2", "0-99999999", "1-"] {
             assert!(cpus(text).is_err(), "{text}");
         }

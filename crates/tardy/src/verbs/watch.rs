@@ -1,16 +1,18 @@
 //! `tardy watch`: measures and explains how late another program's threads wake, with no change to it.
 
 mod arguments;
+mod interpreter;
 mod started;
 
 pub use arguments::WatchArguments;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::measuring::ending::conclude;
 use crate::measuring::machine::{self, is_board};
 use crate::measuring::request::new_request;
 use crate::measuring::signals::Signals;
 use crate::terminal::progress::Progress;
+use archive::message::RunPhase;
 use archive::watched::WatchSettings;
 use machines::local;
 use machines::meter_places::MeterPlaces;
@@ -20,6 +22,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use words::printable::printable;
+
+/// Code of the meter's problem when a command that it started on its machine failed.
+const COMMAND_FAILED: &str = "meter.command-failed";
 
 /// Runs the verb; `command` is the command line as typed.
 pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<Exit> {
@@ -36,6 +41,14 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
         [program, ..] if arguments.target != local::NAME => {
             // A virtual machine has no files but those it is sent, and mounts its own over some folders.
             let path = fs::canonicalize(program)?;
+            if let Some(interpreter) = interpreter::of(&path)? {
+                let (program, target) = (path.display(), &arguments.target);
+                let text = format!(
+                    "{program} needs {interpreter}, and the virtual machine {target} has no files but those it is sent; link \
+                     the program statically (gcc -static, or a musl target in Rust)"
+                );
+                return Err(UsageError(text).into());
+            }
             let there = Path::new("/").join(path.file_name().unwrap_or_default());
             target.send_file(&path, &there)?;
             let words = settings.watch.iter_mut().flat_map(|watch| watch.command.first_mut());
@@ -51,18 +64,28 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     let request = new_request(&arguments.target, output, command, meter, settings)?;
     // A block that is redrawn and the words of a command do not go on one terminal.
     let mut progress = Progress::new(output.quiet || started.is_some(), request.settings.duration_ns);
+    let mut failed_there = false;
     let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
-        if let Event::Said { line } = &event {
-            progress.aside(|| pass_on(line, silent));
+        match &event {
+            Event::Said { line } => progress.aside(|| pass_on(line, silent)),
+            // A command that still runs is asked to end after this phase has begun.
+            Event::Phase(RunPhase::Collect) => started.iter_mut().for_each(Started::notice_end),
+            Event::Problem(problem) if problem.code == COMMAND_FAILED => failed_there = true,
+            _ => {}
         }
         progress.event(&event);
     });
     let ended = started.as_mut().map(Started::end);
+    let own_failure = started.as_ref().and_then(Started::own_failure);
     let exit = conclude(outcome, &signals, &mut progress, output.showing())?;
     if let Some(how) = ended.filter(|how| !how.is_success()) {
         complain!("tardy: the command {how}");
     }
-    Ok(exit)
+    Ok(match (exit, own_failure, failed_there) {
+        (Exit::Measured, Some(code), _) => Exit::Command(code),
+        (Exit::Measured, None, true) => Exit::NotMeasured,
+        (exit, _, _) => exit,
+    })
 }
 
 /// A line of a command that runs on another machine. A reader who has left does not end the watch.

@@ -1,6 +1,7 @@
 //! The verbs on saved archives: whole, cut at any byte, foreign and absent ones.
 
 use crate::fake_meter::*;
+use archive::message::RunPhase;
 use archive::spike::SpikeReason;
 use std::fs;
 

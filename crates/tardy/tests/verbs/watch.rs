@@ -27,11 +27,17 @@ fn of_series(thread: u32, over_limit: u64) -> Message {
     Message::Thread { thread, cpu, totals, histogram, worst }
 }
 
+/// A meter measures until the command of its settings has ended; that of a process which is not there does not wait.
+const UNTIL_THE_COMMAND_ENDS: &str = "pid=$(sed -n 's/.*\"pid\":\\([0-9]*\\).*/\\1/p' \"$here/settings.json\")\n\
+    while [ -n \"$pid\" ] && [ -e /proc/$pid ] && ! grep -q '^State:.Z' /proc/$pid/status; do sleep 0.02; done";
+
 /// A meter that saw one thread wake by its timer and do its work, three times each.
 fn watching(cycles_over_limit: u64) -> Bench {
     Bench::new()
         .does("if [ \"$1\" = start ]; then shift; exec \"$@\"; fi")
-        .says(&[hello(), phase(RunPhase::Measure, 2_000_000_000), phase(RunPhase::Collect, 4_000_000_000)])
+        .says(&[hello(), phase(RunPhase::Measure, 2_000_000_000)])
+        .does(UNTIL_THE_COMMAND_ENDS)
+        .says(&[phase(RunPhase::Collect, 4_000_000_000)])
         .says(&[Message::Watched(vec![
             series(0, WatchedKind::Timer, "arm\x1b[2J"),
             series(1, WatchedKind::Cycle, "arm\x1b[2J"),
@@ -42,10 +48,10 @@ fn watching(cycles_over_limit: u64) -> Bench {
 #[test]
 fn a_watch_prints_each_series_of_each_thread() {
     let bench = watching(0);
-    let ended = bench.run(&["watch", "--pid", "4711", "--duration", "2s", "--cycle-limit", "1ms", "--out", "here"]);
+    let ended = bench.run(&["watch", "--pid", "1", "--duration", "2s", "--cycle-limit", "1ms", "--out", "here"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     for expected in [
-        "Watched process 4711: 1 thread woke up 3 times by timers and 0 times",
+        "Watched process 1: 1 thread woke up 3 times by timers and 0 times",
         "the latest timer wake-up came 153.2 µs late",
         "cycle took longer than 1.00 ms",
         "Timer wake-ups: from the instant asked for",
@@ -58,7 +64,7 @@ fn a_watch_prints_each_series_of_each_thread() {
     }
     assert!(!ended.stdout.contains('\x1b'), "{:?}", ended.stdout);
     let settings: serde_json::Value = serde_json::from_slice(&fs::read(bench.path("settings.json")).unwrap()).unwrap();
-    assert_eq!(settings["watch"]["pid"], 4711);
+    assert_eq!(settings["watch"]["pid"], 1);
     assert_eq!(settings["watch"]["cycle_limit_ns"], 1_000_000);
     assert_eq!(settings["duration_ns"], 2_000_000_000u64);
     let listed = bench.run(&["list", "."]);
@@ -79,7 +85,7 @@ fn cycles_beyond_their_limit_end_with_code_1() {
 fn what_a_command_prints_and_how_it_ends_is_kept() {
     let command = ["--", "sh", "-c", "echo out; echo err >&2; exit 7"];
     let ended = watching(0).run(&[&["watch", "--out", "here"][..], &command].concat());
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(7), "its failure is that of the watch: {}", ended.stderr);
     assert!(ended.stdout.starts_with("out\n"), "{}", ended.stdout);
     assert!(ended.stderr.contains("err\n") && ended.stderr.contains("exit status 7"), "{}", ended.stderr);
     let ended = watching(0).run(&[&["watch", "--json", "--out", "here"][..], &command].concat());
@@ -112,6 +118,7 @@ fn nobody_and_nothing_are_wrong_usage() {
     for (words, expected) in [
         (&["watch"][..], "--pid"),
         (&["watch", "--pid", "7", "--comm", "x"], "--comm"),
+        (&["watch", "--pid", "999999999"], "no process 999999999"),
         (&["watch", "--comm", "a_name_of_sixteen"], "15 letters"),
         (&["watch", "--", "./not-there"], "no program ./not-there"),
     ] {

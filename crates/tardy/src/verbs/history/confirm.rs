@@ -28,7 +28,8 @@ pub fn experiment_command(before: &RunSummary, after: &RunSummary) -> String {
         command.extend(settings.duration_ns.map(|ns| format!("--duration {}", time(ns))));
         command.push(format!("--interval {}", time(settings.interval_ns)));
         command.extend(settings.loads.iter().map(|load| match load {
-            LoadRequest::Command { line } => format!("--load-cmd {}", quoted(line)),
+            LoadRequest::Command { line, once: false } => format!("--load-cmd {}", quoted(line)),
+            LoadRequest::Command { line, once: true } => format!("--load-once {}", quoted(line)),
             other => format!("--load {}", quoted(&other.text())),
         }));
     }

@@ -9,11 +9,16 @@ use crate::measuring::request::new_request;
 use crate::measuring::signals::Signals;
 use crate::terminal::progress::Progress;
 use machines::board::AccessOptions;
+use machines::local;
 use machines::meter_places::MeterPlaces;
+use runner::event::Event;
 
 /// Runs once; a board is to be had like this, and `command` is the command line as typed.
 pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>) -> anyhow::Result<Exit> {
     let settings = arguments.settings(is_in_virtual_time(&arguments.target))?;
+    if arguments.target == local::NAME {
+        arguments.check_cpus_of_this_machine()?;
+    }
     let meter = MeterPlaces::of_process().find()?;
     let signals = Signals::watch()?;
     if let Some(seeds) = arguments.seeds {
@@ -26,6 +31,21 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
     let request = new_request(&arguments.target, &arguments.output, command, meter, settings)?;
     let output = &arguments.output;
     let mut progress = Progress::new(output.quiet, request.settings.duration_ns);
-    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| progress.event(&event));
+    let mut stops_at_ns = arguments.stops_at_ns();
+    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
+        progress.event(&event);
+        if stops_at_ns.is_some_and(|limit_ns| latest_ns(&event) > limit_ns) {
+            stops_at_ns = None;
+            signals.requests().request();
+        }
+    });
     conclude(outcome, &signals, &mut progress, output.showing())
+}
+
+/// The latest wake-up that an event reports.
+fn latest_ns(event: &Event) -> i64 {
+    match event {
+        Event::Progress { threads, .. } => threads.iter().map(|thread| thread.latency_ns_max).max().unwrap_or(0),
+        _ => 0,
+    }
 }

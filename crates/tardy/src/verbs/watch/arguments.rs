@@ -6,6 +6,7 @@ use crate::options::quantity::latency_ns;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
 use clap::{ArgGroup, Args};
+use machines::local;
 use std::env;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -78,6 +79,12 @@ impl WatchArguments {
             let text =
                 "the kernel keeps 15 letters of a thread's name; write the first ones and a *, like 'ros2_control_n*'";
             return Err(UsageError(text.into()));
+        }
+        if let Some(pid) =
+            self.pid.filter(|pid| self.target == local::NAME && !Path::new(&format!("/proc/{pid}")).exists())
+        {
+            let text = format!("there is no process {pid}; `ps -e` lists the processes");
+            return Err(UsageError(text));
         }
         if let Some(program) = self.command.first().filter(|program| !Self::startable(program)) {
             return Err(UsageError(format!("there is no program {program} to start; give its path")));

@@ -17,6 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// The command under way. Its terminal and its files are ours.
 pub struct Started {
     child: Child,
+    /// How it ended before anything asked it to.
+    by_itself: Option<ExitStatus>,
 }
 
 /// How it ended.
@@ -54,12 +56,24 @@ impl Started {
             command.stdout(Stdio::from(elsewhere));
         }
         let child = command.spawn().with_context(|| format!("failed to start {}", meter.display()))?;
-        Ok(Self { child })
+        Ok(Self { child, by_itself: None })
     }
 
     /// Number of its process, which stays the same when the command begins.
     pub fn pid(&self) -> i32 {
         self.child.id() as i32
+    }
+
+    /// Sees whether it has ended by itself; called when the measurement is over, and before it is asked to end.
+    pub fn notice_end(&mut self) {
+        self.by_itself = self.by_itself.or_else(|| self.child.try_wait().ok().flatten());
+    }
+
+    /// The exit code that it failed with by itself, as a shell gives it: a signal is 128 and its number.
+    pub fn own_failure(&self) -> Option<u8> {
+        let status = self.by_itself.filter(|status| !status.success())?;
+        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal))?;
+        Some(u8::try_from(code).unwrap_or(u8::MAX))
     }
 
     /// Waits for its end, which the meter has asked it for; after a while it is killed.

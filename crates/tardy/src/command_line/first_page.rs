@@ -1,0 +1,129 @@
+//! What `tardy` prints by itself: what this machine can do now, and the commands that come first.
+
+use crate::archives::{RUNS, all_below};
+use crate::exit::Exit;
+use crate::options::quantity::cpu_ranges;
+use crate::terminal::page::Page;
+use crate::terminal::table::{Align, Table};
+use machines::meter_places::MeterPlaces;
+use std::env;
+use std::fs;
+use std::path::Path;
+
+const COMMANDS: [(&str, &str); 3] = [
+    ("tardy check", "which settings of this machine hurt real-time work, and how to fix each"),
+    ("tardy run --duration 60s --load messaging", "measure for a minute under load"),
+    ("tardy explain", "why the worst wake-ups of that run came late"),
+];
+
+/// Prints the page.
+///
+/// # Errors
+/// When standard output is gone.
+pub fn show() -> anyhow::Result<Exit> {
+    let mut page = Page::for_stdout();
+    page.heading(&format!("tardy {}: how late does Linux wake your task, and why", env!("CARGO_PKG_VERSION")));
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    for (name, phrase) in abilities() {
+        table.row([name.to_owned(), phrase]);
+    }
+    table.lines().iter().for_each(|line| page.line(line));
+    page.blank();
+    page.heading("Start with");
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    COMMANDS.iter().for_each(|(command, what)| table.row([format!("  {command}"), (*what).to_owned()]));
+    table.lines().iter().for_each(|line| page.line(line));
+    page.line("`tardy --help` lists all verbs, and each has `--help` of its own.");
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+/// What this machine can do now, each with what is missing.
+fn abilities() -> Vec<(&'static str, String)> {
+    let root = rustix::process::geteuid().is_root();
+    let meter = MeterPlaces::of_process().find();
+    vec![
+        (
+            "measure",
+            match &meter {
+                Err(error) => format!("no: {error}"),
+                Ok(_) if root => "yes: this is root".into(),
+                Ok(_) => "only degraded, without real-time priority: run as root, or `tardy run --degrade`".into(),
+            },
+        ),
+        ("explain", tracing(root)),
+        ("CPUs", cpus()),
+        ("kernel", kernel()),
+        ("machine", machine().into()),
+        ("other kernels", emulator()),
+        ("latest run", latest()),
+    ]
+}
+
+fn tracing(root: bool) -> String {
+    let mounted = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+    match mounted.iter().find(|root| Path::new(root).join("events").is_dir()) {
+        Some(path) => format!("yes: the kernel traces at {path}"),
+        None if root && Path::new("/sys/kernel/tracing").is_dir() => "yes: tracefs is mounted when it is needed".into(),
+        None if root => "no: this kernel has no tracefs (CONFIG_FTRACE)".into(),
+        None => "no: tracing takes root".into(),
+    }
+}
+
+fn cpus() -> String {
+    let allowed = rustix::thread::sched_getaffinity(None);
+    let list: Vec<u32> = allowed.iter().flat_map(|set| (0..1024).filter(|cpu| set.is_set(*cpu as usize))).collect();
+    let isolated = read("/sys/devices/system/cpu/isolated");
+    let isolated = if isolated.is_empty() { "none".into() } else { isolated };
+    format!("{} (isolated: {isolated})", cpu_ranges(&list))
+}
+
+fn kernel() -> String {
+    let release = read("/proc/sys/kernel/osrelease");
+    let real_time = read("/sys/kernel/realtime").starts_with('1') || read("/proc/version").contains("PREEMPT_RT");
+    if real_time { format!("{release}, PREEMPT_RT") } else { format!("{release}, not PREEMPT_RT") }
+}
+
+fn machine() -> &'static str {
+    let is_virtual = read("/proc/cpuinfo").lines().any(|line| {
+        line.split_once(':').is_some_and(|(key, flags)| {
+            key.trim() == "flags" && flags.split_whitespace().any(|flag| flag == "hypervisor")
+        })
+    });
+    if is_virtual { "virtual: its host decides when it runs, so no deadline can be shown here" } else { "hardware" }
+}
+
+fn emulator() -> String {
+    let program = format!("qemu-system-{}", env::consts::ARCH);
+    let found = env::var_os("PATH").iter().flat_map(env::split_paths).any(|folder| folder.join(&program).is_file());
+    match found {
+        true => format!("yes: {program} is installed; `tardy target add vm --kernel debian:6.1-rt`"),
+        false => format!("no: {program} is not installed (Debian: apt install qemu-system-x86)"),
+    }
+}
+
+fn latest() -> String {
+    match all_below(Path::new(RUNS)).pop() {
+        Some(path) => format!("{} (`tardy list` shows all)", path.display()),
+        None => "none below runs/".into(),
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::definition;
+    use super::*;
+
+    #[test]
+    fn the_page_is_short_and_its_commands_are_understood() {
+        assert!(abilities().len() + COMMANDS.len() <= 10);
+        for (command, _) in COMMANDS {
+            let parsed = definition().try_get_matches_from(command.split_whitespace());
+            assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
+        }
+    }
+}
