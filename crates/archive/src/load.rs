@@ -9,11 +9,11 @@ pub use builtin::{BUILTIN_LOADS, BuiltinLoad, Workers, builtin};
 pub use programs::{PROGRAM_LOADS, ProgramLoad, ProgramOption, Subject, program};
 pub use words::cpu_list;
 
+/// Unit of a load that counts no work of its own: a user's command, whose processor time stands in.
+pub const CPU_TICKS: &str = "CPU ticks";
+
 #[cfg(test)]
 mod tests {
-
-    /// Unit of a load that counts no work of its own: a user's command, whose processor time stands in.
-    pub const CPU_TICKS: &str = "CPU ticks";
     use super::*;
 
     #[test]

@@ -149,7 +149,7 @@ fn watch_workers(control: &OwnedFd) -> io::Result<()> {
             return Err(io::Error::other(format!("worker {} {exit}", pid.as_raw_pid())));
         }
     }
-    Ok(false)
+    Ok(())
 }
 
 /// Starts the shell in a process group of its own: `kill 0` in a script must not reach the supervisor.

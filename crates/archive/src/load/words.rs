@@ -33,7 +33,7 @@ impl LoadRequest {
         match self {
             Self::Builtin { name, workers: 0 } => name.clone(),
             Self::Builtin { name, workers } => format!("{name}:{workers}"),
-            Self::Command { line } => line.clone(),
+            Self::Command { line, .. } => line.clone(),
             Self::Program { name, words } if words.is_empty() => name.clone(),
             Self::Program { name, words } => {
                 let words: Vec<String> = words.iter().map(LoadWord::text).collect();
