@@ -1,18 +1,20 @@
 //! The options of `tardy run` and what they ask of the meter.
 
 mod extent;
+mod load;
 mod output;
 mod trace;
 mod tracer;
 pub mod words;
 
 pub use extent::ExtentArguments;
+pub use load::LoadArguments;
 pub use output::{OutputArguments, Showing};
 pub use trace::{TraceArguments, TraceDefaults};
 
 use crate::exit::UsageError;
 use crate::options::quantity::{cpu_ranges, cpus, interval_ns, time_ns};
-use archive::settings::{LoadRequest, Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
+use archive::settings::{Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
 use std::time::Duration;
 use tracer::TracerArguments;
@@ -78,16 +80,8 @@ pub struct RunArguments {
     #[arg(long, help_heading = "Measurement")]
     degrade: bool,
 
-    /// Run a load during the measurement: a built-in one with its number of workers, like dentry:4, or a program on the
-    /// target, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` lists them
-    #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = LoadRequest::parse, help_heading = "Load")]
-    loads: Vec<LoadRequest>,
-    /// Run a shell command as a load during the measurement; whenever it ends with success, start it again
-    #[arg(long = "load-cmd", value_name = "COMMAND", help_heading = "Load")]
-    load_commands: Vec<String>,
-    /// Run a shell command as a load once; it may end before the measurement does
-    #[arg(long = "load-once", value_name = "COMMAND", help_heading = "Load")]
-    load_once: Vec<String>,
+    #[command(flatten)]
+    load: LoadArguments,
 
     #[command(flatten)]
     trace: TraceArguments,
@@ -144,8 +138,6 @@ impl RunArguments {
 
     /// What the meter is asked to do. A machine in virtual time keeps every sample and is not traced unless asked to.
     pub fn settings(&self, virtual_time: bool) -> Result<RunSettings, UsageError> {
-        let command = |once| move |line: &String| LoadRequest::Command { line: line.clone(), once };
-        let commands = self.load_commands.iter().map(command(false)).chain(self.load_once.iter().map(command(true)));
         Ok(RunSettings {
             interval_ns: self.interval,
             duration_ns: self.extent.duration.or(if self.cycles.is_some() { None } else { Some(DURATION_NS_DEFAULT) }),
@@ -165,7 +157,7 @@ impl RunArguments {
             worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
             every_sample: self.output.every_sample || virtual_time,
             trace: self.trace_settings(virtual_time)?,
-            loads: self.loads.iter().cloned().chain(commands).collect(),
+            loads: self.load.requests(),
             settings: self.settings.clone(),
             degrade: self.degrade,
             sources: self.tracers.sources(),
@@ -223,6 +215,7 @@ fn setting(text: &str) -> Result<SettingChange, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::settings::LoadRequest;
     use clap::Parser;
 
     #[derive(Debug, Parser)]

@@ -265,7 +265,7 @@ mod tests {
             "1: loads: there is no load called `messagin`",
             "2: this machine runs the kernel it was started with",
             "4: interval: `100` has no unit",
-            "5: priority: 100 is not in 1..=99",
+            "5: priority: real-time priorities are 1 to 99",
             "6: cpus: `x` is no CPU",
             "8: mode: `flyp` is not one of auto,",
             "10: etc/../x: `etc/../x` is neither",
@@ -296,6 +296,8 @@ mod tests {
         let without = [
             LOAD,
             LOAD_COMMAND,
+            "load-once",
+            "stop-at-limit",
             SET,
             "limit",
             "target",

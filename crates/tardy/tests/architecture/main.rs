@@ -9,6 +9,7 @@ mod loads;
 mod problems;
 mod purity;
 mod repository;
+mod sentences;
 mod sources;
 mod verbs;
 mod words;

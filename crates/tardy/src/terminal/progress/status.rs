@@ -24,6 +24,7 @@ pub struct Status {
     threads: Vec<ThreadProgress>,
     snapshots: u32,
     spikes: u64,
+    last_spike: Option<String>,
     loads: Vec<LoadReport>,
     losses: u64,
     notes: Vec<String>,
@@ -45,7 +46,12 @@ impl Status {
                 self.threads.clone_from(threads);
                 self.snapshots = *snapshots;
             }
-            Event::Spike(_) => self.spikes += 1,
+            Event::Spike(spike) => {
+                self.spikes += 1;
+                let (number, cpu) = (spike.number, spike.sample.cpu);
+                self.last_spike =
+                    Some(format!("last spike #{number}: CPU {cpu}, {} late", latency(spike.sample.latency_ns)));
+            }
             Event::Loads(loads) => self.loads.clone_from(loads),
             Event::Problem(problem) => self.notes.push(problem.text.clone()),
             Event::Loss(_) => self.losses += 1,
@@ -74,6 +80,7 @@ impl Status {
         if !self.threads.is_empty() {
             lines.extend(self.thread_lines());
         }
+        lines.extend(self.last_spike.clone());
         for load in &self.loads {
             let dead = if load.alive { "" } else { " (dead)" };
             lines.push(format!("load {}: {} {}{dead}", load.name, count(load.progress), load.unit));

@@ -1,7 +1,7 @@
 //! The options of `tardy watch` and what they ask of the meter.
 
 use crate::exit::UsageError;
-use crate::measuring::arguments::{ExtentArguments, OutputArguments, TraceArguments, TraceDefaults};
+use crate::measuring::arguments::{ExtentArguments, LoadArguments, OutputArguments, TraceArguments, TraceDefaults};
 use crate::options::quantity::latency_ns;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
@@ -16,11 +16,13 @@ Examples:
   tardy watch -- ./robot --config arm.toml
   tardy watch --pid 4711 --duration 10min --limit 200us
   tardy watch --comm 'ros2_control*' --duration 1h
+  tardy watch --load messaging --cycle-limit 1ms -- ./robot
 
 It ends with the program, after --duration, or with Ctrl-C; a program that was already running keeps running.
 A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer, \
 from being woken) until it gets the CPU. Cycles are timed as well: from there until the next timer is set.
-Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
+Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid; where this would \
+be 0 and the command failed by itself, its own exit code, or 128 and the number of its signal.";
 
 /// A cycle may reach back further than a wake-up; its whole course is wanted.
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
@@ -50,6 +52,9 @@ pub struct WatchArguments {
     /// Count and capture cycles longer than TIME, and exit with code 1 if there were any
     #[arg(long, value_name = "TIME", value_parser = latency_ns, help_heading = "Measurement")]
     cycle_limit: Option<i64>,
+
+    #[command(flatten)]
+    load: LoadArguments,
 
     #[command(flatten)]
     trace: TraceArguments,
@@ -96,6 +101,7 @@ impl WatchArguments {
             limit_ns: self.extent.limit,
             worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
             every_sample: self.output.every_sample,
+            loads: self.load.requests(),
             trace: TraceSettings { margin_before_ns: MARGIN_BEFORE_NS, ..self.trace.settings(TRACE_DEFAULTS) },
             watch: Some(WatchSettings {
                 pid: self.pid,

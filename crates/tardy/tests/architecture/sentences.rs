@@ -1,0 +1,103 @@
+//! Decisions are made from codes and enums: no code compares a sentence with another, or searches one for words.
+
+use crate::repository::{assert_none, files_ending, text};
+
+/// What takes a literal to compare it with, or to look for it.
+const COMPARISONS: [&str; 12] = [
+    "== \"",
+    "!= \"",
+    ".contains(\"",
+    ".starts_with(\"",
+    ".ends_with(\"",
+    ".find(\"",
+    ".rfind(\"",
+    ".matches(\"",
+    ".split_once(\"",
+    ".strip_prefix(\"",
+    ".strip_suffix(\"",
+    ".eq(\"",
+];
+
+/// Files that read the words of a program or a kernel that has no codes, each in this one place, and what they read.
+const FOREIGN: [(&str, &str); 15] = [
+    ("crates/ftrace/src/format.rs", "format files of the kernel's events"),
+    ("crates/ftrace/src/format/field.rs", "format files of the kernel's events"),
+    ("crates/ftrace/src/kernel_addresses.rs", "types in the format files of the kernel's events"),
+    ("crates/ftrace/src/latency_trace/head.rs", "the header of the kernel's latency tracers"),
+    ("crates/ftrace/src/trace_dat/reader/text_sections.rs", "option names of trace-cmd's files"),
+    ("crates/interchange/src/imports/cyclictest_text.rs", "what cyclictest prints"),
+    ("crates/machines/src/board/line.rs", "errors of a board's shell"),
+    ("crates/machines/src/board/serial/login.rs", "what boot loaders and logins print"),
+    ("crates/machines/src/labgrid/place.rs", "what labgrid-client prints"),
+    ("crates/machines/src/qemu/absences/processors.rs", "names in QEMU's answers"),
+    ("crates/machines/src/qemu/fake_machine.rs", "the command line of QEMU, for tests"),
+    ("crates/meter/src/environment/preemption.rs", "the kernel's version string"),
+    ("crates/meter/src/environment/processor.rs", "the kernel's list of vulnerabilities"),
+    ("crates/tardy/src/verbs/record/traced.rs", "what QEMU prints about plugins"),
+    ("crates/judge/src/history.rs", "the name of a target, which may say it already"),
+];
+
+/// The literals that a source compares with and that are words of a sentence, with their lines.
+fn compared(source: &str) -> Vec<(usize, String)> {
+    // Tests compare what is printed, which is what they are for.
+    let code = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let mut found = Vec::new();
+    for comparison in COMPARISONS {
+        for (at, _) in code.match_indices(comparison) {
+            let literal = literal(&code[at + comparison.len()..]);
+            if is_a_phrase(&literal) {
+                found.push((code[..at].lines().count().max(1), literal));
+            }
+        }
+    }
+    found
+}
+
+/// The rest of a literal up to its closing quote.
+fn literal(rest: &str) -> String {
+    let mut escaped = false;
+    let inside = rest.chars().take_while(|letter| {
+        let ends = *letter == '"' && !escaped;
+        escaped = *letter == '\\' && !escaped;
+        !ends
+    });
+    inside.collect()
+}
+
+/// Two words with a space between them.
+fn is_a_phrase(literal: &str) -> bool {
+    let letters: Vec<char> = literal.chars().collect();
+    let word = |letter: char| letter.is_alphabetic() || letter == ',' || letter == ';';
+    letters.windows(3).any(|three| word(three[0]) && three[1] == ' ' && three[2].is_alphabetic())
+}
+
+fn sources() -> impl Iterator<Item = &'static str> {
+    files_ending(&[".rs"]).filter(|name| {
+        let in_source = name.starts_with("crates/") && name.contains("/src/");
+        in_source && !name.contains("/tests/") && !name.ends_with("/tests.rs")
+    })
+}
+
+#[test]
+fn no_decision_reads_a_sentence() {
+    let foreign = |name: &str| FOREIGN.iter().any(|(file, _)| *file == name);
+    let found = sources().filter(|name| !foreign(name)).flat_map(|name| {
+        compared(&text(name)).into_iter().map(move |(line, literal)| format!("{name}:{line}: \"{literal}\""))
+    });
+    assert_none("these decide by the words of a sentence; give what they read a code or an enum", found.collect());
+}
+
+#[test]
+fn every_exception_is_one() {
+    let needless = FOREIGN.iter().filter(|(name, _)| compared(&text(name)).is_empty());
+    assert_none("these need no exception any more", needless.map(|(name, _)| (*name).to_owned()).collect());
+}
+
+#[test]
+fn phrases_are_seen_in_code_and_not_in_its_tests() {
+    let code = "if problem.text == \"the run failed\" || text.contains(\"CONFIG_HZ=\") {}\n\
+        #[cfg(test)]\nmod tests { assert!(text.contains(\"the run\")); }";
+    assert_eq!(compared(code), [(1, "the run failed".to_owned())]);
+    assert!(compared("text.contains(\"say \\\"two words\\\" now\")").len() == 1);
+    assert!(compared("unit != \"ns\"").is_empty());
+}
