@@ -27,8 +27,8 @@ fn of_series(thread: u32, over_limit: u64) -> Message {
     Message::Thread { thread, cpu, totals, histogram, worst }
 }
 
-/// A meter measures until the command of its settings has ended; that of a process which is not there does not wait.
-const UNTIL_THE_COMMAND_ENDS: &str = "pid=$(sed -n 's/.*\"pid\":\\([0-9]*\\).*/\\1/p' \"$here/settings.json\")\n\
+/// A meter measures until the command that `tardy` has started ends.
+const UNTIL_THE_COMMAND_ENDS: &str = "pid=$(sed -n '/\"ours\":true/s/.*\"pid\":\\([0-9]*\\).*/\\1/p' \"$here/settings.json\")\n\
     while [ -n \"$pid\" ] && [ -e /proc/$pid ] && ! grep -q '^State:.Z' /proc/$pid/status; do sleep 0.02; done";
 
 /// A meter that saw one thread wake by its timer and do its work, three times each.
