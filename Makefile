@@ -26,7 +26,7 @@ RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
 FUZZ_MINUTES ?= 60
 
-.PHONY: docs help demo crates build meters test e2e e2e-labgrid e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz miri advisories clean
+.PHONY: docs help demo crates build meters test e2e e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz miri advisories clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -64,6 +64,10 @@ e2e-labgrid: build $(LABGRID)/requirements.txt ## share a board on loopback with
 	packaging/install-dependencies
 	TARDY_LABGRID=$(CURDIR)/$(LABGRID)/bin TARDY_METER=$(CURDIR)/$(METER) \
 	  cargo test --package tardy --test boards -- --ignored --test-threads=1
+
+e2e-first-hour: ## what a new user types in the first hour, with the promised results; and every example of --help and README
+	cargo build --package tardy-meter --package tardy
+	cargo test --package tardy --test first_hour -- --ignored --test-threads=1
 
 e2e-custom-kernel: build ## build a kernel with every tracer, once, and measure in it
 	packaging/install-dependencies --custom-kernel

@@ -1,0 +1,61 @@
+//! A directory to work in, with the built programs.
+
+use prerequisites::Prerequisite::{Prepared, Root, Tracefs};
+use prerequisites::met;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+pub struct Desk {
+    folder: TempDir,
+}
+
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Desk {
+    /// `None` where this machine cannot measure.
+    pub fn new() -> Option<Self> {
+        let meter = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter").is_file();
+        let needs = [Root, Tracefs, Prepared("a tardy-meter beside tardy (cargo build -p tardy-meter)", meter)];
+        met(&needs).then(|| Self { folder: tempfile::tempdir().unwrap() })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A line of shell in which `tardy` is the built one.
+    pub fn shell(&self, line: &str) -> Ended {
+        let line = format!("tardy() {{ '{}' \"$@\"; }}; {line}", env!("CARGO_BIN_EXE_tardy"));
+        let mut command = Command::new("sh");
+        command.args(["-c", &line]).current_dir(self.folder.path()).env("XDG_CONFIG_HOME", self.path("config"));
+        command.env_remove("TARDY_METER");
+        Ended::of(command.output().unwrap())
+    }
+
+    /// Names of what lies in `runs`.
+    pub fn runs(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path("runs")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Ended {
+    fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+
+    /// Everything that was printed, without line breaks.
+    pub fn shown(&self) -> String {
+        format!("{} {}", self.stdout, self.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.shown()))
+    }
+}

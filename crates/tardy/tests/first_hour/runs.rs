@@ -1,0 +1,95 @@
+//! What works: measured, explained, listed and reported, and every verb says the same.
+
+use crate::desk::Desk;
+use std::thread;
+use std::time::Duration;
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn the_first_page_is_short_and_names_three_commands() {
+    let Some(desk) = Desk::new() else { return };
+    let ended = desk.shell("tardy");
+    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    assert!(ended.stdout.lines().count() <= 16, "{}", ended.stdout);
+    for expected in ["tardy check", "tardy run --duration", "tardy explain", "kernel", "measure"] {
+        assert!(ended.stdout.contains(expected), "{expected:?} is not in {}", ended.stdout);
+    }
+}
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn every_verb_counts_the_same_spikes_beside_the_same_conditions() {
+    let Some(desk) = Desk::new() else { return };
+    let ran = desk.shell("tardy run -m -Sp90 -i1ms -D 5s --load messaging --beside-others");
+    assert_eq!(ran.code, Some(0), "{}", ran.shown());
+    assert!(ran.stdout.contains("Conditions: load messaging; kernel"), "{}", ran.stdout);
+    let document = desk.shell("tardy explain --json").json();
+    let late = document["spikes"].as_array().unwrap().iter().filter(|spike| spike["late"] == true).count();
+    let listed = desk.shell("tardy list --json").json();
+    assert_eq!(listed["runs"][0]["spikes"], late);
+    assert_eq!((&listed["runs"][0]["load"], &listed["runs"][0]["target"]), (&"messaging".into(), &"local".into()));
+    let shown = ran.stdout.lines().filter(|line| line.starts_with("  #")).count();
+    let more: usize = ran
+        .stdout
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("and ")?.strip_suffix(" more")?.parse().ok())
+        .next()
+        .unwrap_or(0);
+    assert_eq!(shown + more, late, "{}", ran.stdout);
+    let explained = desk.shell("tardy explain");
+    assert!(explained.stderr.contains("latest is runs/"), "{}", explained.stderr);
+    assert_eq!(desk.shell("tardy report").code, Some(0));
+    let html = std::fs::read_to_string(desk.path("runs").join(&desk.runs()[0]).join("report.html")).unwrap();
+    assert!(html.find("The latest of").unwrap() < html.find("It was measured as asked").unwrap());
+    assert!(html.contains("aria-label=\"Conditions\""));
+}
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn a_load_that_is_done_starts_again() {
+    let Some(desk) = Desk::new() else { return };
+    let ended =
+        desk.shell("tardy run -D 3s --beside-others --load-cmd 'head -c 1000000 /dev/zero | sha256sum >/dev/null'");
+    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    assert!(ended.stdout.contains("started again"), "{}", ended.stdout);
+    let ended = desk.shell("tardy run -D 3s --beside-others --load-once true");
+    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+}
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn a_run_stops_at_its_limit() {
+    let Some(desk) = Desk::new() else { return };
+    let ended = desk.shell("tardy run -m -Sp90 -i200us -D 1h -b 1us --stop-at-limit --beside-others");
+    assert_eq!(ended.code, Some(1), "{}", ended.shown());
+    assert!(ended.stdout.contains("Stopped early"), "{}", ended.stdout);
+}
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn the_exit_code_of_a_watched_command_is_passed_on() {
+    let Some(desk) = Desk::new() else { return };
+    let ended = desk.shell("tardy watch --beside-others -- sh -c 'sleep 0.3; sleep 0.3; exit 7'");
+    assert_eq!(ended.code, Some(7), "{}", ended.shown());
+    assert!(ended.stderr.contains("the command ended with exit status 7"), "{}", ended.stderr);
+    let ended = desk.shell("tardy watch --beside-others --duration 1s -- sleep 100");
+    assert_eq!(ended.code, Some(0), "the watch ended this one: {}", ended.shown());
+}
+
+#[test]
+#[ignore = "the first hour: make e2e-first-hour"]
+fn two_runs_report_each_other_whichever_started_first() {
+    let Some(desk) = Desk::new() else { return };
+    let line = |name: &str, seconds: u32| format!("tardy run -D {seconds}s --trace off --beside-others --out {name}");
+    let (first, second) = thread::scope(|scope| {
+        let first = scope.spawn(|| desk.shell(&line("first", 12)));
+        thread::sleep(Duration::from_secs(3));
+        let second = desk.shell(&line("second", 6));
+        (first.join().unwrap(), second)
+    });
+    for ended in [first, second] {
+        assert_eq!(ended.code, Some(0), "{}", ended.shown());
+        assert!(ended.shown().contains("another measurement"), "{}", ended.shown());
+    }
+    assert!(desk.shell("tardy list .").stdout.contains("degraded"));
+}
