@@ -10,10 +10,11 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
+const NAME_COLUMNS: usize = 15;
 const COMMANDS: [(&str, &str); 3] = [
-    ("tardy check", "which settings of this machine hurt real-time work, and how to fix each"),
-    ("tardy run --duration 60s --load messaging", "measure for a minute under load"),
-    ("tardy explain", "why the worst wake-ups of that run came late"),
+    ("tardy check", "settings that hurt real-time work"),
+    ("tardy run --duration 60s --load messaging", "a minute under load"),
+    ("tardy explain", "why its worst wake-ups came late"),
 ];
 
 /// Prints the page.
@@ -23,11 +24,9 @@ const COMMANDS: [(&str, &str); 3] = [
 pub fn show() -> anyhow::Result<Exit> {
     let mut page = Page::for_stdout();
     page.heading(&format!("tardy {}: how late does Linux wake your task, and why", env!("CARGO_PKG_VERSION")));
-    let mut table = Table::new(&[Align::Left, Align::Left]);
     for (name, phrase) in abilities() {
-        table.row([name.to_owned(), phrase]);
+        page.wrapped(&format!("{name:NAME_COLUMNS$}"), &phrase);
     }
-    table.lines().iter().for_each(|line| page.line(line));
     page.blank();
     page.heading("Start with");
     let mut table = Table::new(&[Align::Left, Align::Left]);
@@ -90,14 +89,14 @@ fn machine() -> &'static str {
             key.trim() == "flags" && flags.split_whitespace().any(|flag| flag == "hypervisor")
         })
     });
-    if is_virtual { "virtual: its host decides when it runs, so no deadline can be shown here" } else { "hardware" }
+    if is_virtual { "virtual: its host decides when it runs" } else { "hardware" }
 }
 
 fn emulator() -> String {
     let program = format!("qemu-system-{}", env::consts::ARCH);
     let found = env::var_os("PATH").iter().flat_map(env::split_paths).any(|folder| folder.join(&program).is_file());
     match found {
-        true => format!("yes: {program} is installed; `tardy target add vm --kernel debian:6.1-rt`"),
+        true => format!("yes: `tardy target add vm --kernel debian:6.1-rt` uses {program}"),
         false => format!("no: {program} is not installed (Debian: apt install qemu-system-x86)"),
     }
 }

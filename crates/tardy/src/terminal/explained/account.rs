@@ -2,7 +2,7 @@
 
 use super::functions;
 use super::timeline::{self, Canvas};
-use crate::terminal::page::Page;
+use crate::terminal::page::{COLUMNS, Page};
 use crate::terminal::table::{Align, Table};
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Owner};
 use archive::recorded::FlightRecording;
@@ -12,6 +12,7 @@ use words::figures::{count, latency, microseconds};
 use words::vocabulary::{confidence_phrase, owner_before_name};
 
 const BAR_COLUMNS: i64 = 6;
+const EVIDENCE_INDENT: usize = 7;
 const NAME_COLUMNS: usize = 31;
 /// Columns of the ledger beside the names.
 const FIGURES_COLUMNS: usize = 49;
@@ -124,7 +125,13 @@ fn lay_out_finding(number: usize, finding: &Finding, page: &mut Page) {
         format!("  {number}. {} ({}, {})", finding.culprit, confidence_phrase(finding.confidence), latency(finding.ns));
     page.line(&head);
     page.wrapped("     ", &finding.sentence);
-    finding.evidence.iter().for_each(|line| page.line(&format!("       {line}")));
+    for line in &finding.evidence {
+        // A line of the trace keeps its columns where it fits.
+        match line.chars().count() + EVIDENCE_INDENT <= page.columns() || page.columns() >= COLUMNS {
+            true => page.line(&format!("{:EVIDENCE_INDENT$}{line}", "")),
+            false => page.wrapped("         ", line),
+        }
+    }
     for (word, text) in [("confirm  ", &finding.confirm), ("fix      ", &finding.fix)] {
         if !text.is_empty() {
             page.wrapped(&format!("     {word}"), text);
