@@ -13,10 +13,11 @@ pub use output::{OutputArguments, Showing};
 pub use trace::{TraceArguments, TraceDefaults};
 
 use crate::exit::UsageError;
-use crate::options::quantity::{cpu_ranges, cpus, interval_ns, time_ns};
+use crate::options::quantity::{QuantityError, cpu_ranges, cpus, interval_ns, real_time_priority, time_ns};
 use archive::settings::{Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
 use std::time::Duration;
+use thiserror::Error;
 use tracer::TracerArguments;
 
 const DURATION_NS_DEFAULT: u64 = 60_000_000_000;
@@ -184,18 +185,22 @@ fn whole_microseconds(ns: u64) -> Result<i32, UsageError> {
     whole.ok_or_else(|| UsageError("--cpu-dma-latency takes whole microseconds up to 35 min, like 0 or 20us".into()))
 }
 
-fn real_time_priority(text: &str) -> Result<u8, String> {
-    let priority = text.parse().ok().filter(|priority| (1..=99).contains(priority));
-    priority.ok_or_else(|| "real-time priorities are 1 to 99".into())
-}
-
-fn parse_cpus(text: &str) -> Result<CpuList, String> {
+fn parse_cpus(text: &str) -> Result<CpuList, QuantityError> {
     cpus(text).map(CpuList)
 }
 
+/// What is wrong with a kernel setting.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+enum SettingError {
+    #[error("write it as PATH=VALUE, like kernel.sched_rt_runtime_us=-1")]
+    NoValue,
+    #[error("`{0}` is neither a file below /proc/sys or /sys nor a sysctl name")]
+    NoSetting(String),
+}
+
 /// `PATH=VALUE`, where PATH is a file below /proc/sys or /sys or a sysctl name.
-fn setting(text: &str) -> Result<SettingChange, String> {
-    let (name, value) = text.split_once('=').ok_or("write it as PATH=VALUE, like kernel.sched_rt_runtime_us=-1")?;
+fn setting(text: &str) -> Result<SettingChange, SettingError> {
+    let (name, value) = text.split_once('=').ok_or(SettingError::NoValue)?;
     let name = name.trim();
     let path = if name.starts_with('/') {
         name.to_owned()
@@ -207,7 +212,7 @@ fn setting(text: &str) -> Result<SettingChange, String> {
     let below = path.starts_with("/proc/sys/") || path.starts_with("/sys/");
     let straight = path.split('/').skip(1).all(|part| !part.is_empty() && part != "." && part != "..");
     if !below || !straight {
-        return Err(format!("`{name}` is neither a file below /proc/sys or /sys nor a sysctl name"));
+        return Err(SettingError::NoSetting(name.into()));
     }
     Ok(SettingChange { path, value: value.trim().to_owned() })
 }

@@ -1,6 +1,6 @@
 //! The options that say what must hold, and the limits they name.
 
-use super::quantity::time_ns;
+use super::quantity::{QuantityError, time_ns};
 use crate::exit::UsageError;
 use archive::planned::PlannedLimit;
 use archive::reader::Run;
@@ -32,20 +32,24 @@ pub struct LimitArguments {
 /// A confidence as it is typed, in percent; returns it in 0 .. 1.
 ///
 /// # Errors
-/// A sentence that says what to write.
-pub fn confidence(text: &str) -> Result<f64, String> {
-    let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().map_err(|_| "write it like 95 or 99.9")?;
-    if (50.0..=99.9999).contains(&percent) {
-        Ok((percent * 1e6).round() / 1e8)
-    } else {
-        Err("it is from 50 to 99.9999".into())
-    }
+/// What to write.
+pub fn confidence(text: &str) -> Result<f64, QuantityError> {
+    let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().map_err(|_| QuantityError::Percentage)?;
+    if (50.0..=99.9999).contains(&percent) { Ok((percent * 1e6).round() / 1e8) } else { Err(QuantityError::Confidence) }
 }
 
 /// The limits of a plan, from an archive as well, whose texts are not trusted: what cannot be parsed is left out.
 pub fn limits_of(limits: &[PlannedLimit]) -> Vec<Limit> {
-    let read = |limit: &PlannedLimit| Limit::parse(&limit.limit, &Rate::parse(&limit.allow).ok()?, time_ns).ok();
+    let read = |limit: &PlannedLimit| Limit::parse(&limit.limit, &Rate::parse(&limit.allow).ok()?, time_of_limit).ok();
     limits.iter().filter_map(read).collect()
+}
+
+/// A time inside of a limit, as `judge` takes it.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn time_of_limit(text: &str) -> Result<u64, String> {
+    time_ns(text).map_err(|error| error.to_string())
 }
 
 /// A limit with what it allows.
@@ -91,7 +95,7 @@ impl LimitArguments {
     pub fn typed(&self) -> Result<Vec<Limit>, UsageError> {
         self.limits
             .iter()
-            .map(|text| Limit::parse(text, &self.allow, time_ns).map_err(|error| UsageError(error.to_string())))
+            .map(|text| Limit::parse(text, &self.allow, time_of_limit).map_err(|error| UsageError(error.to_string())))
             .collect()
     }
 

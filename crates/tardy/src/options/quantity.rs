@@ -1,5 +1,7 @@
 //! Quantities as they are typed: times with a unit, lists of CPUs. One parser for every option.
 
+use thiserror::Error;
+
 /// Units of time and their length in ns, as typed.
 const UNITS: [(&str, u64); 10] = [
     ("ns", 1),
@@ -17,31 +19,53 @@ const CPUS_MAX: u32 = 1 << 16;
 /// What the meter takes.
 const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 
+/// What is wrong with a quantity, and what to write.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum QuantityError {
+    #[error("a time is a number with its unit, like 100us, 1.5ms, 20s or 2h")]
+    NoTime,
+    #[error("`{0}` has no unit, and tools disagree about what a bare number means; write {0}us, {0}ms or {0}s")]
+    NoUnit(String),
+    #[error("`{0}` is no unit of time; use ns, us, ms, s, min, h or d")]
+    Unit(String),
+    #[error("`{0}` is not a whole number of nanoseconds below 292 years")]
+    Inexact(String),
+    #[error("it must be longer than nothing")]
+    Nothing,
+    #[error("no wake-ups can be measured at such an interval; choose one from 1us to 1h")]
+    Interval,
+    #[error("`{0}` is no CPU or range of CPUs; write a list like 0-1,3")]
+    Cpus(String),
+    #[error("real-time priorities are 1 to 99")]
+    Priority,
+    #[error("write it like 95 or 99.9")]
+    Percentage,
+    #[error("it is from 50 to 99.9999")]
+    Confidence,
+}
+
 /// A time with its unit, in ns: `100us`, `1.5ms`, `2h`.
 ///
 /// # Errors
-/// A sentence that says what is wrong and what to write.
-pub fn time_ns(text: &str) -> Result<u64, String> {
+/// What is wrong and what to write.
+pub fn time_ns(text: &str) -> Result<u64, QuantityError> {
     let text = text.trim();
     let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
     let (number, unit) = (&text[..digits], text[digits..].trim_start());
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
-        return Err("a time is a number with its unit, like 100us, 1.5ms, 20s or 2h".into());
+        return Err(QuantityError::NoTime);
     }
     if unit.is_empty() {
         if number.bytes().all(|digit| digit == b'0' || digit == b'.') {
             return Ok(0);
         }
-        return Err(format!(
-            "`{text}` has no unit, and tools disagree about what a bare number means; write {text}us, {text}ms or {text}s"
-        ));
+        return Err(QuantityError::NoUnit(text.into()));
     }
     let Some((_, unit_ns)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-        return Err(format!("`{unit}` is no unit of time; use ns, us, ms, s, min, h or d"));
+        return Err(QuantityError::Unit(unit.into()));
     };
-    exact(whole, fraction, *unit_ns)
-        .ok_or_else(|| format!("`{text}` is not a whole number of nanoseconds below 292 years"))
+    exact(whole, fraction, *unit_ns).ok_or_else(|| QuantityError::Inexact(text.into()))
 }
 
 fn exact(whole: &str, fraction: &str, unit_ns: u64) -> Option<u64> {
@@ -57,9 +81,9 @@ fn exact(whole: &str, fraction: &str, unit_ns: u64) -> Option<u64> {
 ///
 /// # Errors
 /// As [`time_ns`].
-pub fn positive_time_ns(text: &str) -> Result<u64, String> {
+pub fn positive_time_ns(text: &str) -> Result<u64, QuantityError> {
     match time_ns(text)? {
-        0 => Err("it must be longer than nothing".into()),
+        0 => Err(QuantityError::Nothing),
         ns => Ok(ns),
     }
 }
@@ -68,11 +92,19 @@ pub fn positive_time_ns(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// As [`time_ns`], and beyond what the meter takes.
-pub fn interval_ns(text: &str) -> Result<u64, String> {
+pub fn interval_ns(text: &str) -> Result<u64, QuantityError> {
     match positive_time_ns(text)? {
         ns if INTERVALS_NS.contains(&ns) => Ok(ns),
-        _ => Err("no wake-ups can be measured at such an interval; choose one from 1us to 1h".into()),
+        _ => Err(QuantityError::Interval),
     }
+}
+
+/// A priority of real-time policies.
+///
+/// # Errors
+/// When there is none of that number.
+pub fn real_time_priority(text: &str) -> Result<u8, QuantityError> {
+    text.parse().ok().filter(|priority| (1..=99).contains(priority)).ok_or(QuantityError::Priority)
 }
 
 /// CPUs as the kernel writes them: `0-1,3`.
@@ -93,22 +125,22 @@ pub fn cpu_ranges(cpus: &[u32]) -> String {
 ///
 /// # Errors
 /// As [`time_ns`].
-pub fn latency_ns(text: &str) -> Result<i64, String> {
+pub fn latency_ns(text: &str) -> Result<i64, QuantityError> {
     time_ns(text).map(|ns| ns as i64)
 }
 
 /// A list of CPUs as the kernel writes it: `0-1,3`. Ascending, each once.
 ///
 /// # Errors
-/// A sentence that says what is wrong and what to write.
-pub fn cpus(text: &str) -> Result<Vec<u32>, String> {
+/// What is wrong and what to write.
+pub fn cpus(text: &str) -> Result<Vec<u32>, QuantityError> {
     let mut list = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |word: &str| word.trim().parse::<u32>().ok().filter(|cpu| *cpu < CPUS_MAX);
         match (number(first), number(last)) {
             (Some(first), Some(last)) if first <= last => list.extend(first..=last),
-            _ => return Err(format!("`{part}` is no CPU or range of CPUs; write a list like 0-1,3")),
+            _ => return Err(QuantityError::Cpus(part.into())),
         }
     }
     list.sort_unstable();
@@ -141,7 +173,7 @@ mod tests {
 
     #[test]
     fn bare_numbers_are_refused_with_the_reason() {
-        let message = time_ns("100").unwrap_err();
+        let message = time_ns("100").unwrap_err().to_string();
         assert!(message.contains("no unit") && message.contains("100us"), "{message}");
     }
 

@@ -3,8 +3,8 @@
 use crate::measuring::arguments::RunArguments;
 use crate::measuring::arguments::words::{is_about_a_value, reason};
 use crate::measuring::machine::is_in_virtual_time;
+use crate::options::limits::time_of_limit;
 use crate::options::limits::{confidence, limits_of};
-use crate::options::quantity::time_ns;
 use archive::planned::{PlannedLimit, PlannedStep};
 use archive::settings::RunSettings;
 use judge::limit::{Limit, Rate};
@@ -146,7 +146,7 @@ impl Problems {
         }
         let any = Rate::parse(ALLOW_DEFAULT).expect("the default is a rate");
         for Written { text, line } in plan.limits.iter().map(|limit| &limit.limit) {
-            if let Err(why) = Limit::parse(text, &any, time_ns) {
+            if let Err(why) = Limit::parse(text, &any, time_of_limit) {
                 self.add(Some(*line), format!("limit: {why}"));
             }
         }

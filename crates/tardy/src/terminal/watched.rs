@@ -132,6 +132,9 @@ fn findings(explanation: Option<&Explanation>) -> Vec<String> {
     match explanation.status {
         ExplanationStatus::NoTrace => vec!["no trace to explain it from".into()],
         ExplanationStatus::NotExplained => ["not explained".to_owned()].into_iter().chain(lines).collect(),
+        ExplanationStatus::Explained if explanation.findings.is_empty() => {
+            vec![format!("as late as its ordinary wake-ups ({})", latency(explanation.median_ns))]
+        }
         ExplanationStatus::Explained => lines.collect(),
     }
 }

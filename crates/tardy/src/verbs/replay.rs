@@ -9,7 +9,7 @@ use crate::archives;
 use crate::archives::explaining::{StopPoint, stop_point};
 use crate::exit::Exit;
 use crate::measuring::signals::Signals;
-use crate::options::quantity::time_ns;
+use crate::options::quantity::{QuantityError, time_ns};
 use crate::terminal::json;
 use crate::terminal::page::write_stdout;
 use crate::virtual_time::laboratory::Trajectory;
@@ -24,6 +24,7 @@ use machines::meter_places::MeterPlaces;
 use machines::qemu::virtual_time::StandingMachine;
 use page::Page;
 use std::path::PathBuf;
+use thiserror::Error;
 use wake_up::Wanted;
 
 const EXAMPLES: &str = "\
@@ -78,13 +79,16 @@ enum Instant {
     AfterDue(i64),
 }
 
-fn instant(text: &str) -> Result<Instant, String> {
+/// Neither a word for an instant nor a time.
+#[derive(Debug, Error)]
+#[error("{0}; or write due or seen")]
+struct NoInstant(QuantityError);
+
+fn instant(text: &str) -> Result<Instant, NoInstant> {
     match text {
         "due" => Ok(Instant::Due),
         "seen" => Ok(Instant::Seen),
-        _ => time_ns(text)
-            .map(|ns| Instant::AfterDue(i64::try_from(ns).unwrap_or(i64::MAX)))
-            .map_err(|why| format!("{why}; or write due or seen")),
+        _ => time_ns(text).map(|ns| Instant::AfterDue(i64::try_from(ns).unwrap_or(i64::MAX))).map_err(NoInstant),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The options of `tardy check`.
 
 use crate::exit::UsageError;
-use crate::options::quantity::cpus;
+use crate::options::quantity::{QuantityError, cpus};
 use clap::{Args, ValueEnum};
 use readiness::{Accepted, Checklist, Profile, Subject};
 use std::fs;
@@ -83,7 +83,7 @@ enum ProfileName {
 #[derive(Debug, Clone)]
 struct CpuList(Vec<u32>);
 
-fn parse_cpus(text: &str) -> Result<CpuList, String> {
+fn parse_cpus(text: &str) -> Result<CpuList, QuantityError> {
     cpus(text).map(CpuList)
 }
 
