@@ -282,6 +282,7 @@ fn environment(shape: &Shape) -> Environment {
     let said = |text: &str| shape.hostile.unwrap_or(text).to_owned();
     let some = |text: &str| Some(said(text));
     Environment {
+        steal_clock: None,
         hostname: said("lathe"),
         architecture: said("x86_64"),
         kernel_release: said("6.12.43-rt12"),
