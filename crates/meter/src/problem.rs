@@ -74,8 +74,15 @@ pub enum MeterProblem {
     Scheduling { cpu: u32, effective: (Policy, u8), asked: (Policy, u8) },
     #[error("another program changed the scheduling of the measuring thread of CPU {cpu} during the run")]
     SchedulingChanged { cpu: u32 },
-    #[error("a measuring thread never woke up again")]
-    NeverWoke,
+    #[error(
+        "the measuring thread of CPU {cpu} may run on CPUs {allowed:?} since then and not only there: latencies of another CPU may be \
+         counted as its own"
+    )]
+    AffinityChanged { cpu: u32, allowed: Vec<u32> },
+    #[error("the measuring thread of CPU {cpu} ended on CPU {now}: latencies of that CPU are counted as its own")]
+    OnAnotherCpu { cpu: u32, now: u32 },
+    #[error("the measuring threads of CPUs {cpus:?} never woke up again")]
+    NeverWoke { cpus: Vec<u32> },
     #[error("the measuring thread of CPU {cpu} died during the run")]
     MeasuringDied { cpu: u32 },
     #[error("the following thread died; later samples are missing")]
@@ -180,6 +187,10 @@ problem_codes! { MeterProblem:
     Scheduling => "meter.scheduling-refused", "A measuring thread runs with another policy or priority than was asked for.", "";
     SchedulingChanged => "meter.scheduling-changed", "Another program changed a measuring thread's policy or priority.",
         "find out which (rtkit, systemd, a chrt in a script) and run again";
+    AffinityChanged => "meter.affinity-changed", "Another program, a cpuset or a CPU that went offline changed the CPUs of a measuring thread.",
+        "find out which (taskset, cpuset, irqbalance, CPU hotplug) and run again";
+    OnAnotherCpu => "meter.on-another-cpu", "A measuring thread did not stay on the CPU it measures.",
+        "find out what moved it (taskset, cpuset, CPU hotplug) and run again";
     NeverWoke => "meter.thread-stuck", "A measuring thread did not wake long after its last instant was due.",
         "real-time throttling, a stopped process or a hung CPU: see dmesg";
     MeasuringDied => "meter.measuring-thread-died", "A measuring thread ended during the run.", "please report this";

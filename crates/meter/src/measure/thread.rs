@@ -57,6 +57,22 @@ pub enum SetUpError {
     ReadBack(std::io::Error),
 }
 
+/// What a thread leaves when it ends.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// The worst samples, largest first.
+    pub worst: Vec<Sample>,
+    /// None of a thread that never measured.
+    pub end: Option<EndState>,
+}
+
+/// What a thread was when its last cycle was over.
+#[derive(Debug, Clone)]
+pub struct EndState {
+    pub effective: EffectiveThread,
+    pub cpu: u32,
+}
+
 /// How a thread answers once it is set up, or why it could not be.
 pub type Readiness = (u32, Result<EffectiveThread, SetUpError>);
 
@@ -68,7 +84,7 @@ pub fn spawn(
     request: ThreadRequest,
     context: ThreadContext,
     ready: Sender<Readiness>,
-) -> std::io::Result<JoinHandle<Vec<Sample>>> {
+) -> std::io::Result<JoinHandle<Measured>> {
     let name = format!("tardy-cpu{}", request.cpus.first().copied().unwrap_or(request.thread));
     std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(move || {
         let effective = set_up(&request);
@@ -76,11 +92,11 @@ pub fn spawn(
         let _ = ready.send((request.thread, effective));
         drop(ready);
         if failed {
-            return Vec::new();
+            return Measured::default();
         }
         match context.start.wait() {
             Some(start_ns) => measure(&request, &context, request.schedule.starting_at(start_ns)),
-            None => Vec::new(),
+            None => Measured::default(),
         }
     })
 }
@@ -132,7 +148,7 @@ pub fn policy_words(policy: Policy, priority: u8) -> String {
 /// Text of the marker; the details of the spike travel beside it.
 pub const MARKER: &[u8] = b"tardy-spike\n";
 
-fn measure(request: &ThreadRequest, context: &ThreadContext, schedule: Schedule) -> Vec<Sample> {
+fn measure(request: &ThreadRequest, context: &ThreadContext, schedule: Schedule) -> Measured {
     let cpu = request.cpus.first().copied().unwrap_or(request.thread);
     let mut cycles = Cycles::new(schedule, &context.books, cpu, request.worst_kept);
     let mut marker = context.marker.as_ref();
@@ -154,5 +170,7 @@ fn measure(request: &ThreadRequest, context: &ThreadContext, schedule: Schedule)
             break;
         }
     }
-    cycles.finish()
+    let cpu = rustix::thread::sched_getcpu() as u32;
+    let end = read_back(request.thread).ok().map(|effective| EndState { effective, cpu });
+    Measured { worst: cycles.finish(), end }
 }

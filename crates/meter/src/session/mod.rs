@@ -11,6 +11,7 @@ mod forward;
 pub mod plan;
 mod sample_files;
 pub mod source;
+mod stall;
 pub mod timer_threads;
 
 use crate::cadence::{Checkpoints, Every};
@@ -123,13 +124,14 @@ impl<'a> Session<'a> {
         if self.equipment.loads.start_with_source {
             self.equipment.loads.running.start_at(span.start_ns);
         }
-        let stopped = self.until_done(span, lines)?;
+        let stopped = self.until_done(span, lines);
         // A loaded machine may notice the end late; the measurement ended when it was due to.
         let now_ns = clock::monotonic_ns();
-        let ended_ns = if stopped == Stopped::AsPlanned { span.end_ns.min(now_ns) } else { now_ns };
+        let ended_ns = if matches!(stopped, Ok(Stopped::AsPlanned)) { span.end_ns.min(now_ns) } else { now_ns };
         lines.link.send(&Message::Phase { phase: RunPhase::Collect, monotonic_ns: ended_ns });
-        self.collect(&mut lines.link)?;
-        Ok(match stopped {
+        // Where one thread hangs, what the others measured is sent all the same.
+        let collected = self.collect(&mut lines.link);
+        Ok(match stopped.and_then(|stopped| collected.map(|()| stopped))? {
             Stopped::AsPlanned => Ending::Complete,
             Stopped::Asked => Ending::Stopped,
             Stopped::LinkLost => Ending::LinkLost,
@@ -243,7 +245,7 @@ impl<'a> Session<'a> {
 
     /// Ends all threads and loads, counts what was lost, sends what is left and the final totals.
     fn collect<W: Write>(mut self, link: &mut Link<W>) -> Result<(), MeterProblem> {
-        self.source.stop(&mut |message| link.send(&message))?;
+        let stopped = self.source.stop(&mut |message| link.send(&message));
         self.check_loads(link);
         load_reports::send(std::mem::take(&mut self.equipment.loads.running).stop(), &mut self.complained, link);
         self.drain(link);
@@ -260,7 +262,7 @@ impl<'a> Session<'a> {
             link.send(&Message::Problem(problem));
         }
         self.source.send_totals(true, &mut |message| link.send(&message));
-        Ok(())
+        stopped
     }
 
     fn report_losses<W: Write>(&self, link: &mut Link<W>) {
@@ -274,3 +276,6 @@ impl<'a> Session<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

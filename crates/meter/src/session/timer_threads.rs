@@ -2,6 +2,7 @@
 
 use super::plan::Plan;
 use super::source::{Batch, ControlPace, SampleSource, Send, Span};
+use super::stall::LastProgress;
 use crate::cadence::Every;
 use crate::kernel::{clock, scheduling};
 use crate::link::Link;
@@ -9,12 +10,11 @@ use crate::measure::books::Books;
 use crate::measure::cycle::Schedule;
 use crate::measure::dither::Dither;
 use crate::measure::start_instant::StartInstant;
-use crate::measure::thread::{self, ThreadContext, ThreadRequest};
+use crate::measure::thread::{self, EndState, Measured, ThreadContext, ThreadRequest};
 use crate::problem::{MeterProblem, refused, severity_of_refusal};
 use crate::trace::capture::MeasuredThread;
 use crate::trace::snapshotter::Armed;
 use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
-use archive::sample::Sample;
 use archive::settings::{EffectiveThread, Policy, RunSettings};
 use std::io::Write;
 use std::sync::Arc;
@@ -41,13 +41,42 @@ struct TimerThread {
     cpu: u32,
     books: Arc<Books>,
     effective: EffectiveThread,
-    handle: Option<JoinHandle<Vec<Sample>>>,
+    handle: Option<JoinHandle<Measured>>,
+    pinned: bool,
     policy_changed: bool,
+    /// It may run elsewhere, or did.
+    moved: bool,
+    progress: LastProgress,
 }
 
 impl TimerThread {
     fn is_finished(&self) -> bool {
         self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Its scheduling is another than it was set up with. Said once.
+    fn policy_problem(&mut self, now: (Policy, u8), severity: Severity) -> Option<Problem> {
+        let changed = !self.policy_changed && now != (self.effective.policy, self.effective.priority);
+        self.policy_changed |= changed;
+        changed.then(|| Problem::new(severity, &MeterProblem::SchedulingChanged { cpu: self.cpu }))
+    }
+
+    /// It may run on other CPUs than it was bound to. Said once.
+    fn affinity_problem(&mut self, allowed: Vec<u32>) -> Option<Problem> {
+        let changed = self.pinned && !self.moved && allowed != self.effective.cpus;
+        self.moved |= changed;
+        let kind = || MeterProblem::AffinityChanged { cpu: self.cpu, allowed };
+        changed.then(|| Problem::new(Severity::Invalid, &kind()))
+    }
+
+    /// What it was in the end.
+    fn end_problems(&mut self, end: EndState, severity: Severity) -> Vec<Problem> {
+        let policy = self.policy_problem((end.effective.policy, end.effective.priority), severity);
+        let affinity = self.affinity_problem(end.effective.cpus);
+        let elsewhere = self.pinned && !self.moved && end.cpu != self.cpu;
+        let kind = MeterProblem::OnAnotherCpu { cpu: self.cpu, now: end.cpu };
+        let elsewhere = elsewhere.then(|| Problem::new(Severity::Invalid, &kind));
+        [policy, affinity, elsewhere].into_iter().flatten().collect()
     }
 }
 
@@ -113,7 +142,17 @@ impl<'a> TimerThreads<'a> {
             .zip(effective)
             .map(|((thread, cpu, books, handle), effective)| {
                 let effective = effective.ok_or(MeterProblem::DiedInSetUp { cpu })?;
-                Ok(TimerThread { thread, cpu, books, effective, handle: Some(handle), policy_changed: false })
+                Ok(TimerThread {
+                    thread,
+                    cpu,
+                    books,
+                    effective,
+                    handle: Some(handle),
+                    pinned: plan.pinned,
+                    policy_changed: false,
+                    moved: false,
+                    progress: LastProgress::from(i64::MAX),
+                })
             })
             .collect::<Result<_, MeterProblem>>()?;
         for thread in &threads {
@@ -145,6 +184,20 @@ impl<'a> TimerThreads<'a> {
         self.threads.iter().all(TimerThread::is_finished)
     }
 
+    /// CPUs whose threads have not ended.
+    fn unfinished(&self) -> Vec<u32> {
+        self.threads.iter().filter(|thread| !thread.is_finished()).map(|thread| thread.cpu).collect()
+    }
+
+    /// Whether the threads that have not counted enough cycles hang, all of them.
+    fn are_stalled(&mut self, now_ns: i64) -> bool {
+        let interval_ns = self.settings.interval_ns;
+        let unfinished = self.threads.iter_mut().filter(|thread| !thread.is_finished());
+        let mut stalled =
+            unfinished.map(|thread| thread.progress.is_stalled(thread.books.cycles(), interval_ns, now_ns));
+        stalled.all(|stalled| stalled)
+    }
+
     fn all_finished_within(&self, time: Duration) -> bool {
         let until_ns = clock::monotonic_ns() + time.as_nanos() as i64;
         while !self.all_finished() {
@@ -167,6 +220,9 @@ impl SampleSource for TimerThreads<'_> {
         let start_ns = if self.settings.dither_seed.is_some() { next_whole_ns(ready_ns) } else { ready_ns };
         let count_from_ns = start_ns.saturating_add(settle_ns(self.settings));
         self.end_ns = count_from_ns.saturating_add(duration_ns(self.settings));
+        for thread in &mut self.threads {
+            thread.progress = LastProgress::from(count_from_ns);
+        }
         self.start.choose(count_from_ns);
         Span { start_ns, count_from_ns, end_ns: self.end_ns }
     }
@@ -184,12 +240,13 @@ impl SampleSource for TimerThreads<'_> {
         if !self.check.is_due(now_ns) {
             return problems;
         }
-        for thread in self.threads.iter_mut().filter(|thread| !thread.policy_changed && !thread.is_finished()) {
-            let Ok(now) = scheduling::policy_of(thread.effective.tid) else { continue };
-            thread.policy_changed = now != (thread.effective.policy, thread.effective.priority);
-            if thread.policy_changed {
-                let kind = MeterProblem::SchedulingChanged { cpu: thread.cpu };
-                problems.push(Problem::new(severity_of_refusal(self.settings), &kind));
+        let severity = severity_of_refusal(self.settings);
+        for thread in self.threads.iter_mut().filter(|thread| !thread.is_finished()) {
+            if let Ok(now) = scheduling::policy_of(thread.effective.tid) {
+                problems.extend(thread.policy_problem(now, severity));
+            }
+            if let Ok(allowed) = scheduling::allowed_cpus(thread.effective.tid) {
+                problems.extend(thread.affinity_problem(allowed));
             }
         }
         problems
@@ -230,16 +287,22 @@ impl SampleSource for TimerThreads<'_> {
             return Ok(true);
         }
         let overdue_ns = self.end_ns.saturating_add(OVERDUE_NS + self.settings.interval_ns as i64);
-        if now_ns > overdue_ns {
+        // A number of cycles is no instant: there the end is overdue once nothing is counted any more.
+        let stalled = self.settings.cycles.is_some() && self.are_stalled(now_ns);
+        if now_ns > overdue_ns || stalled {
             self.stop.store(true, Relaxed);
-            return Err(MeterProblem::NeverWoke);
+            return Err(MeterProblem::NeverWoke { cpus: self.unfinished() });
         }
         Ok(false)
     }
 
     fn stop(&mut self, _send: Send<'_>) -> Result<(), MeterProblem> {
         self.stop.store(true, Relaxed);
-        if self.all_finished_within(STOP_TIME) { Ok(()) } else { Err(MeterProblem::NeverWoke) }
+        let interval = Duration::from_nanos(self.settings.interval_ns);
+        match self.all_finished_within(STOP_TIME + interval) {
+            true => Ok(()),
+            false => Err(MeterProblem::NeverWoke { cpus: self.unfinished() }),
+        }
     }
 
     fn losses(&self) -> Vec<Loss> {
@@ -252,13 +315,18 @@ impl SampleSource for TimerThreads<'_> {
     }
 
     fn send_totals(&mut self, last: bool, send: Send<'_>) {
+        let severity = severity_of_refusal(self.settings);
         for thread in &mut self.threads {
-            let joined = thread.handle.take_if(|_| last).map(JoinHandle::join);
-            let worst = joined.map_or(Ok(Vec::new()), |worst| worst).unwrap_or_else(|_| {
+            // One that hangs is not waited for: its totals are sent as far as they go.
+            let joined = thread.handle.take_if(|handle| last && handle.is_finished()).map(JoinHandle::join);
+            let Measured { worst, end } = joined.map_or(Ok(Measured::default()), |ended| ended).unwrap_or_else(|_| {
                 let died = MeterProblem::MeasuringDied { cpu: thread.cpu };
                 send(Message::Problem(Problem::new(Severity::Invalid, &died)));
-                Vec::new()
+                Measured::default()
             });
+            for problem in end.map(|end| thread.end_problems(end, severity)).unwrap_or_default() {
+                send(Message::Problem(problem));
+            }
             send(Message::Thread {
                 thread: thread.thread,
                 cpu: thread.cpu,

@@ -184,6 +184,47 @@ fn a_stop_of_200_ms_shows_as_a_spike_and_as_missed_periods() {
     }
 }
 
+/// Thread numbers of the measuring threads of a process, by their CPU.
+fn measuring_threads(pid: u32) -> Vec<(u32, rustix::process::Pid)> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let threads = tasks.filter_map(|task| {
+        let name = fs::read_to_string(task.path().join("comm")).ok()?;
+        let cpu = name.trim().strip_prefix("tardy-cpu")?.parse().ok()?;
+        Some((cpu, rustix::process::Pid::from_raw(task.file_name().to_str()?.parse().ok()?)?))
+    });
+    threads.collect()
+}
+
+#[test]
+fn a_measuring_thread_that_another_program_moves_makes_the_run_invalid() {
+    let cpus = std::thread::available_parallelism().map_or(1, |count| count.get());
+    require!(Prepared("a second CPU", cpus > 1));
+    let state = tempfile::tempdir().unwrap();
+    let settings = RunSettings { cpus: Some(vec![0]), policy: archive::settings::Policy::Other, ..short(3000) };
+    let mut meter = Meter::start(&settings, state.path());
+    meter.read_until_measured();
+    let threads = measuring_threads(meter.child.id());
+    let &[(0, tid)] = &threads[..] else { panic!("{threads:?}") };
+    let mut elsewhere = rustix::thread::CpuSet::new();
+    elsewhere.set(1);
+    rustix::thread::sched_setaffinity(Some(tid), &elsewhere).unwrap();
+    let problems = meter.finish().problems(Severity::Invalid).join("\n");
+    assert!(problems.contains("the measuring thread of CPU 0 may run on CPUs [1]"), "{problems}");
+}
+
+#[test]
+fn a_stop_waits_for_threads_that_sleep_for_their_interval() {
+    let state = tempfile::tempdir().unwrap();
+    let policy = if is_root() { archive::settings::Policy::Fifo } else { archive::settings::Policy::Other };
+    // Longer than a thread gets to see that it shall stop.
+    let settings = RunSettings { interval_ns: 8_000_000_000, duration_ns: None, policy, ..short(0) };
+    let mut meter = Meter::start(&settings, state.path());
+    meter.read_until_measured();
+    meter.signal(Signal::INT);
+    let finished = meter.finish();
+    assert_eq!(finished.ending(), Some(Ending::Stopped), "{:?}", finished.problems(Severity::Notice));
+}
+
 #[test]
 fn another_tracer_is_refused_by_name_unless_told_otherwise() {
     require!(Root, Tracefs);
