@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use thiserror::Error;
 
 /// What a target's programs are built for. The names are Debian's, but for the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -15,6 +16,13 @@ pub enum Architecture {
     /// ARMv7 with hardware floating point.
     Armhf,
     Riscv64,
+}
+
+/// A name that is none of the architectures.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{name}` is no architecture of ours; there are {}", Architecture::ALL.map(Architecture::name).join(", "))]
+pub struct UnknownArchitecture {
+    pub name: String,
 }
 
 const MACHINE_AT: usize = 18;
@@ -64,19 +72,16 @@ impl fmt::Display for Architecture {
 }
 
 impl FromStr for Architecture {
-    type Err = String;
+    type Err = UnknownArchitecture;
 
     /// Takes the names of Debian and those of the kernel.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownArchitecture> {
         match text {
             "x86_64" | "amd64" => Ok(Self::X86_64),
             "arm64" | "aarch64" => Ok(Self::Arm64),
             "armhf" | "armv7" | "armv7l" => Ok(Self::Armhf),
             "riscv64" => Ok(Self::Riscv64),
-            _ => {
-                let known = Self::ALL.map(Self::name).join(", ");
-                Err(format!("`{text}` is no architecture of ours; there are {known}"))
-            }
+            _ => Err(UnknownArchitecture { name: text.into() }),
         }
     }
 }
@@ -93,7 +98,7 @@ mod tests {
             assert_eq!(quoted, format!("\"{architecture}\""));
         }
         assert_eq!("aarch64".parse(), Ok(Architecture::Arm64));
-        assert!("sparc".parse::<Architecture>().unwrap_err().contains("riscv64"));
+        assert!("sparc".parse::<Architecture>().unwrap_err().to_string().contains("riscv64"));
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl MeterCopy {
     fn find(places: &MeterPlaces, machine: &str) -> Result<Self, MeterCopyError> {
         // What a 64-bit processor calls itself to 32-bit programs.
         let machine = if machine == "armv8l" { "armv7l" } else { machine };
-        let architecture: Architecture = machine.parse().map_err(MeterCopyError::Architecture)?;
+        let architecture: Architecture = machine.parse().map_err(MeterCopyError::from)?;
         let path = places.find_for(architecture)?;
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,

@@ -77,7 +77,7 @@ impl LabgridTarget {
     }
 
     fn prepared(&mut self) -> Result<(), LabgridError> {
-        self.place.check().map_err(LabgridError::File)?;
+        self.place.check().map_err(LabgridError::from)?;
         if self.board.is_some() {
             return Ok(());
         }
@@ -89,7 +89,7 @@ impl LabgridTarget {
             Power::Cycle => self.switch("cycle")?,
         }
         let state = PlaceState::parse(&self.client(&["show"], SHOW_LIMIT)?);
-        let board = self.place.board(&state).map_err(LabgridError::File)?;
+        let board = self.place.board(&state).map_err(LabgridError::from)?;
         let reaching = |access: AccessOptions| {
             BoardTarget::new(&self.name, board.clone(), self.meters.clone(), access, self.stop.clone())
         };

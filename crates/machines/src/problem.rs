@@ -1,7 +1,9 @@
 //! What a machine brings that belongs beside the numbers of a run.
 
 use crate::board::ConsoleDamage;
-use crate::target::TargetError;
+use crate::qemu::error::{BootError, PrepareError, VirtualMachineError};
+use crate::qemu::virtual_time::error::VirtualTimeError;
+use crate::target::{Reason, TargetError};
 use archive::problem::{Code, Definition, ProblemKind};
 use std::fmt;
 use std::time::Duration;
@@ -220,12 +222,32 @@ impl ProblemKind for News {
     }
 }
 
+/// The code of what ended a run on a virtual machine, where it is more than that the machine is not there.
+fn code_of(why: &Reason) -> Option<&'static str> {
+    let Reason::VirtualMachine(error) = why else { return None };
+    let error = match error.as_ref() {
+        VirtualMachineError::Prepare(error) | VirtualMachineError::VirtualTime(VirtualTimeError::Prepare(error)) => {
+            error
+        }
+        VirtualMachineError::Boot(BootError::TooLong { .. }) => return Some("machine.boot-too-long"),
+        VirtualMachineError::Boot(BootError::Ended { .. }) => return Some("machine.qemu-ended"),
+        VirtualMachineError::Boot(BootError::Guest(_)) => return Some("machine.guest-failed"),
+        VirtualMachineError::Boot(_) | VirtualMachineError::VirtualTime(_) => return None,
+    };
+    match error {
+        PrepareError::NoProgram { .. } => Some("machine.no-qemu"),
+        PrepareError::Kernel(_) => Some("machine.no-kernel"),
+        PrepareError::MeterNotStatic { .. } | PrepareError::MeterArchitecture { .. } => Some("machine.meter-unfit"),
+        PrepareError::File(_) | PrepareError::NoScratch(_) => None,
+    }
+}
+
 impl ProblemKind for TargetError {
     fn code(&self) -> Code {
         Code::new(match self {
-            Self::Prepare { .. } => "machine.not-prepared",
+            Self::Prepare { why, .. } => code_of(why).unwrap_or("machine.not-prepared"),
             Self::Start { .. } => "machine.not-started",
-            Self::Boot { .. } => "machine.not-booted",
+            Self::Boot { why, .. } => code_of(why).unwrap_or("machine.not-booted"),
             Self::Stopped { .. } => "machine.stopped-while-booting",
             Self::TakeUp { .. } => "machine.not-fetched",
             Self::Gone { .. } => "machine.nothing-kept",
@@ -318,6 +340,36 @@ pub const DEFINITIONS: &[Definition] = &[
         fix: "Read console.log in the archive; `boot_seconds` in the target file gives a slow machine more time.",
     },
     Definition {
+        code: "machine.boot-too-long",
+        meaning: "The virtual machine did not boot within `boot_seconds` of its target file.",
+        fix: "Read the end of its console in the message; `boot_seconds` gives a slow machine more time.",
+    },
+    Definition {
+        code: "machine.qemu-ended",
+        meaning: "QEMU ended before its guest had booted.",
+        fix: "The message quotes QEMU; check `qemu_arguments`, memory and accelerator in the target file.",
+    },
+    Definition {
+        code: "machine.guest-failed",
+        meaning: "The guest booted and could not start measuring.",
+        fix: "The message quotes the guest; a kernel of your own needs virtio_pci and virtio_console.",
+    },
+    Definition {
+        code: "machine.no-qemu",
+        meaning: "QEMU for the guest's architecture is not installed.",
+        fix: "Install the package that the message names, or set `qemu` in the target file.",
+    },
+    Definition {
+        code: "machine.no-kernel",
+        meaning: "The kernel of the virtual machine, or a module it needs, is not there or cannot be used.",
+        fix: "`tardy target add --force` with the same words downloads the kernel; the message names the file at fault.",
+    },
+    Definition {
+        code: "machine.meter-unfit",
+        meaning: "The tardy-meter cannot run in the guest: it needs libraries, or is for another architecture.",
+        fix: "`make build` makes a static meter, `make meters` those for other architectures.",
+    },
+    Definition {
         code: "machine.stopped-while-booting",
         meaning: "The run was stopped on request before the machine had booted.",
         fix: "Nothing needs fixing.",
@@ -347,15 +399,19 @@ pub const DEFINITIONS: &[Definition] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Reason;
+    use crate::qemu::error::Quote;
+    use crate::qemu::kernel::KernelError;
     use std::collections::BTreeSet;
     use std::io;
+    use std::process::ExitStatus;
 
     #[test]
     fn every_code_is_defined_once() {
         let (text, time) = (String::new, Duration::ZERO);
         let (path, error) = (std::path::PathBuf::new, || io::Error::other(""));
-        let kinds: [&dyn ProblemKind; 21] = [
+        let prepare = |why: PrepareError| TargetError::Prepare { target: text(), why: why.into() };
+        let boot = |why: BootError| TargetError::Boot { target: text(), why: why.into() };
+        let kinds: [&dyn ProblemKind; 27] = [
             &Caveat::Emulated,
             &Caveat::Virtual,
             &Caveat::VirtualTime { realtime_permitted: true },
@@ -372,6 +428,12 @@ mod tests {
             &TargetError::Prepare { target: text(), why: Reason::KeepsNothing },
             &TargetError::Start { target: text(), program: path(), source: error() },
             &TargetError::Boot { target: text(), why: Reason::KeepsNothing },
+            &boot(BootError::TooLong { limit: time, console: Quote::default() }),
+            &boot(BootError::Ended { status: ExitStatus::default(), lines: Vec::new(), console: Quote::default() }),
+            &boot(BootError::Guest(text())),
+            &prepare(PrepareError::NoProgram { program: path(), package: "" }),
+            &prepare(PrepareError::Kernel(KernelError::NoCache)),
+            &prepare(PrepareError::MeterNotStatic { meter: path() }),
             &TargetError::Stopped { target: text() },
             &TargetError::TakeUp { target: text(), why: Reason::KeepsNothing },
             &TargetError::Gone { target: text(), why: Reason::KeepsNothing },

@@ -10,6 +10,7 @@ mod command;
 mod cpio;
 mod debian;
 mod elf;
+pub mod error;
 mod heard;
 mod image;
 mod initramfs;
@@ -36,10 +37,10 @@ use super::{Caveat, Command, RunningCommand, Target, TargetError};
 use crate::architecture::Architecture;
 use crate::problem::MachineProblem;
 use crate::stop::StopRequests;
-use crate::target::Reason;
 use archive::message::{Problem, Severity};
 use arguments::Accelerator;
 use command::GuestRun;
+use error::{BootError, FileError, PrepareError};
 use heard::lock;
 use initramfs::SentFile;
 use kernel::Kernel;
@@ -47,6 +48,7 @@ use machine::{Boot, Machine};
 use machine_file::{AcceleratorChoice, VirtualMachine};
 use platform::Platform;
 use protocol::guest::{FILE_BYTES_MAX, GuestCommand, parts_of_path};
+use saved_state::error::StateError;
 use saved_state::{Ingredients, States};
 use std::fs;
 use std::io;
@@ -124,14 +126,13 @@ impl QemuTarget {
         self.booted.as_ref()
     }
 
-    fn prepared(&mut self) -> Result<(), String> {
+    fn prepared(&mut self) -> Result<(), PrepareError> {
         self.end();
         let program = find_program(&self.machine)?;
         let mut kernel = kernel::find(&self.machine, &self.cache)?;
         kernel.modules.extend(kernel::own_modules(&self.machine)?);
         let meter = static_meter(&self.meter, self.machine.architecture)?;
-        self.scratch =
-            Some(Scratch::make("vm").map_err(|error| format!("failed to make a directory for sockets: {error}"))?);
+        self.scratch = Some(Scratch::make("vm").map_err(PrepareError::NoScratch)?);
         self.ready = Some(Ready { program, kernel, meter, accelerator: Accelerator::Tcg });
         let accelerator = match self.machine.accel {
             AcceleratorChoice::Tcg | AcceleratorChoice::TcgSingle => Accelerator::Tcg,
@@ -162,20 +163,20 @@ impl QemuTarget {
         usable && self.boot(Accelerator::Kvm, limit).is_ok()
     }
 
-    fn boot(&mut self, accelerator: Accelerator, limit: Duration) -> Result<Machine, String> {
+    fn boot(&mut self, accelerator: Accelerator, limit: Duration) -> Result<Machine, BootError> {
         let plan = self.plan(accelerator, limit)?;
         // A console for each boot: the archive gets that of the last one.
         self.console = Arc::default();
         Machine::boot(&plan, &self.console, &self.stop)
     }
 
-    fn plan(&self, accelerator: Accelerator, limit: Duration) -> Result<Boot, String> {
+    fn plan(&self, accelerator: Accelerator, limit: Duration) -> Result<Boot, BootError> {
         let (Some(ready), Some(scratch)) = (&self.ready, &self.scratch) else {
-            return Err("it has not been prepared".into());
+            return Err(BootError::NotPrepared);
         };
         let initramfs = scratch.0.join("initramfs");
         fs::write(&initramfs, initramfs::build(&ready.meter, &ready.kernel, &self.sent)?)
-            .map_err(|error| format!("failed to write {}: {error}", initramfs.display()))?;
+            .map_err(FileError::writing(&initramfs))?;
         Ok(Boot {
             program: ready.program.clone(),
             arguments: arguments::arguments(&self.machine, accelerator, &ready.kernel.image, &initramfs, &scratch.0),
@@ -191,7 +192,7 @@ impl QemuTarget {
         machine.is_ready().then_some(machine)
     }
 
-    fn begin(&mut self, command: &Command) -> Result<Arc<Mutex<Machine>>, String> {
+    fn begin(&mut self, command: &Command) -> Result<Arc<Mutex<Machine>>, BootError> {
         if self.idle().is_none() {
             self.end();
             let accelerator = self.ready.as_ref().map_or(Accelerator::Tcg, |ready| ready.accelerator);
@@ -201,7 +202,7 @@ impl QemuTarget {
             };
             self.running = Some(Arc::new(Mutex::new(machine)));
         }
-        let machine = self.running.clone().ok_or("it has not booted")?;
+        let machine = self.running.clone().ok_or(BootError::NotPrepared)?;
         // The clock of a machine that was saved stood still since then.
         let restored = self.booted.as_ref().is_some_and(|booted| booted.restored);
         let command = GuestCommand {
@@ -210,7 +211,7 @@ impl QemuTarget {
             realtime_ns: restored.then(unix_ns),
             tell_clock: self.keeps_the_hosts_time(),
         };
-        lock(&machine).run(&command).map_err(|error| format!("it went away after booting: {error}"))?;
+        lock(&machine).run(&command).map_err(BootError::WentAway)?;
         Ok(machine)
     }
 
@@ -219,7 +220,7 @@ impl QemuTarget {
         !self.machine.qemu_arguments.iter().any(|word| word.trim_start_matches('-') == "icount")
     }
 
-    fn boot_and_settle(&mut self, accelerator: Accelerator) -> Result<Machine, String> {
+    fn boot_and_settle(&mut self, accelerator: Accelerator) -> Result<Machine, BootError> {
         let machine = self.boot(accelerator, Duration::from_secs(u64::from(self.machine.boot_seconds)))?;
         self.note(&machine, false);
         let (begun, pause) = (Instant::now(), Duration::from_secs(u64::from(self.machine.settle_seconds)));
@@ -235,7 +236,7 @@ impl QemuTarget {
     }
 
     /// A machine that goes on from a saved state; or one that boots, whose state is then kept.
-    fn restore_or_save(&mut self) -> Result<Machine, String> {
+    fn restore_or_save(&mut self) -> Result<Machine, BootError> {
         let limit = Duration::from_secs(u64::from(self.machine.boot_seconds));
         let plan = self.plan(Accelerator::Tcg, limit)?;
         let states = States::beside(&self.cache);
@@ -243,7 +244,7 @@ impl QemuTarget {
         if let Some(path) = states.find(&key) {
             self.console = Arc::default();
             let loading = Boot { arguments: [&plan.arguments[..], &arguments::incoming()].concat(), ..plan.clone() };
-            let opened = fs::File::open(&path).map_err(|error| error.to_string());
+            let opened = fs::File::open(&path).map_err(|error| FileError::reading(&path)(error).into());
             match opened.and_then(|mut state| Machine::load(&loading, &self.console, &self.stop, &mut state)) {
                 Ok(machine) => {
                     self.note(&machine, true);
@@ -253,7 +254,7 @@ impl QemuTarget {
                 Err(why) if self.stop.count() > 0 => return Err(why),
                 Err(why) => {
                     states.remove(&key);
-                    self.notices.push(notice(&MachineProblem::StateNotLoaded { why }));
+                    self.notices.push(notice(&MachineProblem::StateNotLoaded { why: why.to_string() }));
                 }
             }
         }
@@ -261,25 +262,25 @@ impl QemuTarget {
         if self.stop.count() == 0
             && let Err(why) = keep(&mut machine, &plan.scratch, &states, &key)
         {
-            self.notices.push(notice(&MachineProblem::StateNotSaved { why }));
+            self.notices.push(notice(&MachineProblem::StateNotSaved { why: why.to_string() }));
         }
         Ok(machine)
     }
 
     /// The name of the state that fits a boot.
-    fn key(&self, plan: &Boot) -> Result<String, String> {
-        let ready = self.ready.as_ref().ok_or("it has not been prepared")?;
+    fn key(&self, plan: &Boot) -> Result<String, BootError> {
+        let ready = self.ready.as_ref().ok_or(BootError::NotPrepared)?;
         let initramfs = initramfs::build(&ready.meter, &ready.kernel, &self.sent)?;
         let scratch = plan.scratch.display().to_string();
         let arguments: Vec<String> = plan.arguments.iter().map(|word| word.replace(&scratch, "")).collect();
-        Ingredients {
+        let ingredients = Ingredients {
             program: &plan.program,
             arguments: &arguments,
             kernel: &ready.kernel.image,
             initramfs: &initramfs,
             settle_seconds: self.machine.settle_seconds,
-        }
-        .key()
+        };
+        Ok(ingredients.key()?)
     }
 
     /// Switches the machine off, if there is one.
@@ -295,10 +296,10 @@ impl QemuTarget {
 }
 
 /// Keeps the state of a machine under this name.
-fn keep(machine: &mut Machine, scratch: &Path, states: &States, key: &str) -> Result<(), String> {
-    let fail = |error: io::Error| format!("failed to write a state: {error}");
-    let (mut file, path) = states.begin().map_err(fail)?;
-    let saved = machine.save(scratch, &mut file).and_then(|()| states.finish(&path, key).map_err(fail));
+fn keep(machine: &mut Machine, scratch: &Path, states: &States, key: &str) -> Result<(), StateError> {
+    let (mut file, path) = states.begin().map_err(StateError::NotWritten)?;
+    let saved = machine.save(scratch, &mut file);
+    let saved = saved.and_then(|()| states.finish(&path, key).map_err(StateError::NotWritten));
     if saved.is_err() {
         // What is in it is no state.
         let _ = fs::remove_file(&path);
@@ -337,8 +338,7 @@ impl Target for QemuTarget {
     }
 
     fn prepare(&mut self) -> Result<(), TargetError> {
-        self.prepared()
-            .map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why: Reason::VirtualMachine(why) })
+        self.prepared().map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why: why.into() })
     }
 
     fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
@@ -363,7 +363,7 @@ impl Target for QemuTarget {
                 Ok(Box::new(GuestRun::new(machine, watch)))
             }
             Err(_) if self.stop.count() > 0 => Err(TargetError::Stopped { target: self.plain_name.clone() }),
-            Err(why) => Err(TargetError::Boot { target: self.plain_name.clone(), why: Reason::VirtualMachine(why) }),
+            Err(why) => Err(TargetError::Boot { target: self.plain_name.clone(), why: why.into() }),
         }
     }
 
@@ -410,21 +410,18 @@ impl QemuTarget {
 }
 
 /// The bytes of a meter that runs in a guest of this architecture.
-fn static_meter(path: &Path, wanted: Architecture) -> Result<Vec<u8>, String> {
-    let meter = fs::read(path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+fn static_meter(path: &Path, wanted: Architecture) -> Result<Vec<u8>, PrepareError> {
+    let meter = fs::read(path).map_err(FileError::reading(path))?;
     if elf::needs_loader(&meter) {
-        return Err(format!(
-            "{} needs libraries, and the guest has none; `make build` makes a static one",
-            path.display()
-        ));
+        return Err(PrepareError::MeterNotStatic { meter: path.to_owned() });
     }
     if let Some(found) = Architecture::of_program(&meter).filter(|found| *found != wanted) {
-        return Err(format!("{} is for {found}, and the guest is {wanted}", path.display()));
+        return Err(PrepareError::MeterArchitecture { meter: path.to_owned(), found, wanted });
     }
     Ok(meter)
 }
 
-fn find_program(machine: &VirtualMachine) -> Result<PathBuf, String> {
+fn find_program(machine: &VirtualMachine) -> Result<PathBuf, PrepareError> {
     let program = machine.program();
     let places = std::env::var_os("PATH").unwrap_or_default();
     let mut candidates = std::env::split_paths(&places).map(|folder| folder.join(&program));
@@ -433,8 +430,6 @@ fn find_program(machine: &VirtualMachine) -> Result<PathBuf, String> {
     } else {
         candidates.find(|path| path.is_file())
     };
-    found.ok_or_else(|| {
-        let package = Platform::of(machine.architecture).package;
-        format!("{} is not installed; on Debian it comes with `apt-get install {package}`", program.display())
-    })
+    let package = Platform::of(machine.architecture).package;
+    found.ok_or(PrepareError::NoProgram { program, package })
 }

@@ -5,6 +5,8 @@
 use crate::board::error::BoardError;
 use crate::labgrid::error::LabgridError;
 use crate::problem::{Caveat, News};
+use crate::qemu::error::{BootError, PrepareError, VirtualMachineError};
+use crate::qemu::virtual_time::error::VirtualTimeError;
 use archive::absence::SpikeAbsences;
 use archive::message::Problem;
 use std::collections::BTreeMap;
@@ -21,8 +23,8 @@ pub enum Reason {
     Board(#[from] Box<BoardError>),
     #[error(transparent)]
     Labgrid(#[from] Box<LabgridError>),
-    #[error("{0}")]
-    VirtualMachine(String),
+    #[error(transparent)]
+    VirtualMachine(#[from] Box<VirtualMachineError>),
     #[error("it keeps nothing")]
     KeepsNothing,
     /// A fake one, in tests.
@@ -39,6 +41,24 @@ impl From<BoardError> for Reason {
 impl From<LabgridError> for Reason {
     fn from(error: LabgridError) -> Self {
         Self::Labgrid(Box::new(error))
+    }
+}
+
+impl From<PrepareError> for Reason {
+    fn from(error: PrepareError) -> Self {
+        Self::VirtualMachine(Box::new(error.into()))
+    }
+}
+
+impl From<BootError> for Reason {
+    fn from(error: BootError) -> Self {
+        Self::VirtualMachine(Box::new(error.into()))
+    }
+}
+
+impl From<VirtualTimeError> for Reason {
+    fn from(error: VirtualTimeError) -> Self {
+        Self::VirtualMachine(Box::new(error.into()))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Target files: where they lie, and what kinds of targets they describe.
 
-use super::board::board_file::Board;
-use super::labgrid::place_file::LabgridPlace;
-use super::qemu::machine_file::VirtualMachine;
+use super::board::board_file::{Board, BoardFileError};
+use super::labgrid::place_file::{LabgridPlace, PlaceFileError};
+use super::qemu::machine_file::{MachineFileError, VirtualMachine};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -16,14 +16,36 @@ use thiserror::Error;
 pub enum TargetFileError {
     #[error("failed to find target {name}: there is no {}; `tardy target add {name}` makes one", wanted.display())]
     Missing { name: String, wanted: PathBuf },
-    #[error("failed to understand {}: {why}", path.display())]
-    Invalid { path: PathBuf, why: String },
+    #[error("failed to read {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("failed to understand {}: {source}", path.display())]
+    Invalid { path: PathBuf, source: DescriptionError },
     #[error("failed to use target {name} here: it is a board, and this is for virtual machines")]
     NoMachine { name: String },
-    #[error("failed to write {}: {why}", path.display())]
-    Write { path: PathBuf, why: String },
+    #[error("failed to write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
     #[error("failed to name a target {0:?}: use letters, digits, - and _, and not `local`, which is this machine")]
     Name(String),
+}
+
+/// What is wrong with the TOML of a target file, with line and column where that is known.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", .0.to_string().trim())]
+pub struct SyntaxError(toml::de::Error);
+
+/// What is wrong with the text of a target file.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DescriptionError {
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    #[error("`{backend}` is no backend; there are \"ssh\", \"serial\", \"labgrid\", \"qemu\" and \"virtual\"")]
+    Backend { backend: String },
+    #[error(transparent)]
+    Board(#[from] BoardFileError),
+    #[error(transparent)]
+    Place(#[from] PlaceFileError),
+    #[error(transparent)]
+    Machine(#[from] MachineFileError),
 }
 
 /// What a target file describes.
@@ -43,12 +65,12 @@ struct Kind {
 /// Reads the text of a target file of one kind, whose values must make sense together as well.
 ///
 /// # Errors
-/// What is wrong with it, with line and column where that is known.
-pub(crate) fn read_checked<T: DeserializeOwned>(
+/// [`SyntaxError`], and what `check` finds.
+pub(crate) fn read_checked<T: DeserializeOwned, E: From<SyntaxError>>(
     text: &str,
-    check: impl FnOnce(&T) -> Result<(), String>,
-) -> Result<T, String> {
-    let target: T = toml::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
+    check: impl FnOnce(&T) -> Result<(), E>,
+) -> Result<T, E> {
+    let target: T = toml::from_str(text).map_err(SyntaxError)?;
     check(&target).map(|()| target)
 }
 
@@ -61,18 +83,14 @@ impl Description {
     /// Reads the text of a target file.
     ///
     /// # Errors
-    /// What is wrong with it, with line and column where that is known.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let kind: Kind = read_checked(text, |_| Ok(()))?;
+    /// [`DescriptionError`].
+    pub fn parse(text: &str) -> Result<Self, DescriptionError> {
+        let kind: Kind = read_checked(text, |_| Ok::<(), SyntaxError>(()))?;
         Ok(match kind.backend.as_str() {
             "ssh" | "serial" => Self::Board(Box::new(Board::parse(text)?)),
             "labgrid" => Self::Labgrid(Box::new(LabgridPlace::parse(text)?)),
             "qemu" | "virtual" => Self::Machine(Box::new(VirtualMachine::parse(text)?)),
-            other => {
-                return Err(format!(
-                    "`{other}` is no backend; there are \"ssh\", \"serial\", \"labgrid\", \"qemu\" and \"virtual\""
-                ));
-            }
+            other => return Err(DescriptionError::Backend { backend: other.into() }),
         })
     }
 
@@ -133,9 +151,9 @@ impl TargetFiles {
     /// [`TargetFileError`].
     pub fn describe(&self, name: &str) -> Result<Description, TargetFileError> {
         let path = self.find(name)?;
-        let text = fs::read_to_string(&path)
-            .map_err(|error| TargetFileError::Invalid { path: path.clone(), why: error.to_string() })?;
-        Description::parse(&text).map_err(|why| TargetFileError::Invalid { path, why })
+        let text =
+            fs::read_to_string(&path).map_err(|source| TargetFileError::Unreadable { path: path.clone(), source })?;
+        Description::parse(&text).map_err(|source| TargetFileError::Invalid { path, source })
     }
 
     /// Writes a target, `here` or to the person's own; answers where.
@@ -144,7 +162,7 @@ impl TargetFiles {
     /// [`TargetFileError::Write`] and [`TargetFileError::Name`].
     pub fn write(&self, name: &str, target: &Description, here: bool) -> Result<PathBuf, TargetFileError> {
         let path = self.home(here).join(file_name(name)?);
-        let fail = |error: std::io::Error| TargetFileError::Write { path: path.clone(), why: error.to_string() };
+        let fail = |source| TargetFileError::Write { path: path.clone(), source };
         fs::create_dir_all(self.home(here)).map_err(fail)?;
         // There may be a password in it.
         let mut options = OpenOptions::new();
@@ -194,8 +212,9 @@ mod tests {
         assert!(matches!(&board, Description::Board(board) if board.address == "root@pi"));
         assert_eq!(Description::parse(&board.to_text()).unwrap(), board);
         assert_eq!(Description::parse(&machine("/k").to_text()).unwrap(), machine("/k"));
-        assert!(Description::parse("backend = \"jtag\"").unwrap_err().contains("serial"));
-        assert!(Description::parse("address = \"x\"").unwrap_err().contains("backend"));
+        let wrong = |text: &str| Description::parse(text).unwrap_err();
+        assert_eq!(wrong("backend = \"jtag\""), DescriptionError::Backend { backend: "jtag".into() });
+        assert!(wrong("address = \"x\"").to_string().contains("backend"));
     }
 
     #[test]

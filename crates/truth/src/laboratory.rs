@@ -138,7 +138,7 @@ impl Laboratory {
             machine.accel = AcceleratorChoice::TcgSingle;
             machine.qemu_arguments.extend(VIRTUAL_TIME_ARGUMENTS.map(String::from));
         }
-        let cache = kernel::cache().map_err(anyhow::Error::msg)?;
+        let cache = kernel::cache()?;
         let meter = MeterPlaces::of_process().find_for(machine.architecture)?;
         let mut sent = vec![(self.injector_for(machine.architecture), PathBuf::from(GUEST_SHELL))];
         // Even where nobody wants it: machines that start alike share one saved state.

@@ -1,9 +1,10 @@
 //! What a board is, as the TOML of its target file.
 
 use super::hooks::{Boot, Deploy, Power};
-use crate::target_file::{is_plain_word, read_checked};
+use crate::target_file::{SyntaxError, is_plain_word, read_checked};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use thiserror::Error;
 
 /// How one gets to the board's shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -72,6 +73,33 @@ pub struct Board {
     pub deploy: Option<Deploy>,
 }
 
+/// What is wrong with the target file of a board.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BoardFileError {
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    #[error("directory is an absolute path without blanks")]
+    Directory,
+    #[error("keep_hours is at least 1: what a lost line left there needs time to be fetched")]
+    KeepHours,
+    #[error("address is what ssh connects to, like \"root@192.168.1.7\"")]
+    SshAddress,
+    #[error(
+        "baud, user, the password and login_prompt are for serial lines; ssh uses a key, and the user is in the address"
+    )]
+    SerialKeys,
+    #[error("address is a serial line: a device like \"/dev/ttyUSB0\", \"unix:PATH\", or \"tcp:HOST:PORT\"")]
+    SerialAddress,
+    #[error("port, identity and ssh_options are for ssh, and this is a serial line")]
+    SshKeys,
+    #[error("the password comes from password_file or from password_command, not from both")]
+    TwoPasswords,
+    #[error("user and login_prompt are text of one line")]
+    Lines,
+    #[error("baud is the speed of the line, like 115200")]
+    Baud,
+}
+
 fn keep_hours() -> u32 {
     48
 }
@@ -114,16 +142,16 @@ impl Board {
     /// Reads the text of a target file.
     ///
     /// # Errors
-    /// What is wrong with it, with line and column where that is known.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// [`BoardFileError`].
+    pub fn parse(text: &str) -> Result<Self, BoardFileError> {
         read_checked(text, Self::check)
     }
 
     /// Whether the values make sense together.
     ///
     /// # Errors
-    /// A sentence for the first that does not.
-    pub fn check(&self) -> Result<(), String> {
+    /// The first that does not.
+    pub fn check(&self) -> Result<(), BoardFileError> {
         match self.backend {
             Door::Ssh => self.check_ssh()?,
             Door::Serial => self.check_serial()?,
@@ -131,30 +159,26 @@ impl Board {
         if let Some(directory) = &self.directory
             && !(directory.starts_with('/') && directory.bytes().all(|byte| byte.is_ascii_graphic()))
         {
-            return Err("directory is an absolute path without blanks".into());
+            return Err(BoardFileError::Directory);
         }
         if self.keep_hours == 0 {
-            return Err("keep_hours is at least 1: what a lost line left there needs time to be fetched".into());
+            return Err(BoardFileError::KeepHours);
         }
         Ok(())
     }
 
-    fn check_ssh(&self) -> Result<(), String> {
+    fn check_ssh(&self) -> Result<(), BoardFileError> {
         if !is_plain_word(&self.address) {
-            return Err("address is what ssh connects to, like \"root@192.168.1.7\"".into());
+            return Err(BoardFileError::SshAddress);
         }
         let passwords = self.password_file.is_some() || self.password_command.is_some();
         if self.baud.is_some() || self.user.is_some() || passwords || self.login_prompt.is_some() {
-            return Err(
-                "baud, user, the password and login_prompt are for serial lines; ssh uses a key, and the user is \
-                        in the address"
-                    .into(),
-            );
+            return Err(BoardFileError::SerialKeys);
         }
         Ok(())
     }
 
-    fn check_serial(&self) -> Result<(), String> {
+    fn check_serial(&self) -> Result<(), BoardFileError> {
         let remote = |rest: &str| {
             rest.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
         };
@@ -164,24 +188,22 @@ impl Board {
             _ => self.address.starts_with('/'),
         };
         if !sound {
-            return Err(
-                "address is a serial line: a device like \"/dev/ttyUSB0\", \"unix:PATH\", or \"tcp:HOST:PORT\"".into(),
-            );
+            return Err(BoardFileError::SerialAddress);
         }
         if self.port.is_some() || self.identity.is_some() || !self.ssh_options.is_empty() {
-            return Err("port, identity and ssh_options are for ssh, and this is a serial line".into());
+            return Err(BoardFileError::SshKeys);
         }
         if self.password_file.is_some() && self.password_command.is_some() {
-            return Err("the password comes from password_file or from password_command, not from both".into());
+            return Err(BoardFileError::TwoPasswords);
         }
         let one_line = |text: &Option<String>| {
             text.as_ref().is_none_or(|text| !text.is_empty() && !text.contains(char::is_control))
         };
         if !one_line(&self.user) || !one_line(&self.login_prompt) {
-            return Err("user and login_prompt are text of one line".into());
+            return Err(BoardFileError::Lines);
         }
         if self.baud == Some(0) {
-            return Err("baud is the speed of the line, like 115200".into());
+            return Err(BoardFileError::Baud);
         }
         Ok(())
     }
@@ -241,17 +263,17 @@ mod tests {
         for address in ["unix:/tmp/console", "tcp:lab:4001", "tcp:::1:4001"] {
             assert_eq!(Board::serial(address).check(), Ok(()));
         }
-        let wrong = |line: &str| Board::parse(&format!("backend = \"serial\"\n{line}")).unwrap_err();
+        let wrong = |line: &str| Board::parse(&format!("backend = \"serial\"\n{line}")).unwrap_err().to_string();
         assert!(wrong("address = \"ttyUSB0\"").contains("/dev/ttyUSB0"));
         assert!(wrong("address = \"tcp:lab\"").contains("tcp:HOST:PORT"));
         assert!(wrong("address = \"/dev/ttyUSB0\"\nport = 22").contains("for ssh"));
         assert!(wrong("address = \"/dev/ttyUSB0\"\nuser = \"a\\nb\"").contains("one line"));
-        assert!(Board { baud: Some(9600), ..Board::ssh("root@pi") }.check().unwrap_err().contains("serial"));
+        assert_eq!(Board { baud: Some(9600), ..Board::ssh("root@pi") }.check(), Err(BoardFileError::SerialKeys));
     }
 
     #[test]
     fn what_is_wrong_with_a_file_is_named() {
-        let wrong = |line: &str| Board::parse(&format!("backend = \"ssh\"\n{line}")).unwrap_err();
+        let wrong = |line: &str| Board::parse(&format!("backend = \"ssh\"\n{line}")).unwrap_err().to_string();
         assert!(wrong("").contains("address"));
         assert!(wrong("address = \"-oProxyCommand=touch\"").contains("address"), "an address is no option");
         assert!(wrong("address = \"root@pi\"\ndirectory = \"data\"").contains("absolute"));

@@ -1,9 +1,11 @@
 //! Why a board cannot be used, and what to do about it.
 
+use super::board_file::BoardFileError;
 use super::line::NO_ROOM_FIX;
 use super::openssh::SshError;
 use super::serial::error::SerialError;
 use crate::Exit;
+use crate::architecture::UnknownArchitecture;
 use crate::meter_places::MeterError;
 use std::io;
 use std::path::PathBuf;
@@ -66,8 +68,8 @@ pub enum SendError {
 /// Why there is no meter for a board.
 #[derive(Debug, Error)]
 pub enum MeterCopyError {
-    #[error("{0}")]
-    Architecture(String),
+    #[error(transparent)]
+    Architecture(#[from] UnknownArchitecture),
     #[error(transparent)]
     Missing(#[from] MeterError),
     #[error("failed to read {}: {source}", path.display())]
@@ -80,8 +82,8 @@ pub enum BoardError {
     #[error("stopped on request")]
     Stopped,
     /// What is written about it is wrong.
-    #[error("{0}")]
-    File(String),
+    #[error(transparent)]
+    File(#[from] BoardFileError),
     #[error("{0}")]
     Held(Holder),
     #[error("{0}; --wait waits for it")]

@@ -83,7 +83,7 @@ impl BoardTarget {
     }
 
     fn prepared(&mut self) -> Result<(), BoardError> {
-        self.reach.board.check().map_err(BoardError::File)?;
+        self.reach.board.check().map_err(BoardError::from)?;
         if self.line.borrow().is_some() {
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! Why a place of a lab cannot be used, and what `labgrid-client` means.
 
+use super::place_file::PlaceFileError;
 use crate::TargetError;
 use crate::board::error::{BoardError, LockError};
 use std::time::Duration;
@@ -69,8 +70,8 @@ pub enum LabgridError {
     #[error("stopped on request")]
     Stopped,
     /// What is written about it is wrong, or leaves open how to reach the board.
-    #[error("{0}")]
-    File(String),
+    #[error(transparent)]
+    File(#[from] PlaceFileError),
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error("{by}; --wait waits for it")]

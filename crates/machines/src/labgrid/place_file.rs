@@ -2,12 +2,13 @@
 
 use super::place::PlaceState;
 use crate::Command;
-use crate::board::board_file::Board;
+use crate::board::board_file::{Board, BoardFileError};
 use crate::board::hooks::{self, Boot, Deploy};
 use crate::board::quoted;
-use crate::target_file::{is_plain_word, read_checked};
+use crate::target_file::{SyntaxError, is_plain_word, read_checked};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use thiserror::Error;
 
 /// What a board that was switched on may take to boot.
 const BOOT_SECONDS: u32 = 120;
@@ -78,6 +79,38 @@ pub struct LabgridPlace {
     pub deploy: Option<Deploy>,
 }
 
+/// What is wrong with the target file of a place, or does not fit the place.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlaceFileError {
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    #[error("place is the name of a place, as `labgrid-client places` lists it")]
+    Place,
+    #[error("coordinator is where labgrid's coordinator listens, like \"lab:20408\"")]
+    Coordinator,
+    #[error("client is the program labgrid-client, as a name or a path")]
+    Client,
+    /// Of the keys that a place has like any board.
+    #[error(transparent)]
+    Board(#[from] BoardFileError),
+    #[error("place {place} has no NetworkService called {service}; it has: {}", services.join(", "))]
+    NoSuchService { place: String, service: String, services: Vec<String> },
+    #[error(
+        "place {place} has no NetworkService to reach the board by; export one and `{command}`, or name an address with \
+         `address` in the target file"
+    )]
+    NoService { place: String, command: String },
+    #[error(
+        "place {place} has several NetworkServices: {}; name one with `service` in the target file", services.join(", ")
+    )]
+    SeveralServices { place: String, services: Vec<String> },
+    #[error(
+        "only its exporter reaches {address}; name a way with `address` and `ssh_options` in the target file, like \
+         \"ProxyJump=exporter\""
+    )]
+    BehindExporter { address: String },
+}
+
 fn client() -> String {
     CLIENT.into()
 }
@@ -116,26 +149,26 @@ impl LabgridPlace {
     /// Reads the text of a target file.
     ///
     /// # Errors
-    /// What is wrong with it, with line and column where that is known.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// [`PlaceFileError`].
+    pub fn parse(text: &str) -> Result<Self, PlaceFileError> {
         read_checked(text, Self::check)
     }
 
     /// Whether the values make sense together.
     ///
     /// # Errors
-    /// A sentence for the first that does not.
-    pub fn check(&self) -> Result<(), String> {
+    /// The first that does not.
+    pub fn check(&self) -> Result<(), PlaceFileError> {
         if !is_plain_word(&self.place) {
-            return Err("place is the name of a place, as `labgrid-client places` lists it".into());
+            return Err(PlaceFileError::Place);
         }
         if self.coordinator.as_deref().is_some_and(|coordinator| !is_plain_word(coordinator)) {
-            return Err("coordinator is where labgrid's coordinator listens, like \"lab:20408\"".into());
+            return Err(PlaceFileError::Coordinator);
         }
         if self.client.trim().is_empty() {
-            return Err("client is the program labgrid-client, as a name or a path".into());
+            return Err(PlaceFileError::Client);
         }
-        self.board_at("checked").check()
+        Ok(self.board_at("checked").check()?)
     }
 
     /// The text of a target file.
@@ -185,42 +218,28 @@ impl LabgridPlace {
     ///
     /// # Errors
     /// When the place does not say how to reach it, with the fix.
-    pub fn board(&self, state: &PlaceState) -> Result<Board, String> {
+    pub fn board(&self, state: &PlaceState) -> Result<Board, PlaceFileError> {
         if let Some(address) = &self.address {
             return Ok(self.board_at(address));
         }
         let services: Vec<_> = state.services().collect();
-        let names = || services.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let names = || services.iter().map(|(name, _)| (*name).to_owned()).collect();
         let chosen = match &self.service {
             Some(wanted) => services.iter().find(|(name, _)| name == wanted).ok_or_else(|| {
-                format!("place {} has no NetworkService called {wanted}; it has: {}", self.place, names())
+                PlaceFileError::NoSuchService { place: self.place.clone(), service: wanted.clone(), services: names() }
             })?,
             None => match services.as_slice() {
                 [only] => only,
                 [] => {
-                    return Err(format!(
-                        "place {} has no NetworkService to reach the board by; export one and `{}`, or name an address with \
-                         `address` in the target file",
-                        self.place,
-                        self.command("add-match EXPORTER/GROUP/NetworkService")
-                    ));
+                    let command = self.command("add-match EXPORTER/GROUP/NetworkService");
+                    return Err(PlaceFileError::NoService { place: self.place.clone(), command });
                 }
-                _ => {
-                    return Err(format!(
-                        "place {} has several NetworkServices: {}; name one with `service` in the target file",
-                        self.place,
-                        names()
-                    ));
-                }
+                _ => return Err(PlaceFileError::SeveralServices { place: self.place.clone(), services: names() }),
             },
         };
         let (_, service) = chosen;
         if service.behind_exporter {
-            return Err(format!(
-                "only its exporter reaches {}; name a way with `address` and `ssh_options` in the target file, like \
-                 \"ProxyJump=exporter\"",
-                service.address
-            ));
+            return Err(PlaceFileError::BehindExporter { address: service.address.clone() });
         }
         let user = if service.user.is_empty() { "root" } else { &service.user };
         let mut board = self.board_at(&format!("{user}@{}", service.address));
@@ -277,7 +296,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_file_is_named() {
-        let wrong = |lines: &str| LabgridPlace::parse(&format!("backend = \"labgrid\"\n{lines}")).unwrap_err();
+        let wrong =
+            |lines: &str| LabgridPlace::parse(&format!("backend = \"labgrid\"\n{lines}")).unwrap_err().to_string();
         assert!(wrong("place = \"--help\"").contains("labgrid-client places"), "a place is no option");
         assert!(wrong("place = \"a\"\ncoordinator = \"a b\"").contains("20408"));
         assert!(wrong("place = \"a\"\npower = \"off\"").contains("power"));
@@ -288,7 +308,7 @@ mod tests {
     #[test]
     fn a_place_that_does_not_say_how_to_reach_the_board_is_told_so() {
         let place = LabgridPlace::new("board1");
-        let none = place.board(&PlaceState::default()).unwrap_err();
+        let none = place.board(&PlaceState::default()).unwrap_err().to_string();
         assert!(none.contains("NetworkService") && none.contains("`labgrid-client -p board1 add-match"), "{none}");
         let shown = |name: &str, address: &str| {
             format!(
@@ -297,12 +317,12 @@ mod tests {
             )
         };
         let two = PlaceState::parse(&(shown("a", "10.0.0.1") + &shown("b", "10.0.0.2")));
-        assert!(place.board(&two).unwrap_err().contains("a, b"));
+        assert!(place.board(&two).unwrap_err().to_string().contains("a, b"));
         let named = LabgridPlace { service: Some("b".into()), port: Some(2222), ..place.clone() };
         let board = named.board(&two).unwrap();
         assert_eq!((board.address.as_str(), board.port), ("root@10.0.0.2", Some(2222)));
         let hidden = PlaceState::parse(&shown("a", "fe80::1%eth0"));
-        assert!(place.board(&hidden).unwrap_err().contains("ProxyJump"));
+        assert!(place.board(&hidden).unwrap_err().to_string().contains("ProxyJump"));
         let option = PlaceState::parse(&shown("a", "-oProxyCommand=x"));
         assert_eq!(place.board(&option).unwrap().address, "root@-oProxyCommand=x", "behind a user it is no option");
     }

@@ -2,6 +2,8 @@
 //!
 //! Neither needs root, and nothing of the machine's apt or dpkg is changed.
 
+use super::error::FileError;
+use super::kernel::{KernelError, ProgramError};
 use super::platform::Platform;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -35,21 +37,25 @@ impl Apt {
     /// Apt for the kernels of a platform; fetches lists where the machine has none for it.
     ///
     /// # Errors
-    /// A sentence that says what is missing.
-    pub fn of(platform: &Platform, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<Self, String> {
+    /// [`KernelError`].
+    pub fn of(platform: &Platform, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<Self, KernelError> {
         let own = output(Command::new("dpkg").arg("--print-architecture"))?;
         if own.trim() == platform.debian {
             return Ok(Self { configuration: None });
         }
-        let root = std::path::absolute(cache.join(LISTS).join(platform.debian)).map_err(|error| error.to_string())?;
+        let root = cache.join(LISTS).join(platform.debian);
+        let root = std::path::absolute(&root).map_err(FileError::of("find", &root))?;
         let apt = Self { configuration: Some(root.join("apt.conf")) };
-        make_root(&root, platform).map_err(|why| format!("failed to make {}: {why}", root.display()))?;
+        make_root(&root, platform)?;
         if !is_fresh(&root.join(STAMP)) {
             tell(&format!("fetching Debian's package lists for {}", platform.debian));
             match apt.ask("apt-get", &["-q", "update"]) {
-                Ok(_) => fs::write(root.join(STAMP), "").map_err(|error| error.to_string())?,
+                Ok(_) => fs::write(root.join(STAMP), "").map_err(FileError::writing(root.join(STAMP)))?,
                 // Some lists may have come, and the package may be in them.
-                Err(why) => tell(&format!("not every list came: {}", why.split("; ").next().unwrap_or_default())),
+                Err(ProgramError::Failed { lines, .. }) if !lines.is_empty() => {
+                    tell(&format!("not every list came: {}", lines[0]));
+                }
+                Err(error) => tell(&format!("not every list came: {error}")),
             }
         }
         Ok(apt)
@@ -59,7 +65,7 @@ impl Apt {
     ///
     /// # Errors
     /// What it complains of.
-    pub fn ask(&self, program: &str, words: &[&str]) -> Result<String, String> {
+    pub fn ask(&self, program: &str, words: &[&str]) -> Result<String, ProgramError> {
         output(self.command(program).args(words))
     }
 
@@ -77,18 +83,18 @@ impl Apt {
 ///
 /// # Errors
 /// How it failed, and what it said.
-pub fn output(command: &mut Command) -> Result<String, String> {
+pub fn output(command: &mut Command) -> Result<String, ProgramError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("failed to start {program}: {error}; kernels of Debian need apt and dpkg"))?;
+        .map_err(|source| ProgramError::NotStarted { program: program.clone(), source })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-    Err(format!("{program} failed ({}): {said}", output.status))
+    let lines = String::from_utf8_lossy(&output.stderr).trim().lines().map(str::to_owned).collect();
+    Err(ProgramError::Failed { program, status: output.status, lines })
 }
 
 fn is_fresh(stamp: &Path) -> bool {
@@ -96,24 +102,27 @@ fn is_fresh(stamp: &Path) -> bool {
     age.is_some_and(|age| age < FRESH)
 }
 
-fn make_root(root: &Path, platform: &Platform) -> Result<(), String> {
+fn make_root(root: &Path, platform: &Platform) -> Result<(), KernelError> {
     let keyring = KEYRINGS.into_iter().find(|path| Path::new(path).is_file());
-    let keyring = keyring.ok_or("Debian's keys are not here; `apt-get install debian-archive-keyring` brings them")?;
+    let keyring = keyring.ok_or(KernelError::NoKeyring)?;
     let words = ["indextargets", "--format", SOURCE_FORMAT, "Identifier: Packages"];
     let answer = output(Command::new("apt-get").args(words))?;
     let configuration = configuration(root, platform)?;
-    let fail = |error: std::io::Error| error.to_string();
     for directory in ["lists/partial", "cache/archives/partial"] {
-        DirBuilder::new().recursive(true).mode(0o700).create(root.join(directory)).map_err(fail)?;
+        let path = root.join(directory);
+        DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(FileError::of("make", path))?;
     }
-    fs::write(root.join("status"), "").map_err(fail)?;
-    fs::write(root.join("sources.list"), sources(&answer, platform, keyring)).map_err(fail)?;
-    fs::write(root.join("apt.conf"), configuration).map_err(fail)
+    let files =
+        [("status", String::new()), ("sources.list", sources(&answer, platform, keyring)), ("apt.conf", configuration)];
+    for (name, text) in files {
+        fs::write(root.join(name), text).map_err(FileError::writing(root.join(name)))?;
+    }
+    Ok(())
 }
 
-fn configuration(root: &Path, platform: &Platform) -> Result<String, String> {
-    let root = root.to_str().filter(|text| !text.contains(['"', '\n']));
-    let root = root.ok_or("apt takes no path with a quotation mark; set XDG_CACHE_HOME to another directory")?;
+fn configuration(root: &Path, platform: &Platform) -> Result<String, KernelError> {
+    let text = root.to_str().filter(|text| !text.contains(['"', '\n']));
+    let root = text.ok_or_else(|| KernelError::QuotedPath { path: root.to_owned() })?;
     let debian = platform.debian;
     Ok(format!(
         "APT::Architecture \"{debian}\";\nAPT::Architectures {{ \"{debian}\"; }};\nAPT::Sandbox::User \"root\";\n\

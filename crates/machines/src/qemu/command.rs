@@ -1,6 +1,7 @@
 //! A command of a booted machine, as a run knows commands.
 
 use super::absences::AbsenceWatch;
+use super::error::WatchError;
 use super::heard::lock;
 use super::machine::Machine;
 use crate::{Exit, News, Output, Outside, RunningCommand};
@@ -17,14 +18,14 @@ const LISTEN_FOR: Duration = Duration::from_millis(20);
 pub struct GuestRun {
     machine: Arc<Mutex<Machine>>,
     /// Whoever watches when the host executes the machine; why nobody does, until that is told.
-    watch: Option<Result<AbsenceWatch, String>>,
+    watch: Option<Result<AbsenceWatch, WatchError>>,
     reported: bool,
     started: Instant,
     killed: bool,
 }
 
 impl GuestRun {
-    pub fn new(machine: Arc<Mutex<Machine>>, watch: Option<Result<AbsenceWatch, String>>) -> Self {
+    pub fn new(machine: Arc<Mutex<Machine>>, watch: Option<Result<AbsenceWatch, WatchError>>) -> Self {
         Self { machine, watch, reported: false, started: Instant::now(), killed: false }
     }
 
@@ -83,7 +84,7 @@ impl RunningCommand for GuestRun {
     fn news(&mut self) -> Vec<News> {
         let ended = self.machine().heard().ended.is_some();
         let news = match &self.watch {
-            Some(Err(why)) if !self.reported => Some(News::AbsencesUnknown { why: why.clone() }),
+            Some(Err(why)) if !self.reported => Some(News::AbsencesUnknown { why: why.to_string() }),
             Some(Ok(watch)) if !self.reported && ended => watch.summary(),
             _ => return Vec::new(),
         };

@@ -1,6 +1,8 @@
 //! Debian's kernel packages: which one a name stands for, and how it gets into the cache. Needs apt and no root.
 
 use super::apt::{Apt, output};
+use super::error::FileError;
+use super::kernel::{KernelError, ProgramError};
 use super::platform::Platform;
 use super::{unpack, vmlinux};
 use std::cmp::Ordering;
@@ -23,13 +25,13 @@ impl Series {
     /// Reads what comes after `debian:`.
     ///
     /// # Errors
-    /// A sentence that says what to write.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// [`KernelError::Series`].
+    pub fn parse(text: &str) -> Result<Self, KernelError> {
         let (version, real_time) = text.strip_suffix("-rt").map_or((text, false), |version| (version, true));
         let parts: Vec<&str> = version.split('.').collect();
         let number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         if parts.len() != 2 || !parts.iter().all(number) {
-            return Err(format!("`{text}` is no kernel series; write debian:6.1 or debian:6.12-rt"));
+            return Err(KernelError::Series { text: text.into() });
         }
         Ok(Self { version: version.into(), real_time })
     }
@@ -92,17 +94,14 @@ impl Package {
 /// The package a series stands for today.
 ///
 /// # Errors
-/// A sentence that says what is missing.
-pub fn resolve(apt: &Apt, platform: &Platform, series: &Series) -> Result<Package, String> {
+/// What is missing.
+pub fn resolve(apt: &Apt, platform: &Platform, series: &Series) -> Result<Package, KernelError> {
     let pattern = format!("^{PREFIX}{}", series.version.replace('.', "\\."));
     let answer = apt.ask("apt-cache", &["search", "--names-only", &pattern])?;
-    let name = series.newest(platform, &answer).ok_or_else(|| {
-        let flavour = if series.real_time { " with PREEMPT_RT" } else { "" };
-        format!(
-            "apt knows no kernel {}{flavour} for {}; run `apt-get update`, add the backports that have it, or name a kernel \
-             by its path",
-            series.version, platform.debian
-        )
+    let name = series.newest(platform, &answer).ok_or_else(|| KernelError::NoneOfSeries {
+        version: series.version.clone(),
+        real_time: series.real_time,
+        architecture: platform.debian,
     })?;
     describe(apt, &name)
 }
@@ -110,10 +109,10 @@ pub fn resolve(apt: &Apt, platform: &Platform, series: &Series) -> Result<Packag
 /// Looks a package up, `name` or `name=version`.
 ///
 /// # Errors
-/// A sentence that says what is missing.
-pub fn describe(apt: &Apt, pin: &str) -> Result<Package, String> {
+/// What is missing.
+pub fn describe(apt: &Apt, pin: &str) -> Result<Package, KernelError> {
     let answer = apt.ask("apt-cache", &["show", pin])?;
-    Package::of_description(&answer).ok_or_else(|| format!("apt's description of {pin} has no checksum"))
+    Package::of_description(&answer).ok_or_else(|| KernelError::NoChecksum { pin: pin.into() })
 }
 
 /// Directory of a package in the cache; `pin` is [`Package::pin`].
@@ -125,96 +124,102 @@ pub fn directory(cache: &Path, pin: &str) -> PathBuf {
 /// `modules`, [`RELEASE`], and `vmlinux` when there is something in it that boots faster.
 ///
 /// # Errors
-/// A sentence that names the step; the cache then holds nothing of it.
-pub fn fetch(apt: &Apt, package: &Package, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, String> {
+/// The step that failed; the cache then holds nothing of it.
+pub fn fetch(apt: &Apt, package: &Package, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, KernelError> {
     let directory = directory(cache, &package.pin());
     if directory.is_dir() {
         return Ok(directory);
     }
     let partial = cache.join(format!("partial-{}", std::process::id()));
     let result = (|| {
-        fs::create_dir_all(&partial).map_err(|error| format!("failed to make {}: {error}", partial.display()))?;
+        fs::create_dir_all(&partial).map_err(FileError::of("make", &partial))?;
         tell(&format!("downloading {} ({} MB)", package.pin(), package.bytes / 1_000_000));
         let archive = download(apt, package, &partial)?;
         verify(package, &archive)?;
         tell("unpacking it");
         unpack_package(&archive, &partial)?;
-        fs::rename(partial.join("kernel"), &directory)
-            .map_err(|error| format!("failed to move the kernel to {}: {error}", directory.display()))
+        fs::rename(partial.join("kernel"), &directory).map_err(FileError::of("move the kernel to", &directory))?;
+        Ok(())
     })();
     let _ = fs::remove_dir_all(&partial);
     result.map(|()| directory)
 }
 
-fn download(apt: &Apt, package: &Package, into: &Path) -> Result<PathBuf, String> {
+fn download(apt: &Apt, package: &Package, into: &Path) -> Result<PathBuf, KernelError> {
     output(apt.command("apt-get").args(["-q", "download", &package.pin()]).current_dir(into))?;
-    let files = fs::read_dir(into).map_err(|error| error.to_string())?;
+    let files = fs::read_dir(into).map_err(FileError::of("list", into))?;
     let found =
         files.filter_map(|entry| Some(entry.ok()?.path())).find(|path| path.extension().is_some_and(|is| is == "deb"));
-    found.ok_or_else(|| format!("apt-get download left no package of {}", package.pin()))
+    found.ok_or_else(|| KernelError::NothingDownloaded { pin: package.pin() })
 }
 
-fn verify(package: &Package, archive: &Path) -> Result<(), String> {
+fn verify(package: &Package, archive: &Path) -> Result<(), KernelError> {
     let answer = output(Command::new("sha256sum").arg("--").arg(archive))?;
     let found = answer.split_whitespace().next().unwrap_or_default();
     // sha256sum marks unusual file names with a backslash in front of the sum.
     if found.trim_start_matches('\\').eq_ignore_ascii_case(&package.sha256) {
         return Ok(());
     }
-    Err(format!("{} has the checksum {found} and should have {}; nothing of it is used", package.pin(), package.sha256))
+    let (found, wanted) = (found.to_owned(), package.sha256.clone());
+    Err(KernelError::Checksum { pin: package.pin(), found, wanted })
 }
 
 /// Takes out the kernel, its configuration and the modules that a virtual machine may need: `kernel/` below `into`.
-fn unpack_package(archive: &Path, into: &Path) -> Result<(), String> {
+fn unpack_package(archive: &Path, into: &Path) -> Result<(), KernelError> {
     let tree = into.join("tree");
-    let fail = |what: &str, error: std::io::Error| format!("failed to {what}: {error}");
-    fs::create_dir_all(&tree).map_err(|error| fail("unpack", error))?;
+    let not_started = |program: &str| {
+        let program = program.to_owned();
+        |source| ProgramError::NotStarted { program, source }
+    };
+    fs::create_dir_all(&tree).map_err(FileError::of("make", &tree))?;
     let mut reader = Command::new("dpkg-deb")
         .arg("--fsys-tarfile")
         .arg(archive)
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| fail("start dpkg-deb", error))?;
+        .map_err(not_started("dpkg-deb"))?;
     let tar = reader.stdout.take().map_or(Stdio::null(), Stdio::from);
     let wanted = ["./boot/*", "*/modules/*/modules.*", "*/kernel/drivers/virtio/*", "*/kernel/drivers/char/virtio*"];
     let mut writer = Command::new("tar");
     writer.arg("-x").arg("-C").arg(&tree).arg("--no-same-owner").arg("--wildcards").args(wanted).stdin(tar);
     // A kernel with all of these built in has no such directories; what is really missing shows when it is used.
     writer.stderr(Stdio::null());
-    writer.status().map_err(|error| fail("start tar", error))?;
-    let status = reader.wait().map_err(|error| fail("wait for dpkg-deb", error))?;
+    writer.status().map_err(not_started("tar"))?;
+    let program = || "dpkg-deb".to_owned();
+    let status = reader.wait().map_err(|source| ProgramError::NotAwaited { program: program(), source })?;
     if !status.success() {
-        return Err(format!("failed to unpack {}: dpkg-deb ended with {status}", archive.display()));
+        return Err(ProgramError::Failed { program: program(), status, lines: Vec::new() }.into());
     }
     arrange(&tree, &into.join("kernel"))
 }
 
 /// Puts the parts of an unpacked package where [`fetch`] says they are.
-fn arrange(tree: &Path, kernel: &Path) -> Result<(), String> {
-    let fail = |error: std::io::Error| format!("failed to arrange the kernel: {error}");
+fn arrange(tree: &Path, kernel: &Path) -> Result<(), KernelError> {
+    let moving = |part: &str| FileError::of("move", kernel.join(part));
     let begins = |directory: &Path, prefix: &str| -> Option<PathBuf> {
         let mut entries = fs::read_dir(directory).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
         entries.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)))
     };
-    fs::create_dir_all(kernel).map_err(fail)?;
+    fs::create_dir_all(kernel).map_err(FileError::of("make", kernel))?;
     // An image that is not compressed is called vmlinux on some architectures.
     let image = ["vmlinuz-", "vmlinux-"].into_iter().find_map(|prefix| begins(&tree.join("boot"), prefix));
-    let image = image.ok_or("the package has no kernel in it")?;
-    let bytes = fs::read(&image).map_err(fail)?;
+    let image = image.ok_or(KernelError::Incomplete { part: "kernel" })?;
+    let bytes = fs::read(&image).map_err(FileError::reading(&image))?;
     // Without the kernel proper the image boots just as well, only slower.
     if let Ok(kernel_proper) = vmlinux::extract(&bytes).or_else(|_| unpack::stream(bytes)) {
-        fs::write(kernel.join("vmlinux"), kernel_proper).map_err(fail)?;
+        fs::write(kernel.join("vmlinux"), kernel_proper).map_err(FileError::writing(kernel.join("vmlinux")))?;
     }
-    fs::rename(image, kernel.join("vmlinuz")).map_err(fail)?;
+    fs::rename(image, kernel.join("vmlinuz")).map_err(moving("vmlinuz"))?;
     if let Some(config) = begins(&tree.join("boot"), "config-") {
-        fs::rename(config, kernel.join("config")).map_err(fail)?;
+        fs::rename(config, kernel.join("config")).map_err(moving("config"))?;
     }
     // From Debian 13 on they are below /usr.
     let modules = ["lib/modules", "usr/lib/modules"].into_iter().find_map(|place| begins(&tree.join(place), ""));
-    let modules = modules.ok_or("the package has no modules in it")?;
+    let modules = modules.ok_or(KernelError::Incomplete { part: "modules" })?;
     let release = modules.file_name().unwrap_or_default().as_encoded_bytes();
-    fs::write(kernel.join(RELEASE), release).map_err(fail)?;
-    fs::rename(modules, kernel.join("modules")).map_err(fail)
+    fs::write(kernel.join(RELEASE), release).map_err(FileError::writing(kernel.join(RELEASE)))?;
+    fs::rename(modules, kernel.join("modules")).map_err(moving("modules"))?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -248,7 +253,7 @@ linux-image-6.12.117+deb12-rt-amd64 - Linux 6.12 for 64-bit PCs (signed), PREEMP
         assert_eq!(newest("6.12-rt").as_deref(), Some("linux-image-6.12.117+deb12-rt-amd64"));
         assert_eq!(newest("6.6"), None);
         for nonsense in ["", "6", "6.1.2", "6.x", "rt", "6.1-lowlatency"] {
-            assert!(Series::parse(nonsense).unwrap_err().contains("debian:6.1"), "{nonsense}");
+            assert!(matches!(Series::parse(nonsense), Err(KernelError::Series { text }) if text == nonsense));
         }
     }
 
@@ -292,6 +297,6 @@ linux-image-6.12.117+deb12-cloud-arm64 - Linux 6.12 for arm64 cloud (signed)
         let mut package = Package { name: "x".into(), version: "1".into(), sha256: sha256.into(), bytes: 5 };
         verify(&package, &archive).unwrap();
         package.sha256.replace_range(0..1, "3");
-        assert!(verify(&package, &archive).unwrap_err().contains("nothing of it is used"));
+        assert!(matches!(verify(&package, &archive), Err(KernelError::Checksum { .. })));
     }
 }

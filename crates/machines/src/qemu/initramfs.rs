@@ -1,6 +1,7 @@
 //! The guest's only file system: the meter as `/init`, the modules it loads, and what was sent before booting.
 
 use super::cpio::Cpio;
+use super::error::GuestPathError;
 use super::kernel::Kernel;
 use protocol::guest::{FILE_BYTES_MAX, METER, MODULES_DIRECTORY, parts_of_path};
 use std::collections::BTreeSet;
@@ -38,8 +39,8 @@ impl SentFile {
 /// The archive the kernel unpacks at its start.
 ///
 /// # Errors
-/// A sentence, when a path is not one inside the guest.
-pub fn build(meter: &[u8], kernel: &Kernel, sent: &[SentFile]) -> Result<Vec<u8>, String> {
+/// When a path is not one inside the guest.
+pub fn build(meter: &[u8], kernel: &Kernel, sent: &[SentFile]) -> Result<Vec<u8>, GuestPathError> {
     let mut tree = Tree::default();
     // Without these the kernel could not give the first process its standard streams.
     tree.directories("dev/console");
@@ -81,9 +82,9 @@ impl Tree {
 }
 
 /// An absolute path of the guest as the archive names it.
-fn inside(path: &Path) -> Result<String, String> {
+fn inside(path: &Path) -> Result<String, GuestPathError> {
     let parts = path.to_str().and_then(parts_of_path);
-    parts.map(|parts| parts.join("/")).ok_or_else(|| format!("{} is no absolute path without dots", path.display()))
+    parts.map(|parts| parts.join("/")).ok_or_else(|| GuestPathError(path.to_owned()))
 }
 
 #[cfg(test)]

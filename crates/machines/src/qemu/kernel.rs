@@ -1,5 +1,7 @@
 //! The kernel of a virtual machine: found in the cache or at a path, with the modules the guest must load.
 
+mod error;
+
 use super::apt::Apt;
 use super::debian::{self, Series};
 use super::image;
@@ -9,6 +11,7 @@ use super::platform::Platform;
 use super::unpack;
 use super::vmlinux;
 use crate::architecture::Architecture;
+pub use error::{KernelError, ProgramError};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,20 +31,20 @@ pub struct Kernel {
 /// The directory kernels are kept in.
 ///
 /// # Errors
-/// A sentence, when there is no home.
-pub fn cache() -> Result<PathBuf, String> {
+/// When there is no home.
+pub fn cache() -> Result<PathBuf, KernelError> {
     let cache = std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
     let home =
         || std::env::var_os("HOME").filter(|value| !value.is_empty()).map(|home| PathBuf::from(home).join(".cache"));
-    let cache = cache.or_else(home).ok_or("neither XDG_CACHE_HOME nor HOME says where kernels are kept; set one")?;
+    let cache = cache.or_else(home).ok_or(KernelError::NoCache)?;
     Ok(cache.join("tardy/kernels"))
 }
 
 /// Whether a kernel's name can stand for one, before anything is looked up.
 ///
 /// # Errors
-/// A sentence that says what to write.
-pub fn check_name(kernel: &str) -> Result<(), String> {
+/// What to write instead.
+pub fn check_name(kernel: &str) -> Result<(), KernelError> {
     kernel.strip_prefix(DEBIAN).map_or(Ok(()), |series| Series::parse(series).map(drop))
 }
 
@@ -49,8 +52,8 @@ pub fn check_name(kernel: &str) -> Result<(), String> {
 /// package that is noted already stays.
 ///
 /// # Errors
-/// A sentence that names the fix.
-pub fn obtain(machine: &mut VirtualMachine, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<(), String> {
+/// [`KernelError`], which names the fix.
+pub fn obtain(machine: &mut VirtualMachine, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<(), KernelError> {
     let Some(series) = machine.kernel.strip_prefix(DEBIAN) else {
         return find(machine, cache).map(drop);
     };
@@ -72,19 +75,19 @@ pub fn obtain(machine: &mut VirtualMachine, cache: &Path, tell: &mut dyn FnMut(&
 /// The kernel of a machine, from what is on this disk.
 ///
 /// # Errors
-/// A sentence that names the fix.
-pub fn find(machine: &VirtualMachine, cache: &Path) -> Result<Kernel, String> {
+/// [`KernelError`], which names the fix.
+pub fn find(machine: &VirtualMachine, cache: &Path) -> Result<Kernel, KernelError> {
     if !machine.kernel.starts_with(DEBIAN) {
         return at_path(machine);
     }
-    let pin = machine.package.as_deref().ok_or("the target file names no package; `tardy target add` does")?;
+    let pin = machine.package.as_deref().ok_or(KernelError::NoPackage)?;
     let directory = debian::directory(cache, pin);
     if !directory.is_dir() {
-        return Err(format!("{} is not there; `tardy target add` downloads the kernel", directory.display()));
+        return Err(KernelError::NotDownloaded { directory });
     }
     let direct = directory.join("vmlinux");
     let image = if direct.is_file() { direct } else { directory.join("vmlinuz") };
-    let release = release(&directory).ok_or("the kernel of the package does not say its release")?;
+    let release = release(&directory).ok_or(KernelError::NoRelease)?;
     let configuration = fs::read(directory.join("config")).ok().map(|bytes| (format!("config-{release}"), bytes));
     let modules = Modules::below(&directory.join("modules"))?.in_order(WANTED)?;
     Ok(Kernel { image, modules, configuration })
@@ -93,11 +96,10 @@ pub fn find(machine: &VirtualMachine, cache: &Path) -> Result<Kernel, String> {
 /// Name and contents of the modules of the person's own that a machine is to load.
 ///
 /// # Errors
-/// A sentence that names the file.
-pub fn own_modules(machine: &VirtualMachine) -> Result<Vec<(String, Vec<u8>)>, String> {
+/// Those of reading one.
+pub fn own_modules(machine: &VirtualMachine) -> Result<Vec<(String, Vec<u8>)>, KernelError> {
     let own = machine.load_modules.iter().map(|path| {
-        let name = super::modules::name_of(path)
-            .ok_or_else(|| format!("{} is no module: its name does not end with .ko", path.display()))?;
+        let name = super::modules::name_of(path).ok_or_else(|| KernelError::ModuleName { path: path.to_owned() })?;
         Ok((name, unpack::file(path)?))
     });
     own.collect()
@@ -112,30 +114,21 @@ fn release(directory: &Path) -> Option<String> {
 /// What the image at this path is for; `None` when it is none that QEMU can start.
 ///
 /// # Errors
-/// A sentence, when it cannot be read.
-pub fn architecture(image: &Path) -> Result<Option<Architecture>, String> {
+/// When it cannot be read.
+pub fn architecture(image: &Path) -> Result<Option<Architecture>, KernelError> {
     // QEMU unpacks what is compressed as a whole.
     let bytes = unpack::file(image)?;
     Ok(image::architecture(&bytes))
 }
 
-fn at_path(machine: &VirtualMachine) -> Result<Kernel, String> {
+fn at_path(machine: &VirtualMachine) -> Result<Kernel, KernelError> {
     let image = PathBuf::from(&machine.kernel);
     match architecture(&image)? {
         Some(found) if found == machine.architecture => {}
         Some(found) => {
-            let wanted = machine.architecture;
-            return Err(format!(
-                "{} is a kernel for {found}, and the target is {wanted}; --arch says which",
-                image.display()
-            ));
+            return Err(KernelError::Architecture { image, found, wanted: machine.architecture });
         }
-        None => {
-            return Err(format!(
-                "{} is no kernel that QEMU can start: no bzImage or vmlinux for x86_64, no Image or zImage",
-                image.display()
-            ));
-        }
+        None => return Err(KernelError::NotBootable { image }),
     }
     let modules = match &machine.modules {
         Some(directory) => Modules::below(directory)?.in_order(WANTED)?,
@@ -150,19 +143,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_that_is_not_there_names_the_mend() {
+    fn a_kernel_that_is_not_there_names_the_fix() {
         let folder = tempfile::tempdir().unwrap();
         let mut machine = VirtualMachine::new("debian:6.1-rt");
-        assert!(find(&machine, folder.path()).unwrap_err().contains("tardy target add"));
+        assert!(matches!(find(&machine, folder.path()), Err(KernelError::NoPackage)));
         machine.package = Some("linux-image-x=1".into());
-        assert!(find(&machine, folder.path()).unwrap_err().contains("tardy target add"));
+        assert!(find(&machine, folder.path()).unwrap_err().to_string().contains("tardy target add"));
         let text = folder.path().join("text");
         fs::write(&text, "no kernel").unwrap();
         let machine = VirtualMachine::new(text.to_str().unwrap());
-        assert!(find(&machine, folder.path()).unwrap_err().contains("no bzImage"));
+        assert!(matches!(find(&machine, folder.path()), Err(KernelError::NotBootable { .. })));
         fs::write(&text, elf::tests::module("")).unwrap();
-        assert_eq!(architecture(&text), Ok(Some(Architecture::X86_64)));
+        assert_eq!(architecture(&text).unwrap(), Some(Architecture::X86_64));
         let machine = VirtualMachine { architecture: Architecture::Arm64, ..machine };
-        assert!(find(&machine, folder.path()).unwrap_err().contains("for x86_64, and the target is arm64"));
+        let found = find(&machine, folder.path()).unwrap_err().to_string();
+        assert!(found.contains("for x86_64, and the target is arm64"), "{found}");
     }
 }

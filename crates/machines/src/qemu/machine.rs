@@ -2,8 +2,10 @@
 
 use super::absences::AbsenceWatch;
 use super::arguments::{CONSOLE_SOCKET, DATA_SOCKET, MONITOR_SOCKET, WORDS_SOCKET};
+use super::error::{BootError, Quote, WatchError};
 use super::heard::{self, Answer, Heard, lock};
 use super::process::Process;
+use super::saved_state::error::StateError;
 use super::saved_state::{monitor::Monitor, transfer};
 use crate::console::Console;
 use crate::stop::StopRequests;
@@ -84,7 +86,7 @@ impl Machine {
     ///
     /// # Errors
     /// Why there is no machine, with the end of its console. `console` has all of it.
-    pub fn boot(boot: &Boot, console: &Arc<Mutex<Console>>, stop: &StopRequests) -> Result<Self, String> {
+    pub fn boot(boot: &Boot, console: &Arc<Mutex<Console>>, stop: &StopRequests) -> Result<Self, BootError> {
         Self::start(boot, console, stop, Start::Boot)
     }
 
@@ -97,7 +99,7 @@ impl Machine {
         console: &Arc<Mutex<Console>>,
         stop: &StopRequests,
         state: &mut File,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, BootError> {
         Self::start(boot, console, stop, Start::Load(state))
     }
 
@@ -106,7 +108,7 @@ impl Machine {
         console: &Arc<Mutex<Console>>,
         stop: &StopRequests,
         start: Start<'_>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, BootError> {
         let listeners = [CONSOLE_SOCKET, DATA_SOCKET, WORDS_SOCKET].map(|name| listen(&boot.scratch.join(name)));
         let [console_line, data, words] = listeners;
         let (console_line, data, words) = (console_line?, data?, words?);
@@ -123,26 +125,26 @@ impl Machine {
         let console_reader = thread::spawn(move || follow_console(console_line, &kept));
         let (data, words) = (watch.accept(&data)?, watch.accept(&words)?);
         let monitor = monitor.map(|monitor| watch.accept(&monitor)).transpose()?;
-        let mut monitor = monitor.map(Monitor::new).transpose()?;
-        data.set_write_timeout(Some(ANSWER_LIMIT)).map_err(|error| format!("failed to use a line: {error}"))?;
+        let mut monitor = monitor.map(Monitor::new).transpose().map_err(StateError::from)?;
+        data.set_write_timeout(Some(ANSWER_LIMIT)).map_err(BootError::Line)?;
 
         let (sender, output) = sync_channel(PIECES_AHEAD);
         let received = Arc::new(AtomicU64::new(0));
-        let (copy, counted) = (shared(&data)?, Arc::clone(&received));
+        let (copy, counted) = (data.try_clone().map_err(BootError::Line)?, Arc::clone(&received));
         thread::spawn(move || heard::forward(copy, &sender, &counted));
         let heard = Arc::new(Mutex::new(Heard::default()));
         let (booted_sender, booted) = channel();
-        let (said, kept) = (shared(&words)?, Arc::clone(&heard));
+        let (said, kept) = (words.try_clone().map_err(BootError::Line)?, Arc::clone(&heard));
         thread::spawn(move || heard::listen(&said, &kept, |release| drop(booted_sender.send(release))));
         let kernel_release = match start {
             Start::Boot => watch.first_word(&booted, &heard)?,
             Start::Load(state) => {
-                let monitor = monitor.as_mut().ok_or("a machine without a monitor loads no state")?;
+                let monitor = monitor.as_mut().ok_or(StateError::NoMonitor)?;
                 let loaded = transfer::load(monitor, &fresh(&boot.scratch.join(STATE_SOCKET)), state);
                 // A QEMU that ended says why better than a line that was cut.
                 loaded.map_err(|why| {
                     thread::sleep(LAST_WORDS);
-                    watch.go_on().err().unwrap_or(why)
+                    watch.go_on().err().unwrap_or(why.into())
                 })?;
                 String::new()
             }
@@ -167,7 +169,7 @@ impl Machine {
         // One that goes on has said its first word long ago; that it answers is as good.
         if machine.kernel_release.is_empty() {
             let release = machine.get(RELEASE_FILE, RELEASE_BYTES_MAX);
-            let release = release.map_err(|error| format!("the machine does not answer after loading: {error}"))?;
+            let release = release.map_err(BootError::NoAnswer)?;
             machine.kernel_release = String::from_utf8_lossy(&release).trim().to_owned();
         }
         machine.boot_time = begun.elapsed();
@@ -177,9 +179,9 @@ impl Machine {
     /// Writes the state of the machine, before its first command, to a file.
     ///
     /// # Errors
-    /// A sentence; the machine goes on all the same unless it says so.
-    pub fn save(&mut self, scratch: &Path, state: &mut File) -> Result<(), String> {
-        let monitor = self.monitor.as_mut().ok_or("a machine without a monitor saves no state")?;
+    /// [`StateError`]; the machine goes on all the same unless it says so.
+    pub fn save(&mut self, scratch: &Path, state: &mut File) -> Result<(), StateError> {
+        let monitor = self.monitor.as_mut().ok_or(StateError::NoMonitor)?;
         transfer::save(monitor, &fresh(&scratch.join(STATE_SOCKET)), state)
     }
 
@@ -196,9 +198,9 @@ impl Machine {
     /// Watches when the host executes its processors, so many, for as long as what comes back lives.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn watch_processors(&self, cpus: u32) -> Result<AbsenceWatch, String> {
-        let words = shared(&self.words)?;
+    /// [`WatchError`].
+    pub fn watch_processors(&self, cpus: u32) -> Result<AbsenceWatch, WatchError> {
+        let words = self.words.try_clone().map_err(WatchError::Line)?;
         AbsenceWatch::start(self.process.id(), cpus, words, Arc::clone(&self.heard))
     }
 
@@ -334,8 +336,8 @@ fn refused(answer: Answer) -> io::Error {
     })
 }
 
-fn listen(path: &Path) -> Result<UnixListener, String> {
-    let fail = |error: io::Error| format!("failed to listen at {}: {error}; a shorter TMPDIR may help", path.display());
+fn listen(path: &Path) -> Result<UnixListener, BootError> {
+    let fail = |source| BootError::NoSocket { path: path.to_owned(), source };
     let listener = UnixListener::bind(fresh(path)).map_err(fail)?;
     listener.set_nonblocking(true).map_err(fail)?;
     Ok(listener)
@@ -345,10 +347,6 @@ fn listen(path: &Path) -> Result<UnixListener, String> {
 fn fresh(path: &Path) -> PathBuf {
     let _ = fs::remove_file(path);
     path.to_owned()
-}
-
-fn shared(stream: &UnixStream) -> Result<UnixStream, String> {
-    stream.try_clone().map_err(|error| format!("failed to share a line to the machine: {error}"))
 }
 
 /// Waits for the steps of a boot.
@@ -361,15 +359,14 @@ struct BootWatch<'a> {
 }
 
 impl BootWatch<'_> {
-    fn accept(&mut self, listener: &UnixListener) -> Result<UnixStream, String> {
+    fn accept(&mut self, listener: &UnixListener) -> Result<UnixStream, BootError> {
         loop {
             match listener.accept() {
                 Ok((stream, _)) => {
-                    let set = stream.set_nonblocking(false);
-                    return set.map(|()| stream).map_err(|error| format!("failed to use a line: {error}"));
+                    return stream.set_nonblocking(false).map(|()| stream).map_err(BootError::Line);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(format!("failed to accept a line of QEMU: {error}")),
+                Err(error) => return Err(BootError::Line(error)),
             }
             self.go_on()?;
             thread::sleep(LOOK_EVERY);
@@ -377,7 +374,7 @@ impl BootWatch<'_> {
     }
 
     /// The release of the guest's kernel, which is its first word.
-    fn first_word(&mut self, booted: &Receiver<String>, heard: &Mutex<Heard>) -> Result<String, String> {
+    fn first_word(&mut self, booted: &Receiver<String>, heard: &Mutex<Heard>) -> Result<String, BootError> {
         loop {
             match booted.recv_timeout(LOOK_EVERY) {
                 Ok(release) => return Ok(release),
@@ -386,33 +383,29 @@ impl BootWatch<'_> {
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK_EVERY),
             }
             if let Some(why) = &lock(heard).failed {
-                return Err(why.clone());
+                return Err(BootError::Guest(why.clone()));
             }
             self.go_on()?;
         }
     }
 
     /// Whether there is still something to wait for.
-    fn go_on(&mut self) -> Result<(), String> {
+    fn go_on(&mut self) -> Result<(), BootError> {
         if let Some(status) = self.process.exit() {
             thread::sleep(LAST_WORDS);
-            let said = self.process.complaints();
-            let why = if said.is_empty() { "before the guest had booted".into() } else { said.join(" | ") };
-            return Err(self.quoting(format!("QEMU ended ({status}): {why}")));
+            return Err(BootError::Ended { status, lines: self.process.complaints(), console: self.quote() });
         }
         if self.stop.count() > 0 {
-            return Err("stopped on request while it booted".into());
+            return Err(BootError::Stopped);
         }
         if self.begun.elapsed() >= self.limit {
-            let why = format!("it did not boot within {} s", self.limit.as_secs());
-            return Err(self.quoting(why));
+            return Err(BootError::TooLong { limit: self.limit, console: self.quote() });
         }
         Ok(())
     }
 
-    fn quoting(&self, why: String) -> String {
-        let words = lock(self.console).last_words();
-        if words.is_empty() { why } else { format!("{why}; the end of its console: {}", words.join(" | ")) }
+    fn quote(&self) -> Quote {
+        Quote(lock(self.console).last_words())
     }
 }
 

@@ -3,9 +3,10 @@
 use super::platform::Platform;
 use super::saved_state;
 use crate::architecture::Architecture;
-use crate::target_file::read_checked;
+use crate::target_file::{SyntaxError, read_checked};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use thiserror::Error;
 
 /// Who executes the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -84,6 +85,37 @@ pub enum Backend {
     Virtual,
 }
 
+/// What is wrong with the target file of a virtual machine.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MachineFileError {
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    #[error("cpus is a number from 1 to 255")]
+    Cpus,
+    #[error("memory_mb is a number from 64 to 1048576")]
+    Memory,
+    #[error("boot_seconds is at least 1")]
+    BootSeconds,
+    #[error("accel = \"kvm\" is for guests of the host's own architecture, and this one is {architecture}")]
+    ForeignKvm { architecture: Architecture },
+    #[error("modules goes with a kernel given by its path; a Debian kernel brings its own")]
+    Modules,
+    #[error("saved_state is not for machines in virtual time, which must all have the same past")]
+    SavedVirtualTime,
+    #[error("saved_state is for emulated machines; with KVM a guest boots as fast")]
+    SavedKvm,
+    #[error("saved_state is for machines without disks: what is on one would not be what the memory believes")]
+    SavedDisk,
+    #[error("virtual time is there for x86_64 guests only")]
+    VirtualTimeArchitecture,
+    #[error("a machine in virtual time has cpus = 1 and accel = \"tcg\"")]
+    VirtualTimeCpus,
+    #[error("instruction_shift is a number from 0 to 10")]
+    InstructionShift,
+    #[error("start_seconds is a number from 1 to 3600")]
+    StartSeconds,
+}
+
 fn cpus() -> u32 {
     2
 }
@@ -136,71 +168,65 @@ impl VirtualMachine {
     /// Reads the text of a target file.
     ///
     /// # Errors
-    /// What is wrong with it, with line and column where that is known.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// [`MachineFileError`].
+    pub fn parse(text: &str) -> Result<Self, MachineFileError> {
         read_checked(text, Self::check)
     }
 
     /// Whether the values make sense together.
     ///
     /// # Errors
-    /// A sentence for the first that does not.
-    pub fn check(&self) -> Result<(), String> {
+    /// The first that does not.
+    pub fn check(&self) -> Result<(), MachineFileError> {
         if !(1..=255).contains(&self.cpus) {
-            return Err("cpus is a number from 1 to 255".into());
+            return Err(MachineFileError::Cpus);
         }
         if !(64..=1 << 20).contains(&self.memory_mb) {
-            return Err("memory_mb is a number from 64 to 1048576".into());
+            return Err(MachineFileError::Memory);
         }
         if self.backend == Backend::Virtual {
             self.check_virtual_time()?;
         }
         if self.boot_seconds == 0 {
-            return Err("boot_seconds is at least 1".into());
+            return Err(MachineFileError::BootSeconds);
         }
         if self.accel == AcceleratorChoice::Kvm && Architecture::of_host() != Some(self.architecture) {
-            return Err(format!(
-                "accel = \"kvm\" is for guests of the host's own architecture, and this one is {}",
-                self.architecture
-            ));
+            return Err(MachineFileError::ForeignKvm { architecture: self.architecture });
         }
         if self.saved_state {
             self.check_saved_state()?;
         }
         if self.kernel.starts_with("debian:") && self.modules.is_some() {
-            return Err("modules goes with a kernel given by its path; a Debian kernel brings its own".into());
+            return Err(MachineFileError::Modules);
         }
         Ok(())
     }
 
-    fn check_saved_state(&self) -> Result<(), String> {
+    fn check_saved_state(&self) -> Result<(), MachineFileError> {
         if self.backend == Backend::Virtual {
-            return Err("saved_state is not for machines in virtual time, which must all have the same past".into());
+            return Err(MachineFileError::SavedVirtualTime);
         }
         if self.accel == AcceleratorChoice::Kvm {
-            return Err("saved_state is for emulated machines; with KVM a guest boots as fast".into());
+            return Err(MachineFileError::SavedKvm);
         }
         if saved_state::has_disk(&self.qemu_arguments) {
-            return Err(
-                "saved_state is for machines without disks: what is on one would not be what the memory believes"
-                    .into(),
-            );
+            return Err(MachineFileError::SavedDisk);
         }
         Ok(())
     }
 
-    fn check_virtual_time(&self) -> Result<(), String> {
+    fn check_virtual_time(&self) -> Result<(), MachineFileError> {
         if self.architecture != Architecture::X86_64 {
-            return Err("virtual time is there for x86_64 guests only".into());
+            return Err(MachineFileError::VirtualTimeArchitecture);
         }
         if self.cpus != 1 || self.accel == AcceleratorChoice::Kvm {
-            return Err("a machine in virtual time has cpus = 1 and accel = \"tcg\"".into());
+            return Err(MachineFileError::VirtualTimeCpus);
         }
         if self.instruction_shift > 10 {
-            return Err("instruction_shift is a number from 0 to 10".into());
+            return Err(MachineFileError::InstructionShift);
         }
         if !(1..=3600).contains(&self.start_seconds) {
-            return Err("start_seconds is a number from 1 to 3600".into());
+            return Err(MachineFileError::StartSeconds);
         }
         Ok(())
     }
@@ -236,8 +262,9 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_file_is_named() {
-        let wrong =
-            |line: &str| VirtualMachine::parse(&format!("backend = \"qemu\"\nkernel = \"/k\"\n{line}")).unwrap_err();
+        let wrong = |line: &str| {
+            VirtualMachine::parse(&format!("backend = \"qemu\"\nkernel = \"/k\"\n{line}")).unwrap_err().to_string()
+        };
         assert!(wrong("cpu = 2").contains("cpu"));
         assert!(wrong("cpus = 0").contains("255"));
         assert!(wrong("memory_mb = 1").contains("64"));
@@ -248,8 +275,9 @@ mod tests {
         assert!(wrong("saved_state = true\naccel = \"kvm\"").contains("KVM"));
         assert!(wrong("saved_state = true\nqemu_arguments = [\"-hda\", \"x\"]").contains("disks"));
         let exact = "backend = \"virtual\"\nkernel = \"/k\"\ncpus = 1\nsaved_state = true";
-        assert!(VirtualMachine::parse(exact).unwrap_err().contains("virtual time"));
-        assert!(VirtualMachine::parse("backend = \"ssh\"\nkernel = \"/k\"").unwrap_err().contains("qemu"));
+        assert_eq!(VirtualMachine::parse(exact), Err(MachineFileError::SavedVirtualTime));
+        let board = VirtualMachine::parse("backend = \"ssh\"\nkernel = \"/k\"");
+        assert!(board.unwrap_err().to_string().contains("qemu"));
         assert!(VirtualMachine::parse("backend = \"qemu\"\nkernel = \"debian:6.1\"\nmodules = \"/m\"").is_err());
     }
 }

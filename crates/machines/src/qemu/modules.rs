@@ -1,6 +1,8 @@
 //! Which modules the guest must load for its ports to the host, and in which order.
 
 use super::elf;
+use super::error::FileError;
+use super::kernel::KernelError;
 use super::unpack;
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,11 +22,10 @@ impl Modules {
     /// Lists a directory with everything below it.
     ///
     /// # Errors
-    /// A sentence that names the directory.
-    pub fn below(directory: &Path) -> Result<Self, String> {
+    /// [`KernelError::File`].
+    pub fn below(directory: &Path) -> Result<Self, KernelError> {
         let mut files = BTreeMap::new();
-        collect(directory, &mut files)
-            .map_err(|error| format!("failed to list the modules in {}: {error}", directory.display()))?;
+        collect(directory, &mut files).map_err(FileError::of("list the modules in", directory))?;
         let listed = fs::read_to_string(directory.join("modules.builtin")).unwrap_or_default();
         let built_in = listed.lines().filter_map(|line| name_of(Path::new(line))).collect();
         Ok(Self { files, built_in })
@@ -34,24 +35,30 @@ impl Modules {
     /// kernel is left out.
     ///
     /// # Errors
-    /// A sentence that names the module.
-    pub fn in_order(&self, wanted: &[&str]) -> Result<Vec<(String, Vec<u8>)>, String> {
+    /// Those of reading a module, [`KernelError::NoModule`], [`KernelError::NotAModule`] and [`KernelError::Circle`].
+    pub fn in_order(&self, wanted: &[&str]) -> Result<Vec<(String, Vec<u8>)>, KernelError> {
         let mut loaded = Vec::new();
         wanted.iter().try_for_each(|name| self.add(name, &mut Vec::new(), &mut loaded))?;
         Ok(loaded)
     }
 
-    fn add(&self, name: &str, waiting: &mut Vec<String>, loaded: &mut Vec<(String, Vec<u8>)>) -> Result<(), String> {
+    fn add(
+        &self,
+        name: &str,
+        waiting: &mut Vec<String>,
+        loaded: &mut Vec<(String, Vec<u8>)>,
+    ) -> Result<(), KernelError> {
         if loaded.iter().any(|(done, _)| done == name) || self.built_in.iter().any(|built_in| built_in == name) {
             return Ok(());
         }
         if waiting.iter().any(|other| other == name) {
-            return Err(format!("the modules {} need each other", waiting.join(", ")));
+            return Err(KernelError::Circle { names: waiting.clone() });
         }
-        let missing = || format!("the kernel has no {name}, built in or as a module; --modules names its modules");
+        let missing = || KernelError::NoModule { name: name.to_owned() };
         let path = self.files.get(name).ok_or_else(missing)?;
         let bytes = unpack::file(path)?;
-        let needs = elf::module_dependencies(&bytes).ok_or_else(|| format!("{} is no module", path.display()))?;
+        let needs =
+            elf::module_dependencies(&bytes).ok_or_else(|| KernelError::NotAModule { path: path.to_owned() })?;
         waiting.push(name.to_owned());
         needs.iter().try_for_each(|need| self.add(&canonical(need), waiting, loaded))?;
         waiting.pop();
@@ -99,7 +106,7 @@ mod tests {
         directory
     }
 
-    fn order(modules: &[(&str, &str)], built_in: &str) -> Result<Vec<String>, String> {
+    fn order(modules: &[(&str, &str)], built_in: &str) -> Result<Vec<String>, KernelError> {
         let directory = kernel(modules, built_in);
         let found = Modules::below(directory.path())?.in_order(WANTED)?;
         Ok(found.into_iter().map(|(name, _)| name).collect())
@@ -127,8 +134,10 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_circular_is_named() {
-        assert!(order(&[("virtio_pci", "virtio")], "").unwrap_err().contains("no virtio,"));
+        assert!(
+            matches!(order(&[("virtio_pci", "virtio")], ""), Err(KernelError::NoModule { name }) if name == "virtio")
+        );
         let circle = [("virtio_pci", "virtio"), ("virtio", "virtio_pci")];
-        assert!(order(&circle, "").unwrap_err().contains("need each other"));
+        assert!(matches!(order(&circle, ""), Err(KernelError::Circle { names }) if names == ["virtio_pci", "virtio"]));
     }
 }

@@ -1,5 +1,6 @@
 //! QEMU as a process.
 
+use super::error::NotStarted;
 use super::heard::{lock, push_line, read_lines};
 use super::lifeline;
 use std::collections::VecDeque;
@@ -32,8 +33,8 @@ impl Process {
         program: &Path,
         arguments: &[String],
         bind: impl FnOnce(&mut Command) -> io::Result<()>,
-    ) -> Result<Self, String> {
-        let failed = |error: io::Error| format!("failed to start {}: {error}", program.display());
+    ) -> Result<Self, NotStarted> {
+        let failed = |source| NotStarted { program: program.to_owned(), source };
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         // A group of its own: Ctrl-C reaches the host alone, which asks the meter to stop.

@@ -4,9 +4,12 @@
 //! before the first command, so a machine that starts from it differs from one that booted in nothing a command could
 //! have done. It does share what booting drew by lot: random numbers, addresses, the boot's id.
 
+pub mod error;
 pub mod monitor;
 pub mod transfer;
 
+use super::error::FileError;
+use error::StateError;
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
@@ -40,8 +43,8 @@ impl Ingredients<'_> {
     /// The name of the state.
     ///
     /// # Errors
-    /// A sentence, when QEMU does not say its version or the kernel cannot be read.
-    pub fn key(&self) -> Result<String, String> {
+    /// When QEMU does not say its version or the kernel cannot be read.
+    pub fn key(&self) -> Result<String, StateError> {
         let mut sum = Sha256::new();
         let mut add = |part: &[u8]| {
             sum.update((part.len() as u64).to_le_bytes());
@@ -52,8 +55,7 @@ impl Ingredients<'_> {
         self.arguments.iter().for_each(|word| add(word.as_bytes()));
         add(self.initramfs);
         add(&self.settle_seconds.to_le_bytes());
-        hash_file(&mut sum, self.kernel)
-            .map_err(|error| format!("failed to read {}: {error}", self.kernel.display()))?;
+        hash_file(&mut sum, self.kernel).map_err(FileError::reading(self.kernel))?;
         Ok(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 }
@@ -68,8 +70,8 @@ fn hash_file(sum: &mut Sha256, path: &Path) -> io::Result<()> {
 }
 
 /// What the program says of itself, and which build of it this is.
-fn version(program: &Path) -> Result<String, String> {
-    let fail = |error: io::Error| format!("failed to ask {} for its version: {error}", program.display());
+fn version(program: &Path) -> Result<String, StateError> {
+    let fail = |source| StateError::Version { program: program.to_owned(), source };
     let answer = Command::new(program).arg("--version").stdin(Stdio::null()).output().map_err(fail)?;
     let found = fs::metadata(program).map_err(fail)?;
     let changed = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
@@ -188,7 +190,7 @@ mod tests {
         fs::write(&kernel, "two").unwrap();
         assert_ne!(same.key().unwrap(), key);
         fs::remove_file(&kernel).unwrap();
-        assert!(same.key().unwrap_err().contains("kernel"));
+        assert!(matches!(same.key(), Err(StateError::File(FileError { path, .. })) if path == kernel));
     }
 
     #[test]

@@ -1,10 +1,26 @@
 //! Compressed modules and kernels, unpacked by the system's own programs.
 
+use super::error::FileError;
+use super::kernel::KernelError;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
+use thiserror::Error;
+
+/// Why bytes were not unpacked.
+#[derive(Debug, Error)]
+pub enum UnpackError {
+    #[error("its compression is not xz, gzip or zstd")]
+    UnknownCompression,
+    #[error("{program} cannot be started ({source}); install it")]
+    NotStarted { program: &'static str, source: io::Error },
+    #[error("{program} was cut off: {source}")]
+    Cut { program: &'static str, source: io::Error },
+    #[error("{program} refused it ({status})")]
+    Refused { program: &'static str, status: ExitStatus },
+}
 
 /// The program that unpacks bytes with this beginning; `None` when they are not compressed in a way known here.
 fn program(bytes: &[u8]) -> Option<&'static str> {
@@ -19,37 +35,38 @@ fn program(bytes: &[u8]) -> Option<&'static str> {
 /// Contents of a file, unpacked when it is compressed.
 ///
 /// # Errors
-/// A sentence that names the file and, when it is missing, the program.
-pub fn file(path: &Path) -> Result<Vec<u8>, String> {
-    let bytes = fs::read(path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+/// [`KernelError::File`] and [`KernelError::Unpack`].
+pub fn file(path: &Path) -> Result<Vec<u8>, KernelError> {
+    let bytes = fs::read(path).map_err(FileError::reading(path))?;
     if program(&bytes).is_none() {
         return Ok(bytes);
     }
-    stream(bytes).map_err(|error| format!("failed to unpack {}: {error}", path.display()))
+    stream(bytes).map_err(|source| KernelError::Unpack { path: path.to_owned(), source })
 }
 
 /// Unpacks one compressed stream.
 ///
 /// # Errors
-/// A sentence, naming the program when it is missing.
-pub fn stream(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
-    let program = program(&bytes).ok_or("its compression is not xz, gzip or zstd")?;
+/// [`UnpackError`].
+pub fn stream(bytes: Vec<u8>) -> Result<Vec<u8>, UnpackError> {
+    let program = program(&bytes).ok_or(UnpackError::UnknownCompression)?;
+    let cut = |source| UnpackError::Cut { program, source };
     let mut child = Command::new(program)
         .args(["-d", "-c"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| format!("{program} cannot be started ({error}); install it"))?;
+        .map_err(|source| UnpackError::NotStarted { program, source })?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     // A writer of its own: both pipes are shorter than a kernel. One that is not read to its end tells nothing new.
     let writer = thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&bytes)));
     let mut unpacked = Vec::new();
     let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut unpacked));
-    let status = child.wait().map_err(|error| error.to_string())?;
+    let status = child.wait().map_err(cut)?;
     let _ = writer.join();
-    read.map_err(|error| error.to_string())?;
-    if status.success() { Ok(unpacked) } else { Err(format!("{program} refused it ({status})")) }
+    read.map_err(cut)?;
+    if status.success() { Ok(unpacked) } else { Err(UnpackError::Refused { program, status }) }
 }
 
 #[cfg(test)]
@@ -69,6 +86,6 @@ mod tests {
     #[test]
     fn a_damaged_stream_is_an_error() {
         assert!(stream(vec![0x1f, 0x8b, 1, 2, 3]).is_err());
-        assert!(stream(vec![1, 2, 3]).unwrap_err().contains("zstd"));
+        assert!(matches!(stream(vec![1, 2, 3]), Err(UnpackError::UnknownCompression)));
     }
 }

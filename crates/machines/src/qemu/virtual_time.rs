@@ -6,6 +6,7 @@
 mod arguments;
 mod boot;
 mod debugger;
+pub mod error;
 mod extras;
 mod guest_run;
 mod ingredients;
@@ -20,16 +21,17 @@ mod fake_qemu;
 #[cfg(test)]
 mod tests;
 
+use super::error::PrepareError;
 use super::heard::lock;
 use super::initramfs::SentFile;
 use super::machine_file::VirtualMachine;
 use super::{find_program, kernel, static_meter};
 use crate::console::Console;
 use crate::scratch::Scratch;
-use crate::target::Reason;
 use crate::{Caveat, Command, RunningCommand, Target, TargetError};
 use boot::Boot;
 pub use debugger::Registers;
+use error::VirtualTimeError;
 use extras::Extras;
 pub use extras::Recording;
 use guest_run::GuestRun;
@@ -81,14 +83,13 @@ impl VirtualTimeTarget {
         Self { recording: Some(recording), ..self }
     }
 
-    fn prepared(&mut self) -> Result<(), String> {
+    fn prepared(&mut self) -> Result<(), PrepareError> {
         let program = find_program(&self.machine)?;
         // The guest hears nothing, so it needs no modules to listen with.
         let modules = kernel::own_modules(&self.machine)?;
         let kernel = kernel::Kernel { modules, ..kernel::find(&self.machine, &self.cache)? };
         let meter = static_meter(&self.meter, self.machine.architecture)?;
-        let scratch =
-            Scratch::make("vm").map_err(|error| format!("failed to make a directory for the guest: {error}"))?;
+        let scratch = Scratch::make("vm").map_err(PrepareError::NoScratch)?;
         self.boot = Some(Boot {
             program,
             machine: self.machine.clone(),
@@ -110,8 +111,7 @@ impl Target for VirtualTimeTarget {
     }
 
     fn prepare(&mut self) -> Result<(), TargetError> {
-        self.prepared()
-            .map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why: Reason::VirtualMachine(why) })
+        self.prepared().map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why: why.into() })
     }
 
     /// Puts a file into the initial file system, which is all that the guest is given.
@@ -127,12 +127,11 @@ impl Target for VirtualTimeTarget {
 
     /// Has the guest measure, whatever the program is called. It boots when its settings are written to it.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
-        let fail =
-            |why: &str| TargetError::Boot { target: self.plain_name.clone(), why: Reason::VirtualMachine(why.into()) };
+        let fail = |why: VirtualTimeError| TargetError::Boot { target: self.plain_name.clone(), why: why.into() };
         if command.arguments != ["measure"] {
-            return Err(fail("a machine in virtual time measures, and does nothing else"));
+            return Err(fail(VirtualTimeError::NotMeasuring));
         }
-        let boot = self.boot.clone().ok_or_else(|| fail("it has not been prepared"))?;
+        let boot = self.boot.clone().ok_or_else(|| fail(VirtualTimeError::NotPrepared))?;
         Ok(Box::new(GuestRun::new(boot, Arc::clone(&self.console))))
     }
 

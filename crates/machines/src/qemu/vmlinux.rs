@@ -3,7 +3,8 @@
 //! Field offsets: the kernel's Documentation/arch/x86/boot.rst, protocol 2.08 and later.
 
 use super::elf;
-use super::unpack;
+use super::unpack::{self, UnpackError};
+use thiserror::Error;
 
 const SETUP_SECTORS_AT: usize = 0x1f1;
 const HEADER_AT: usize = 0x202;
@@ -15,6 +16,19 @@ const PAYLOAD_LENGTH_AT: usize = 0x24c;
 const VERSION_STRING_BASE: usize = 0x200;
 /// Behind xz and zstd streams the kernel's build puts the unpacked size.
 const SIZE_BYTES: usize = 4;
+
+/// Why no kernel proper was taken out of an image.
+#[derive(Debug, Error)]
+pub enum ExtractError {
+    #[error("it is no bzImage with a payload")]
+    NoPayload,
+    #[error(transparent)]
+    Unpack(#[from] UnpackError),
+    #[error("it holds {found} bytes and says {declared:?}")]
+    Size { found: usize, declared: Option<usize> },
+    #[error("what is in it is no ELF file")]
+    NoElf,
+}
 
 /// Whether these bytes are an x86 bzImage that says where its payload is.
 pub fn is_bz_image(image: &[u8]) -> bool {
@@ -31,19 +45,19 @@ pub fn release(image: &[u8]) -> Option<String> {
 /// The ELF kernel inside a bzImage.
 ///
 /// # Errors
-/// A sentence that says why there is none; the bzImage itself still boots.
-pub fn extract(image: &[u8]) -> Result<Vec<u8>, String> {
-    let payload = payload(image).ok_or("it is no bzImage with a payload")?;
+/// Why there is none; the bzImage itself still boots.
+pub fn extract(image: &[u8]) -> Result<Vec<u8>, ExtractError> {
+    let payload = payload(image).ok_or(ExtractError::NoPayload)?;
     let last = payload.len().saturating_sub(SIZE_BYTES);
     let size = word(payload, last, SIZE_BYTES);
     // gzip brings its own size at the same place, as part of the stream.
     let stream = if payload.starts_with(&[0x1f, 0x8b]) { payload } else { &payload[..last] };
     let unpacked = unpack::stream(stream.to_vec())?;
     if Some(unpacked.len()) != size {
-        return Err(format!("it holds {} bytes and says {size:?}", unpacked.len()));
+        return Err(ExtractError::Size { found: unpacked.len(), declared: size });
     }
     if !elf::is_elf(&unpacked) {
-        return Err("what is in it is no ELF file".into());
+        return Err(ExtractError::NoElf);
     }
     Ok(unpacked)
 }
@@ -102,7 +116,7 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused_and_cut_images_do_not_panic() {
-        assert!(extract(&image(&gzipped(b"text"))).unwrap_err().contains("no ELF"));
+        assert!(matches!(extract(&image(&gzipped(b"text"))), Err(ExtractError::NoElf)));
         assert!(extract(b"").is_err());
         let whole = image(b"");
         for length in 0..whole.len() {

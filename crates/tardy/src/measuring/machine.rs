@@ -94,7 +94,7 @@ pub fn open_virtual(
     match machine.backend {
         Backend::Qemu => Ok(Box::new(open_emulated(name, machine, meter, stop)?)),
         Backend::Virtual => {
-            let cache = kernel::cache().map_err(anyhow::Error::msg)?;
+            let cache = kernel::cache()?;
             Ok(Box::new(VirtualTimeTarget::new(name, machine, meter, &cache)))
         }
     }
@@ -110,7 +110,7 @@ pub fn open_emulated(
     meter: &Path,
     stop: StopRequests,
 ) -> anyhow::Result<QemuTarget> {
-    let cache = kernel::cache().map_err(anyhow::Error::msg)?;
+    let cache = kernel::cache()?;
     let foreign = Architecture::of_host() != Some(machine.architecture);
     let meter = if foreign { MeterPlaces::of_process().find_for(machine.architecture)? } else { meter.to_owned() };
     Ok(QemuTarget::new(name, machine, &meter, &cache, stop))

@@ -46,7 +46,7 @@ pub fn open(
     let mut machine = with_kernel(own, choice);
     let name = format!("{} {}", step.target, machine.kernel);
     machine.package = packages.get(&name).cloned();
-    let cache = kernel::cache().map_err(anyhow::Error::msg)?;
+    let cache = kernel::cache()?;
     kernel::obtain(&mut machine, &cache, &mut |what| complain!("tardy: {}", printable(what)))
         .map_err(|why| anyhow!("failed to get the kernel {} for target {}: {why}", choice.name, step.target))?;
     packages.extend(machine.package.clone().map(|package| (name, package)));

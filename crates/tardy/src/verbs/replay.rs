@@ -120,7 +120,7 @@ pub fn run(arguments: &ReplayArguments, command: &[String]) -> anyhow::Result<Ex
         gdb::find()?;
     }
     let mut stopped = stop(&run, arguments, command, &signals)?;
-    let registers = stopped.machine.registers().map_err(anyhow::Error::msg)?;
+    let registers = stopped.machine.registers()?;
     check_address(&stopped.point, registers.next())?;
     let page = Page::of(&stopped.spike, &stopped.point, &registers, stopped.samples_told);
     if arguments.json {
@@ -162,7 +162,7 @@ fn stop(run: &Run, arguments: &ReplayArguments, command: &[String], signals: &Si
     let machine = virtual_machine
         .stand_at(&again.settings, &recorder, point.blocks, signals.requests())
         .map_err(|why| anyhow!("failed to stop the machine at wake-up {}: {why}", spike.sample.cycle))?;
-    let told = machine.samples().map_err(anyhow::Error::msg)?;
+    let told = machine.samples()?;
     let samples_told = Trajectory::of(run)?.begins_with(&told).map_err(|number| {
         anyhow!(
             "the machine is not the one of the run, so it was not stopped where the wake-up is late: wake-up {number} \

@@ -182,7 +182,7 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     let architecture = match add.architecture {
         Some(architecture) => architecture,
         None if named => Architecture::default(),
-        None => kernel::architecture(Path::new(&kernel)).map_err(anyhow::Error::msg)?.unwrap_or_default(),
+        None => kernel::architecture(Path::new(&kernel))?.unwrap_or_default(),
     };
     let defaults = match add.virtual_time {
         true => VirtualMachine::in_virtual_time(&kernel),
@@ -205,8 +205,9 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
         saved_state: add.saved_state,
         ..defaults
     };
-    machine.check().and_then(|()| kernel::check_name(&machine.kernel)).map_err(UsageError)?;
-    let cache = kernel::cache().map_err(anyhow::Error::msg)?;
+    machine.check().map_err(|error| UsageError(error.to_string()))?;
+    kernel::check_name(&machine.kernel).map_err(|error| UsageError(error.to_string()))?;
+    let cache = kernel::cache()?;
     kernel::obtain(&mut machine, &cache, &mut |what| complain!("tardy: {}", printable(what)))
         .map_err(|why| anyhow!("failed to get a kernel for target {}: {why}", add.name))?;
     let package = machine.package.clone();

@@ -10,6 +10,7 @@ mod clocks;
 mod processors;
 mod track;
 
+use super::error::WatchError;
 use super::heard::{Heard, lock};
 use super::virtual_time::steady;
 use crate::Outside;
@@ -65,15 +66,15 @@ impl AbsenceWatch {
     /// itself.
     ///
     /// # Errors
-    /// A sentence, when there is nothing to watch.
-    pub fn start(process: u32, cpus: u32, words: UnixStream, heard: Arc<Mutex<Heard>>) -> Result<Self, String> {
+    /// [`WatchError`], when there is nothing to watch.
+    pub fn start(process: u32, cpus: u32, words: UnixStream, heard: Arc<Mutex<Heard>>) -> Result<Self, WatchError> {
         let mut processors: Vec<(Processor, Track)> =
             Processor::all_of(process, cpus).into_iter().map(|processor| (processor, Track::default())).collect();
         if processors.is_empty() {
-            return Err("the emulator has no threads that are named after virtual CPUs".into());
+            return Err(WatchError::NoThreads);
         }
         if processors.iter_mut().any(|(processor, _)| processor.read().is_none()) {
-            return Err("the host's kernel does not count how its threads are scheduled (/proc/PID/schedstat)".into());
+            return Err(WatchError::NotCounted);
         }
         let in_turns = processors.iter().any(|(processor, _)| processor.cpus.len() > 1);
         let seen = Arc::new(Mutex::new(Seen { in_turns, ..Seen::default() }));
@@ -85,7 +86,7 @@ impl AbsenceWatch {
             over: Arc::clone(&over),
         };
         let thread = thread::Builder::new().name("tardy-absences".into()).spawn(move || look.go_on());
-        let thread = thread.map_err(|error| format!("failed to start a thread: {error}"))?;
+        let thread = thread.map_err(WatchError::NoThread)?;
         Ok(Self { seen, over, thread: Some(thread) })
     }
 

@@ -2,6 +2,7 @@
 //!
 //! <https://www.qemu.org/docs/master/interop/qmp-spec.html>
 
+use super::error::MonitorError;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -22,14 +23,14 @@ impl Monitor {
     /// Greets.
     ///
     /// # Errors
-    /// A sentence, when it does not answer as it should.
-    pub fn new(line: UnixStream) -> Result<Self, String> {
+    /// When it does not answer as it should.
+    pub fn new(line: UnixStream) -> Result<Self, MonitorError> {
         let limit = Some(ANSWER_LIMIT);
-        line.set_read_timeout(limit).and_then(|()| line.set_write_timeout(limit)).map_err(|error| error.to_string())?;
+        line.set_read_timeout(limit).and_then(|()| line.set_write_timeout(limit))?;
         let mut monitor = Self { lines: BufReader::new(line) };
         let greeting = monitor.line()?;
         if greeting.get("QMP").is_none() {
-            return Err("QEMU's monitor does not greet".into());
+            return Err(MonitorError::NoGreeting);
         }
         monitor.execute("qmp_capabilities", json!({}))?;
         Ok(monitor)
@@ -39,30 +40,33 @@ impl Monitor {
     ///
     /// # Errors
     /// What QEMU has against it, or that it does not answer.
-    pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, String> {
+    pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, MonitorError> {
         let mut text = json!({ "execute": command, "arguments": arguments }).to_string();
         text.push('\n');
-        let failed = |why: String| format!("QEMU did not {command}: {why}");
-        self.lines.get_mut().write_all(text.as_bytes()).map_err(|error| failed(error.to_string()))?;
+        let returned = self.answer(&text);
+        returned.map_err(|source| MonitorError::Command { command: command.into(), source: Box::new(source) })
+    }
+
+    fn answer(&mut self, command: &str) -> Result<Value, MonitorError> {
+        self.lines.get_mut().write_all(command.as_bytes())?;
         for _ in 0..EVENTS_MAX {
-            let mut answer = self.line().map_err(failed)?;
+            let mut answer = self.line()?;
             if let Some(refusal) = answer.get("error") {
-                return Err(failed(refusal["desc"].as_str().unwrap_or("it does not say why").to_owned()));
+                return Err(MonitorError::Refused(refusal["desc"].as_str().map(str::to_owned)));
             }
             if let Some(returned) = answer.get_mut("return") {
                 return Ok(returned.take());
             }
         }
-        Err(failed("it says something else".into()))
+        Err(MonitorError::NoAnswer)
     }
 
-    fn line(&mut self) -> Result<Value, String> {
+    fn line(&mut self) -> Result<Value, MonitorError> {
         let mut line = String::new();
-        let count = (&mut self.lines).take(LINE_BYTES_MAX).read_line(&mut line).map_err(|error| error.to_string())?;
-        if count == 0 {
-            return Err("its monitor is closed".into());
+        if (&mut self.lines).take(LINE_BYTES_MAX).read_line(&mut line)? == 0 {
+            return Err(MonitorError::Closed);
         }
-        serde_json::from_str(&line).map_err(|error| error.to_string())
+        Ok(serde_json::from_str(&line)?)
     }
 }
 
@@ -72,7 +76,7 @@ mod tests {
     use std::thread;
 
     /// Answers each line that comes with the next of these texts.
-    fn monitor(answers: &'static [&'static str]) -> Result<Monitor, String> {
+    fn monitor(answers: &'static [&'static str]) -> Result<Monitor, MonitorError> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         thread::spawn(move || {
             let mut asked = BufReader::new(theirs.try_clone().unwrap()).lines();
@@ -95,14 +99,19 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(monitor.execute("stop", json!({})).unwrap()["status"], "paused");
-        assert_eq!(monitor.execute("migrate", json!({})).unwrap_err(), "QEMU did not migrate: it is blocked");
-        assert!(monitor.execute("cont", json!({})).unwrap_err().starts_with("QEMU did not cont"));
-        assert!(monitor.execute("cont", json!({})).unwrap_err().contains("closed"), "the other end is gone");
+        let refused = monitor.execute("migrate", json!({})).unwrap_err().to_string();
+        assert_eq!(refused, "QEMU did not migrate: it is blocked");
+        let failed = |monitor: &mut Monitor| match monitor.execute("cont", json!({})) {
+            Err(MonitorError::Command { source, .. }) => *source,
+            other => panic!("{other:?}"),
+        };
+        assert!(matches!(failed(&mut monitor), MonitorError::NoJson(_)));
+        assert!(matches!(failed(&mut monitor), MonitorError::Closed), "the other end is gone");
     }
 
     #[test]
     fn what_is_no_monitor_is_not_taken_for_one() {
-        assert!(monitor(&["{\"hello\": 1}\n"]).unwrap_err().contains("does not greet"));
+        assert!(matches!(monitor(&["{\"hello\": 1}\n"]), Err(MonitorError::NoGreeting)));
         assert!(monitor(&[]).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! The way of a state between QEMU and a file: through a socket, so that no shell and no path is involved.
 
 use super::STATES_BYTES_MAX;
+use super::error::StateError;
 use super::monitor::Monitor;
 use serde_json::json;
 use std::fs::File;
@@ -20,33 +21,31 @@ const BYTES_PER_SECOND: u64 = 1 << 40;
 /// Writes the state of a running machine to `file`, while it stands still. It goes on afterwards, whatever happens.
 ///
 /// # Errors
-/// A sentence that says what failed; what is in the file is then no state.
-pub fn save(monitor: &mut Monitor, socket: &Path, file: &mut File) -> Result<(), String> {
+/// [`StateError`]; what is in the file is then no state.
+pub fn save(monitor: &mut Monitor, socket: &Path, file: &mut File) -> Result<(), StateError> {
     let listener = UnixListener::bind(socket)
         .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-        .map_err(|error| format!("failed to listen at {}: {error}", socket.display()))?;
+        .map_err(|source| StateError::NoSocket { socket: socket.to_owned(), source })?;
     monitor.execute("stop", json!({}))?;
     let saved = copy_out(monitor, &listener, socket, file);
     monitor.execute("cont", json!({}))?;
     saved
 }
 
-fn copy_out(monitor: &mut Monitor, listener: &UnixListener, socket: &Path, file: &mut File) -> Result<(), String> {
+fn copy_out(monitor: &mut Monitor, listener: &UnixListener, socket: &Path, file: &mut File) -> Result<(), StateError> {
     monitor.execute("migrate-set-parameters", json!({ "max-bandwidth": BYTES_PER_SECOND }))?;
     monitor.execute("migrate", json!({ "uri": format!("unix:{}", socket.display()) }))?;
-    let mut stream = accept(listener).map_err(|error| format!("QEMU brought no state: {error}"))?;
+    let mut stream = accept(listener).map_err(StateError::NotBrought)?;
     let copied = io::copy(&mut Read::by_ref(&mut stream).take(STATES_BYTES_MAX + 1), file);
-    let bytes = copied.map_err(|error| format!("failed to write a state: {error}"))?;
+    let bytes = copied.map_err(StateError::NotWritten)?;
     if bytes > STATES_BYTES_MAX {
-        return Err(format!("a state of this machine has more than {} MB", STATES_BYTES_MAX >> 20));
+        return Err(StateError::TooLarge);
     }
     await_status(|| {
         let state = monitor.execute("query-migrate", json!({}))?;
         match state["status"].as_str() {
             Some("completed") => Ok(true),
-            Some("failed" | "cancelled") => {
-                Err(format!("QEMU gave up saving: {}", state["error-desc"].as_str().unwrap_or("it does not say why")))
-            }
+            Some("failed" | "cancelled") => Err(StateError::GivenUp(state["error-desc"].as_str().map(str::to_owned))),
             _ => Ok(false),
         }
     })
@@ -71,23 +70,28 @@ fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
 /// Loads a state into a QEMU that was started with `-incoming defer`, and has the machine run.
 ///
 /// # Errors
-/// A sentence that says what failed.
-pub fn load(monitor: &mut Monitor, socket: &Path, file: &mut File) -> Result<(), String> {
+/// [`StateError`].
+pub fn load(monitor: &mut Monitor, socket: &Path, file: &mut File) -> Result<(), StateError> {
     monitor.execute("migrate-incoming", json!({ "uri": format!("unix:{}", socket.display()) }))?;
-    let mut stream = UnixStream::connect(socket).map_err(|error| format!("QEMU takes no state: {error}"))?;
-    stream.set_write_timeout(Some(LIMIT)).map_err(|error| error.to_string())?;
-    io::copy(file, &mut stream).map_err(|error| format!("QEMU does not read the state: {error}"))?;
-    stream.flush().and_then(|()| stream.shutdown(Shutdown::Write)).map_err(|error| error.to_string())?;
+    copy_in(socket, file).map_err(StateError::NotRead)?;
     await_status(|| Ok(monitor.execute("query-status", json!({}))?["status"] != "inmigrate"))?;
     monitor.execute("cont", json!({}))?;
     Ok(())
 }
 
-fn await_status(mut reached: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
+fn copy_in(socket: &Path, file: &mut File) -> io::Result<()> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.set_write_timeout(Some(LIMIT))?;
+    io::copy(file, &mut stream)?;
+    stream.flush()?;
+    stream.shutdown(Shutdown::Write)
+}
+
+fn await_status(mut reached: impl FnMut() -> Result<bool, StateError>) -> Result<(), StateError> {
     let begun = Instant::now();
     while !reached()? {
         if begun.elapsed() >= LIMIT {
-            return Err(format!("QEMU did not finish with the state within {} s", LIMIT.as_secs()));
+            return Err(StateError::TooLong { limit: LIMIT });
         }
         thread::sleep(LOOK_EVERY);
     }

@@ -1,9 +1,11 @@
 //! What a boot in virtual time consists of, and QEMU for it.
 
+use super::super::error::FileError;
 use super::super::initramfs::{self, SentFile};
 use super::super::kernel::Kernel;
 use super::super::machine_file::VirtualMachine;
 use super::super::process::Process;
+use super::error::VirtualTimeError;
 use super::extras::Extras;
 use super::{arguments, shared_memory, steady};
 use archive::settings::RunSettings;
@@ -35,8 +37,8 @@ impl Boot {
     /// Starts QEMU with a guest that measures with these settings.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn start(&self, settings: RunSettings) -> Result<Process, String> {
+    /// [`VirtualTimeError`].
+    pub fn start(&self, settings: RunSettings) -> Result<Process, VirtualTimeError> {
         let plan = VirtualTimePlan {
             hostname: self.hostname.clone(),
             start_ns: i64::from(self.machine.start_seconds) * 1_000_000_000,
@@ -52,12 +54,11 @@ impl Boot {
         sent.push(SentFile { path: Path::new("/").join(VIRTUAL_TIME_FILE), executable: false, data });
         let initramfs = self.scratch.join("initramfs");
         fs::write(&initramfs, initramfs::build(&meter, &self.kernel, &sent)?)
-            .map_err(|error| format!("failed to write {}: {error}", initramfs.display()))?;
-        shared_memory::make_files(&self.scratch)
-            .map_err(|error| format!("failed to make the files of the guest's shared memory: {error}"))?;
+            .map_err(FileError::writing(&initramfs))?;
+        shared_memory::make_files(&self.scratch).map_err(VirtualTimeError::SharedMemory)?;
         // What an earlier boot said must not be taken for this one's.
         let _ = fs::remove_file(self.scratch.join(arguments::CONSOLE_FILE));
         let words = arguments::arguments(&self.machine, &self.kernel.image, &initramfs, &self.scratch, &self.extras);
-        Process::start(&self.program, &words, steady::bind)
+        Ok(Process::start(&self.program, &words, steady::bind)?)
     }
 }

@@ -3,6 +3,7 @@
 //! A packet is `$` data `#` and two digits, the sum of the data's bytes; `+` acknowledges one.
 //! <https://sourceware.org/gdb/current/onlinedocs/gdb.html/Remote-Protocol.html>
 
+use super::error::DebuggerError;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -39,32 +40,30 @@ impl Registers {
 /// Asks for the registers, and goes without having the machine run on.
 ///
 /// # Errors
-/// A sentence.
-pub fn registers(socket: &Path) -> Result<Registers, String> {
+/// [`DebuggerError`].
+pub fn registers(socket: &Path) -> Result<Registers, DebuggerError> {
     let answer = asked(socket, "g")?;
-    read(&answer).ok_or_else(|| format!("QEMU's answer for the registers is not understood: {answer:.100}"))
+    read(&answer).ok_or(DebuggerError::Registers { answer })
 }
 
 /// Without this a debugger that goes step by step sees no interrupts, and time does not pass.
 ///
 /// # Errors
-/// A sentence.
-pub fn step_as_it_happened(socket: &Path) -> Result<(), String> {
-    match asked(socket, "Qqemu.sstep=1")?.as_str() {
-        "OK" => Ok(()),
-        other => Err(format!("QEMU does not step with interrupts: {other:.100}")),
-    }
+/// [`DebuggerError`].
+pub fn step_as_it_happened(socket: &Path) -> Result<(), DebuggerError> {
+    let answer = asked(socket, "Qqemu.sstep=1")?;
+    if answer == "OK" { Ok(()) } else { Err(DebuggerError::Steps { answer }) }
 }
 
 /// Connecting is what stops a machine that runs; one that stands is left standing.
-fn asked(socket: &Path, question: &str) -> Result<String, String> {
-    let failed = |error: std::io::Error| format!("failed to ask QEMU's debugger interface: {error}");
-    let mut line = UnixStream::connect(socket).map_err(failed)?;
+fn asked(socket: &Path, question: &str) -> std::io::Result<String> {
+    let mut line = UnixStream::connect(socket)?;
     let limit = Some(ANSWER_LIMIT);
-    line.set_read_timeout(limit).and_then(|()| line.set_write_timeout(limit)).map_err(failed)?;
-    line.write_all(&packet(question)).map_err(failed)?;
+    line.set_read_timeout(limit)?;
+    line.set_write_timeout(limit)?;
+    line.write_all(&packet(question))?;
     loop {
-        let answer = answer(&mut line).map_err(failed)?;
+        let answer = answer(&mut line)?;
         // Who comes while the machine is about to stand is told when it does.
         if !answer.starts_with(['T', 'S']) {
             return Ok(answer);
@@ -118,7 +117,7 @@ mod tests {
     use std::thread;
 
     /// Answers one packet.
-    fn told(told: &'static [u8]) -> Result<Registers, String> {
+    fn told(told: &'static [u8]) -> Result<Registers, DebuggerError> {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("gdb");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -149,7 +148,7 @@ mod tests {
         let registers = told(packet.leak().as_bytes()).unwrap();
         assert_eq!((registers.next(), registers.flags), (Some(0xffff_ffff_8100_0010), 0x246));
         assert!(registers.takes_interrupts());
-        assert!(told(b"+$E01#a6").unwrap_err().contains("E01"));
+        assert!(matches!(told(b"+$E01#a6"), Err(DebuggerError::Registers { answer }) if answer == "E01"));
         assert!(told(b"+$0000").is_err(), "the other end goes");
     }
 

@@ -4,6 +4,7 @@ use super::super::heard::lock;
 use super::super::process::Process;
 use super::arguments::CONSOLE_FILE;
 use super::boot::Boot;
+use super::error::VirtualTimeError;
 use super::processor_thread::ProcessorThread;
 use super::shared_memory::{STREAM_FILE, SharedFile};
 use crate::console::Console;
@@ -24,7 +25,7 @@ pub struct GuestRun {
     process: Option<Process>,
     processor: Option<ProcessorThread>,
     /// Why there is no process although there should be one.
-    failure: Option<String>,
+    failure: Option<VirtualTimeError>,
     stream: Option<SharedFile>,
     console: Arc<Mutex<Console>>,
     /// Stopped on request, or killed.
@@ -113,7 +114,7 @@ impl RunningCommand for GuestRun {
 
     fn diagnostics(&mut self) -> Vec<String> {
         self.hear_console();
-        let mut lines: Vec<String> = self.failure.iter().cloned().collect();
+        let mut lines: Vec<String> = self.failure.iter().map(ToString::to_string).collect();
         lines.extend(self.process.as_ref().map(Process::complaints).unwrap_or_default());
         lines.extend(lock(&self.console).last_words());
         lines

@@ -1,5 +1,6 @@
 //! Files of the host that are memory of the guest: how what it says comes out without anything of the host getting in.
 
+use super::error::TooManySamples;
 use archive::samples_file::RECORD_BYTES;
 use archive::settings::RunSettings;
 use protocol::guest::{STREAM_PCI_SLOT, SYMBOLS_PCI_SLOT, WRITTEN_BYTES};
@@ -43,16 +44,13 @@ pub fn make_files(scratch: &Path) -> io::Result<()> {
 /// Refuses a measurement whose samples the guest could not hand over.
 ///
 /// # Errors
-/// A sentence with the fix.
-pub fn check_room(settings: &RunSettings) -> Result<(), String> {
+/// [`TooManySamples`].
+pub fn check_room(settings: &RunSettings) -> Result<(), TooManySamples> {
     let by_time = settings.duration_ns.map(|ns| ns / settings.interval_ns.max(1));
     let samples = by_time.into_iter().chain(settings.cycles).min().unwrap_or(0);
-    let most = (STREAM_BYTES - WORDS_BYTES) / RECORD_BYTES as u64;
-    if settings.every_sample && samples > most {
-        return Err(format!(
-            "{samples} samples are more than the {most} that a guest in virtual time can hand over: measure for a shorter \
-             time, or at a longer interval"
-        ));
+    let samples_max = (STREAM_BYTES - WORDS_BYTES) / RECORD_BYTES as u64;
+    if settings.every_sample && samples > samples_max {
+        return Err(TooManySamples { samples, samples_max });
     }
     Ok(())
 }
@@ -118,7 +116,7 @@ mod tests {
             ..RunSettings::default()
         };
         assert_eq!(check_room(&lasting(3600)), Ok(()));
-        assert!(check_room(&lasting(86_400)).unwrap_err().contains("shorter"));
+        assert_eq!(check_room(&lasting(86_400)).unwrap_err().samples, 86_400_000);
         assert_eq!(check_room(&RunSettings { every_sample: false, ..lasting(86_400) }), Ok(()));
     }
 

@@ -1,9 +1,11 @@
 //! A machine that has executed a run up to an instant and stands there, for whoever wants to look at it.
 
+use super::super::error::FileError;
 use super::super::process::Process;
 use super::super::{Scratch, heard};
 use super::VirtualTimeTarget;
 use super::debugger::{self, Registers};
+use super::error::{DebuggerError, VirtualTimeError};
 use super::extras::{Extras, Standing};
 use super::shared_memory::{STREAM_FILE, contents};
 use crate::stop::StopRequests;
@@ -34,18 +36,18 @@ impl VirtualTimeTarget {
     /// Makes the run of these settings again up to where this many blocks of code are executed.
     ///
     /// # Errors
-    /// A sentence.
+    /// [`VirtualTimeError`].
     pub fn stand_at(
         &mut self,
         settings: &RunSettings,
         plugin: &Path,
         blocks: u64,
         stop: &StopRequests,
-    ) -> Result<StandingMachine, String> {
+    ) -> Result<StandingMachine, VirtualTimeError> {
         if self.boot.is_none() {
             self.prepared()?;
         }
-        let (mut boot, scratch) = self.boot.take().zip(self.scratch.take()).ok_or("it has not been prepared")?;
+        let (mut boot, scratch) = self.boot.take().zip(self.scratch.take()).ok_or(VirtualTimeError::NotPrepared)?;
         let (socket, prefix) = (scratch.0.join(SOCKET_FILE), scratch.0.join(PREFIX));
         check_length(&socket)?;
         let standing = Standing { plugin: plugin.to_owned(), socket, prefix, blocks };
@@ -54,12 +56,12 @@ impl VirtualTimeTarget {
         let stopped = standing.stopped();
         while !stopped.exists() {
             if stop.count() > 0 {
-                return Err("stopped on request".into());
+                return Err(VirtualTimeError::Stopped);
             }
             if process.exit().is_some() {
                 let console = heard::lock(&self.console).last_words();
-                let words: Vec<String> = process.complaints().into_iter().chain(console).collect();
-                return Err(format!("the emulator ended before that instant: {}", words.join(" | ")));
+                let lines = process.complaints().into_iter().chain(console).collect();
+                return Err(VirtualTimeError::EndedBefore { lines });
             }
             thread::sleep(LOOK_EVERY);
         }
@@ -69,15 +71,11 @@ impl VirtualTimeTarget {
 }
 
 /// Asked before minutes are spent.
-fn check_length(socket: &Path) -> Result<(), String> {
+fn check_length(socket: &Path) -> Result<(), VirtualTimeError> {
     if socket.as_os_str().len() <= SOCKET_BYTES_MAX {
         return Ok(());
     }
-    Err(format!(
-        "the debugger's socket {} has a name of more than the {SOCKET_BYTES_MAX} bytes that the kernel takes; set TMPDIR to a \
-         directory with a shorter one",
-        socket.display()
-    ))
+    Err(VirtualTimeError::SocketName { socket: socket.to_owned(), bytes_max: SOCKET_BYTES_MAX })
 }
 
 impl StandingMachine {
@@ -98,18 +96,18 @@ impl StandingMachine {
     /// What its processor holds. The machine stands afterwards as before.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn registers(&self) -> Result<Registers, String> {
+    /// [`DebuggerError`].
+    pub fn registers(&self) -> Result<Registers, DebuggerError> {
         debugger::registers(self.socket())
     }
 
     /// What the guest has told of its samples so far, as in an archive's file of samples.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn samples(&self) -> Result<Vec<u8>, String> {
+    /// Those of reading what the guest wrote.
+    pub fn samples(&self) -> Result<Vec<u8>, FileError> {
         let path = self.scratch.0.join(STREAM_FILE);
-        let stream = contents(&path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+        let stream = contents(&path).map_err(FileError::reading(path))?;
         Ok(samples_of(&stream))
     }
 }

@@ -1,7 +1,9 @@
 //! The names of the kernel's functions, from a short boot of their own.
 
+use super::super::error::FileError;
 use super::super::process::Process;
 use super::VirtualTimeTarget;
+use super::error::VirtualTimeError;
 use super::extras::Extras;
 use super::shared_memory::{SYMBOLS_FILE, contents};
 use crate::stop::StopRequests;
@@ -17,12 +19,12 @@ impl VirtualTimeTarget {
     /// Boots the guest's kernel and has it tell its functions: lines as in /proc/kallsyms.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn symbols(&mut self, stop: &StopRequests) -> Result<String, String> {
+    /// [`VirtualTimeError`].
+    pub fn symbols(&mut self, stop: &StopRequests) -> Result<String, VirtualTimeError> {
         if self.boot.is_none() {
             self.prepared()?;
         }
-        let boot = self.boot.as_mut().ok_or("it has not been prepared")?;
+        let boot = self.boot.as_mut().ok_or(VirtualTimeError::NotPrepared)?;
         boot.extras = Extras { symbols: true, ..Extras::default() };
         let settings = RunSettings {
             duration_ns: None,
@@ -34,24 +36,23 @@ impl VirtualTimeTarget {
         let mut process = boot.start(settings)?;
         wait(&mut process, stop)?;
         let path = boot.scratch.join(SYMBOLS_FILE);
-        let said = contents(&path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+        let said = contents(&path).map_err(FileError::reading(path))?;
         let said = String::from_utf8_lossy(&said).into_owned();
         if said.lines().count() < 2 {
-            let words = process.complaints().join(" | ");
-            return Err(format!("the guest reported no names of its kernel's functions {words}"));
+            return Err(VirtualTimeError::NoSymbols { lines: process.complaints() });
         }
         Ok(said)
     }
 }
 
-fn wait(process: &mut Process, stop: &StopRequests) -> Result<(), String> {
+fn wait(process: &mut Process, stop: &StopRequests) -> Result<(), VirtualTimeError> {
     let begun = Instant::now();
     while process.exit().is_none() {
         if stop.count() > 0 {
-            return Err("stopped on request".into());
+            return Err(VirtualTimeError::Stopped);
         }
         if begun.elapsed() > BOOT_LIMIT {
-            return Err("the guest does not end".into());
+            return Err(VirtualTimeError::Endless);
         }
         thread::sleep(LOOK_EVERY);
     }

@@ -109,7 +109,7 @@ impl BoardArguments {
                 keep_meter: self.keep_meter,
                 ..LabgridPlace::new(place)
             };
-            place.check().map_err(UsageError)?;
+            place.check().map_err(|error| UsageError(error.to_string()))?;
             return Ok(Description::Labgrid(Box::new(place)));
         }
         let base = match &self.serial {
@@ -133,7 +133,7 @@ impl BoardArguments {
             keep_meter: self.keep_meter,
             ..base
         };
-        board.check().map_err(UsageError)?;
+        board.check().map_err(|error| UsageError(error.to_string()))?;
         Ok(Description::Board(Box::new(board)))
     }
 }

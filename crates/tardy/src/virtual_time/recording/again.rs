@@ -63,7 +63,7 @@ impl Again {
 
     /// The machine, not started.
     pub fn target(&self, meter: &Path) -> anyhow::Result<VirtualTimeTarget> {
-        let cache = kernel::cache().map_err(anyhow::Error::msg)?;
+        let cache = kernel::cache()?;
         Ok(VirtualTimeTarget::new(&self.name, self.machine.clone(), meter, &cache))
     }
 

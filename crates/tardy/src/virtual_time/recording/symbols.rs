@@ -21,12 +21,12 @@ pub fn of(again: &Again, meter: &Path, signals: &Signals) -> anyhow::Result<Stri
     });
     let identity = identity.finalize();
     let name: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
-    let folder = kernel::cache().map_err(anyhow::Error::msg)?.join("symbols");
+    let folder = kernel::cache()?.join("symbols");
     let path = folder.join(name);
     if let Ok(known) = fs::read_to_string(&path) {
         return Ok(known);
     }
-    let symbols = target.symbols(signals.requests()).map_err(anyhow::Error::msg)?;
+    let symbols = target.symbols(signals.requests())?;
     // Written beside and renamed: two of this may run at once. Without the file the next one asks again.
     let partial = folder.join(format!("{}.partial", std::process::id()));
     let _ = fs::create_dir_all(&folder)

@@ -1,0 +1,55 @@
+//! Why the state of a machine was not saved or loaded.
+
+use super::super::error::FileError;
+use super::STATES_BYTES_MAX;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+use thiserror::Error;
+
+/// What QEMU's monitor did not do.
+#[derive(Debug, Error)]
+pub enum MonitorError {
+    #[error(transparent)]
+    Line(#[from] io::Error),
+    #[error("its monitor is closed")]
+    Closed,
+    #[error("its monitor says what is no JSON: {0}")]
+    NoJson(#[from] serde_json::Error),
+    #[error("QEMU's monitor does not greet")]
+    NoGreeting,
+    /// In the words of QEMU.
+    #[error("{}", .0.as_deref().unwrap_or("it does not say why"))]
+    Refused(Option<String>),
+    #[error("it says something else")]
+    NoAnswer,
+    #[error("QEMU did not {command}: {source}")]
+    Command { command: String, source: Box<MonitorError> },
+}
+
+/// Why there is no state, or none that a machine went on from.
+#[derive(Debug, Error)]
+pub enum StateError {
+    #[error("failed to ask {} for its version: {source}", program.display())]
+    Version { program: PathBuf, source: io::Error },
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("a machine without a monitor has no state")]
+    NoMonitor,
+    #[error("failed to listen at {}: {source}", socket.display())]
+    NoSocket { socket: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Monitor(#[from] MonitorError),
+    #[error("QEMU brought no state: {0}")]
+    NotBrought(io::Error),
+    #[error("failed to write a state: {0}")]
+    NotWritten(io::Error),
+    #[error("a state of this machine has more than {} MB", STATES_BYTES_MAX >> 20)]
+    TooLarge,
+    #[error("QEMU gave up saving: {}", .0.as_deref().unwrap_or("it does not say why"))]
+    GivenUp(Option<String>),
+    #[error("QEMU did not finish with the state within {} s", limit.as_secs())]
+    TooLong { limit: Duration },
+    #[error("QEMU does not read the state: {0}")]
+    NotRead(io::Error),
+}

@@ -1,0 +1,65 @@
+//! Why a machine in virtual time does not do what is asked of it.
+
+use super::super::error::{FileError, GuestPathError, NotStarted, PrepareError};
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// What QEMU's debugger interface did not do.
+#[derive(Debug, Error)]
+pub enum DebuggerError {
+    #[error("failed to ask QEMU's debugger interface: {0}")]
+    Line(#[from] io::Error),
+    #[error("QEMU's answer for the registers is not understood: {answer:.100}")]
+    Registers { answer: String },
+    #[error("QEMU does not step with interrupts: {answer:.100}")]
+    Steps { answer: String },
+}
+
+/// A measurement whose samples do not fit into the memory that the guest shares with the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "{samples} samples are more than the {samples_max} that a guest in virtual time can hand over: measure for a shorter \
+     time, or at a longer interval"
+)]
+pub struct TooManySamples {
+    pub samples: u64,
+    pub samples_max: u64,
+}
+
+/// Why a machine in virtual time does not do what is asked of it.
+#[derive(Debug, Error)]
+pub enum VirtualTimeError {
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    #[error("it has not been prepared")]
+    NotPrepared,
+    #[error("a machine in virtual time measures, and does nothing else")]
+    NotMeasuring,
+    #[error(transparent)]
+    TooManySamples(#[from] TooManySamples),
+    #[error(transparent)]
+    Path(#[from] GuestPathError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("failed to make the files of the guest's shared memory: {0}")]
+    SharedMemory(io::Error),
+    #[error(transparent)]
+    NotStarted(#[from] NotStarted),
+    #[error("stopped on request")]
+    Stopped,
+    #[error("the guest does not end")]
+    Endless,
+    #[error("the guest reported no names of its kernel's functions {}", lines.join(" | "))]
+    NoSymbols { lines: Vec<String> },
+    #[error("the emulator ended before that instant: {}", lines.join(" | "))]
+    EndedBefore { lines: Vec<String> },
+    #[error(
+        "the debugger's socket {} has a name of more than the {bytes_max} bytes that the kernel takes; set TMPDIR to a \
+         directory with a shorter one",
+        socket.display()
+    )]
+    SocketName { socket: PathBuf, bytes_max: usize },
+    #[error(transparent)]
+    Debugger(#[from] DebuggerError),
+}
