@@ -7,7 +7,7 @@ mod words;
 
 pub use builtin::{BUILTIN_LOADS, BuiltinLoad, Workers, builtin};
 pub use programs::{PROGRAM_LOADS, ProgramLoad, ProgramOption, Subject, program};
-pub use words::cpu_list;
+pub use words::{LoadWordsError, cpu_list};
 
 /// Unit of a load that counts no work of its own: a user's command, whose processor time stands in.
 pub const CPU_TICKS: &str = "CPU ticks";

@@ -10,6 +10,7 @@ pub mod cyclictest_text;
 mod detect;
 pub mod histogram_columns;
 pub mod jitterdebugger;
+pub mod lack;
 pub mod problem;
 pub mod rt_tests_json;
 pub mod rteval;
@@ -17,8 +18,9 @@ pub mod samples_raw;
 pub mod source;
 mod wall_clock;
 
+pub use lack::FormatError;
+use lack::Lack;
 use source::{Series, Source, SourceThread, Unit};
-use thiserror::Error;
 
 /// A file larger than this is not a result of these tools.
 pub const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -79,18 +81,6 @@ pub struct Hints {
     pub series: Series,
 }
 
-/// Why a file is not imported. The texts complete "failed to import FILE: ".
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum FormatError {
-    #[error(
-        "it looks like {looks_like}; what can be imported is rt-tests JSON, cyclictest text, results.json of \
-         jitterdebugger, summary.xml of rteval, and histogram columns"
-    )]
-    Foreign { looks_like: String },
-    #[error("it looks like {}, but {lacks}", .format.words())]
-    Unusable { format: Format, lacks: String },
-}
-
 /// Reads the contents of one file.
 ///
 /// # Errors
@@ -111,7 +101,7 @@ pub fn read(bytes: &[u8], hints: &Hints) -> Result<Source, FormatError> {
     };
     let source = read.map_err(|lacks| FormatError::Unusable { format, lacks })?;
     if source.threads.iter().all(SourceThread::is_empty) {
-        return Err(FormatError::Unusable { format, lacks: "no thread made any cycle: nothing was measured".into() });
+        return Err(FormatError::Unusable { format, lacks: Lack::NothingMeasured });
     }
     Ok(source)
 }

@@ -3,7 +3,7 @@
 use super::running::RunningLoads;
 use super::supervisor::{Work, supervise};
 use super::{builtin, program};
-use archive::load::{BUILTIN_LOADS, BuiltinLoad};
+use archive::load::{BUILTIN_LOADS, BuiltinLoad, LoadWordsError};
 use archive::settings::LoadRequest;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,8 +38,8 @@ enum UsageError {
     NoValue(String),
     #[error("`{0}` is not a number of workers")]
     NotANumber(String),
-    #[error("{0}")]
-    Load(String),
+    #[error(transparent)]
+    Load(LoadWordsError),
 }
 
 /// Runs `load` with the arguments after that word and returns the exit code: 2 for wrong usage, 1 when a load ended.

@@ -1,6 +1,16 @@
 //! Findings that somebody knows and lives with: a file with a line for each.
 
 use super::answer::Finding;
+use thiserror::Error;
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AcceptedError {
+    #[error("a line is a fingerprint, or *, and the identifier of a rule, and `# why`")]
+    Words,
+    #[error("{0} is no fingerprint of twelve hexadecimal digits, nor *")]
+    Fingerprint(String),
+}
 
 /// One line: `FINGERPRINT  IDENTIFIER  # why`, or `*` instead of the fingerprint for every finding of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,21 +26,21 @@ impl Accepted {
     ///
     /// # Errors
     /// Number of the first line that is none, with what is wrong.
-    pub fn parse(text: &str) -> Result<Vec<Self>, (usize, String)> {
+    pub fn parse(text: &str) -> Result<Vec<Self>, (usize, AcceptedError)> {
         let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         lines.map(|(number, line)| Self::of_line(line).map_err(|why| (number, why))).collect()
     }
 
-    fn of_line(line: &str) -> Result<Self, String> {
+    fn of_line(line: &str) -> Result<Self, AcceptedError> {
         let (line, reason) = line.split_once('#').unwrap_or((line, ""));
         let words: Vec<&str> = line.split_whitespace().collect();
         let [fingerprint, id] = words[..] else {
-            return Err("a line is a fingerprint, or *, and the identifier of a rule, and `# why`".into());
+            return Err(AcceptedError::Words);
         };
         let is_fingerprint = fingerprint.len() == 12 && fingerprint.bytes().all(|byte| byte.is_ascii_hexdigit());
         if fingerprint != "*" && !is_fingerprint {
-            return Err(format!("{fingerprint} is no fingerprint of twelve hexadecimal digits, nor *"));
+            return Err(AcceptedError::Fingerprint(fingerprint.into()));
         }
         let fingerprint = is_fingerprint.then(|| fingerprint.to_ascii_lowercase());
         Ok(Self { fingerprint, id: id.into(), reason: reason.trim().into() })

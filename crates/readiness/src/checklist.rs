@@ -9,8 +9,20 @@ use super::machine::{Machine, quoted};
 use super::rule::{Fix, Severity, Unknown};
 use super::{debugging, rules};
 use std::fmt::Write;
+use thiserror::Error;
 
 const SOURCE: &str = "the checklist";
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AssertionError {
+    #[error("a line is CONFIG_X[=y|m|n] [if CONFIG_Y] [on ARCHITECTURE], or the same with ! in front")]
+    Words,
+    #[error("{0:?} is no symbol like CONFIG_X")]
+    Symbol(String),
+    #[error("{0:?} is not one of y, m and n")]
+    State(String),
+}
 
 /// What a symbol is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +51,7 @@ impl Checklist {
     ///
     /// # Errors
     /// Number of the first line that is none, with what is wrong.
-    pub fn parse(text: &str) -> Result<Self, (usize, String)> {
+    pub fn parse(text: &str) -> Result<Self, (usize, AssertionError)> {
         let lines = text
             .lines()
             .enumerate()
@@ -77,7 +89,7 @@ impl Checklist {
 }
 
 impl Assertion {
-    fn parse(line: &str) -> Result<Self, String> {
+    fn parse(line: &str) -> Result<Self, AssertionError> {
         let words: Vec<&str> = line.split_whitespace().collect();
         // A blank may stand between `!` and the symbol.
         let joined = match words[..] {
@@ -92,11 +104,7 @@ impl Assertion {
             [wish, "if", condition] => (wish, Some(condition), None),
             [wish, "on", architecture] => (wish, None, Some(architecture)),
             [wish, "if", condition, "on", architecture] => (wish, Some(condition), Some(architecture)),
-            _ => {
-                return Err(
-                    "a line is CONFIG_X[=y|m|n] [if CONFIG_Y] [on ARCHITECTURE], or the same with ! in front".into()
-                );
-            }
+            _ => return Err(AssertionError::Words),
         };
         Ok(Self {
             wish: Wish::parse(wish)?,
@@ -157,19 +165,19 @@ impl Assertion {
 }
 
 impl Wish {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, AssertionError> {
         let (negated, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
         let (symbol, state) = text.split_once('=').map_or((text, None), |(symbol, state)| (symbol, Some(state)));
         let named = symbol.strip_prefix("CONFIG_").is_some_and(|name| !name.is_empty());
         if !named || !symbol.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return Err(format!("{symbol:?} is no symbol like CONFIG_X"));
+            return Err(AssertionError::Symbol(symbol.into()));
         }
         let state = match state {
             None => None,
             Some("y") => Some('y'),
             Some("m") => Some('m'),
             Some("n") => Some('n'),
-            Some(other) => return Err(format!("{other:?} is not one of y, m and n")),
+            Some(other) => return Err(AssertionError::State(other.into())),
         };
         Ok(Self { negated, symbol: symbol.into(), state })
     }

@@ -108,11 +108,14 @@ pub(super) fn listed(machine: &Machine, file: &str) -> Result<CpuSet, Unknown> {
     CpuSet::list(text, 0).ok_or_else(|| Unknown(format!("{CPUS}/{file} is no list of CPUs: {}", quoted(text))))
 }
 
+/// The value of a parameter, which is no list of CPUs.
+struct NoList<'a>(&'a str);
+
 /// CPUs that a parameter names; flags like `domain` stand in front of them.
-fn asked(machine: &Machine, name: &str) -> Option<Result<CpuSet, String>> {
+fn asked<'a>(machine: &'a Machine, name: &str) -> Option<Result<CpuSet, NoList<'a>>> {
     let value = machine.command_line.value(name)?;
     let list: Vec<&str> = value.split(',').skip_while(|word| FLAGS.contains(word)).collect();
-    Some(CpuSet::list(&list.join(","), machine.last_cpu()).ok_or_else(|| value.to_owned()))
+    Some(CpuSet::list(&list.join(","), machine.last_cpu()).ok_or(NoList(value)))
 }
 
 fn not_in_effect(machine: &Machine) -> Look {
@@ -127,8 +130,8 @@ fn not_in_effect(machine: &Machine) -> Look {
         }
         let asked = match asked {
             Ok(asked) => asked,
-            Err(value) => {
-                let what = format!("{name}={} is no list of CPUs", quoted(&value));
+            Err(NoList(value)) => {
+                let what = format!("{name}={} is no list of CPUs", quoted(value));
                 signs.push(Sign::new(what).key(name).by_hand(format!("write it like {name}=2-3,5")));
                 continue;
             }
@@ -206,9 +209,9 @@ fn rcu_callbacks(machine: &Machine) -> Look {
     }
     let kept = match (asked(machine, "rcu_nocbs"), machine.command_line.has("rcu_nocbs")) {
         (Some(Ok(cpus)), _) => cpus,
-        (Some(Err(value)), _) => {
+        (Some(Err(NoList(value))), _) => {
             return sign_if(true, || {
-                Sign::new(format!("rcu_nocbs={} is no list of CPUs", quoted(&value)))
+                Sign::new(format!("rcu_nocbs={} is no list of CPUs", quoted(value)))
                     .by_hand("write it like rcu_nocbs=2-3")
             });
         }

@@ -30,9 +30,9 @@ mod surroundings;
 mod tasks;
 mod tracing;
 
-pub use accepted::{Accepted, acceptance_lines};
+pub use accepted::{Accepted, AcceptedError, acceptance_lines};
 pub use answer::{Finding, NotKnown, Readiness};
-pub use checklist::{Assertion, Checklist, checklist_text};
+pub use checklist::{Assertion, AssertionError, Checklist, checklist_text};
 pub use machine::{Profile, Subject};
 pub use remedy::{KernelArguments, kernel_arguments, sysctl_text, writes};
 pub use rule::{Fix, Rule, Severity};

@@ -1,5 +1,6 @@
 //! What QEMU was told to pass on: `-plugin FILE,out=PREFIX,at=3,at=17,blocks=2097152` or `-plugin FILE,out=PREFIX,stop=90210`.
 
+use std::fmt;
 use std::path::PathBuf;
 
 /// Blocks that are remembered: 16 MB, and several milliseconds of a busy guest.
@@ -18,14 +19,39 @@ pub struct Arguments {
     pub stop: Option<u64>,
 }
 
+/// What is wrong with the words, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ArgumentError {
+    NoNumber { name: String, value: String },
+    Blocks(u64),
+    Unknown(String),
+    NoPrefix,
+    NoMarker,
+}
+
+impl fmt::Display for ArgumentError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoNumber { name, value } => write!(out, "{name}={value}: {value:?} is not a number"),
+            Self::Blocks(count) => write!(out, "blocks={count}: choose 1 to {BLOCKS_MAX}"),
+            Self::Unknown(word) => {
+                write!(out, "there is no argument {word:?}; write out=PREFIX, at=NUMBER, stop=NUMBER or blocks=NUMBER")
+            }
+            Self::NoPrefix => out.write_str("out=PREFIX says where records are written; it is missing"),
+            Self::NoMarker => out.write_str("at=NUMBER says at which wake-up a record is written; it is missing"),
+        }
+    }
+}
+
 impl Arguments {
     /// # Errors
-    /// A sentence that says what to write.
-    pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+    /// [`ArgumentError`].
+    pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, ArgumentError> {
         let (mut prefix, mut at, mut blocks, mut stop) = (None, Vec::new(), BLOCKS_DEFAULT, None);
         for word in words {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            let number = || value.parse::<u64>().map_err(|_| format!("{name}={value}: {value:?} is not a number"));
+            let no_number = |_| ArgumentError::NoNumber { name: name.into(), value: value.into() };
+            let number = || value.parse::<u64>().map_err(no_number);
             match name {
                 "out" if !value.is_empty() => prefix = Some(PathBuf::from(value)),
                 "at" => at.push(number()?),
@@ -35,20 +61,16 @@ impl Arguments {
                     blocks = usize::try_from(count)
                         .ok()
                         .filter(|count| (1..=BLOCKS_MAX).contains(count))
-                        .ok_or_else(|| format!("blocks={count}: choose 1 to {BLOCKS_MAX}"))?;
+                        .ok_or(ArgumentError::Blocks(count))?;
                 }
-                _ => {
-                    return Err(format!(
-                        "there is no argument {word:?}; write out=PREFIX, at=NUMBER, stop=NUMBER or blocks=NUMBER"
-                    ));
-                }
+                _ => return Err(ArgumentError::Unknown(word.into())),
             }
         }
         at.sort_unstable();
         at.dedup();
-        let prefix = prefix.ok_or("out=PREFIX says where records are written; it is missing")?;
+        let prefix = prefix.ok_or(ArgumentError::NoPrefix)?;
         if at.is_empty() && stop.is_none() {
-            return Err("at=NUMBER says at which wake-up a record is written; it is missing".into());
+            return Err(ArgumentError::NoMarker);
         }
         Ok(Self { prefix, at, blocks, stop })
     }
@@ -74,7 +96,7 @@ impl Arguments {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Arguments, String> {
+    fn parsed(line: &str) -> Result<Arguments, ArgumentError> {
         Arguments::parse(line.split(',').filter(|word| !word.is_empty()))
     }
 
@@ -91,7 +113,8 @@ mod tests {
         let arguments = parsed("out=x,stop=90210").unwrap();
         assert_eq!((arguments.at.len(), arguments.stop), (0, Some(90210)));
         assert_eq!(arguments.stopped(), PathBuf::from("x.stopped"));
-        assert!(parsed("out=x,stop=soon").is_err_and(|why| why.contains("soon")));
+        let soon = ArgumentError::NoNumber { name: "stop".into(), value: "soon".into() };
+        assert_eq!(parsed("out=x,stop=soon").err(), Some(soon));
     }
 
     #[test]
@@ -105,7 +128,7 @@ mod tests {
             ("out=x,at=1,speed=9", "speed"),
             ("out=,at=1", "out"),
         ] {
-            assert!(parsed(line).is_err_and(|why| why.contains(word)), "{line}");
+            assert!(parsed(line).is_err_and(|why| why.to_string().contains(word)), "{line}");
         }
     }
 }

@@ -1,14 +1,15 @@
 //! What QEMU calls: once at the start, for each block it translates, for each block and each marker it executes.
 
-use crate::arguments::Arguments;
+use crate::arguments::{ArgumentError, Arguments};
 use crate::block::packed;
 use crate::code::{BlockCode, Code};
 use crate::marker::{is_halt, is_marker};
 use crate::qemu::{self, Block, Info, NO_REGISTERS, PluginId};
 use crate::record;
 use crate::ring::Ring;
-use crate::stop::{self, StopMachine};
+use crate::stop::{self, NoStop, StopMachine};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fmt;
 use std::fs::File;
 use std::io::BufWriter;
 use std::ptr::null_mut;
@@ -63,18 +64,35 @@ pub unsafe extern "C" fn qemu_plugin_install(
             0
         }
         Err(why) => {
-            complain(&why);
+            complain(&why.to_string());
             -1
         }
     }
 }
 
-fn set_up(info: &Info, words: &[String]) -> Result<Recorder, String> {
-    let arguments = Arguments::parse(words.iter().map(String::as_str))?;
-    if !info.system_emulation || info.processors != 1 {
-        return Err("it records machines with one processor; use -smp 1".into());
+/// Why nothing is recorded.
+enum SetUpError {
+    Argument(ArgumentError),
+    Processors,
+    Stop(NoStop),
+}
+
+impl fmt::Display for SetUpError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Argument(error) => error.fmt(out),
+            Self::Processors => out.write_str("it records machines with one processor; use -smp 1"),
+            Self::Stop(error) => error.fmt(out),
+        }
     }
-    let stop_machine = arguments.stop.map(|_| stop::find()).transpose()?;
+}
+
+fn set_up(info: &Info, words: &[String]) -> Result<Recorder, SetUpError> {
+    let arguments = Arguments::parse(words.iter().map(String::as_str)).map_err(SetUpError::Argument)?;
+    if !info.system_emulation || info.processors != 1 {
+        return Err(SetUpError::Processors);
+    }
+    let stop_machine = arguments.stop.map(|_| stop::find()).transpose().map_err(SetUpError::Stop)?;
     Ok(Recorder {
         stop_machine,
         stop_after: arguments.stop.unwrap_or(u64::MAX),

@@ -7,6 +7,7 @@
 
 use crate::qemu;
 use std::ffi::{CStr, c_int};
+use std::fmt;
 use std::mem::transmute;
 use std::ptr::null_mut;
 
@@ -18,15 +19,26 @@ const PAUSED: c_int = 4;
 #[derive(Debug, Clone, Copy)]
 pub struct StopMachine(unsafe extern "C" fn(c_int) -> c_int);
 
+/// This QEMU hides its own way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoStop;
+
+impl fmt::Display for NoStop {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(
+            "this QEMU does not let a plugin stop the machine; use one that is built with modules, as distributions have \
+             them",
+        )
+    }
+}
+
 /// # Errors
-/// A sentence, when this QEMU hides it.
-pub fn find() -> Result<StopMachine, String> {
+/// [`NoStop`].
+pub fn find() -> Result<StopMachine, NoStop> {
     // SAFETY: the name is a C string; a null handle means all that the program has loaded.
     let found = unsafe { qemu::dlsym(null_mut(), NAME.as_ptr()) };
     if found.is_null() {
-        return Err("this QEMU does not let a plugin stop the machine; use one that is built with modules, as \
-                    distributions have them"
-            .into());
+        return Err(NoStop);
     }
     // SAFETY: QEMU 6.0 to 8.2 declare `int vm_stop(RunState state)`, an enumeration of C's.
     Ok(StopMachine(unsafe { transmute::<*mut std::ffi::c_void, unsafe extern "C" fn(c_int) -> c_int>(found) }))

@@ -2,29 +2,56 @@
 
 use super::{ProgramLoad, builtin, program};
 use crate::settings::{LoadRequest, LoadWord};
+use thiserror::Error;
 
 const WORKERS_MAX: u32 = 4096;
+
+/// What is wrong with the words of a load, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LoadWordsError {
+    #[error(
+        "a load is a name like messaging, a name and its workers like cpu:2, or a program and its words like \
+         stress-ng:matrix; use --load-cmd for commands"
+    )]
+    NoName,
+    #[error("there is no load called `{name}`; `tardy load list` shows those there are, and --load-cmd takes commands")]
+    Unknown { name: String },
+    #[error("`{text}` is no number of workers from 1 to {WORKERS_MAX}")]
+    Workers { text: String },
+    #[error("{key} of {load} is said twice")]
+    Twice { load: &'static str, key: String },
+    #[error("`{text}` is no list of CPUs like 0-1,3")]
+    Cpus { text: String },
+    #[error("{load} needs {subject}; write it like {example}")]
+    NoSubject { load: &'static str, subject: &'static str, example: &'static str },
+    #[error("{key} of {load} is a number, not `{value}`")]
+    NoNumber { load: &'static str, key: String, value: String },
+    #[error("{key} of {load} cannot be `{value}`")]
+    Value { load: &'static str, key: String, value: String },
+    #[error("{key} of {load} takes no value")]
+    Flag { load: &'static str, key: String },
+    #[error("{key} of {load} needs a value, {key}=...")]
+    NoValue { load: &'static str, key: String },
+    #[error("{load} has no `{key}`; it has {}", known.join(", "))]
+    Key { load: &'static str, key: String, known: Vec<&'static str> },
+}
 
 impl LoadRequest {
     /// Reads what stands behind `--load`.
     ///
     /// # Errors
-    /// What is wrong with it, as a sentence that names the fix.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// [`LoadWordsError`].
+    pub fn parse(text: &str) -> Result<Self, LoadWordsError> {
         let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let name = name.trim();
         let sound = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
         if !sound {
-            return Err(
-                "a load is a name like messaging, a name and its workers like cpu:2, or a program and its words like \
-                        stress-ng:matrix; use --load-cmd for commands"
-                    .into(),
-            );
+            return Err(LoadWordsError::NoName);
         }
         match (builtin(name), program(name)) {
             (Some(_), _) => Ok(Self::Builtin { name: name.into(), workers: rest.map_or(Ok(0), workers)? }),
             (None, Some(load)) => parse_program(load, rest.unwrap_or_default()),
-            (None, None) => Err(unknown(name)),
+            (None, None) => Err(LoadWordsError::Unknown { name: name.into() }),
         }
     }
 
@@ -52,18 +79,14 @@ impl LoadWord {
     }
 }
 
-fn workers(text: &str) -> Result<u32, String> {
+fn workers(text: &str) -> Result<u32, LoadWordsError> {
     match text.trim().parse::<u32>() {
         Ok(workers) if (1..=WORKERS_MAX).contains(&workers) => Ok(workers),
-        _ => Err(format!("`{text}` is no number of workers from 1 to {WORKERS_MAX}")),
+        _ => Err(LoadWordsError::Workers { text: text.into() }),
     }
 }
 
-fn unknown(name: &str) -> String {
-    format!("there is no load called `{name}`; `tardy load list` shows those there are, and --load-cmd takes commands")
-}
-
-fn parse_program(load: &ProgramLoad, text: &str) -> Result<LoadRequest, String> {
+fn parse_program(load: &ProgramLoad, text: &str) -> Result<LoadRequest, LoadWordsError> {
     let mut words: Vec<LoadWord> = Vec::new();
     for (place, part) in text.split(',').map(str::trim).filter(|part| !part.is_empty()).enumerate() {
         // A list of CPUs has commas, too.
@@ -74,42 +97,45 @@ fn parse_program(load: &ProgramLoad, text: &str) -> Result<LoadRequest, String> 
         }
         let word = word(load, place, part)?;
         if words.iter().any(|other| other.key == word.key) {
-            return Err(format!("{} of {} is said twice", word.key, load.name));
+            return Err(LoadWordsError::Twice { load: load.name, key: word.key });
         }
         words.push(word);
     }
     if let Some(cpus) = words.iter().find(|word| word.key == "cpus") {
-        cpu_list(&cpus.value).ok_or_else(|| format!("`{}` is no list of CPUs like 0-1,3", cpus.value))?;
+        cpu_list(&cpus.value).ok_or_else(|| LoadWordsError::Cpus { text: cpus.value.clone() })?;
     }
     let missing = load.subject.filter(|subject| subject.needed && !words.iter().any(|word| word.key.is_empty()));
     match missing {
-        Some(subject) => Err(format!("{} needs {}; write it like {}", load.name, subject.what, load.example)),
+        Some(subject) => {
+            Err(LoadWordsError::NoSubject { load: load.name, subject: subject.what, example: load.example })
+        }
         None => Ok(LoadRequest::Program { name: load.name.into(), words }),
     }
 }
 
-fn word(load: &ProgramLoad, place: usize, part: &str) -> Result<LoadWord, String> {
+fn word(load: &ProgramLoad, place: usize, part: &str) -> Result<LoadWord, LoadWordsError> {
+    let name = load.name;
     let (key, value) = part.split_once('=').unwrap_or((part, ""));
     let known = load.options.iter().find(|option| option.key == key);
     match known {
         Some(option) if option.flag == value.is_empty() => {
             let number = ["ops", "time", "workers", "jobs", "groups", "loops", "bytes", "streams", "port"];
             if number.contains(&key) && value.parse::<u32>().is_err() {
-                return Err(format!("{key} of {} is a number, not `{value}`", load.name));
+                return Err(LoadWordsError::NoNumber { load: name, key: key.into(), value: value.into() });
             }
             if value.starts_with('-') {
-                return Err(format!("{key} of {} cannot be `{value}`", load.name));
+                return Err(LoadWordsError::Value { load: name, key: key.into(), value: value.into() });
             }
             Ok(LoadWord { key: key.into(), value: value.into() })
         }
-        Some(option) if option.flag => Err(format!("{key} of {} takes no value", load.name)),
-        Some(_) => Err(format!("{key} of {} needs a value, {key}=...", load.name)),
+        Some(option) if option.flag => Err(LoadWordsError::Flag { load: name, key: key.into() }),
+        Some(_) => Err(LoadWordsError::NoValue { load: name, key: key.into() }),
         None if place == 0 && load.subject.is_some() && !part.starts_with('-') => {
             Ok(LoadWord { key: String::new(), value: part.into() })
         }
         None => {
-            let options: Vec<&str> = load.options.iter().map(|option| option.key).collect();
-            Err(format!("{} has no `{key}`; it has {}", load.name, options.join(", ")))
+            let known = load.options.iter().map(|option| option.key).collect();
+            Err(LoadWordsError::Key { load: name, key: key.into(), known })
         }
     }
 }
@@ -174,7 +200,7 @@ mod tests {
             ("fio:read,bs=1k,bs=2k", "twice"),
             ("hackbench:matrix", "no `matrix`"),
         ] {
-            let told = LoadRequest::parse(text).unwrap_err();
+            let told = LoadRequest::parse(text).unwrap_err().to_string();
             assert!(told.contains(expected), "{text}: {told}");
         }
     }

@@ -4,6 +4,7 @@
 //! column with the sum of all threads. Neither the version nor the unit is in the text.
 
 use super::cyclictest_lines::{ThreadLine, thread_line};
+use super::lack::Lack;
 use super::problem::Lost;
 use super::source::{Mean, Source, SourceThread, Unit};
 use super::{Format, Hints, histogram_columns};
@@ -16,7 +17,7 @@ const CYCLES_NAMED: usize = 10;
 ///
 /// # Errors
 /// What the text lacks.
-pub fn read(text: &str, hints: &Hints) -> Result<Source, String> {
+pub fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
     let mut source = Source::new(Format::CyclictestText, "cyclictest", Unit::Us);
     source.assume_unit(hints.unit);
     let block = Block::of(text);
@@ -76,28 +77,24 @@ impl<'a> Block<'a> {
         block
     }
 
-    fn threads(&self, stated: &mut Vec<String>) -> Result<Vec<SourceThread>, String> {
+    fn threads(&self, stated: &mut Vec<String>) -> Result<Vec<SourceThread>, Lack> {
         if self.repeated {
-            return Err("it holds more than one histogram: split it, one run a file".into());
+            return Err(Lack::SeveralHistograms);
         }
-        let line = |name: &str| {
-            let missing = || format!("the line `# {name}:` is missing or damaged: the end of the file is lost");
-            self.statistics.get(name).filter(|values| !values.is_empty()).ok_or_else(missing)
-        };
+        let line =
+            |name: &'static str| self.statistics.get(name).filter(|values| !values.is_empty()).ok_or(Lack::Line(name));
         let (min, mean, max, beyond) = (line(MIN)?, line(AVG)?, line(MAX)?, line(OVERFLOWS)?);
         let count = min.len();
         // With -H and several threads a further column holds the maximum and the sum of all.
         let short = [mean, max, beyond].into_iter().any(|values| values.len() < count || values.len() > count + 1);
         if short {
-            return Err(
-                "its lines `# Min`, `# Avg`, `# Max` and `# Histogram Overflows` differ in their columns".into()
-            );
+            return Err(Lack::Columns);
         }
         self.check_rows(count)?;
         let mut threads = Vec::new();
         for thread in 0..count {
             let column = |row: &Vec<u64>| (row[1 + thread] > 0).then_some((row[0], row[1 + thread]));
-            let beyond = u64::try_from(beyond[thread]).map_err(|_| "a count of overflows is negative")?;
+            let beyond = u64::try_from(beyond[thread]).map_err(|_| Lack::NegativeOverflows)?;
             let buckets: BTreeMap<u64, u64> = self.rows.iter().filter_map(column).collect();
             let cycles = buckets.values().fold(beyond, |sum, count| sum.saturating_add(*count));
             threads.push(SourceThread {
@@ -116,22 +113,22 @@ impl<'a> Block<'a> {
     }
 
     /// Every row must have a column for each thread, and no row may be missing where a total tells.
-    fn check_rows(&self, count: usize) -> Result<(), String> {
+    fn check_rows(&self, count: usize) -> Result<(), Lack> {
         for row in &self.rows {
             let columns = row.len() - 1;
             let sum = || row[1..=count].iter().fold(0u64, |sum, value| sum.saturating_add(*value));
             if columns < count || columns > count + 1 || (columns == count + 1 && row[columns] != sum()) {
-                return Err(format!("row {:06} of its histogram does not fit {count} threads", row[0]));
+                return Err(Lack::Row { row: row[0], threads: count });
             }
         }
         if !self.rows.windows(2).all(|pair| pair[0][0] < pair[1][0]) {
-            return Err("the rows of its histogram are not in order".into());
+            return Err(Lack::RowOrder);
         }
         let Some(total) = &self.total else { return Ok(()) };
         for thread in 0..count {
             let sum = self.rows.iter().fold(0i128, |sum, row| sum + i128::from(row[1 + thread]));
             if total.get(thread).is_none_or(|total| *total != sum) {
-                return Err(format!("the rows of thread {thread} do not add up to its `# Total:`: rows are missing"));
+                return Err(Lack::RowsMissing { thread });
             }
         }
         Ok(())
@@ -163,14 +160,14 @@ fn cycles_named(list: &str) -> String {
 }
 
 /// The last line of each thread: live output repeats them.
-fn threads_of_lines(text: &str, stated: &mut Vec<String>) -> Result<Vec<SourceThread>, String> {
+fn threads_of_lines(text: &str, stated: &mut Vec<String>) -> Result<Vec<SourceThread>, Lack> {
     let lines: BTreeMap<u32, ThreadLine> =
         text.lines().filter_map(thread_line).map(|line| (line.thread, line)).collect();
     if lines.is_empty() {
-        return Err("it has neither a histogram block nor whole `T:` lines: the results are missing".into());
+        return Err(Lack::NoResults);
     }
     if lines.keys().copied().ne(0..lines.len() as u32) {
-        return Err(format!("it has `T:` lines of {} threads, but not from 0 on: some are missing", lines.len()));
+        return Err(Lack::ThreadLines { held: lines.len() });
     }
     for line in lines.values() {
         let priority = line.priority.map_or(String::new(), |priority| format!(", priority {priority}"));
@@ -219,10 +216,10 @@ mod tests {
     #[test]
     fn a_block_without_its_end_or_with_holes_is_refused() {
         let lacks = |text: &str| read(text, &Hints::default()).unwrap_err();
-        assert!(lacks(&OLD[..OLD.find("# Min").unwrap()]).contains("`# Min Latencies:` is missing"));
-        assert!(lacks(&OLD.replace("000001 000002\t000003\t000005\n", "")).contains("rows are missing"));
-        assert!(lacks(&OLD.replace("000003\t000005", "000003\t000006")).contains("does not fit 2 threads"));
-        assert!(lacks(&format!("{OLD}{OLD}")).contains("more than one histogram"));
-        assert!(lacks("# /dev/cpu_dma_latency set to 0us\n").contains("neither a histogram"));
+        assert!(lacks(&OLD[..OLD.find("# Min").unwrap()]) == Lack::Line(MIN));
+        assert!(lacks(&OLD.replace("000001 000002\t000003\t000005\n", "")) == Lack::RowsMissing { thread: 0 });
+        assert!(lacks(&OLD.replace("000003\t000005", "000003\t000006")) == Lack::Row { row: 1, threads: 2 });
+        assert!(lacks(&format!("{OLD}{OLD}")) == Lack::SeveralHistograms);
+        assert!(lacks("# /dev/cpu_dma_latency set to 0us\n") == Lack::NoResults);
     }
 }

@@ -1,46 +1,47 @@
 //! Which format a file has, by its contents alone, and what it looks like when it has none.
 
 use super::Format;
+use super::lack::Foreign;
 
 /// Bytes looked at; every format shows itself earlier.
 const HEAD_BYTES: usize = 64 << 10;
 
 /// The format, or what the file looks like instead.
-pub fn format_of(bytes: &[u8]) -> Result<Format, String> {
+pub fn format_of(bytes: &[u8]) -> Result<Format, Foreign> {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.is_empty() {
-        return Err("an empty file".into());
+        return Err(Foreign::Empty);
     }
     match text.as_bytes()[0] {
         b'{' => json(text),
         b'<' if text.contains("<rteval") => Ok(Format::Rteval),
-        b'<' if text.to_ascii_lowercase().contains("<html") => Err("a web page".into()),
-        b'<' => Err("XML, but not of rteval".into()),
+        b'<' if text.to_ascii_lowercase().contains("<html") => Err(Foreign::WebPage),
+        b'<' => Err(Foreign::OtherXml),
         _ => lines(text, head),
     }
 }
 
-fn json(text: &str) -> Result<Format, String> {
+fn json(text: &str) -> Result<Format, Foreign> {
     let has = |key: &str| text.contains(&format!("\"{key}\""));
     if has("rt_test_version:") || has("file_version") || has("num_threads") || has("thread") {
         Ok(Format::RtTestsJson)
     } else if has("cpu") && (has("count") || has("histogram")) {
         Ok(Format::Jitterdebugger)
     } else {
-        Err("JSON, but neither of rt-tests nor of jitterdebugger".into())
+        Err(Foreign::OtherJson)
     }
 }
 
-fn lines(text: &str, head: &[u8]) -> Result<Format, String> {
+fn lines(text: &str, head: &[u8]) -> Result<Format, Foreign> {
     const SIGNS: [&str; 4] = ["# Histogram", "# /dev/cpu_dma_latency", "# Min Latencies:", "# Max Latencies:"];
     let sign = |line: &str| SIGNS.iter().any(|sign| line.starts_with(sign));
     if text.lines().any(|line| sign(line) || super::cyclictest_lines::thread_line(line).is_some()) {
         return Ok(Format::CyclictestText);
     }
     if head.contains(&0) {
-        return Err("binary data".into());
+        return Err(Foreign::Binary);
     }
     let mut rows = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).peekable();
     // The last row of the head may be cut.
@@ -48,8 +49,7 @@ fn lines(text: &str, head: &[u8]) -> Result<Format, String> {
         return Ok(Format::HistogramColumns);
     }
     let first = text.lines().next().unwrap_or_default();
-    let start: String = first.chars().take(40).collect();
-    Err(format!("text that begins with `{start}`"))
+    Err(Foreign::Text { start: first.chars().take(40).collect() })
 }
 
 #[cfg(test)]
@@ -59,12 +59,12 @@ mod tests {
     #[test]
     fn foreign_files_are_named_for_what_they_look_like() {
         let seen = |text: &str| format_of(text.as_bytes()).unwrap_err();
-        assert_eq!(seen(" \n"), "an empty file");
-        assert_eq!(seen("{\"a\": 1}"), "JSON, but neither of rt-tests nor of jitterdebugger");
-        assert_eq!(seen("<!DOCTYPE html><html></html>"), "a web page");
-        assert_eq!(seen("<junit/>"), "XML, but not of rteval");
-        assert_eq!(seen("\0\u{1}ELF"), "binary data");
-        assert_eq!(seen("hello there\nmore"), "text that begins with `hello there`");
+        assert_eq!(seen(" \n"), Foreign::Empty);
+        assert_eq!(seen("{\"a\": 1}"), Foreign::OtherJson);
+        assert_eq!(seen("<!DOCTYPE html><html></html>"), Foreign::WebPage);
+        assert_eq!(seen("<junit/>"), Foreign::OtherXml);
+        assert_eq!(seen("\0\u{1}ELF"), Foreign::Binary);
+        assert_eq!(seen("hello there\nmore"), Foreign::Text { start: "hello there".into() });
     }
 
     #[test]

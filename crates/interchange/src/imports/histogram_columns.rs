@@ -1,6 +1,7 @@
 //! Rows of a latency and the count of each CPU: the data that latency plots are drawn from, as OSADL's recipe cuts it out of
 //! cyclictest's output. Everything but the histogram was cut away, the overflows included.
 
+use super::lack::Lack;
 use super::problem::{ImportProblem, Lost};
 use super::source::{Source, SourceThread, Unit};
 use super::{Format, Hints};
@@ -21,23 +22,24 @@ fn digits(word: &str) -> Option<&str> {
 ///
 /// # Errors
 /// What the text lacks.
-pub fn read(text: &str, hints: &Hints) -> Result<Source, String> {
+pub fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
     let mut rows: Vec<Vec<u64>> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let row = row(line).ok_or_else(|| format!("line {} is not a latency and its counts", index + 1))?;
+        let number = index + 1;
+        let row = row(line).ok_or(Lack::NoRow { line: number })?;
         if rows.last().is_some_and(|last| last.len() != row.len()) {
-            return Err(format!("line {} has another number of columns than the one before", index + 1));
+            return Err(Lack::RowColumns { line: number });
         }
         if rows.last().is_some_and(|last| last[0] >= row[0]) {
-            return Err(format!("line {} is not above the one before: latencies must ascend", index + 1));
+            return Err(Lack::RowsDescend { line: number });
         }
         rows.push(row);
     }
-    let Some(first) = rows.first() else { return Err("it has no rows".into()) };
+    let Some(first) = rows.first() else { return Err(Lack::NoRows) };
     let mut source = Source::new(Format::HistogramColumns, "an unnamed tool", Unit::Us);
     source.assume_unit(hints.unit);
     let mut columns = first.len() - 1;
@@ -86,9 +88,9 @@ mod tests {
     #[test]
     fn other_tables_are_refused() {
         let lacks = |text: &str| read(text, &Hints::default()).unwrap_err();
-        assert!(lacks("1 2\n2 3 4\n").contains("number of columns"));
-        assert!(lacks("2 2\n1 3\n").contains("ascend"));
-        assert!(lacks("1 2\n2 x\n").contains("line 2 is not"));
-        assert!(lacks("# nothing\n").contains("no rows"));
+        assert_eq!(lacks("1 2\n2 3 4\n"), Lack::RowColumns { line: 2 });
+        assert_eq!(lacks("2 2\n1 3\n"), Lack::RowsDescend { line: 2 });
+        assert_eq!(lacks("1 2\n2 x\n"), Lack::NoRow { line: 2 });
+        assert_eq!(lacks("# nothing\n"), Lack::NoRows);
     }
 }

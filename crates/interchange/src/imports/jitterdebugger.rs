@@ -2,6 +2,7 @@
 //! where it was kept, has every value ([`super::samples_raw`]).
 
 use super::Format;
+use super::lack::{self, Lack};
 use super::problem::Lost;
 use super::source::{Mean, Source, SourceThread, Unit};
 use archive::environment::Environment;
@@ -15,16 +16,12 @@ const HISTOGRAM_END: u64 = 1000;
 ///
 /// # Errors
 /// What the file lacks.
-pub fn read(text: &str) -> Result<Source, String> {
+pub fn read(text: &str) -> Result<Source, Lack> {
     let document: Value = serde_json::from_str(text).map_err(|error| {
-        if error.is_eof() {
-            format!("it breaks off in line {}: the rest is missing", error.line())
-        } else {
-            format!("it is not valid JSON: {error}")
-        }
+        if error.is_eof() { Lack::BreaksOff { line: error.line() } } else { Lack::Json(error.to_string()) }
     })?;
-    let file = document.as_object().ok_or("it is no JSON object")?;
-    let cpus = file.get("cpu").and_then(Value::as_object).ok_or("`cpu` is missing: it holds no latencies")?;
+    let file = document.as_object().ok_or(Lack::NoObject)?;
+    let cpus = file.get("cpu").and_then(Value::as_object).ok_or(Lack::Latencies("cpu"))?;
     let in_ns = file.get("resolution_in_ns").and_then(Value::as_u64) == Some(1);
     let mut source = Source::new(Format::Jitterdebugger, "jitterdebugger", if in_ns { Unit::Ns } else { Unit::Us });
     source.histogram_end = Some(HISTOGRAM_END);
@@ -39,11 +36,11 @@ pub fn read(text: &str) -> Result<Source, String> {
     }
     let mut numbered = BTreeMap::new();
     for (name, thread) in cpus {
-        let number: u32 = name.parse().map_err(|_| format!("`{name}` is no number of a thread"))?;
-        numbered.insert(number, read_thread(thread).map_err(|lacks| format!("thread {number}: {lacks}"))?);
+        let number: u32 = name.parse().map_err(|_| Lack::ThreadName(name.clone()))?;
+        numbered.insert(number, read_thread(thread).map_err(|value| Lack::OfThread { thread: number, value })?);
     }
     if numbered.is_empty() || numbered.keys().copied().ne(0..numbered.len() as u32) {
-        return Err("its threads are not numbered from 0 on: some are missing".into());
+        return Err(Lack::ThreadNumbers);
     }
     source.threads = numbered.into_values().collect();
     source.lost(Lost::CommandOfToolAndTime);
@@ -62,18 +59,18 @@ fn environment(info: &Map<String, Value>) -> Environment {
     }
 }
 
-fn read_thread(thread: &Value) -> Result<SourceThread, String> {
-    let whole = |key: &str| thread.get(key).and_then(Value::as_u64).ok_or_else(|| format!("`{key}` is missing"));
-    let histogram = thread.get("histogram").and_then(Value::as_object).ok_or("`histogram` is missing")?;
+fn read_thread(thread: &Value) -> Result<SourceThread, lack::Value> {
+    let whole = |key: &'static str| thread.get(key).and_then(Value::as_u64).ok_or(lack::Value::Missing(key));
+    let histogram = thread.get("histogram").and_then(Value::as_object).ok_or(lack::Value::Missing("histogram"))?;
     let mut buckets = BTreeMap::new();
     for (low, count) in histogram {
-        let low: u64 = low.parse().map_err(|_| format!("histogram bucket `{low}` is no whole number"))?;
-        let count = count.as_u64().ok_or_else(|| format!("the count of histogram bucket {low} is no whole number"))?;
+        let low: u64 = low.parse().map_err(|_| lack::Value::Bucket(low.clone()))?;
+        let count = count.as_u64().ok_or(lack::Value::Count(low))?;
         if count > 0 {
             buckets.insert(low, count);
         }
     }
-    let mean = thread.get("avg").and_then(Value::as_f64).ok_or("`avg` is missing")?;
+    let mean = thread.get("avg").and_then(Value::as_f64).ok_or(lack::Value::Missing("avg"))?;
     Ok(SourceThread {
         buckets,
         cycles: Some(whole("count")?),
@@ -90,12 +87,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        assert!(read("{\"cpu\": {\"0\": {\"histogram\": {\"3\"").unwrap_err().contains("breaks off"));
-        assert!(
-            read("{\"cpu\": {\"1\": {\"histogram\": {}, \"count\": 0, \"min\": 0, \"max\": 0, \"avg\": 0}}}")
-                .unwrap_err()
-                .contains("numbered from 0")
-        );
-        assert!(read("{\"cpu\": {\"0\": {\"histogram\": {}}}}").unwrap_err().contains("`avg` is missing"));
+        let lacks = |text: &str| read(text).unwrap_err();
+        assert_eq!(lacks("{\"cpu\": {\"0\": {\"histogram\": {\"3\""), Lack::BreaksOff { line: 1 });
+        let second = "{\"cpu\": {\"1\": {\"histogram\": {}, \"count\": 0, \"min\": 0, \"max\": 0, \"avg\": 0}}}";
+        assert_eq!(lacks(second), Lack::ThreadNumbers);
+        let missing = lacks("{\"cpu\": {\"0\": {\"histogram\": {}}}}");
+        assert_eq!(missing, Lack::OfThread { thread: 0, value: lack::Value::Missing("avg") });
     }
 }

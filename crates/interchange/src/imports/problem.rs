@@ -1,5 +1,6 @@
 //! What is wrong with a result file, and what it does not hold.
 
+use super::lack::SamplesLack;
 use archive::problem::{Code, Definition, ProblemKind};
 use std::fmt;
 
@@ -14,7 +15,7 @@ pub enum ImportProblem {
     MeasuresInterruptions { tool: String },
     MeasuresRelays { tool: String },
     UnitAssumed { symbol: &'static str },
-    SamplesLeftOut { why: String },
+    SamplesLeftOut { why: SamplesLack },
     MixedHistogram,
     EndedEarly { reason: String, latency: Option<String> },
     MaximumTruncated,
@@ -381,7 +382,7 @@ mod tests {
             ImportProblem::MeasuresInterruptions { tool: String::new() },
             ImportProblem::MeasuresRelays { tool: String::new() },
             ImportProblem::UnitAssumed { symbol: "µs" },
-            ImportProblem::SamplesLeftOut { why: String::new() },
+            ImportProblem::SamplesLeftOut { why: SamplesLack::Empty },
             ImportProblem::MixedHistogram,
             ImportProblem::EndedEarly { reason: String::new(), latency: None },
             ImportProblem::MaximumTruncated,

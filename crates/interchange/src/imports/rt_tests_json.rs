@@ -4,6 +4,7 @@
 //! the histogram nor what they were; the number is the difference between `cycles` and the buckets. Two known defects
 //! make them invalid JSON, a quote in the command line and a mean of no samples; both are read nevertheless.
 
+use super::lack::{self, Lack};
 use super::problem::{ImportProblem, Lost};
 use super::source::{Mean, Series, Source, SourceThread, Unit};
 use super::wall_clock::unix_ns_of_rfc2822;
@@ -17,9 +18,9 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// What the file lacks.
-pub fn read(text: &str, hints: &Hints) -> Result<Source, String> {
+pub fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
     let (document, mended) = parse(text)?;
-    let file = document.as_object().ok_or("it is no JSON object")?;
+    let file = document.as_object().ok_or(Lack::NoObject)?;
     let command = string(file, "cmdline:").or_else(|| string(file, "cmdline"));
     let tool = tool_of(file, command.as_deref());
     let in_ns = file.get("resolution_in_ns").and_then(Value::as_u64) == Some(1);
@@ -38,15 +39,15 @@ pub fn read(text: &str, hints: &Hints) -> Result<Source, String> {
     Ok(source)
 }
 
-fn parse(text: &str) -> Result<(Value, bool), String> {
+fn parse(text: &str) -> Result<(Value, bool), Lack> {
     let error = match serde_json::from_str(text) {
         Ok(document) => return Ok((document, false)),
         Err(error) => error,
     };
     match serde_json::from_str(&mended(text)) {
         Ok(document) => Ok((document, true)),
-        Err(end) if end.is_eof() => Err(format!("it breaks off in line {}: the rest is missing", end.line())),
-        Err(_) => Err(format!("it is not valid JSON: {error}")),
+        Err(end) if end.is_eof() => Err(Lack::BreaksOff { line: end.line() }),
+        Err(_) => Err(Lack::Json(error.to_string())),
     }
 }
 
@@ -111,26 +112,26 @@ fn environment(info: &Map<String, Value>) -> Environment {
     }
 }
 
-fn read_threads(file: &Map<String, Value>, source: &mut Source, hints: &Hints) -> Result<(), String> {
+fn read_threads(file: &Map<String, Value>, source: &mut Source, hints: &Hints) -> Result<(), Lack> {
     let (key, other) = match hints.series {
         Series::Thread => ("thread", "irq"),
         Series::Irq => ("irq", "thread"),
     };
     let Some(threads) = file.get(key).and_then(Value::as_object) else {
         return Err(match (key, file.contains_key("inversion")) {
-            ("irq", _) => "it holds no interrupt latencies; import it without --series irq".into(),
-            (_, true) => "it is of pi_stress, which counts inversions and measures no latencies".into(),
-            _ => "`thread` is missing: it holds no latencies".into(),
+            ("irq", _) => Lack::InterruptLatencies,
+            (_, true) => Lack::PiStress,
+            _ => Lack::Latencies("thread"),
         });
     };
     let mut numbered = BTreeMap::new();
     for (name, thread) in threads {
-        let number: u32 = name.parse().map_err(|_| format!("`{name}` is no number of a thread"))?;
-        let thread = thread.as_object().ok_or_else(|| format!("thread {number} is no JSON object"))?;
-        numbered.insert(number, read_thread(thread).map_err(|lacks| format!("thread {number}: {lacks}"))?);
+        let number: u32 = name.parse().map_err(|_| Lack::ThreadName(name.clone()))?;
+        let thread = thread.as_object().ok_or(Lack::ThreadObject(number))?;
+        numbered.insert(number, read_thread(thread).map_err(|value| Lack::OfThread { thread: number, value })?);
     }
     if numbered.is_empty() {
-        return Err("it holds no threads".into());
+        return Err(Lack::NoThreads);
     }
     let announced = file.get(if key == "irq" { "num_irqs" } else { "num_threads" }).and_then(Value::as_f64);
     if let Some(announced) = announced.filter(|announced| *announced != numbered.len() as f64) {
@@ -147,7 +148,7 @@ fn read_threads(file: &Map<String, Value>, source: &mut Source, hints: &Hints) -
     Ok(())
 }
 
-fn read_thread(thread: &Map<String, Value>) -> Result<SourceThread, String> {
+fn read_thread(thread: &Map<String, Value>) -> Result<SourceThread, lack::Value> {
     // The pair tests keep the count with the sender and the latencies with the receiver.
     let figures = thread.get("receiver").and_then(Value::as_object).unwrap_or(thread);
     let sender = thread.get("sender").and_then(Value::as_object);
@@ -161,13 +162,13 @@ fn read_thread(thread: &Map<String, Value>) -> Result<SourceThread, String> {
         .or_else(|| count(figures, "samples"))
         .or_else(|| sender.and_then(|sender| count(sender, "samples")));
     if cycles.is_none() && buckets.is_empty() {
-        return Err("neither `cycles` nor a histogram says how many wake-ups there were".into());
+        return Err(lack::Value::NoCycles);
     }
-    let whole = |key: &str| figures.get(key).and_then(integer).ok_or_else(|| format!("`{key}` is missing"));
+    let whole = |key: &'static str| figures.get(key).and_then(integer).ok_or(lack::Value::Missing(key));
     let mean = match figures.get("avg") {
         Some(Value::Number(number)) => Some(mean_of(number)),
         Some(Value::Null) if cycles == Some(0) => None,
-        _ => return Err("`avg` is missing".into()),
+        _ => return Err(lack::Value::Missing("avg")),
     };
     let mut read = SourceThread {
         cpu: count(figures, "cpu").and_then(|cpu| u32::try_from(cpu).ok()),
@@ -194,12 +195,12 @@ fn part_overflow_of_oslat(thread: &mut SourceThread) {
     }
 }
 
-fn buckets(histogram: &Value) -> Result<BTreeMap<u64, u64>, String> {
-    let map = histogram.as_object().ok_or("`histogram` is no JSON object")?;
+fn buckets(histogram: &Value) -> Result<BTreeMap<u64, u64>, lack::Value> {
+    let map = histogram.as_object().ok_or(lack::Value::NoObject("histogram"))?;
     let mut buckets = BTreeMap::new();
     for (low, count) in map {
-        let low: u64 = low.parse().map_err(|_| format!("histogram bucket `{low}` is no whole number"))?;
-        let count = count.as_u64().ok_or_else(|| format!("the count of histogram bucket {low} is no whole number"))?;
+        let low: u64 = low.parse().map_err(|_| lack::Value::Bucket(low.clone()))?;
+        let count = count.as_u64().ok_or(lack::Value::Count(low))?;
         if count > 0 {
             buckets.insert(low, count);
         }
@@ -275,7 +276,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        let lacks = |text: &str| read(text, &Hints::default()).unwrap_err();
+        let lacks = |text: &str| read(text, &Hints::default()).unwrap_err().to_string();
         assert!(lacks(&FILE[..FILE.len() / 2]).contains("breaks off in line"));
         assert!(lacks("{\"inversion\": 3}").contains("pi_stress"));
         assert!(lacks("{\"thread\": {}}").contains("no threads"));

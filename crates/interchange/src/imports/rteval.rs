@@ -4,13 +4,13 @@
 //! user latencies into one histogram; that is told, for it cannot be undone.
 
 use super::Format;
+use super::lack::{self, Lack};
 use super::problem::{ImportProblem, Lost};
 use super::source::{Mean, Source, SourceThread, Unit};
 use archive::environment::Environment;
 use archive::message::Severity;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::BTreeMap;
-use words::printable::printable;
 
 /// More than any summary has; a bound on the memory a hostile file can ask for.
 const NODES_MAX: u32 = 8_000_000;
@@ -19,30 +19,20 @@ const NODES_MAX: u32 = 8_000_000;
 ///
 /// # Errors
 /// What the file lacks.
-pub fn read(text: &str) -> Result<Source, String> {
+pub fn read(text: &str) -> Result<Source, Lack> {
     let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options).map_err(|error| {
-        if text.contains("</rteval>") {
-            // The parser quotes what it met, be it the end of a line.
-            format!("it is not valid XML: {}", printable(&error.to_string()))
-        } else {
-            "its end, `</rteval>`, is missing".into()
-        }
-    })?;
+    let document = Document::parse_with_options(text, options)
+        .map_err(|error| if text.contains("</rteval>") { Lack::Xml(error) } else { Lack::XmlEnd })?;
     let root = document.root_element();
     if root.tag_name().name() != "rteval" {
-        return Err(format!("its root is `{}`, not `rteval`", root.tag_name().name()));
+        return Err(Lack::Root(root.tag_name().name().to_owned()));
     }
     let measured = |node: &Node| ["cyclictest", "timerlat"].contains(&node.tag_name().name());
     let measurements: Vec<Node> = root.descendants().filter(measured).collect();
     let Some(measurement) = measurements.iter().find(|node| child(**node, "core").is_some()) else {
         return Err(match measurements.first() {
-            Some(node) => format!(
-                "its {} has no cores: rteval leaves out all statistics when a latency lies beyond its histogram, or when a trace \
-                 stopped the run",
-                node.tag_name().name()
-            ),
-            None => "it has no measurement of cyclictest or timerlat".into(),
+            Some(node) => Lack::NoCores { tool: node.tag_name().name().to_owned() },
+            None => Lack::NoMeasurement,
         });
     };
     let tool = measurement.tag_name().name();
@@ -53,7 +43,7 @@ pub fn read(text: &str) -> Result<Source, String> {
     let mut numbered = BTreeMap::new();
     for core in measurement.children().filter(|node| node.tag_name().name() == "core") {
         let id: u32 = attribute(core, "id")?;
-        numbered.insert(id, read_core(core, id).map_err(|lacks| format!("core {id}: {lacks}"))?);
+        numbered.insert(id, read_core(core, id).map_err(|value| Lack::OfCore { core: id, value })?);
     }
     source.threads = numbered.into_values().collect();
     state(root, *measurement, &mut source);
@@ -75,21 +65,22 @@ fn text<'a>(node: Node<'a, '_>, path: &[&str]) -> Option<&'a str> {
     end.text().map(str::trim).filter(|text| !text.is_empty())
 }
 
-fn attribute<T: std::str::FromStr>(node: Node, name: &str) -> Result<T, String> {
-    let element = node.tag_name().name();
-    let value = node.attribute(name).ok_or_else(|| format!("`{name}` of an element `{element}` is missing"))?;
-    value.parse().map_err(|_| format!("`{name}` of an element `{element}` is no whole number"))
+fn attribute<T: std::str::FromStr>(node: Node, name: &'static str) -> Result<T, lack::Value> {
+    let element = || node.tag_name().name().to_owned();
+    let missing = || lack::Value::NoAttribute { attribute: name, element: element() };
+    let value = node.attribute(name).ok_or_else(missing)?;
+    value.parse().map_err(|_| lack::Value::Attribute { attribute: name, element: element() })
 }
 
-fn read_core(core: Node, id: u32) -> Result<SourceThread, String> {
-    let statistics = child(core, "statistics").ok_or("`statistics` is missing")?;
-    let figure = |name: &str| text(statistics, &[name]).ok_or_else(|| format!("`{name}` is missing"));
-    let whole = |name: &str| figure(name)?.parse::<i128>().map_err(|_| format!("`{name}` is no whole number"));
-    let samples = u64::try_from(whole("samples")?).map_err(|_| "`samples` is negative")?;
+fn read_core(core: Node, id: u32) -> Result<SourceThread, lack::Value> {
+    let statistics = child(core, "statistics").ok_or(lack::Value::Missing("statistics"))?;
+    let figure = |name: &'static str| text(statistics, &[name]).ok_or(lack::Value::Missing(name));
+    let whole = |name: &'static str| figure(name)?.parse::<i128>().map_err(|_| lack::Value::NotWhole(name));
+    let samples = u64::try_from(whole("samples")?).map_err(|_| lack::Value::Negative("samples"))?;
     if samples == 0 {
         return Ok(SourceThread { cpu: Some(id), cycles: Some(0), ..SourceThread::default() });
     }
-    let histogram = child(core, "histogram").ok_or("`histogram` is missing")?;
+    let histogram = child(core, "histogram").ok_or(lack::Value::Missing("histogram"))?;
     let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
     for bucket in histogram.children().filter(|node| node.tag_name().name() == "bucket") {
         let count = attribute(bucket, "value")?;
@@ -97,7 +88,7 @@ fn read_core(core: Node, id: u32) -> Result<SourceThread, String> {
             buckets.insert(attribute(bucket, "index")?, count);
         }
     }
-    let mean: f64 = figure("mean")?.parse().map_err(|_| "`mean` is no number")?;
+    let mean: f64 = figure("mean")?.parse().map_err(|_| lack::Value::NoNumber("mean"))?;
     Ok(SourceThread {
         cpu: Some(id),
         buckets,
@@ -175,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        let lacks = |text: &str| read(text).unwrap_err();
+        let lacks = |text: &str| read(text).unwrap_err().to_string();
         assert!(lacks("<rteval version=\"3\"><Measurements>").contains("`</rteval>`, is missing"));
         assert!(lacks("<rteval><Measurements/></rteval>").contains("no measurement"));
         assert!(lacks("<rteval><Measurements><cyclictest/></Measurements></rteval>").contains("beyond its histogram"));

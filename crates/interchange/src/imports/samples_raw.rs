@@ -3,6 +3,7 @@
 //! Records are `u32 thread, i64 second, i64 nanosecond, u64 latency` as a little-endian 64-bit machine packs them. The tool
 //! loses the last samples when it stops; those are known from `results.json` by number alone.
 
+use super::lack::SamplesLack;
 use super::problem::ImportProblem;
 use super::source::{Source, SourceThread};
 use archive::message::{Loss, LossKind, Severity};
@@ -48,7 +49,7 @@ pub fn add(source: &mut Source, reader: &mut (impl Read + Seek)) -> io::Result<(
     Ok(())
 }
 
-type Tallies = Result<(Vec<Tally>, i64, i64), String>;
+type Tallies = Result<(Vec<Tally>, i64, i64), SamplesLack>;
 
 /// Two passes: seconds count from the first due instant, which need not be in the first record.
 fn tallies(source: &Source, reader: &mut (impl Read + Seek)) -> io::Result<Tallies> {
@@ -59,11 +60,11 @@ fn tallies(source: &Source, reader: &mut (impl Read + Seek)) -> io::Result<Talli
     })?;
     let (first, last) = match (checked, span) {
         (Err(why), _) => return Ok(Err(why)),
-        (Ok(()), None) => return Ok(Err("it is empty".into())),
+        (Ok(()), None) => return Ok(Err(SamplesLack::Empty)),
         (Ok(()), Some(span)) => span,
     };
     if (last - first) / 1_000_000_000 > SECONDS_MAX {
-        return Ok(Err("its times lie years apart".into()));
+        return Ok(Err(SamplesLack::TimesApart));
     }
     let mut tallies = vec![Tally::default(); source.threads.len()];
     reader.rewind()?;
@@ -79,24 +80,21 @@ fn each(
     source: &Source,
     reader: &mut impl Read,
     mut take: impl FnMut(u32, i64, i64),
-) -> io::Result<Result<(), String>> {
+) -> io::Result<Result<(), SamplesLack>> {
     let mut reader = BufReader::with_capacity(1 << 20, reader);
     let mut record = [0; RECORD_BYTES];
     for number in 0u64.. {
         match fill(&mut reader, &mut record)? {
             0 => break,
             RECORD_BYTES => {}
-            _ => return Ok(Err("its last record is cut short".into())),
+            _ => return Ok(Err(SamplesLack::CutShort)),
         }
         match sample(&record) {
             Some((thread, seen_ns, value)) if (thread as usize) < source.threads.len() => {
                 let latency_ns = value * source.unit.ns();
                 take(thread, seen_ns - latency_ns, latency_ns);
             }
-            _ => {
-                let why = format!("record {number} is no sample of these threads on a little-endian 64-bit machine");
-                return Ok(Err(why));
-            }
+            _ => return Ok(Err(SamplesLack::NoSample { record: number })),
         }
     }
     Ok(Ok(()))

@@ -5,6 +5,7 @@
 use super::naming::word;
 use super::{Outcome, RunResults, Unit};
 use serde_json::{Map, Value, json};
+use thiserror::Error;
 use words::calendar::civil;
 
 /// Who submits, and what was tested.
@@ -16,19 +17,28 @@ pub struct Submission {
     pub build_id: Option<String>,
 }
 
+/// How origin or build should look.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SubmissionError {
+    #[error("`{0}` is no origin: it has lower-case letters, digits and _ only")]
+    Origin(String),
+    #[error("`{0}` is no id of a build; it looks like origin:number")]
+    Build(String),
+}
+
 impl Submission {
     /// # Errors
-    /// A sentence that says how origin or build should look.
-    pub fn new(origin: &str, build_id: Option<&str>) -> Result<Self, String> {
+    /// [`SubmissionError`].
+    pub fn new(origin: &str, build_id: Option<&str>) -> Result<Self, SubmissionError> {
         let plain = |text: &str| {
             !text.is_empty() && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_')
         };
         if !plain(origin) {
-            return Err(format!("`{origin}` is no origin: it has lower-case letters, digits and _ only"));
+            return Err(SubmissionError::Origin(origin.into()));
         }
         let known = |id: &str| id.split_once(':').is_some_and(|(of, id)| plain(of) && !id.is_empty());
         if let Some(id) = build_id.filter(|id| !known(id)) {
-            return Err(format!("`{id}` is no id of a build; it looks like origin:number"));
+            return Err(SubmissionError::Build(id.into()));
         }
         Ok(Self { origin: origin.into(), build_id: build_id.map(str::to_owned) })
     }

@@ -19,9 +19,10 @@ mod stop;
 mod switches;
 mod terms;
 
+use std::fmt;
 use std::io;
 use std::process::ExitCode;
-use terms::Terms;
+use terms::{Terms, TermsError};
 
 type Injector = fn(Terms) -> io::Result<()>;
 
@@ -61,13 +62,30 @@ fn words() -> Vec<String> {
     words
 }
 
-fn run(words: &[String]) -> Result<(), String> {
+/// Why nothing is injected.
+enum InjectorError {
+    Unknown(String),
+    Terms(TermsError),
+    Failed { name: &'static str, source: io::Error },
+}
+
+impl fmt::Display for InjectorError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => {
+                let known: Vec<&str> = INJECTORS.iter().map(|(name, _)| *name).collect();
+                write!(out, "there is no injector `{name}`; there are {}", known.join(", "))
+            }
+            Self::Terms(error) => error.fmt(out),
+            Self::Failed { name, source } => write!(out, "{name}: {source}"),
+        }
+    }
+}
+
+fn run(words: &[String]) -> Result<(), InjectorError> {
     let name = words.first().map_or("", String::as_str);
-    let known = || INJECTORS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let (_, inject) = INJECTORS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .ok_or_else(|| format!("there is no injector `{name}`; there are {}", known()))?;
-    let terms = Terms::parse(&words[1..])?;
-    inject(terms).map_err(|error| format!("{name}: {error}"))
+    let found = INJECTORS.iter().find(|(known, _)| *known == name);
+    let (name, inject) = found.ok_or_else(|| InjectorError::Unknown(name.to_owned()))?;
+    let terms = Terms::parse(&words[1..]).map_err(InjectorError::Terms)?;
+    inject(terms).map_err(|source| InjectorError::Failed { name, source })
 }

@@ -1,12 +1,33 @@
 //! What an injector is told, its log, and the pauses between injections.
 
 use crate::kernel::{now_ns, sleep_until};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Less of an injection than this delays nobody enough to be noticed.
 const STRETCH_NS_MIN: i64 = 50_000;
+
+/// What is wrong with the words of an injector.
+#[derive(Debug)]
+pub enum TermsError {
+    NoNumber { name: &'static str, text: String },
+    NoLog,
+    NegativeCpu,
+    Log { path: String, source: io::Error },
+}
+
+impl fmt::Display for TermsError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoNumber { name, text } => write!(out, "--{name} takes a number, not `{text}`"),
+            Self::NoLog => out.write_str("--log is missing"),
+            Self::NegativeCpu => out.write_str("--cpu is negative"),
+            Self::Log { path, source } => write!(out, "{path}: {source}"),
+        }
+    }
+}
 
 /// Common options of all injectors.
 pub struct Terms {
@@ -28,19 +49,20 @@ pub struct Terms {
 
 impl Terms {
     /// Reads `--name value` pairs.
-    pub fn parse(words: &[String]) -> Result<Self, String> {
+    pub fn parse(words: &[String]) -> Result<Self, TermsError> {
         let value = |name: &str| {
             let at = words.iter().position(|word| word.strip_prefix("--") == Some(name))?;
             words.get(at + 1)
         };
-        let number = |name: &str, default: i64| -> Result<i64, String> {
+        let number = |name: &'static str, default: i64| {
             let Some(text) = value(name) else { return Ok(default) };
-            text.parse().map_err(|_| format!("--{name} takes a number, not `{text}`"))
+            text.parse().map_err(|_| TermsError::NoNumber { name, text: text.clone() })
         };
-        let log = value("log").ok_or("--log is missing")?;
-        let log = File::options().create(true).append(true).open(log).map_err(|error| format!("{log}: {error}"))?;
+        let path = value("log").ok_or(TermsError::NoLog)?;
+        let log = File::options().create(true).append(true).open(path);
+        let log = log.map_err(|source| TermsError::Log { path: path.clone(), source })?;
         Ok(Self {
-            cpu: usize::try_from(number("cpu", 1)?).map_err(|_| "--cpu is negative")?,
+            cpu: usize::try_from(number("cpu", 1)?).map_err(|_| TermsError::NegativeCpu)?,
             length_ns: number("length-us", 3000)? * 1000,
             pause_ns: number("pause-us", 200_000)? * 1000,
             seed: number("seed", 1)?.unsigned_abs() | 1,

@@ -4,6 +4,7 @@ use crate::exit::UsageError;
 use crate::options::quantity::{QuantityError, cpus};
 use clap::{Args, ValueEnum};
 use readiness::{Accepted, Checklist, Profile, Subject};
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -116,7 +117,7 @@ impl CheckArguments {
     }
 }
 
-fn understood<T>(path: &Path, parse: impl Fn(&str) -> Result<T, (usize, String)>) -> Result<T, UsageError> {
+fn understood<T, E: Display>(path: &Path, parse: impl Fn(&str) -> Result<T, (usize, E)>) -> Result<T, UsageError> {
     let text =
         fs::read_to_string(path).map_err(|error| UsageError(format!("failed to read {}: {error}", path.display())))?;
     parse(&text).map_err(|(line, why)| UsageError(format!("{}:{line}: {why}", path.display())))

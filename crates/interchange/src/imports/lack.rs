@@ -1,0 +1,147 @@
+//! What a file of a known format lacks, so that it is not imported.
+
+use super::Format;
+use roxmltree::Error as XmlError;
+use thiserror::Error;
+use words::printable::printable;
+
+/// What a file looks like that has no format of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Foreign {
+    #[error("an empty file")]
+    Empty,
+    #[error("a web page")]
+    WebPage,
+    #[error("XML, but not of rteval")]
+    OtherXml,
+    #[error("JSON, but neither of rt-tests nor of jitterdebugger")]
+    OtherJson,
+    #[error("binary data")]
+    Binary,
+    #[error("text that begins with `{start}`")]
+    Text { start: String },
+}
+
+/// A value that is missing, or is not what it should be, by its name in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Value {
+    #[error("`{0}` is missing")]
+    Missing(&'static str),
+    #[error("`{0}` is no JSON object")]
+    NoObject(&'static str),
+    #[error("`{0}` is no whole number")]
+    NotWhole(&'static str),
+    #[error("`{0}` is no number")]
+    NoNumber(&'static str),
+    #[error("`{0}` is negative")]
+    Negative(&'static str),
+    #[error("`{attribute}` of an element `{element}` is missing")]
+    NoAttribute { attribute: &'static str, element: String },
+    #[error("`{attribute}` of an element `{element}` is no whole number")]
+    Attribute { attribute: &'static str, element: String },
+    #[error("histogram bucket `{0}` is no whole number")]
+    Bucket(String),
+    #[error("the count of histogram bucket {0} is no whole number")]
+    Count(u64),
+    #[error("neither `cycles` nor a histogram says how many wake-ups there were")]
+    NoCycles,
+}
+
+/// What a file of a known format lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Lack {
+    #[error("it breaks off in line {line}: the rest is missing")]
+    BreaksOff { line: usize },
+    /// In the words of the parser.
+    #[error("it is not valid JSON: {0}")]
+    Json(String),
+    #[error("its end, `</rteval>`, is missing")]
+    XmlEnd,
+    // The parser quotes what it met, be it the end of a line.
+    #[error("it is not valid XML: {}", printable(&.0.to_string()))]
+    Xml(XmlError),
+    #[error("its root is `{0}`, not `rteval`")]
+    Root(String),
+    #[error("it is no JSON object")]
+    NoObject,
+    #[error(transparent)]
+    Value(#[from] Value),
+    #[error("thread {thread}: {value}")]
+    OfThread { thread: u32, value: Value },
+    #[error("core {core}: {value}")]
+    OfCore { core: u32, value: Value },
+    #[error("`{0}` is no number of a thread")]
+    ThreadName(String),
+    #[error("thread {0} is no JSON object")]
+    ThreadObject(u32),
+    #[error("`{0}` is missing: it holds no latencies")]
+    Latencies(&'static str),
+    #[error("it holds no interrupt latencies; import it without --series irq")]
+    InterruptLatencies,
+    #[error("it is of pi_stress, which counts inversions and measures no latencies")]
+    PiStress,
+    #[error("it holds no threads")]
+    NoThreads,
+    #[error("its threads are not numbered from 0 on: some are missing")]
+    ThreadNumbers,
+    #[error("no thread made any cycle: nothing was measured")]
+    NothingMeasured,
+    #[error("it has no measurement of cyclictest or timerlat")]
+    NoMeasurement,
+    #[error(
+        "its {tool} has no cores: rteval leaves out all statistics when a latency lies beyond its histogram, or when a \
+         trace stopped the run"
+    )]
+    NoCores { tool: String },
+    #[error("it holds more than one histogram: split it, one run a file")]
+    SeveralHistograms,
+    #[error("the line `# {0}:` is missing or damaged: the end of the file is lost")]
+    Line(&'static str),
+    #[error("its lines `# Min`, `# Avg`, `# Max` and `# Histogram Overflows` differ in their columns")]
+    Columns,
+    #[error("a count of overflows is negative")]
+    NegativeOverflows,
+    #[error("row {row:06} of its histogram does not fit {threads} threads")]
+    Row { row: u64, threads: usize },
+    #[error("the rows of its histogram are not in order")]
+    RowOrder,
+    #[error("the rows of thread {thread} do not add up to its `# Total:`: rows are missing")]
+    RowsMissing { thread: usize },
+    #[error("it has neither a histogram block nor whole `T:` lines: the results are missing")]
+    NoResults,
+    #[error("it has `T:` lines of {held} threads, but not from 0 on: some are missing")]
+    ThreadLines { held: usize },
+    #[error("line {line} is not a latency and its counts")]
+    NoRow { line: usize },
+    #[error("line {line} has another number of columns than the one before")]
+    RowColumns { line: usize },
+    #[error("line {line} is not above the one before: latencies must ascend")]
+    RowsDescend { line: usize },
+    #[error("it has no rows")]
+    NoRows,
+}
+
+/// Why `samples.raw` does not fit the file beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SamplesLack {
+    #[error("it is empty")]
+    Empty,
+    #[error("its times lie years apart")]
+    TimesApart,
+    #[error("its last record is cut short")]
+    CutShort,
+    #[error("record {record} is no sample of these threads on a little-endian 64-bit machine")]
+    NoSample { record: u64 },
+}
+
+/// Why a file is not imported. The texts complete "failed to import FILE: ".
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FormatError {
+    #[error(
+        "it looks like {looks_like}; what can be imported is rt-tests JSON, cyclictest text, results.json of \
+         jitterdebugger, summary.xml of rteval, and histogram columns"
+    )]
+    Foreign { looks_like: Foreign },
+    #[error("it looks like {}, but {lacks}", .format.words())]
+    Unusable { format: Format, lacks: Lack },
+}
