@@ -28,6 +28,10 @@ pub enum Damage {
     BytesDamaged {
         bytes: usize,
     },
+    /// More of it is damaged than not, so it is not read to its end.
+    StreamAbandoned {
+        bytes: u64,
+    },
     FramesMissing {
         count: u64,
     },
@@ -61,6 +65,9 @@ impl fmt::Display for Damage {
             Self::StreamUnreadable { error } => write!(out, "stream.tardy: {error}"),
             Self::MessageUnknown { why } => write!(out, "stream.tardy: {why}"),
             Self::BytesDamaged { bytes } => write!(out, "stream.tardy: {bytes} bytes are damaged"),
+            Self::StreamAbandoned { bytes } => {
+                write!(out, "stream.tardy: more of it is damaged than not; what comes after {bytes} bytes is not read")
+            }
             Self::FramesMissing { count } => write!(out, "stream.tardy: {count} frames are missing"),
             Self::CutOff => out.write_str(
                 "stream.tardy: the run has no end; it was cut off, and the last totals are up to ten minutes old",
@@ -89,6 +96,7 @@ impl ProblemKind for Damage {
             Self::StreamUnreadable { .. } => "archive.stream-unreadable",
             Self::MessageUnknown { .. } => "archive.message-unknown",
             Self::BytesDamaged { .. } => "archive.bytes-damaged",
+            Self::StreamAbandoned { .. } => "archive.stream-abandoned",
             Self::FramesMissing { .. } => "archive.frames-missing",
             Self::CutOff => "archive.cut-off",
             Self::GoesOn => "archive.goes-on",
@@ -141,6 +149,11 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         code: "archive.bytes-damaged",
         meaning: "Bytes of the stream fail their checksum. Everything before and behind them is used.",
+        fix: COPY_AGAIN,
+    },
+    Definition {
+        code: "archive.stream-abandoned",
+        meaning: "More bytes of the stream are damaged than sound, so it was not read to its end.",
         fix: COPY_AGAIN,
     },
     Definition {
@@ -210,6 +223,7 @@ mod tests {
             Damage::StreamUnreadable { error: error() },
             Damage::MessageUnknown { why: error() },
             Damage::BytesDamaged { bytes: 1 },
+            Damage::StreamAbandoned { bytes: 1 },
             Damage::FramesMissing { count: 1 },
             Damage::CutOff,
             Damage::GoesOn,

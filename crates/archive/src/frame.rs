@@ -5,7 +5,7 @@
 //! with kernel messages in between, and lie in `stream.tardy` of an archive; any prefix can be read.
 
 use crate::STREAM_VERSION;
-use crate::message::Message;
+use crate::message::{Loss, LossKind, Message};
 
 const MAGIC: [u8; 4] = [0xF7, b'T', 0xD1, b'Y'];
 /// What stands before a payload.
@@ -14,6 +14,14 @@ pub const HEADER_BYTES: usize = 20;
 pub const PAYLOAD_BYTES_MAX: usize = 4 << 20;
 /// File data carried by one frame.
 pub const CHUNK_BYTES: usize = 64 << 10;
+
+/// The most of a file that a frame has room for, beside the number of the file and the offset.
+const CHUNK_DATA_MAX: usize = PAYLOAD_BYTES_MAX - CHUNK_HEAD_BYTES;
+const CHUNK_HEAD_BYTES: usize = 12;
+/// Bytes of candidates that turn out to be no frames, before the bytes that came pay for more.
+const CANDIDATES_BYTES: u64 = 64 << 20;
+/// How many bytes of such candidates each byte that came pays for.
+const CANDIDATE_BYTES_PER_BYTE: u64 = 4;
 
 const KIND_MESSAGE: u8 = 1;
 /// A frame with a stretch of a file; its payload begins with the number of the file.
@@ -26,14 +34,32 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// A frame with one message.
+    /// One message: a frame, or several where a list in it is longer than a frame carries. What cannot be divided is
+    /// counted as a loss.
     pub fn message(&mut self, message: &Message) -> Vec<u8> {
         let payload = serde_json::to_vec(message).expect("a message has only string keys");
-        self.frame(KIND_MESSAGE, &[&payload])
+        if payload.len() <= PAYLOAD_BYTES_MAX {
+            return self.frame(KIND_MESSAGE, &[&payload]);
+        }
+        match halves(message) {
+            Some(parts) => parts.iter().flat_map(|part| self.message(part)).collect(),
+            None => {
+                let detail = format!("{} bytes are more than a frame carries", payload.len());
+                self.message(&Message::Loss(Loss { kind: LossKind::Messages, count: 1, detail }))
+            }
+        }
     }
 
-    /// A frame with a stretch of a file announced by [`Message::FileBegin`].
+    /// A stretch of a file announced by [`Message::FileBegin`]: a frame, or several where it is longer than one carries.
     pub fn chunk(&mut self, file: u32, offset: u64, data: &[u8]) -> Vec<u8> {
+        let mut frames = self.chunk_frame(file, offset, &data[..data.len().min(CHUNK_DATA_MAX)]);
+        for (number, piece) in (1..).zip(data.chunks(CHUNK_DATA_MAX).skip(1)) {
+            frames.extend(self.chunk_frame(file, offset + number * CHUNK_DATA_MAX as u64, piece));
+        }
+        frames
+    }
+
+    fn chunk_frame(&mut self, file: u32, offset: u64, data: &[u8]) -> Vec<u8> {
         self.frame(KIND_CHUNK, &[&file.to_le_bytes(), &offset.to_le_bytes(), data])
     }
 
@@ -47,7 +73,7 @@ impl Encoder {
 
     fn frame(&mut self, kind: u8, parts: &[&[u8]]) -> Vec<u8> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
-        assert!(length <= PAYLOAD_BYTES_MAX, "a frame of {length} bytes would be refused by every reader");
+        debug_assert!(length <= PAYLOAD_BYTES_MAX, "a frame of {length} bytes would be refused by every reader");
         let mut bytes = Vec::with_capacity(HEADER_BYTES + length);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&[kind, STREAM_VERSION as u8, 0, 0]);
@@ -69,6 +95,30 @@ fn checksum(frame: &[u8]) -> u32 {
     hasher.update(&frame[4..16]);
     hasher.update(&frame[HEADER_BYTES..]);
     hasher.finalize()
+}
+
+/// A message as two of half the length; `None` for one that is no list.
+fn halves(message: &Message) -> Option<[Message; 2]> {
+    fn cut<T: Clone>(list: &[T]) -> Option<[Vec<T>; 2]> {
+        let (first, second) = list.split_at(list.len() / 2);
+        (!first.is_empty()).then(|| [first.to_vec(), second.to_vec()])
+    }
+    match message {
+        Message::Seconds(list) => Some(cut(list)?.map(Message::Seconds)),
+        Message::Counters(list) => Some(cut(list)?.map(Message::Counters)),
+        Message::KernelSeries(list) => Some(cut(list)?.map(Message::KernelSeries)),
+        Message::Watched(list) => Some(cut(list)?.map(Message::Watched)),
+        // The worst of a thread are sorted: what goes is the least of them.
+        Message::Thread { thread, cpu, totals, histogram, worst } => {
+            let [kept, gone] = cut(worst)?;
+            let detail = format!("least of the worst of thread {thread}: more than a frame carries");
+            let loss = Loss { kind: LossKind::Records, count: gone.len() as u64, detail };
+            let histogram = histogram.clone();
+            let kept = Message::Thread { thread: *thread, cpu: *cpu, totals: *totals, histogram, worst: kept };
+            Some([kept, Message::Loss(loss)])
+        }
+        _ => None,
+    }
 }
 
 /// What came out of the stream.
@@ -100,17 +150,28 @@ pub struct Decoder {
     pending: Vec<u8>,
     garbage: Vec<u8>,
     next_sequence: Option<u32>,
+    /// Bytes before the pending ones.
+    passed: u64,
+    /// Bytes of candidates that were no frames.
+    in_vain: u64,
 }
 
 impl Decoder {
     /// Takes bytes and returns the items that are complete now.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Item> {
         self.pending.extend_from_slice(bytes);
+        self.items(false)
+    }
+
+    /// The items at the front of what is pending. `last`: nothing comes after it.
+    fn items(&mut self, last: bool) -> Vec<Item> {
         let mut items = Vec::new();
         let mut at = 0;
         loop {
             let rest = &self.pending[at..];
-            match parse(rest) {
+            let paid = CANDIDATES_BYTES.saturating_add((self.passed + at as u64) * CANDIDATE_BYTES_PER_BYTE);
+            let length_max = paid.saturating_sub(self.in_vain);
+            match parse_within(rest, length_max) {
                 Parsed::Frame { kind, sequence, payload, length } => {
                     flush(&mut self.garbage, &mut items);
                     if let Some(expected) = self.next_sequence
@@ -122,8 +183,14 @@ impl Decoder {
                     items.push(interpret(kind, payload));
                     at += length;
                 }
-                Parsed::Incomplete => break,
+                Parsed::Incomplete if !last || rest.is_empty() => break,
+                Parsed::Incomplete => {
+                    // A damaged length makes the decoder wait for bytes that never come while sound frames lie behind it.
+                    self.garbage.push(rest[0]);
+                    at += 1;
+                }
                 Parsed::Noise(count) => {
+                    self.in_vain += candidate_bytes(rest).filter(|length| *length <= length_max).unwrap_or(0);
                     self.garbage.extend_from_slice(&rest[..count]);
                     at += count;
                     if self.garbage.len() > CHUNK_BYTES {
@@ -132,19 +199,14 @@ impl Decoder {
                 }
             }
         }
+        self.passed += at as u64;
         self.pending.drain(..at);
         items
     }
 
     /// Ends the stream: what is left is a frame cut short, or noise.
     pub fn finish(mut self) -> Vec<Item> {
-        let mut items = Vec::new();
-        // A damaged length can make the decoder wait for bytes that never come while sound frames lie behind it.
-        while !self.pending.is_empty() {
-            let first = self.pending.remove(0);
-            self.garbage.push(first);
-            items.extend(self.push(&[]));
-        }
+        let mut items = self.items(true);
         flush(&mut self.garbage, &mut items);
         items
     }
@@ -165,6 +227,19 @@ pub enum Parsed<'a> {
 
 /// Reads the front of some bytes, which is a frame, part of one, or so many bytes of something else.
 pub fn parse(bytes: &[u8]) -> Parsed<'_> {
+    parse_within(bytes, u64::MAX)
+}
+
+/// The length that bytes with the front of a frame declare.
+fn candidate_bytes(bytes: &[u8]) -> Option<u64> {
+    let length = u32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?) as usize;
+    let begins = bytes.starts_with(&MAGIC) && bytes.len() >= HEADER_BYTES && length <= PAYLOAD_BYTES_MAX;
+    begins.then_some((HEADER_BYTES + length) as u64)
+}
+
+/// The same, where a front that declares more bytes than these is taken for something else: a stream of false ones would
+/// cost the length that each declares.
+fn parse_within(bytes: &[u8], length_max: u64) -> Parsed<'_> {
     if bytes.is_empty() {
         return Parsed::Incomplete;
     }
@@ -182,10 +257,10 @@ pub fn parse(bytes: &[u8]) -> Parsed<'_> {
     }
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let payload_length = word(8) as usize;
-    if payload_length > PAYLOAD_BYTES_MAX {
+    let length = HEADER_BYTES + payload_length;
+    if payload_length > PAYLOAD_BYTES_MAX || length as u64 > length_max {
         return Parsed::Noise(1);
     }
-    let length = HEADER_BYTES + payload_length;
     if bytes.len() < length {
         return Parsed::Incomplete;
     }
@@ -201,8 +276,8 @@ fn interpret(kind: u8, payload: &[u8]) -> Item {
             Ok(message) => Item::Message(message),
             Err(error) => Item::Unknown { why: format!("a message this version does not know: {error}") },
         },
-        KIND_CHUNK if payload.len() >= 12 => {
-            let (head, data) = payload.split_at(12);
+        KIND_CHUNK if payload.len() >= CHUNK_HEAD_BYTES => {
+            let (head, data) = payload.split_at(CHUNK_HEAD_BYTES);
             let file = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
             let offset = u64::from_le_bytes([head[4], head[5], head[6], head[7], head[8], head[9], head[10], head[11]]);
             Item::Chunk { file, offset, data: data.to_vec() }
@@ -214,11 +289,16 @@ fn interpret(kind: u8, payload: &[u8]) -> Item {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Loss, Message};
+    use crate::histogram::Histogram;
+    use crate::sample::{Sample, Second, Totals};
     use proptest::prelude::*;
 
+    fn loss_of(count: u64) -> Loss {
+        Loss { kind: "trace events".to_owned().into(), count, detail: String::new() }
+    }
+
     fn loss(count: u64) -> Message {
-        Message::Loss(Loss { kind: "trace events".to_owned().into(), count, detail: String::new() })
+        Message::Loss(loss_of(count))
     }
 
     fn decode(bytes: &[u8]) -> Vec<Item> {
@@ -265,6 +345,60 @@ mod tests {
         first[10] = 0x01;
         let items = decode(&[first, encoder.message(&loss(2))].concat());
         assert_eq!(items.last(), Some(&Item::Message(loss(2))));
+    }
+
+    #[test]
+    fn a_message_longer_than_a_frame_comes_in_several_and_whole() {
+        let second = |second| Second { second, cycles: 1000, ..Second::default() };
+        let seconds: Vec<Second> = (0..200_000).map(second).collect();
+        let bytes = Encoder::default().message(&Message::Seconds(seconds.clone()));
+        assert!(bytes.len() > PAYLOAD_BYTES_MAX);
+        let mut back = Vec::new();
+        for item in decode(&bytes) {
+            let Item::Message(Message::Seconds(part)) = item else { panic!("{item:?}") };
+            back.extend(part);
+        }
+        assert_eq!(back, seconds);
+    }
+
+    #[test]
+    fn totals_arrive_however_many_of_the_worst_were_kept() {
+        let sample = Sample { cpu: 0, cycle: u64::MAX, due_ns: i64::MAX, latency_ns: i64::MAX };
+        let totals = Totals { cycles: 7, ..Totals::default() };
+        let message = Message::Thread {
+            thread: 3,
+            cpu: 3,
+            totals,
+            histogram: Histogram::default(),
+            worst: vec![sample; 100_000],
+        };
+        let items = decode(&Encoder::default().message(&message));
+        let Some(Item::Message(Message::Thread { totals: found, worst, .. })) = items.first() else { panic!() };
+        let lost: u64 = items[1..]
+            .iter()
+            .map(|item| if let Item::Message(Message::Loss(loss)) = item { loss.count } else { panic!("{item:?}") })
+            .sum();
+        assert_eq!((found, worst.len() as u64 + lost), (&totals, 100_000));
+        let text = "x".repeat(PAYLOAD_BYTES_MAX + 1);
+        let items = decode(&Encoder::default().message(&Message::Loss(Loss { detail: text, ..loss_of(1) })));
+        assert!(matches!(&items[..], [Item::Message(Message::Loss(loss))] if loss.kind == LossKind::Messages));
+        let chunks = decode(&Encoder::default().chunk(1, 5, &vec![9; PAYLOAD_BYTES_MAX + 1]));
+        assert!(
+            matches!(&chunks[..], [Item::Chunk { offset: 5, data, .. }, Item::Chunk { .. }] if data.len() == CHUNK_DATA_MAX)
+        );
+    }
+
+    #[test]
+    fn a_million_false_headers_cost_what_a_few_would() {
+        let mut header = MAGIC.to_vec();
+        header.extend([KIND_MESSAGE, 1, 0, 0]);
+        header.extend((PAYLOAD_BYTES_MAX as u32).to_le_bytes());
+        let started = std::time::Instant::now();
+        let mut bytes = header.repeat(1_000_000);
+        bytes.extend(Encoder::default().message(&loss(1)));
+        let items = decode(&bytes);
+        assert_eq!(items.last(), Some(&Item::Message(loss(1))));
+        assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
     }
 
     proptest! {

@@ -13,6 +13,7 @@ pub mod atomic_file;
 pub mod causes;
 pub mod counters;
 pub mod damage;
+pub mod directory;
 pub mod environment;
 pub mod explanation;
 pub mod facts;

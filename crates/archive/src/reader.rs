@@ -4,9 +4,9 @@
 //! and what is missing. The archive is untrusted input; sizes are bounded.
 
 use crate::absence::SpikeAbsences;
-use crate::atomic_file::write_atomically;
 use crate::counters::CounterSecond;
 use crate::damage::Damage;
+use crate::directory::{ArchiveDirectory, replace_inside};
 use crate::environment::Environment;
 use crate::explanation::Explanation;
 use crate::frame::{Decoder, Item};
@@ -21,15 +21,28 @@ use crate::settings::EffectiveSettings;
 use crate::spike::{Spike, SpikeReason};
 use crate::tracer::{KernelSeries, LatencyTrace};
 use crate::watched::WatchedSeries;
+use crate::write_error::WriteError;
 use crate::writer::file_path;
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use thiserror::Error;
 
-/// A spike's trace larger than this is not loaded.
+pub const MANIFEST: &str = "manifest.json";
+pub const STREAM: &str = "stream.tardy";
+const EXPLANATIONS: &str = "explanations.json";
+/// Files larger than these are not read. The sizes of real ones are a hundredth.
+pub const MANIFEST_BYTES_MAX: u64 = 16 << 20;
+const EXPLANATIONS_BYTES_MAX: u64 = 128 << 20;
+const RECORDED_BYTES_MAX: u64 = 64 << 20;
 pub const TRACE_BYTES_MAX: u64 = 2 << 30;
+pub const FLIGHT_BYTES_MAX: u64 = 256 << 20;
+pub const TRACER_BYTES_MAX: u64 = 256 << 20;
+/// Four months of a kilohertz.
+pub const SAMPLES_BYTES_MAX: u64 = 160 << 30;
+/// Bytes of a stream that may be no frames, beside as many as there are frames; the rest of it is not looked at then.
+const DAMAGED_BYTES_MAX: u64 = 64 << 20;
 
 /// Medians that no ordinary wake-up of a thread takes.
 const ORDINARY_MEDIANS: i64 = 4;
@@ -107,21 +120,24 @@ impl Run {
         if !directory.is_dir() {
             return Err(OpenError::Missing(directory));
         }
-        let manifest_path = directory.join("manifest.json");
-        let stream_path = directory.join("stream.tardy");
-        if !manifest_path.exists() && !stream_path.exists() {
+        let inside = match ArchiveDirectory::open(&directory) {
+            Ok(inside) => inside,
+            Err(source) => return Err(OpenError::Io { path: directory, source }),
+        };
+        if !inside.has(MANIFEST) && !inside.has(STREAM) {
             return Err(OpenError::Foreign(directory));
         }
         let mut run = Run { directory, ..Run::default() };
-        run.read_manifest(&manifest_path);
-        run.read_stream(&stream_path);
-        run.read_recorded();
-        run.note_missing_parts();
+        run.read_manifest(&inside);
+        run.read_stream(&inside);
+        run.read_recorded(&inside);
+        run.note_missing_parts(&inside);
         Ok(run)
     }
 
-    fn read_manifest(&mut self, path: &Path) {
-        match fs::read(path)
+    fn read_manifest(&mut self, inside: &ArchiveDirectory) {
+        match inside
+            .read(MANIFEST, MANIFEST_BYTES_MAX)
             .map_err(|e| e.to_string())
             .and_then(|b| serde_json::from_slice::<Manifest>(&b).map_err(|e| e.to_string()))
         {
@@ -135,8 +151,14 @@ impl Run {
         }
     }
 
-    fn read_recorded(&mut self) {
-        let Ok(bytes) = fs::read(self.directory.join(RECORDED_FILE)) else { return };
+    fn read_recorded(&mut self, inside: &ArchiveDirectory) {
+        let bytes = match inside.read(RECORDED_FILE, RECORDED_BYTES_MAX) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => {
+                return self.note(&Damage::RecordingsUnreadable { file: RECORDED_FILE, error: error.to_string() });
+            }
+        };
         let recorded = match serde_json::from_slice::<Recorded>(&bytes) {
             Ok(recorded) if recorded.recorded_version <= RECORDED_VERSION => recorded,
             Ok(_) => return self.note(&Damage::RecordingsNewer { file: RECORDED_FILE }),
@@ -153,8 +175,8 @@ impl Run {
         }
     }
 
-    fn read_stream(&mut self, path: &Path) {
-        let mut file = match File::open(path) {
+    fn read_stream(&mut self, inside: &ArchiveDirectory) {
+        let mut file = match inside.file(STREAM) {
             Ok(file) => file,
             Err(error) => return self.note(&Damage::StreamUnreadable { error: error.to_string() }),
         };
@@ -162,10 +184,20 @@ impl Run {
         self.goes_on = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         let mut decoder = Decoder::default();
         let mut buffer = vec![0; 256 << 10];
+        let (mut bytes, mut damaged) = (0, 0);
         loop {
             match file.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(count) => self.take(decoder.push(&buffer[..count])),
+                Ok(count) => {
+                    let items = decoder.push(&buffer[..count]);
+                    bytes += count as u64;
+                    damaged += items.iter().map(damaged_bytes).sum::<u64>();
+                    self.take(items);
+                    if damaged > DAMAGED_BYTES_MAX + bytes / 2 {
+                        self.note(&Damage::StreamAbandoned { bytes });
+                        return;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.note(&Damage::StreamUnreadable { error: error.to_string() });
@@ -241,14 +273,14 @@ impl Run {
         }
     }
 
-    fn note_missing_parts(&mut self) {
+    fn note_missing_parts(&mut self, inside: &ArchiveDirectory) {
         if self.ending.is_none() {
             self.note(if self.goes_on { &Damage::GoesOn } else { &Damage::CutOff });
         }
         if self.threads.values().all(|thread| thread.totals.cycles == 0) {
             self.note(&Damage::NoTotals);
         }
-        let absent = |kind| !self.directory.join(file_path(kind)).exists();
+        let absent = |kind| !inside.has(file_path(kind));
         let traces = self.spikes.iter().filter(|spike| spike.snapshot.is_some()).map(|spike| spike.number);
         let traces = traces.filter(|spike| absent(FileKind::SpikeTrace { spike: *spike }));
         let texts = self.latency_traces.iter().map(|trace| trace.number);
@@ -280,12 +312,17 @@ impl Run {
     /// # Errors
     /// [`OpenError::Io`] when there is no such file.
     pub fn spike_trace_file(&self, number: u32) -> Result<(PathBuf, File), OpenError> {
-        let path = self.directory.join(file_path(FileKind::SpikeTrace { spike: number }));
-        let partial = path.with_extension("partial");
-        let path = if path.exists() || !partial.exists() { path } else { partial };
-        match File::open(&path) {
-            Ok(file) => Ok((path, file)),
-            Err(source) => Err(OpenError::Io { path, source }),
+        let name = file_path(FileKind::SpikeTrace { spike: number });
+        let partial = name.with_extension("partial");
+        let opened = ArchiveDirectory::open(&self.directory).and_then(|inside| match inside.file(&name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && inside.has(&partial) => {
+                Ok((partial.clone(), inside.file(&partial)?))
+            }
+            opened => Ok((name.clone(), opened?)),
+        });
+        match opened {
+            Ok((name, file)) => Ok((self.directory.join(name), file)),
+            Err(source) => Err(OpenError::Io { path: self.directory.join(name), source }),
         }
     }
 
@@ -294,48 +331,38 @@ impl Run {
     /// # Errors
     /// [`OpenError::Io`] when there is no such file.
     pub fn flight_record(&self, number: u32) -> Result<Vec<u8>, OpenError> {
-        let path = self.directory.join(file_path(FileKind::FlightRecord { spike: number }));
-        let mut bytes = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(TRACE_BYTES_MAX).read_to_end(&mut bytes));
-        read.map(|_| bytes).map_err(|source| OpenError::Io { path, source })
+        let name = file_path(FileKind::FlightRecord { spike: number });
+        let read = ArchiveDirectory::open(&self.directory).and_then(|inside| inside.read(&name, FLIGHT_BYTES_MAX));
+        read.map_err(|source| OpenError::Io { path: self.directory.join(name), source })
     }
 
     /// Adds flight records of spikes, in place of those there were, and notes what vouches for them.
     ///
     /// # Errors
-    /// [`crate::write_error::WriteError::Io`].
-    pub fn save_recorded(
-        &self,
-        recording: FlightRecording,
-        records: &[(Spike, Vec<u8>)],
-    ) -> Result<(), crate::write_error::WriteError> {
+    /// [`WriteError::Io`].
+    pub fn save_recorded(&self, recording: FlightRecording, records: &[(Spike, Vec<u8>)]) -> Result<(), WriteError> {
         let spikes = records.iter().map(|(spike, _)| spike.clone()).collect();
         let recorded = Recorded { recorded_version: RECORDED_VERSION, recording, spikes };
         for (spike, bytes) in records {
-            let path = self.directory.join(file_path(FileKind::FlightRecord { spike: spike.number }));
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder)
-                    .map_err(|source| crate::write_error::WriteError::Io { path: folder.to_owned(), source })?;
-            }
-            write_atomically(&path, bytes)?;
+            replace_inside(&self.directory, file_path(FileKind::FlightRecord { spike: spike.number }), bytes)?;
         }
         let text = serde_json::to_vec(&recorded).expect("a spike has only string keys");
-        write_atomically(&self.directory.join(RECORDED_FILE), &text)
+        replace_inside(&self.directory, RECORDED_FILE, &text)
     }
 
     /// The saved explanations, if the run was explained; damaged ones count as absent.
     pub fn explanations(&self) -> Option<Vec<Explanation>> {
-        let bytes = fs::read(self.directory.join("explanations.json")).ok()?;
+        let bytes = ArchiveDirectory::open(&self.directory).ok()?.read(EXPLANATIONS, EXPLANATIONS_BYTES_MAX).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
     /// Saves explanations beside the run; they can be made again at any time.
     ///
     /// # Errors
-    /// [`crate::write_error::WriteError::Io`].
-    pub fn save_explanations(&self, explanations: &[Explanation]) -> Result<(), crate::write_error::WriteError> {
+    /// [`WriteError::Io`].
+    pub fn save_explanations(&self, explanations: &[Explanation]) -> Result<(), WriteError> {
         let text = serde_json::to_vec(explanations).expect("an explanation has only string keys");
-        write_atomically(&self.directory.join("explanations.json"), &text)
+        replace_inside(&self.directory, EXPLANATIONS, &text)
     }
 
     /// Whether a captured wake-up is a spike, for every verb and page: over the limit, or later than [`Self::ordinary_ns`].
@@ -375,5 +402,13 @@ impl Run {
     /// Median latency of a CPU over the run, in ns.
     pub fn latency_ns_median(&self, thread: u32) -> Option<i64> {
         self.threads.get(&thread)?.histogram.quantile_ns(0.5)
+    }
+}
+
+/// Bytes of an item that belong to no frame.
+fn damaged_bytes(item: &Item) -> u64 {
+    match item {
+        Item::Garbage { bytes } => bytes.len() as u64,
+        _ => 0,
     }
 }

@@ -1,7 +1,10 @@
 //! The file that holds every sample of a thread.
 
+use crate::directory::{ArchiveDirectory, Refusal, read_inside};
 use crate::message::FileKind;
+use crate::reader::SAMPLES_BYTES_MAX;
 use crate::writer::file_path;
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -16,12 +19,28 @@ pub struct SampleRecord {
     pub latency_ns: i64,
 }
 
+/// A file that is read at once is no larger: three days of a kilohertz.
+const AT_ONCE_BYTES_MAX: u64 = 4 << 30;
+
 /// The bytes of a thread's file.
 ///
 /// # Errors
 /// When the run kept no samples or the file cannot be read.
 pub fn bytes(archive: &Path, thread: u32) -> io::Result<Vec<u8>> {
-    std::fs::read(archive.join(file_path(FileKind::Samples { thread })))
+    read_inside(archive, file_path(FileKind::Samples { thread }), AT_ONCE_BYTES_MAX)
+}
+
+/// A thread's file, to be read piece by piece.
+///
+/// # Errors
+/// As [`bytes`].
+pub fn open(archive: &Path, thread: u32) -> io::Result<File> {
+    let file = ArchiveDirectory::open(archive)?.file(file_path(FileKind::Samples { thread }))?;
+    let bytes = file.metadata()?.len();
+    if bytes > SAMPLES_BYTES_MAX {
+        return Err(Refusal::TooLarge { bytes, bytes_max: SAMPLES_BYTES_MAX }.into());
+    }
+    Ok(file)
 }
 
 /// The samples in the bytes of a file; a cut last one is left out.

@@ -4,18 +4,26 @@
 //! written beside their final name and renamed when their end was announced. Names come from numbers, never from the
 //! target.
 
-use crate::atomic_file::write_atomically;
+use crate::directory::ArchiveDirectory;
 use crate::frame::{Decoder, Encoder, Item};
 use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, LossKind, Message};
 use crate::problem::Problem;
+use crate::reader::{
+    FLIGHT_BYTES_MAX, MANIFEST, MANIFEST_BYTES_MAX, SAMPLES_BYTES_MAX, STREAM, TRACE_BYTES_MAX, TRACER_BYTES_MAX,
+};
 use crate::write_error::WriteError;
-use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Seek, SeekFrom, Write};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+
+const RESERVE: &str = "reserve.partial";
+/// Of the stream, what is looked through for the words of the host alone.
+const FRONT_BYTES_MAX: u64 = 64 << 20;
 
 /// Path of a file inside an archive.
 pub fn file_path(kind: FileKind) -> PathBuf {
@@ -31,18 +39,66 @@ struct OpenFile {
     kind: FileKind,
     partial: PathBuf,
     file: File,
-    written: u64,
+    stored: Stretches,
+}
+
+/// Stretches of a file that arrived.
+#[derive(Debug, Default)]
+struct Stretches {
+    /// End by beginning; they neither touch nor overlap.
+    ends: BTreeMap<u64, u64>,
+}
+
+impl Stretches {
+    fn end(&self) -> u64 {
+        self.ends.last_key_value().map_or(0, |(_, end)| *end)
+    }
+
+    /// Bytes that arrived, each counted once.
+    fn bytes(&self) -> u64 {
+        self.ends.iter().map(|(start, end)| end - start).sum()
+    }
+
+    /// Adds a stretch, together with those it touches.
+    fn add(&mut self, mut start: u64, mut end: u64) {
+        while let Some((&before, &before_end)) = self.ends.range(..=end).next_back()
+            && before_end >= start
+        {
+            (start, end) = (start.min(before), end.max(before_end));
+            self.ends.remove(&before);
+        }
+        if end > start {
+            self.ends.insert(start, end);
+        }
+    }
+}
+
+/// Bytes of a file that a target may send, by its kind.
+fn bytes_max(kind: FileKind) -> u64 {
+    match kind {
+        FileKind::SpikeTrace { .. } => TRACE_BYTES_MAX,
+        FileKind::FlightRecord { .. } => FLIGHT_BYTES_MAX,
+        FileKind::Samples { .. } => SAMPLES_BYTES_MAX,
+        FileKind::LatencyTrace { .. } => TRACER_BYTES_MAX,
+    }
 }
 
 /// Room kept so that totals and the last manifest still fit when the disk runs full.
 const RESERVE_BYTES: usize = 512 << 10;
+/// Bytes that may be missing in one place of a file; a stretch beyond them is none of this file.
+const GAP_BYTES_MAX: u64 = 64 << 20;
+/// Stretches of a file with gaps between them. A line that loses so many is no line.
+const STRETCHES_MAX: usize = 10_000;
 const CLAIMS_MAX: u32 = 100;
 const CLAIM_AGAIN_AFTER: Duration = Duration::from_millis(1);
 
 /// The archive being written.
 pub struct RunWriter {
     directory: PathBuf,
-    reserve: Option<PathBuf>,
+    inside: ArchiveDirectory,
+    reserved: bool,
+    /// Files that are whole, to be put on the disk at the end.
+    finished: BTreeSet<PathBuf>,
     manifest: Manifest,
     stream: File,
     encoder: Encoder,
@@ -63,7 +119,7 @@ impl RunWriter {
         }
         fs::create_dir_all(&directory).map_err(|source| WriteError::Io { path: directory.clone(), source })?;
         Self::begin(directory.clone(), manifest).inspect_err(|_| {
-            for begun in ["manifest.json", "reserve.partial", "stream.tardy"] {
+            for begun in [MANIFEST, RESERVE, STREAM] {
                 let _ = fs::remove_file(directory.join(begun));
             }
             let _ = fs::remove_dir(&directory);
@@ -71,20 +127,22 @@ impl RunWriter {
     }
 
     fn begin(directory: PathBuf, manifest: Manifest) -> Result<Self, WriteError> {
-        write_manifest(&directory, &manifest)?;
-        let reserve = directory.join("reserve.partial");
-        fs::write(&reserve, vec![0; RESERVE_BYTES])
-            .map_err(|source| WriteError::Io { path: reserve.clone(), source })?;
-        let path = directory.join("stream.tardy");
-        let stream = OpenOptions::new()
-            .create_new(true)
-            .append(true)
-            .open(&path)
-            .map_err(|source| WriteError::Io { path, source })?;
+        let inside = opened(&directory)?;
+        write_manifest(&inside, &manifest)?;
+        let fail = |name: &str| {
+            let path = directory.join(name);
+            move |source| WriteError::Io { path, source }
+        };
+        let reserved = inside.create(RESERVE).and_then(|mut file| file.write_all(&vec![0; RESERVE_BYTES]));
+        reserved.map_err(fail(RESERVE))?;
+        let made = inside.create(STREAM).and_then(|_| inside.file_to_append(STREAM));
+        let stream = made.map_err(fail(STREAM))?;
         claim(&stream);
         Ok(Self {
             directory,
-            reserve: Some(reserve),
+            inside,
+            reserved: true,
+            finished: BTreeSet::new(),
             manifest,
             stream,
             encoder: Encoder::default(),
@@ -100,30 +158,37 @@ impl RunWriter {
     /// [`WriteError::Io`], also for a manifest that cannot be understood.
     pub fn begin_again(directory: impl Into<PathBuf>) -> Result<Self, WriteError> {
         let directory = directory.into();
-        let manifest = read_manifest(&directory)?;
+        let inside = opened(&directory)?;
+        let manifest = read_manifest(&inside)?;
         let manifest = Manifest { state: RunState::Running, problem: None, ended_unix_ns: None, ..manifest };
-        let path = directory.join("stream.tardy");
+        let fail = |source| WriteError::Io { path: directory.join(STREAM), source };
         let mut encoder = Encoder::default();
         let mut said = Vec::new();
-        for item in Decoder::default().push(&fs::read(&path).unwrap_or_default()) {
+        // The host said little before the meter's first word.
+        let mut front = Vec::new();
+        if let Ok(stream) = inside.file(STREAM) {
+            stream.take(FRONT_BYTES_MAX).read_to_end(&mut front).map_err(fail)?;
+        }
+        for item in Decoder::default().push(&front) {
             match item {
                 Item::Message(Message::Hello { .. }) => break,
                 Item::Message(message) => said.extend(encoder.message(&message)),
                 _ => {}
             }
         }
-        write_atomically(&path, &said)?;
+        inside.replace(STREAM, &said).map_err(fail)?;
+        // Of a link in their place, the link goes.
         for old in ["spikes", "samples", "tracer"] {
             let _ = fs::remove_dir_all(directory.join(old));
         }
-        for old in ["explanations.json", "reserve.partial"] {
-            let _ = fs::remove_file(directory.join(old));
+        for old in ["explanations.json", RESERVE] {
+            let _ = inside.remove(old);
         }
-        write_manifest(&directory, &manifest)?;
-        let stream = OpenOptions::new().append(true).open(&path).map_err(|source| WriteError::Io { path, source })?;
+        write_manifest(&inside, &manifest)?;
+        let stream = inside.file_to_append(STREAM).map_err(fail)?;
         claim(&stream);
-        let (open, dropped) = (HashMap::new(), BTreeSet::new());
-        Ok(Self { directory, reserve: None, manifest, stream, encoder, open, dropped })
+        let (open, dropped, finished) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
+        Ok(Self { directory, inside, reserved: false, finished, manifest, stream, encoder, open, dropped })
     }
 
     pub fn directory(&self) -> &Path {
@@ -132,8 +197,8 @@ impl RunWriter {
 
     /// Gives up the room kept for the end: after a write failed, what must not be lost can be stored again.
     pub fn release_reserve(&mut self) {
-        if let Some(reserve) = self.reserve.take() {
-            let _ = fs::remove_file(reserve);
+        if std::mem::take(&mut self.reserved) {
+            let _ = self.inside.remove(RESERVE);
         }
     }
 
@@ -171,9 +236,16 @@ impl RunWriter {
     /// [`WriteError::Io`].
     pub fn append(&mut self, message: &Message) -> Result<(), WriteError> {
         let frame = self.encoder.message(message);
-        self.stream
-            .write_all(&frame)
-            .map_err(|source| WriteError::Io { path: self.directory.join("stream.tardy"), source })
+        self.stream.write_all(&frame).map_err(|source| WriteError::Io { path: self.directory.join(STREAM), source })
+    }
+
+    /// Puts a file of the host's own beside the run.
+    ///
+    /// # Errors
+    /// [`WriteError::Io`].
+    pub fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        let put = self.inside.replace(name, bytes);
+        put.map_err(|source| WriteError::Io { path: self.directory.join(name), source })
     }
 
     fn follow(&mut self, message: &Message) -> Result<(), WriteError> {
@@ -182,6 +254,7 @@ impl RunWriter {
             Message::FileEnd { file, bytes } => self.end_file(*file, *bytes),
             Message::SpikeDropped { number, .. } => {
                 self.dropped.insert(*number);
+                self.finished.retain(|path| !path.starts_with(format!("spikes/{number:04}")));
                 let _ = fs::remove_dir_all(self.directory.join(format!("spikes/{number:04}")));
                 Ok(())
             }
@@ -190,13 +263,10 @@ impl RunWriter {
     }
 
     fn begin_file(&mut self, file: u32, kind: FileKind) -> Result<(), WriteError> {
-        let partial = self.directory.join(file_path(kind)).with_extension("partial");
-        let fail = |source| WriteError::Io { path: partial.clone(), source };
-        if let Some(parent) = partial.parent() {
-            fs::create_dir_all(parent).map_err(fail)?;
-        }
-        let handle = File::create(&partial).map_err(fail)?;
-        self.open.insert(file, OpenFile { kind, partial, file: handle, written: 0 });
+        let partial = file_path(kind).with_extension("partial");
+        let fail = |source| WriteError::Io { path: self.directory.join(&partial), source };
+        let handle = self.inside.create(&partial).map_err(fail)?;
+        self.open.insert(file, OpenFile { kind, partial, file: handle, stored: Stretches::default() });
         Ok(())
     }
 
@@ -204,9 +274,15 @@ impl RunWriter {
         let Some(open) = self.open.get_mut(&file) else {
             return self.append_loss(LossKind::FileBytes, data.len() as u64, "of a file whose beginning was lost");
         };
-        let written = open.file.seek(SeekFrom::Start(offset)).and_then(|_| open.file.write_all(data));
-        written.map_err(|source| WriteError::Io { path: open.partial.clone(), source })?;
-        open.written += data.len() as u64;
+        let end = offset.checked_add(data.len() as u64).filter(|end| *end <= bytes_max(open.kind));
+        let near = offset <= open.stored.end().saturating_add(GAP_BYTES_MAX);
+        let Some(end) = end.filter(|_| near && open.stored.ends.len() < STRETCHES_MAX) else {
+            let detail = format!("beyond what {} can hold", file_path(open.kind).display());
+            return self.append_loss(LossKind::FileBytes, data.len() as u64, &detail);
+        };
+        let written = open.file.write_all_at(data, offset);
+        written.map_err(|source| WriteError::Io { path: self.directory.join(&open.partial), source })?;
+        open.stored.add(offset, end);
         Ok(())
     }
 
@@ -214,15 +290,20 @@ impl RunWriter {
         let Some(open) = self.open.remove(&file) else {
             return self.append_loss(LossKind::Files, 1, "its beginning was lost");
         };
-        if open.written < bytes {
+        let stored = open.stored.bytes();
+        if stored < bytes {
             let detail = format!("of {}", file_path(open.kind).display());
-            self.append_loss(LossKind::FileBytes, bytes - open.written, &detail)?;
+            self.append_loss(LossKind::FileBytes, bytes - stored, &detail)?;
         }
-        let name = self.directory.join(file_path(open.kind));
-        fs::rename(&open.partial, &name).map_err(|source| WriteError::Io { path: name, source })
+        let name = file_path(open.kind);
+        let renamed = self.inside.rename(&open.partial, &name);
+        renamed.map_err(|source| WriteError::Io { path: self.directory.join(&name), source })?;
+        self.finished.insert(name);
+        Ok(())
     }
 
-    /// Writes the last manifest and makes everything durable.
+    /// Puts everything on the disk, and the last manifest behind it: one that says complete says so of what is there
+    /// after a power cut.
     ///
     /// # Errors
     /// [`WriteError::Io`].
@@ -240,9 +321,26 @@ impl RunWriter {
         self.manifest.state = state;
         self.manifest.problem = problem;
         self.manifest.ended_unix_ns = Some(ended_unix_ns);
-        let _ = self.stream.sync_all();
-        write_manifest(&self.directory, &self.manifest)?;
+        self.sync()?;
+        write_manifest(&self.inside, &self.manifest)?;
+        let fail = |source| WriteError::Io { path: self.directory.clone(), source };
+        self.inside.sync_names().map_err(fail)?;
         Ok(self.directory)
+    }
+
+    fn sync(&self) -> Result<(), WriteError> {
+        let fail = |name: &Path| {
+            let path = self.directory.join(name);
+            move |source| WriteError::Io { path, source }
+        };
+        self.stream.sync_all().map_err(fail(Path::new(STREAM)))?;
+        for open in self.open.values() {
+            open.file.sync_all().map_err(fail(&open.partial))?;
+        }
+        self.finished.iter().try_for_each(|name| self.inside.sync(name).map_err(fail(name)))?;
+        let folders: BTreeSet<&Path> = self.finished.iter().filter_map(|name| name.parent()?.parent()).collect();
+        let folders = folders.into_iter().filter(|folder| !folder.as_os_str().is_empty());
+        folders.into_iter().try_for_each(|folder| self.inside.sync_folder(folder).map_err(fail(folder)))
     }
 }
 
@@ -251,9 +349,10 @@ impl RunWriter {
 /// # Errors
 /// [`WriteError::Io`], also for a manifest that cannot be understood.
 pub fn give_up(directory: &Path, problem: Problem, ended_unix_ns: i64) -> Result<(), WriteError> {
-    let manifest = read_manifest(directory)?;
+    let inside = opened(directory)?;
+    let manifest = read_manifest(&inside)?;
     let (state, problem) = (RunState::Failed, Some(problem));
-    write_manifest(directory, &Manifest { state, problem, ended_unix_ns: Some(ended_unix_ns), ..manifest })
+    write_manifest(&inside, &Manifest { state, problem, ended_unix_ns: Some(ended_unix_ns), ..manifest })
 }
 
 /// Lets readers see that the stream is being written, until this process ends, however it does. Where a file system has
@@ -266,13 +365,21 @@ fn claim(stream: &File) {
     }
 }
 
-fn read_manifest(directory: &Path) -> Result<Manifest, WriteError> {
-    let path = directory.join("manifest.json");
-    let read = fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice::<Manifest>(&bytes)?));
-    read.map_err(|source| WriteError::Io { path, source })
+fn opened(directory: &Path) -> Result<ArchiveDirectory, WriteError> {
+    ArchiveDirectory::open(directory).map_err(|source| WriteError::Io { path: directory.to_owned(), source })
 }
 
-fn write_manifest(directory: &Path, manifest: &Manifest) -> Result<(), WriteError> {
-    let text = serde_json::to_string_pretty(manifest).expect("a manifest has only string keys");
-    write_atomically(&directory.join("manifest.json"), text.as_bytes())
+fn read_manifest(inside: &ArchiveDirectory) -> Result<Manifest, WriteError> {
+    let read = inside.read(MANIFEST, MANIFEST_BYTES_MAX);
+    let read = read.and_then(|bytes| Ok(serde_json::from_slice::<Manifest>(&bytes)?));
+    read.map_err(|source| WriteError::Io { path: inside.path().join(MANIFEST), source })
 }
+
+fn write_manifest(inside: &ArchiveDirectory, manifest: &Manifest) -> Result<(), WriteError> {
+    let text = serde_json::to_string_pretty(manifest).expect("a manifest has only string keys");
+    let written = inside.replace(MANIFEST, text.as_bytes());
+    written.map_err(|source| WriteError::Io { path: inside.path().join(MANIFEST), source })
+}
+
+#[cfg(test)]
+mod tests;

@@ -48,6 +48,8 @@ pub struct FakeTarget {
     pub scripts: VecDeque<Script>,
     /// [`Target::prepare`] fails with this.
     pub refusal: Option<String>,
+    /// What its console says.
+    pub console: Vec<u8>,
     pub log: Rc<RefCell<FakeLog>>,
 }
 
@@ -95,6 +97,10 @@ impl Target for FakeTarget {
     fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
         self.log.borrow_mut().fetched.push((from.to_owned(), to.to_owned()));
         Ok(())
+    }
+
+    fn console(&self) -> Vec<u8> {
+        self.console.clone()
     }
 
     fn close(&mut self) -> Result<(), TargetError> {

@@ -5,6 +5,7 @@
 mod encoder;
 
 use super::plot::{self, Drawing};
+use archive::directory::ArchiveDirectory;
 use archive::summary::ReportData;
 use encoder::Encoder;
 use judge::history::Series;
@@ -46,8 +47,9 @@ fn write_pngs(drawings: Vec<(String, Drawing)>, directory: &Path) -> Result<Vec<
     let mut paths = Vec::new();
     for (file, drawing) in drawings {
         let png = encoder.encode(&drawing).map_err(|reason| PngError::Draw { file: file.clone(), reason })?;
-        let path = directory.join(file);
-        fs::write(&path, png).map_err(|source| PngError::Write { path: path.clone(), source })?;
+        let path = directory.join(&file);
+        let written = ArchiveDirectory::open(directory).and_then(|inside| inside.replace(&file, &png));
+        written.map_err(|source| PngError::Write { path: path.clone(), source })?;
         paths.push(path);
     }
     Ok(paths)

@@ -32,6 +32,10 @@ pub enum RunProblem {
     NotWritten {
         why: String,
     },
+    /// What the console said could not be stored; the run is.
+    ConsoleNotWritten {
+        why: String,
+    },
     /// The line was lost, and the run goes on there.
     LeftBehind,
     /// The meter speaks a newer version of the stream.
@@ -100,6 +104,7 @@ impl fmt::Display for RunProblem {
             ),
             Self::NotPutBack { exit } => write!(out, "not every setting could be put back ({exit})"),
             Self::RestoreUnanswered { why } | Self::NotWritten { why } => out.write_str(why),
+            Self::ConsoleNotWritten { why } => write!(out, "the words of the console are not in the archive: {why}"),
             Self::LeftBehind => out.write_str(
                 "the line to the target was lost, and the run goes on there; `tardy collect` with this archive fetches \
                  the rest",
@@ -159,6 +164,7 @@ impl ProblemKind for RunProblem {
             Self::NotPutBack { .. } => "run.not-put-back",
             Self::RestoreUnanswered { .. } => "run.restore-unanswered",
             Self::NotWritten { .. } => "run.not-written",
+            Self::ConsoleNotWritten { .. } => "run.console-not-written",
             Self::LeftBehind => "run.left-behind",
             Self::NewerStream { .. } => "run.newer-stream",
             Self::Killed => "run.killed",
@@ -214,6 +220,11 @@ pub const DEFINITIONS: &[Definition] = &[
         code: "run.not-written",
         meaning: "The archive could not be written, so the run was stopped.",
         fix: "Free space on the disk, or write the archive elsewhere.",
+    },
+    Definition {
+        code: "run.console-not-written",
+        meaning: "What the machine's console said could not be stored. Nothing else of the run is missing.",
+        fix: "Free space on the disk before the next run.",
     },
     Definition {
         code: "run.left-behind",
@@ -292,6 +303,7 @@ mod tests {
             RunProblem::NotPutBack { exit: Exit::Code(1) },
             RunProblem::RestoreUnanswered { why: text() },
             RunProblem::NotWritten { why: text() },
+            RunProblem::ConsoleNotWritten { why: text() },
             RunProblem::LeftBehind,
             RunProblem::NewerStream { version: 2 },
             RunProblem::Killed,

@@ -12,7 +12,6 @@ use crate::event::Event;
 use crate::problem::RunProblem;
 use crate::restore::{RestoreError, restore};
 use archive::ARCHIVE_VERSION;
-use archive::atomic_file::write_atomically;
 use archive::manifest::{Manifest, RunState};
 use archive::message::{Message, Problem, RunPhase, Severity};
 use archive::planned::PlannedStep;
@@ -164,15 +163,19 @@ fn finish(
     request: &RunRequest,
     facts: &Facts,
     received: Option<Received>,
-    writer: RunWriter,
+    mut writer: RunWriter,
     watch: &mut dyn FnMut(Event),
 ) -> Result<RunOutcome, RunError> {
     if facts.left_unrestored() && !target.forgets() {
         put_back(target, request, watch);
     }
     let console = target.console();
-    if !console.is_empty() {
-        write_atomically(&request.directory.join(CONSOLE_FILE), &console)?;
+    if !console.is_empty()
+        && let Err(error) = writer.put(CONSOLE_FILE, &console)
+    {
+        let problem = Problem::new(Severity::Notice, &RunProblem::ConsoleNotWritten { why: error.to_string() });
+        // Where there is no room for it there may be none for this; the manifest has room kept for it.
+        let _ = report(problem, &mut writer, watch);
     }
     let (state, problem) = ending::state_of(facts);
     let directory = writer.finish(state, problem.clone(), unix_ns())?;

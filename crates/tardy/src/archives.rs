@@ -5,8 +5,10 @@ pub mod judging;
 
 use crate::exit::UsageError;
 use anyhow::Context;
+use archive::atomic_file::write_atomically;
+use archive::directory::{ArchiveDirectory, read_inside, replace_inside};
 use archive::manifest::{Manifest, RunState};
-use archive::reader::{OpenError, Run};
+use archive::reader::{MANIFEST, MANIFEST_BYTES_MAX, OpenError, Run, STREAM};
 use archive::write_error::WriteError;
 use runner::run::RECEIVED_FILE;
 use std::fs;
@@ -71,11 +73,34 @@ pub fn below(directory: &Path) -> Vec<PathBuf> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         // A hidden one is being written by an import, or was when that was killed.
         .filter(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')))
-        .filter(|path| path.join("manifest.json").exists() || path.join("stream.tardy").exists())
+        .filter(|path| is_archive(path))
         .map(|path| (started_unix_ns(&path), path))
         .collect();
     found.sort();
     found.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Whether a directory holds an archive, in whatever state.
+pub fn is_archive(path: &Path) -> bool {
+    ArchiveDirectory::open(path).is_ok_and(|inside| inside.has(MANIFEST) || inside.has(STREAM))
+}
+
+/// Writes a document to the file that was asked for, or beside a run under this name. Returns its path.
+///
+/// # Errors
+/// When it cannot be written. A file that was asked for may be a link; one beside a run, which a stranger may have made, is
+/// replaced.
+pub fn write_document(asked: Option<&Path>, directory: &Path, name: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
+    match asked {
+        Some(path) => write_atomically(path, bytes)?,
+        None => replace_inside(directory, name, bytes)?,
+    }
+    Ok(asked.map_or_else(|| directory.join(name), Path::to_owned))
+}
+
+/// Whether `tardy collect` can fetch the rest of a run.
+pub fn has_rest(archive: &Path) -> bool {
+    ArchiveDirectory::open(archive).is_ok_and(|inside| inside.file(RECEIVED_FILE).is_ok())
 }
 
 /// Every archive below a directory and below those of its series: plans, experiments, seeds; oldest first.
@@ -125,11 +150,11 @@ fn latest(directory: &Path) -> Result<PathBuf, UsageError> {
 
 /// Whether a run failed for good: what `tardy collect` can still fetch may be whole in the end.
 fn measured_nothing(path: &Path) -> bool {
-    manifest(path).is_some_and(|manifest| manifest.state == RunState::Failed) && !path.join(RECEIVED_FILE).exists()
+    manifest(path).is_some_and(|manifest| manifest.state == RunState::Failed) && !has_rest(path)
 }
 
 fn manifest(path: &Path) -> Option<Manifest> {
-    serde_json::from_slice(&fs::read(path.join("manifest.json")).ok()?).ok()
+    serde_json::from_slice(&read_inside(path, MANIFEST, MANIFEST_BYTES_MAX).ok()?).ok()
 }
 
 /// The manifest's start; archives whose manifest is damaged count as the oldest.

@@ -4,7 +4,7 @@
 //! bits, CLOCK_MONOTONIC of the target). A row group is a stretch of one thread.
 
 use archive::reader::Run;
-use archive::samples_file;
+use archive::samples_file::{self, RECORD_BYTES};
 use parquet::basic::{Compression, Repetition, Type as PhysicalType};
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -12,6 +12,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 /// Rows that are put together before they are written.
@@ -24,13 +25,15 @@ pub enum ParquetExportError {
     NoSamples,
     #[error("failed to write Parquet: {0}")]
     Writer(#[from] ParquetError),
+    #[error("failed to read samples: {0}")]
+    Samples(#[from] io::Error),
 }
 
-/// The bytes of the file. `notes`: what the file says of itself, names and values.
+/// Writes the file, a stretch of samples at a time. `notes`: what the file says of itself, names and values.
 ///
 /// # Errors
 /// When the run kept no samples.
-pub fn samples(run: &Run, notes: &[(&str, String)]) -> Result<Vec<u8>, ParquetExportError> {
+pub fn samples<W: Write + Send>(run: &Run, notes: &[(&str, String)], out: W) -> Result<W, ParquetExportError> {
     let column = |name: &str, kind| {
         Type::primitive_type_builder(name, kind).with_repetition(Repetition::REQUIRED).build().map(Arc::new)
     };
@@ -47,12 +50,17 @@ pub fn samples(run: &Run, notes: &[(&str, String)]) -> Result<Vec<u8>, ParquetEx
         .set_created_by(format!("tardy {}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(notes))
         .build();
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
+    let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
     let mut rows = 0;
     for thread in run.threads.values() {
-        let Ok(bytes) = samples_file::bytes(&run.directory, thread.thread) else { continue };
-        let records: Vec<_> = samples_file::records(&bytes).collect();
-        for stretch in records.chunks(ROWS) {
+        let Ok(mut file) = samples_file::open(&run.directory, thread.thread) else { continue };
+        loop {
+            let mut bytes = Vec::new();
+            (&mut file).take((ROWS * RECORD_BYTES) as u64).read_to_end(&mut bytes)?;
+            let stretch: Vec<_> = samples_file::records(&bytes).collect();
+            if stretch.is_empty() {
+                break;
+            }
             rows += stretch.len();
             let number = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
             let mut group = writer.next_row_group()?;
@@ -69,7 +77,10 @@ pub fn samples(run: &Run, notes: &[(&str, String)]) -> Result<Vec<u8>, ParquetEx
     Ok(writer.into_inner()?)
 }
 
-fn write<T: DataType>(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, values: &[T::T]) -> Result<(), ParquetError> {
+fn write<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
     if let Some(mut column) = group.next_column()? {
         column.typed::<T>().write_batch(values, None, None)?;
         column.close()?;

@@ -4,6 +4,7 @@ use super::{Outcome, RunResults};
 use judge::step::StepVerdict;
 use std::fmt::Write;
 use words::figures::{duration, latency, microseconds_rough};
+use words::printable::printable;
 
 /// The comment.
 pub fn document(runs: &[RunResults]) -> String {
@@ -90,12 +91,11 @@ fn section(run: &RunResults, text: &mut String) {
 /// Text that Markdown leaves alone, on one line of a table.
 fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in printable(&text.replace(['\n', '\r'], " ")).chars() {
         match letter {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
-            '\n' | '\r' => safe.push(' '),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '!' | '~' | '@' => {
                 safe.push('\\');
                 safe.push(letter);
@@ -104,4 +104,16 @@ fn safe(text: &str) -> String {
         }
     }
     safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::safe;
+
+    #[test]
+    fn control_characters_of_a_target_are_shown_and_not_obeyed() {
+        let text = safe("board\u{1b}[2J\u{202e}x\n| y");
+        assert!(text.chars().all(|letter| !letter.is_control() && letter != '\u{202e}'), "{text:?}");
+        assert!(text.contains("board") && text.ends_with(" \\| y"), "{text:?}");
+    }
 }

@@ -31,6 +31,14 @@ pub enum Holder {
 pub enum LockError {
     #[error("{0}; --wait waits for it")]
     Held(Holder),
+    #[error("its lock has no place: set HOME, or XDG_STATE_HOME to a directory of yours")]
+    NoPlace,
+    #[error(
+        "its lock below {} cannot be had: the directory is a link, or other users may write to it; set XDG_STATE_HOME to a \
+         directory of yours",
+        directory.display()
+    )]
+    Shared { directory: PathBuf },
     #[error("its lock below {} cannot be had: {source}; set XDG_STATE_HOME to a directory of yours", directory.display())]
     Directory { directory: PathBuf, source: io::Error },
 }

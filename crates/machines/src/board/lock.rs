@@ -3,10 +3,12 @@
 use super::error::{Holder, LockError};
 use super::hex;
 use crate::stop::StopRequests;
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
 use sha2::{Digest, Sha256};
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -31,11 +33,33 @@ impl BoardLock {
     }
 }
 
-/// The directory of this person's locks.
-fn directory() -> PathBuf {
+/// The directory of this user's locks; `None` without a home. A directory that all users share is no place for them.
+fn directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-    state.unwrap_or_else(std::env::temp_dir).join("tardy/boards")
+    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")))?;
+    Some(state.join("tardy/boards"))
+}
+
+/// Makes the directory of the locks unless it is there, and looks whether it is this user's alone.
+fn make(directory: &Path) -> Result<(), LockError> {
+    let fail = |source: io::Error| LockError::Directory { directory: directory.to_owned(), source };
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(fail)?;
+    // `tardy` above it is ours as well: its owner could put another directory in the place of this one.
+    for path in [Some(directory), directory.parent()].into_iter().flatten() {
+        let found = fs::symlink_metadata(path).map_err(fail)?;
+        if !found.is_dir() || found.uid() != geteuid().as_raw() || found.mode() & 0o022 != 0 {
+            return Err(LockError::Shared { directory: directory.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+/// A file of the directory, which is made unless it is there; never what a link leads to.
+fn file_in(directory: &Path, name: &str) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(directory.join(name))?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
 /// Takes the lock of a board; `wait` is how long another program may take to release it.
@@ -43,15 +67,13 @@ fn directory() -> PathBuf {
 /// # Errors
 /// Who has it, or why it could not be taken.
 pub fn take(board: &str, wait: Duration, stop: &StopRequests) -> Result<BoardLock, LockError> {
-    take_in(&directory(), board, wait, stop)
+    take_in(&directory().ok_or(LockError::NoPlace)?, board, wait, stop)
 }
 
 fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -> Result<BoardLock, LockError> {
     let fail = |source: io::Error| LockError::Directory { directory: directory.to_owned(), source };
-    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(fail)?;
-    let path = directory.join(file_name(board));
-    let mut file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path).map_err(fail)?;
+    make(directory)?;
+    let mut file = file_in(directory, &file_name(board)).map_err(fail)?;
     let secret = secret(directory).map_err(fail)?;
     let begun = Instant::now();
     loop {
@@ -75,9 +97,7 @@ fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -
 
 /// What these locks are told from those of all other directories by: made once, by whoever comes first.
 fn secret(directory: &Path) -> io::Result<Vec<u8>> {
-    let mut options = OpenOptions::new();
-    let mut file =
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(directory.join("secret"))?;
+    let mut file = file_in(directory, "secret")?;
     file.lock()?;
     let mut bytes = Vec::new();
     (&mut file).take(SECRET_BYTES as u64).read_to_end(&mut bytes)?;
@@ -112,12 +132,14 @@ fn unix_s() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn the_second_is_told_who_has_it_and_gets_it_when_the_first_is_done() {
         let folder = tempfile::tempdir().unwrap();
         let stop = StopRequests::default();
-        let take = |board: &str, wait| take_in(folder.path(), board, wait, &stop);
+        let locks = folder.path().join("boards");
+        let take = |board: &str, wait| take_in(&locks, board, wait, &stop);
         let first = take("root@pi", Duration::ZERO).unwrap();
         let token = first.token().to_owned();
         let refusal = take("root@pi", Duration::ZERO).unwrap_err().to_string();
@@ -131,15 +153,40 @@ mod tests {
         });
         assert_eq!(take("root@pi", Duration::ZERO).unwrap().token(), token, "the same person again");
         let elsewhere = tempfile::tempdir().unwrap();
-        assert_ne!(take_in(elsewhere.path(), "root@pi", Duration::ZERO, &stop).unwrap().token(), token);
+        assert_ne!(take_in(&elsewhere.path().join("boards"), "root@pi", Duration::ZERO, &stop).unwrap().token(), token);
+    }
+
+    #[test]
+    fn a_planted_link_or_a_shared_directory_is_no_place_for_a_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let stop = StopRequests::default();
+        let take = |directory: &Path| take_in(directory, "a", Duration::ZERO, &stop);
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        for name in [file_name("a"), "secret".into()] {
+            let locks = folder.path().join(format!("locks-of-{name}"));
+            DirBuilder::new().mode(0o700).create(&locks).unwrap();
+            symlink(&victim, locks.join(name)).unwrap();
+            assert!(take(&locks).is_err());
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        let (shared, link) = (folder.path().join("shared"), folder.path().join("link"));
+        DirBuilder::new().mode(0o700).create(&shared).unwrap();
+        symlink(&shared, &link).unwrap();
+        assert!(matches!(take(&link), Err(LockError::Shared { .. })));
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(take(&shared), Err(LockError::Shared { .. })));
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(take(&shared).is_ok());
     }
 
     #[test]
     fn a_request_to_stop_ends_the_waiting() {
         let folder = tempfile::tempdir().unwrap();
         let stop = StopRequests::default();
-        let _first = take_in(folder.path(), "a", Duration::ZERO, &stop).unwrap();
+        let locks = folder.path().join("boards");
+        let _first = take_in(&locks, "a", Duration::ZERO, &stop).unwrap();
         stop.request();
-        assert!(take_in(folder.path(), "a", Duration::from_secs(60), &stop).is_err());
+        assert!(take_in(&locks, "a", Duration::from_secs(60), &stop).is_err());
     }
 }

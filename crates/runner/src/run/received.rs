@@ -1,7 +1,8 @@
 //! What came through the line, byte for byte, until the run is complete: where to go on after a cut is its length.
 
+use archive::directory::ArchiveDirectory;
 use archive::write_error::WriteError;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ const SAFE_EVERY_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Received {
     path: PathBuf,
+    inside: ArchiveDirectory,
     file: File,
     bytes: u64,
     safe: u64,
@@ -35,7 +37,7 @@ impl Received {
     pub fn again(directory: &Path) -> Result<(Self, Vec<u8>), WriteError> {
         let open = || {
             let mut bytes = Vec::new();
-            File::open(directory.join(RECEIVED_FILE))?.read_to_end(&mut bytes)?;
+            ArchiveDirectory::open(directory)?.file(RECEIVED_FILE)?.read_to_end(&mut bytes)?;
             let mut received = Self::open(directory, false)?;
             received.bytes = bytes.len() as u64;
             Ok((received, bytes))
@@ -44,9 +46,12 @@ impl Received {
     }
 
     fn open(directory: &Path, anew: bool) -> io::Result<Self> {
-        let path = directory.join(RECEIVED_FILE);
-        let file = OpenOptions::new().append(true).create_new(anew).open(&path)?;
-        Ok(Self { path, file, bytes: 0, safe: 0 })
+        let inside = ArchiveDirectory::open(directory)?;
+        if anew {
+            inside.create(RECEIVED_FILE)?;
+        }
+        let file = inside.file_to_append(RECEIVED_FILE)?;
+        Ok(Self { path: directory.join(RECEIVED_FILE), inside, file, bytes: 0, safe: 0 })
     }
 
     /// Bytes so far.
@@ -74,6 +79,6 @@ impl Received {
 
     /// Everything is in the archive now.
     pub fn remove(self) {
-        let _ = fs::remove_file(self.path);
+        let _ = self.inside.remove(RECEIVED_FILE);
     }
 }

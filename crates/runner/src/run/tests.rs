@@ -324,6 +324,27 @@ fn a_disk_that_cannot_take_a_file_stops_the_run_and_keeps_the_totals() {
 }
 
 #[test]
+fn a_console_that_cannot_be_stored_is_noted_and_the_run_is_whole() {
+    let mut stream = Stream::new();
+    let steps = vec![stream.say(&[phase(RunPhase::Measure, 2), progress(), totals(), end(Ending::Complete)])];
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("archive");
+    let mut target = FakeTarget::new([Script { steps, exit: Exit::Code(0) }]);
+    target.console = b"hello".to_vec();
+    let outcome = run(&mut target, &request(&directory), &StopRequests::default(), &mut |event| {
+        if matches!(event, Event::Progress { .. }) {
+            // A directory in its place: the write fails as it would on a full disk.
+            std::fs::create_dir_all(directory.join("console.log/x")).unwrap();
+        }
+    })
+    .unwrap();
+    assert_eq!(outcome.state, RunState::Complete);
+    let archive = Run::open(&directory).unwrap();
+    assert_eq!(archive.manifest.unwrap().state, RunState::Complete);
+    assert!(archive.problems.iter().any(|problem| problem.code == "run.console-not-written"));
+}
+
+#[test]
 fn the_fake_clock_moves_only_as_scripted() {
     let script = Script { steps: vec![Step::Pass(Duration::from_secs(3600)), Step::Say(vec![1])], exit: Exit::Code(0) };
     let mut target = FakeTarget::new([script]);

@@ -9,6 +9,7 @@ use crate::measuring::signals::Signals;
 use crate::options::quantity::positive_time_ns;
 use crate::terminal::progress::Progress;
 use anyhow::anyhow;
+use archive::directory::ArchiveDirectory;
 use archive::manifest::RunState;
 use clap::Args;
 use machines::board::Purpose;
@@ -49,7 +50,8 @@ pub struct CollectArguments {
 pub fn run(arguments: &CollectArguments) -> anyhow::Result<Exit> {
     let run = archives::open(&arguments.run)?;
     let manifest = run.manifest.as_ref().ok_or_else(|| anyhow!("failed to fetch: the archive has no manifest"))?;
-    if !run.directory.join(RECEIVED_FILE).is_file() {
+    let inside = ArchiveDirectory::open(&run.directory);
+    if !inside.is_ok_and(|inside| inside.file(RECEIVED_FILE).is_ok()) {
         let why = match manifest.state {
             RunState::Running if run.goes_on => "it is still running, and another process writes it",
             RunState::Running => "nothing of it was kept on its target when it was cut off",

@@ -1,11 +1,11 @@
 //! `tardy export`: runs and rounds of plans in the formats of other programs.
 
+use crate::archives;
 use crate::archives::explaining::{SpikeTrace, explain_run, stretches_of};
 use crate::exit::{Exit, UsageError};
 use crate::options::limits::LimitArguments;
 use crate::terminal::json;
 use crate::terminal::page::{Page, write_stdout};
-use archive::atomic_file::write_atomically;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
 use archive::summary::ReportData;
@@ -148,8 +148,7 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
         write_stdout(&bytes)?;
         return Ok(Exit::Measured);
     }
-    let path = arguments.output.clone().unwrap_or_else(|| source.directory().join(name));
-    write_atomically(&path, &bytes)?;
+    let path = archives::write_document(arguments.output.as_deref(), source.directory(), &name, &bytes)?;
     if arguments.json {
         write_stdout(format!("{}\n", serde_json::json!({ "path": path, "bytes": bytes.len() })).as_bytes())?;
         return Ok(Exit::Measured);

@@ -3,7 +3,7 @@
 mod confirm;
 mod sparkline;
 
-use crate::archives::{RUNS, below};
+use crate::archives::{RUNS, below, is_archive};
 use crate::exit::Exit;
 use crate::terminal::page::{Page, write_stdout};
 use crate::terminal::summary::alarm_of_clock;
@@ -90,7 +90,7 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
 
 /// The directory itself when it is an archive, or those in it.
 fn archives_of(directory: &Path) -> Vec<PathBuf> {
-    if directory.join("manifest.json").exists() { vec![directory.to_owned()] } else { below(directory) }
+    if is_archive(directory) { vec![directory.to_owned()] } else { below(directory) }
 }
 
 fn lay_out(all: &[Series], runs: &[HistoryRun], mut page: Page) -> Page {

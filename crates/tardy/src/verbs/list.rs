@@ -1,6 +1,6 @@
 //! `tardy list`: the archives below a directory.
 
-use crate::archives::{RUNS, all_below};
+use crate::archives::{RUNS, all_below, has_rest};
 use crate::exit::{Exit, UsageError};
 use crate::terminal::page::{Page, write_stdout};
 use crate::terminal::screen;
@@ -11,7 +11,6 @@ use archive::reader::Run;
 use archive::summary::RunSummary;
 use clap::Args;
 use report::conditions;
-use runner::run::RECEIVED_FILE;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use words::calendar::civil;
@@ -168,7 +167,7 @@ fn listed(run: Run) -> Listed {
     let summary = RunSummary::of(&run, &explanations);
     let worst = summary.late_spikes().next();
     Listed {
-        collectable: !summary.goes_on && run.directory.join(RECEIVED_FILE).is_file(),
+        collectable: !summary.goes_on && has_rest(&run.directory),
         degraded: conditions::reservations(&summary).is_some(),
         kernel: conditions::kernel(&summary),
         preemption: conditions::preemption(&summary).into(),

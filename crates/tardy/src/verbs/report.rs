@@ -5,7 +5,6 @@ use crate::archives::explaining::{causes_of, explain_run};
 use crate::exit::Exit;
 use crate::terminal::page::{Page, write_stdout};
 use anyhow::Context;
-use archive::atomic_file::write_atomically;
 use archive::summary::ReportData;
 use clap::Args;
 use report::{render_html, render_pngs};
@@ -33,8 +32,8 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     let explanations = explain_run(&run, &mut |_, _| {});
     let mut data = ReportData::of(&run, &explanations);
     data.causes = Some(causes_of(&run, &explanations));
-    let html = arguments.output.clone().unwrap_or_else(|| run.directory.join("report.html"));
-    write_atomically(&html, render_html(&data).as_bytes())?;
+    let page = render_html(&data);
+    let html = archives::write_document(arguments.output.as_deref(), &run.directory, "report.html", page.as_bytes())?;
     let pictures = match &arguments.png {
         Some(directory) => render_pngs(&data, directory)
             .with_context(|| format!("failed to write plots to {}", directory.display()))?,

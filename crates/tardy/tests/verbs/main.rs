@@ -13,6 +13,7 @@ mod fake_meter;
 mod functions;
 mod git_bisect;
 mod history;
+mod hostile;
 mod judge;
 mod labgrid;
 mod observe;

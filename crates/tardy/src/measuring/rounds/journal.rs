@@ -6,12 +6,15 @@ use crate::archives::{RUNS, new_below};
 use crate::exit::UsageError;
 use crate::terminal::json;
 use crate::terminal::page::{Page, write_stdout};
-use archive::atomic_file::write_atomically;
+use archive::directory::{read_inside, replace_inside};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// No such file is as large.
+const BYTES_MAX: u64 = 64 << 20;
 
 /// What one kind of series asks, and the form of its answer.
 pub trait Question: Serialize + DeserializeOwned {
@@ -72,8 +75,8 @@ impl<Q: Question> Journal<Q> {
     pub fn load(directory: &Path) -> Result<Self, UsageError> {
         let path = directory.join(Self::file());
         let why = |why: String| UsageError(format!("failed to go on with {}: {why}", path.display()));
-        let bytes =
-            fs::read(&path).map_err(|error| why(format!("{error}; `tardy {}` makes such a directory", Q::VERB)))?;
+        let bytes = read_inside(directory, Self::file(), BYTES_MAX)
+            .map_err(|error| why(format!("{error}; `tardy {}` makes such a directory", Q::VERB)))?;
         let journal: Self = serde_json::from_slice(&bytes).map_err(|error| why(error.to_string()))?;
         if journal.question.version() > Q::VERSION {
             return Err(why(format!("version {} is newer than this program", journal.question.version())));
@@ -89,7 +92,7 @@ impl<Q: Question> Journal<Q> {
     /// # Errors
     /// When it cannot be written.
     pub fn save(&self, directory: &Path) -> anyhow::Result<()> {
-        Ok(write_atomically(&directory.join(Self::file()), &json::indented(self)?)?)
+        Ok(replace_inside(directory, Self::file(), &json::indented(self)?)?)
     }
 
     /// Shows it as it was asked for: as JSON, as the path alone, or as a page.

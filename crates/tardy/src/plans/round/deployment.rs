@@ -4,7 +4,7 @@ use super::Round;
 use crate::exit::{UsageError, in_words};
 use crate::measuring::machine::{is_board, open_with};
 use crate::plans::checked::CheckedPlan;
-use archive::atomic_file::write_atomically;
+use archive::directory::replace_inside;
 use machines::board::AccessOptions;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,7 @@ impl Round<'_> {
         let access = AccessOptions { deploy: Some(image.to_owned()), ..self.access.clone() };
         let mut target = open_with(board, &self.measuring.meter, &self.measuring.signals, access)?;
         let prepared = target.prepare();
-        write_atomically(&self.directory.join(format!("deploy-{board}.log")), &target.console())?;
+        replace_inside(&self.directory, format!("deploy-{board}.log"), &target.console())?;
         prepared?;
         Ok(target.close()?)
     }

@@ -5,7 +5,7 @@ use crate::exit::UsageError;
 use crate::plans::checked::{CheckedPlan, Overrides};
 use crate::plans::machine::Packages;
 use crate::terminal::json;
-use archive::atomic_file::write_atomically;
+use archive::directory::{ArchiveDirectory, read_inside, replace_inside};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,6 +15,8 @@ use std::path::Path;
 pub const ROUND_VERSION: u32 = 1;
 const PLAN: &str = "plan.toml";
 const ROUND: &str = "round.json";
+/// Neither file is as large.
+const BYTES_MAX: u64 = 16 << 20;
 
 /// `round.json`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +40,7 @@ pub struct RoundFile {
 
 /// Whether a directory is that of a round.
 pub fn is_round(directory: &Path) -> bool {
-    directory.join(ROUND).is_file()
+    ArchiveDirectory::open(directory).is_ok_and(|inside| inside.file(ROUND).is_ok())
 }
 
 impl RoundFile {
@@ -47,7 +49,7 @@ impl RoundFile {
     /// # Errors
     /// When a file cannot be written; then the directory is gone.
     pub fn begin(&self, directory: &Path, plan: &CheckedPlan) -> anyhow::Result<()> {
-        let written = write_atomically(&directory.join(PLAN), plan.plan.text.as_bytes());
+        let written = replace_inside(directory, PLAN, plan.plan.text.as_bytes());
         written.map_err(anyhow::Error::from).and_then(|()| self.save(directory)).inspect_err(|_| {
             let _ = fs::remove_file(directory.join(PLAN));
             let _ = fs::remove_dir(directory);
@@ -59,7 +61,7 @@ impl RoundFile {
     /// # Errors
     /// When it cannot be written.
     pub fn save(&self, directory: &Path) -> anyhow::Result<()> {
-        Ok(write_atomically(&directory.join(ROUND), &json::indented(self)?)?)
+        Ok(replace_inside(directory, ROUND, &json::indented(self)?)?)
     }
 
     /// Reads the round in a directory, with its plan.
@@ -69,13 +71,14 @@ impl RoundFile {
     pub fn load(directory: &Path) -> Result<(Self, CheckedPlan), UsageError> {
         let why = |path: &Path, why: String| UsageError(format!("failed to read the round {}: {why}", path.display()));
         let (round, plan) = (directory.join(ROUND), directory.join(PLAN));
-        let bytes = fs::read(&round)
+        let bytes = read_inside(directory, ROUND, BYTES_MAX)
             .map_err(|error| why(&round, format!("{error}; `tardy run PLAN` makes such a directory")))?;
         let file: Self = serde_json::from_slice(&bytes).map_err(|error| why(&round, error.to_string()))?;
         if file.round_version > ROUND_VERSION {
             return Err(why(&round, format!("version {} is newer than this program", file.round_version)));
         }
-        let text = fs::read_to_string(&plan).map_err(|error| why(&plan, error.to_string()))?;
+        let text = read_inside(directory, PLAN, BYTES_MAX).map_err(|error| why(&plan, error.to_string()))?;
+        let text = String::from_utf8(text).map_err(|error| why(&plan, error.to_string()))?;
         let checked = CheckedPlan::read(&file.plan, &text, &file.overrides).map_err(|found| {
             let first = found.first().map(|problem| problem.text.clone()).unwrap_or_default();
             why(&plan, first)

@@ -3,7 +3,7 @@
 
 use crate::exit::UsageError;
 use crate::terminal::json;
-use archive::atomic_file::write_atomically;
+use archive::directory::{read_inside, replace_inside};
 use archive::settings::RunSettings;
 use judge::bisect::StepVerdict;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,8 @@ use std::path::Path;
 /// Version of the file.
 pub const BISECT_VERSION: u32 = 1;
 const FILE: &str = "bisect.json";
+/// No such file is as large.
+const BYTES_MAX: u64 = 64 << 20;
 
 /// What must be the same for a search to go on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,7 +66,6 @@ impl Journal {
     /// # Errors
     /// A [`UsageError`] when there is another search, or something else.
     pub fn open(directory: &Path, plan: Plan, virtual_time: bool) -> Result<Self, UsageError> {
-        let path = directory.join(FILE);
         let why = |why: String| UsageError(format!("failed to search in {}: {why}", directory.display()));
         let fresh = Self {
             bisect_version: BISECT_VERSION,
@@ -74,7 +75,7 @@ impl Journal {
             first_bad: None,
             suspects: Vec::new(),
         };
-        let Ok(bytes) = fs::read(&path) else {
+        let Ok(bytes) = read_inside(directory, FILE, BYTES_MAX) else {
             let empty = fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
             return if empty { Ok(fresh) } else { Err(why("it is not empty; choose another --out".into())) };
         };
@@ -105,6 +106,6 @@ impl Journal {
     /// # Errors
     /// When it cannot be written.
     pub fn save(&self, directory: &Path) -> anyhow::Result<()> {
-        Ok(write_atomically(&directory.join(FILE), &json::indented(self)?)?)
+        Ok(replace_inside(directory, FILE, &json::indented(self)?)?)
     }
 }

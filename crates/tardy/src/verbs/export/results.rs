@@ -43,7 +43,7 @@ pub fn samples(run: &Run) -> anyhow::Result<Vec<u8>> {
     #[cfg(feature = "parquet")]
     {
         let results = RunResults::of(RunSummary::of(run, &[]), run.planned.as_ref(), Vec::new());
-        Ok(interchange::exports::samples_parquet::samples(run, &results.circumstances())?)
+        Ok(interchange::exports::samples_parquet::samples(run, &results.circumstances(), Vec::new())?)
     }
     #[cfg(not(feature = "parquet"))]
     anyhow::bail!(
@@ -78,7 +78,8 @@ pub fn of(sources: &[Source], format: Format, arguments: &ExportArguments) -> an
         Format::Lava => ("lava-signals.txt", lava::signals(&results)),
         Format::LavaResult => ("result.txt", lava::result_lines(&results)),
         Format::Kcidb => {
-            let submission = Submission::new(&arguments.origin, arguments.build_id.as_deref()).map_err(UsageError)?;
+            let submission = Submission::new(&arguments.origin, arguments.build_id.as_deref())
+                .map_err(|error| UsageError(error.to_string()))?;
             ("kcidb.json", pretty(&kcidb::document(&results, &submission))?)
         }
         Format::SquadTests => ("squad-tests.json", pretty(&squad::tests(&results))?),

@@ -1,0 +1,107 @@
+//! What a target may do to the files of an archive, and what is on the disk when it is called complete.
+
+use super::*;
+use std::os::unix::fs::MetadataExt;
+
+fn manifest() -> Manifest {
+    serde_json::from_str(
+        r#"{"archive_version":1,"id":"x","tool_version":"0","command":[],"target":"local","started_unix_ns":1,
+            "state":"running","settings":null}"#,
+    )
+    .unwrap()
+}
+
+const KIND: FileKind = FileKind::SpikeTrace { spike: 1 };
+const NAME: &str = "spikes/0001/trace.dat";
+
+fn writer(folder: &Path) -> RunWriter {
+    let mut writer = RunWriter::create(folder.join("run"), manifest()).unwrap();
+    writer.store(&Item::Message(Message::FileBegin { file: 1, kind: KIND })).unwrap();
+    writer
+}
+
+fn chunk(offset: u64, data: &[u8]) -> Item {
+    Item::Chunk { file: 1, offset, data: data.to_vec() }
+}
+
+fn end(bytes: u64) -> Item {
+    Item::Message(Message::FileEnd { file: 1, bytes })
+}
+
+fn losses(folder: &Path) -> Vec<(LossKind, u64)> {
+    let run = crate::reader::Run::open(folder.join("run")).unwrap();
+    run.losses.into_iter().map(|loss| (loss.kind, loss.count)).collect()
+}
+
+#[test]
+fn an_offset_that_no_file_has_is_a_loss_and_makes_no_file_large() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    for offset in [1 << 62, u64::MAX - 1, TRACE_BYTES_MAX, 1 << 30] {
+        writer.store(&chunk(offset, b"far")).unwrap();
+    }
+    writer.store(&chunk(0, b"near")).unwrap();
+    writer.store(&end(4)).unwrap();
+    writer.finish(RunState::Complete, None, 2).unwrap();
+    assert_eq!(
+        losses(folder.path()),
+        [(LossKind::FileBytes, 3), (LossKind::FileBytes, 3), (LossKind::FileBytes, 3), (LossKind::FileBytes, 3)]
+    );
+    assert_eq!(fs::metadata(folder.path().join("run").join(NAME)).unwrap().size(), 4);
+}
+
+#[test]
+fn a_stretch_that_came_twice_hides_no_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    for offset in [0, 2, 0, 8] {
+        writer.store(&chunk(offset, b"1234")).unwrap();
+    }
+    // Bytes 6 and 7 never came, although 16 bytes did.
+    writer.store(&end(12)).unwrap();
+    writer.finish(RunState::Complete, None, 2).unwrap();
+    assert_eq!(losses(folder.path()), [(LossKind::FileBytes, 2)]);
+}
+
+#[test]
+fn stretches_grow_together_whatever_their_order() {
+    let mut stretches = Stretches::default();
+    for (start, end) in [(10, 20), (30, 40), (0, 5), (20, 30), (4, 11), (7, 7)] {
+        stretches.add(start, end);
+    }
+    assert_eq!((stretches.ends.len(), stretches.bytes(), stretches.end()), (1, 40, 40));
+}
+
+#[test]
+fn a_run_is_not_complete_unless_each_of_its_files_is_on_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    writer.store(&chunk(0, b"1234")).unwrap();
+    writer.store(&end(4)).unwrap();
+    fs::remove_file(folder.path().join("run").join(NAME)).unwrap();
+    let error = writer.finish(RunState::Complete, None, 2).unwrap_err();
+    assert!(error.to_string().contains(NAME), "{error}");
+    let run = crate::reader::Run::open(folder.path().join("run")).unwrap();
+    assert_eq!(run.manifest.unwrap().state, RunState::Running);
+}
+
+#[test]
+fn an_archive_that_is_written_again_is_written_inside_of_its_directory() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = folder.path().join("run");
+    drop(writer(folder.path()));
+    fs::remove_dir_all(directory.join("spikes")).unwrap();
+    fs::write(outside.path().join("victim"), "precious").unwrap();
+    std::os::unix::fs::symlink(outside.path(), directory.join("spikes")).unwrap();
+    for name in ["stream.tardy.partial", "manifest.json.partial", "explanations.json"] {
+        std::os::unix::fs::symlink(outside.path().join("victim"), directory.join(name)).unwrap();
+    }
+    let mut writer = RunWriter::begin_again(&directory).unwrap();
+    writer.store(&Item::Message(Message::FileBegin { file: 1, kind: KIND })).unwrap();
+    writer.store(&chunk(0, b"1234")).unwrap();
+    writer.store(&end(4)).unwrap();
+    writer.finish(RunState::Complete, None, 2).unwrap();
+    assert_eq!(fs::read_to_string(outside.path().join("victim")).unwrap(), "precious");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    assert_eq!(fs::read(directory.join(NAME)).unwrap(), b"1234");
+}

@@ -1,0 +1,339 @@
+//! Archives that a stranger made, against every verb that reads one: each ends in a clear error or a clean result, in
+//! bounded time and memory, writes nothing outside of the archive and sends nothing to the terminal but text.
+
+use archive::frame::{Decoder, Encoder, Item};
+use archive::message::Message;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const SECONDS_MAX: u64 = 10;
+/// Of address space, which is more than of memory.
+const KILOBYTES_MAX: u64 = 512 << 10;
+/// What a target might call itself: a formula, a path, markup, an escape sequence, a direction override, lines.
+const NAME: &str = "=cmd|' /C calc'!A0../../x<script>alert(1)</script>\u{1b}]0;t\u{7}\u{1b}[2J\u{9b}\u{202e}x\r\n| y";
+
+const FORMATS: [&str; 20] = [
+    "perfetto",
+    "trace-dat",
+    "json",
+    "histogram-csv",
+    "worst-csv",
+    "seconds-csv",
+    "counters-csv",
+    "parquet",
+    "junit",
+    "tap",
+    "ktap",
+    "lava",
+    "lava-result",
+    "kcidb",
+    "squad-tests",
+    "squad-metrics",
+    "squad-metadata",
+    "fuego",
+    "prometheus",
+    "markdown",
+];
+
+/// A directory to work in, with the archive `here/run`, and one outside that nobody may touch.
+struct Place {
+    folder: TempDir,
+    outside: TempDir,
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let place = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &place);
+        } else {
+            fs::copy(entry.path(), place).unwrap();
+        }
+    }
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap(), outside: tempfile::tempdir().unwrap() };
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1");
+        copy(&corpus, &place.run());
+        fs::write(place.victim(), "precious").unwrap();
+        place
+    }
+
+    fn run(&self) -> PathBuf {
+        self.folder.path().join("here/run")
+    }
+
+    fn victim(&self) -> PathBuf {
+        self.outside.path().join("victim")
+    }
+
+    /// Every file of the archive, by its name in it.
+    fn files(&self) -> BTreeSet<PathBuf> {
+        fn below(directory: &Path, base: &Path, found: &mut BTreeSet<PathBuf>) {
+            for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+                match entry.file_type().unwrap().is_dir() {
+                    true => below(&entry.path(), base, found),
+                    false => _ = found.insert(entry.path().strip_prefix(base).unwrap().to_owned()),
+                }
+            }
+        }
+        let mut found = BTreeSet::new();
+        below(&self.run(), &self.run(), &mut found);
+        found
+    }
+
+    /// Runs `tardy` under limits; returns what it printed.
+    fn tardy(&self, words: &[&str]) -> String {
+        let started = Instant::now();
+        let limits = format!("ulimit -v {KILOBYTES_MAX}; ulimit -t {SECONDS_MAX}; ulimit -c 0; exec \"$@\"");
+        let mut child = Command::new("sh")
+            .args(["-c", &limits, "sh", env!("CARGO_BIN_EXE_tardy")])
+            .args(words)
+            .current_dir(self.folder.path())
+            .env("HOME", self.folder.path().join("home"))
+            .env("TARDY_METER", "/bin/true")
+            .stdin(Stdio::null())
+            .stdout(File::create(self.folder.path().join("stdout")).unwrap())
+            .stderr(File::create(self.folder.path().join("stderr")).unwrap())
+            .spawn()
+            .unwrap();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if started.elapsed() > Duration::from_secs(6 * SECONDS_MAX) {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                panic!("{words:?} does not end");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let read = |name: &str| String::from_utf8_lossy(&fs::read(self.folder.path().join(name)).unwrap()).into_owned();
+        let printed = read("stdout") + &read("stderr");
+        assert!(matches!(status.code(), Some(0..=4)), "{words:?} ended with {status}: {printed:.2000}");
+        let control = |letter: char| letter.is_control() && !"\n\t".contains(letter) || letter == '\u{202e}';
+        // A document escapes in its own way, and is read by a program.
+        if let Some(at) = printed.find(control) {
+            let near: String = printed[..at].chars().rev().take(80).collect();
+            panic!(
+                "{words:?} printed {:?} behind {:?}",
+                printed[at..].chars().next(),
+                near.chars().rev().collect::<String>()
+            );
+        }
+        printed
+    }
+
+    /// Runs every verb that reads an archive.
+    fn every_verb(&self) {
+        for words in [
+            "list here",
+            "list here --json",
+            "explain here/run",
+            "explain here/run --json",
+            "report here/run",
+            "compare here/run here/run",
+            "explain --diff here/run here/run",
+            "history here",
+            "collect here/run",
+        ] {
+            self.tardy(&words.split(' ').collect::<Vec<_>>());
+        }
+        self.tardy(&["judge", "here/run", "--limit", "latency < 1us"]);
+        for format in FORMATS {
+            self.tardy(&["export", "here/run", "--format", format]);
+        }
+        for format in ["tap", "lava", "lava-result", "markdown", "prometheus", "worst-csv"] {
+            self.tardy(&["export", "here/run", "--format", format, "-o", "-"]);
+        }
+    }
+
+    fn assert_nothing_outside_changed(&self) {
+        assert_eq!(fs::read_to_string(self.victim()).unwrap(), "precious");
+        assert_eq!(fs::read_dir(self.outside.path()).unwrap().count(), 1);
+        let names: BTreeSet<String> = fs::read_dir(self.folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .filter(|name| !["stdout", "stderr", "home"].contains(&name.as_str()))
+            .collect();
+        assert_eq!(names, BTreeSet::from(["here".to_owned()]));
+        let runs: Vec<_> = fs::read_dir(self.folder.path().join("here")).unwrap().collect();
+        assert_eq!(runs.len(), 1);
+    }
+
+    /// Every string that a target put into the stream becomes [`NAME`], where the message is one all the same.
+    fn name_everything(&self) {
+        let stream = fs::read(self.run().join("stream.tardy")).unwrap();
+        let mut encoder = Encoder::default();
+        let mut hostile = Vec::new();
+        for item in Decoder::default().push(&stream) {
+            hostile.extend(match item {
+                Item::Message(message) => encoder.message(&named(&message)),
+                Item::Chunk { file, offset, data } => encoder.chunk(file, offset, &data),
+                _ => Vec::new(),
+            });
+        }
+        fs::write(self.run().join("stream.tardy"), hostile).unwrap();
+        let path = self.run().join("manifest.json");
+        let mut manifest: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        for key in ["id", "target", "tool_version"] {
+            manifest[key] = NAME.into();
+        }
+        manifest["command"] = vec![NAME; 3].into();
+        fs::write(path, manifest.to_string()).unwrap();
+    }
+}
+
+/// The message with as many of its strings replaced as it can take.
+fn named(message: &Message) -> Message {
+    let mut value = serde_json::to_value(message).unwrap();
+    let mut number = 0;
+    loop {
+        let mut changed = value.clone();
+        let mut left = number;
+        if !replace(&mut changed, &mut left) {
+            return serde_json::from_value(value).unwrap();
+        }
+        number += 1;
+        if serde_json::from_value::<Message>(changed.clone()).is_ok() {
+            value = changed;
+        }
+    }
+}
+
+/// Replaces the string of this number; `false` when there are no more.
+fn replace(value: &mut Value, number: &mut usize) -> bool {
+    match value {
+        Value::String(text) if *number == 0 => {
+            *text = NAME.into();
+            true
+        }
+        Value::String(_) => {
+            *number -= 1;
+            false
+        }
+        Value::Array(list) => list.iter_mut().any(|one| replace(one, number)),
+        Value::Object(map) => map.values_mut().any(|one| replace(one, number)),
+        _ => false,
+    }
+}
+
+#[test]
+fn links_in_the_place_of_results_are_replaced_and_never_followed() {
+    let place = Place::new();
+    let before = place.files();
+    place.every_verb();
+    let made: Vec<PathBuf> = place.files().difference(&before).cloned().collect();
+    assert!(made.len() > 15, "{made:?}");
+    for name in made.iter().chain([&PathBuf::from("explanations.json")]) {
+        let path = place.run().join(name);
+        fs::remove_file(&path).unwrap();
+        symlink(place.victim(), &path).unwrap();
+        symlink(place.victim(), place.run().join(format!("{}.partial", name.display()))).unwrap();
+    }
+    symlink(place.victim(), place.run().join("line.partial")).unwrap();
+    place.every_verb();
+    place.assert_nothing_outside_changed();
+    for name in made {
+        assert!(fs::symlink_metadata(place.run().join(&name)).unwrap().is_file(), "{}", name.display());
+    }
+}
+
+#[test]
+fn links_in_the_place_of_sources_are_not_read() {
+    let place = Place::new();
+    fs::write(place.victim(), "precious").unwrap();
+    for name in ["spikes", "samples"] {
+        fs::remove_dir_all(place.run().join(name)).unwrap();
+        symlink(place.outside.path(), place.run().join(name)).unwrap();
+    }
+    place.every_verb();
+    for name in ["manifest.json", "stream.tardy"] {
+        fs::remove_file(place.run().join(name)).unwrap();
+        symlink(place.victim(), place.run().join(name)).unwrap();
+    }
+    place.every_verb();
+    place.assert_nothing_outside_changed();
+}
+
+/// Puts something else in the place of these files, or of all but these.
+fn in_place_of(place: &Place, core: bool, put: impl Fn(&Path)) {
+    for name in place.files() {
+        let is_core = ["manifest.json", "stream.tardy"].iter().any(|core| name.as_path() == Path::new(core));
+        if is_core == core {
+            fs::remove_file(place.run().join(&name)).unwrap();
+            put(&place.run().join(name));
+        }
+    }
+}
+
+#[test]
+fn pipes_and_devices_are_no_files_of_an_archive() {
+    let pipe = |path: &Path| mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    let device = |path: &Path| symlink("/dev/zero", path).unwrap();
+    for put in [&pipe as &dyn Fn(&Path), &device] {
+        for core in [false, true] {
+            let place = Place::new();
+            in_place_of(&place, core, put);
+            pipe(&place.run().join("line.partial"));
+            place.every_verb();
+            place.assert_nothing_outside_changed();
+        }
+    }
+}
+
+#[test]
+fn files_that_are_said_to_be_huge_cost_neither_memory_nor_time() {
+    for core in [false, true] {
+        let place = Place::new();
+        in_place_of(&place, core, |path| File::create(path).unwrap().set_len(1 << 40).unwrap());
+        place.every_verb();
+        place.assert_nothing_outside_changed();
+    }
+}
+
+#[test]
+fn lengths_and_numbers_of_a_stream_are_not_believed() {
+    let place = Place::new();
+    let mut stream = fs::read(place.run().join("stream.tardy")).unwrap();
+    let header = [&[0xf7, b'T', 0xd1, b'Y', 1, 1, 0, 0][..], &(4_u32 << 20).to_le_bytes()].concat();
+    stream.extend(header.repeat(300_000));
+    fs::write(place.run().join("stream.tardy"), stream).unwrap();
+    place.every_verb();
+    place.assert_nothing_outside_changed();
+}
+
+#[test]
+fn text_of_a_target_stays_text_in_every_verb_and_format() {
+    let place = Place::new();
+    let before = place.files();
+    place.name_everything();
+    place.every_verb();
+    place.assert_nothing_outside_changed();
+    for name in place.files().difference(&before) {
+        let bytes = fs::read(place.run().join(name)).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        let ending = name.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if ["html", "md", "xml"].contains(&ending) {
+            assert!(!text.contains("<script>alert"), "{}", name.display());
+        }
+        if !["pftrace", "dat", "parquet"].contains(&ending) {
+            let control = text.chars().find(|letter| letter.is_control() && !"\n\t\r".contains(*letter));
+            assert_eq!(control, None, "{}", name.display());
+        }
+        if ending == "csv" {
+            let formula = text.split(['\n', ',']).find(|cell| cell.starts_with(['=', '+', '@']));
+            assert_eq!(formula, None, "{}", name.display());
+        }
+    }
+}
