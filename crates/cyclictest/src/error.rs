@@ -5,6 +5,7 @@ use super::getopt::OptionError;
 use super::output_file::OutputError;
 use super::request::RequestError;
 use super::smi::SmiError;
+use ftrace::tracefs::ForeignTracing;
 use std::io;
 use std::path::PathBuf;
 
@@ -61,8 +62,8 @@ pub enum Error {
     Tracemark { path: PathBuf, source: io::Error },
     #[error("no tracing: {0}; run as root on a kernel with CONFIG_FTRACE")]
     NoTracing(String),
-    #[error("another tool is tracing: {what} in {place}; stop it (trace-cmd reset), or use it with -b and --tracemark")]
-    ForeignTracing { what: String, place: String },
+    #[error("another tool is tracing: {0}; stop it (trace-cmd reset), or use it with -b and --tracemark")]
+    ForeignTracing(ForeignTracing),
     #[error(
         "this kernel has no tracer {tracer}: {config} is not set; leave the tracer out, the events are traced anyway"
     )]

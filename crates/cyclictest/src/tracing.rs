@@ -49,9 +49,8 @@ pub fn arm(request: &Request, cpu_count: usize, journal: &mut Journal) -> Result
     OutputFile::prepare(&probe.to_string_lossy()).map_err(Error::SnapshotDirectory)?;
     let tracefs =
         trace_mount::find_or_mount().map_err(|error| Error::NoTracing(TraceError::from(error).to_string()))?;
-    if let Some(other) = tracefs.foreign_tracing(INSTANCE_PREFIX).first() {
-        let place = other.instance.as_deref().unwrap_or("the top-level buffer");
-        return Err(Error::ForeignTracing { what: other.what.to_string(), place: place.into() });
+    if let Some(other) = tracefs.foreign_tracing(INSTANCE_PREFIX).into_iter().next() {
+        return Err(Error::ForeignTracing(other));
     }
     let able = tracefs.capabilities();
     if let Some(tracer) = &request.tracer {

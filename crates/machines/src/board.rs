@@ -9,20 +9,20 @@ mod keeper;
 mod line;
 pub(crate) mod lock;
 mod openssh;
-mod overheard;
 mod reach;
 mod serial;
 mod shell;
 mod spooled;
 mod ssh;
 mod target;
+mod traffic;
 
 pub use keeper::Purpose;
-pub use overheard::ConsoleDamage;
 #[cfg(fuzzing)]
 pub use serial::fuzzing;
 pub(crate) use shell::quoted;
 pub use target::BoardTarget;
+pub use traffic::ConsoleDamage;
 
 use crate::architecture::Architecture;
 use crate::meter_places::MeterPlaces;

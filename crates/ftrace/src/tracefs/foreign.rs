@@ -1,23 +1,44 @@
 //! Tracing that another program has switched on.
 
+use std::fmt;
 use std::path::Path;
 
 use super::{Tracefs, file};
 
 /// Tracing in use that is not ours. It costs time on every CPU, so a measurement beside it is not clean.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ForeignUse {
+pub struct ForeignTracing {
     /// `None` is the top-level buffer.
     pub instance: Option<String>,
-    /// What is switched on there, for people: `tracer wakeup_rt` or `events sched:sched_switch and 11 more`.
-    pub what: String,
+    /// `None`: no tracer, only events.
+    pub tracer: Option<String>,
+    /// Enabled events, like `sched:sched_switch`.
+    pub events: Vec<String>,
+}
+
+impl fmt::Display for ForeignTracing {
+    /// `tracer wakeup_rt in instance x`, or `events sched:sched_switch and 11 more in the top-level buffer`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(tracer) = &self.tracer {
+            write!(out, "tracer {tracer}{}", if self.events.is_empty() { "" } else { ", " })?;
+        }
+        match self.events.as_slice() {
+            [] => {}
+            [event] => write!(out, "event {event}")?,
+            [event, more @ ..] => write!(out, "events {event} and {} more", more.len())?,
+        }
+        match &self.instance {
+            Some(name) => write!(out, " in instance {name}"),
+            None => out.write_str(" in the top-level buffer"),
+        }
+    }
 }
 
 impl Tracefs {
     /// Every buffer that records (`tracing_on` is 1) with a tracer other than `nop` or with enabled events, except
     /// the instances whose name starts with `own_prefix` (an empty one makes none of them ours). Users outside tracefs
     /// (perf, BPF) do not show here.
-    pub fn foreign_tracing(&self, own_prefix: &str) -> Vec<ForeignUse> {
+    pub fn foreign_tracing(&self, own_prefix: &str) -> Vec<ForeignTracing> {
         let is_ours = |name: &str| !own_prefix.is_empty() && name.starts_with(own_prefix);
         let instances = self.instances().into_iter().filter(|name| !is_ours(name));
         let buffers = std::iter::once(None).chain(instances.map(Some));
@@ -27,26 +48,20 @@ impl Tracefs {
                     Some(name) => self.root.join("instances").join(name),
                     None => self.root.clone(),
                 };
-                what_is_on(&folder).map(|what| ForeignUse { instance, what })
+                tracing_in(&folder, instance)
             })
             .collect()
     }
 }
 
-fn what_is_on(folder: &Path) -> Option<String> {
+/// The tracing of a buffer that records.
+fn tracing_in(folder: &Path, instance: Option<String>) -> Option<ForeignTracing> {
     if file::read_trimmed(&folder.join("tracing_on"))? != "1" {
         return None;
     }
     let tracer = file::read_trimmed(&folder.join("current_tracer")).filter(|name| !name.is_empty() && name != "nop");
     let events = file::read_trimmed(&folder.join("set_event")).unwrap_or_default();
-    let mut names = events.lines().map(str::trim).filter(|line| !line.is_empty());
-    let events = names.next().map(|first| match names.count() {
-        0 => format!("event {first}"),
-        more => format!("events {first} and {more} more"),
-    });
-    match (tracer, events) {
-        (Some(tracer), Some(events)) => Some(format!("tracer {tracer}, {events}")),
-        (Some(tracer), None) => Some(format!("tracer {tracer}")),
-        (None, events) => events,
-    }
+    let events = events.lines().map(str::trim).filter(|line| !line.is_empty());
+    let found = ForeignTracing { instance, tracer, events: events.map(str::to_owned).collect() };
+    (found.tracer.is_some() || !found.events.is_empty()).then_some(found)
 }

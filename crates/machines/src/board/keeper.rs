@@ -29,7 +29,7 @@ pub enum Purpose {
 
 /// What the session is to do.
 #[derive(Debug, Clone, Default)]
-pub struct Errand {
+pub struct KeeperRequest {
     pub purpose: Purpose,
     /// Tried before all other places.
     pub directory: Option<String>,
@@ -41,7 +41,7 @@ pub struct Errand {
     pub keep_meter: bool,
 }
 
-impl Errand {
+impl KeeperRequest {
     /// The text for the board's shell, for a line on which nobody else speaks.
     pub fn script(&self) -> String {
         self.text(CLEAN)
@@ -147,14 +147,14 @@ mod tests {
     }
 
     fn session_for(place: &Path, token: &str, purpose: Purpose) -> (Child, Greeting) {
-        let errand = Errand {
+        let request = KeeperRequest {
             directory: Some(place.display().to_string()),
             who: format!("o'host {token}"),
             token: token.into(),
             purpose,
-            ..Errand::default()
+            ..KeeperRequest::default()
         };
-        let script = errand.script().replace(PLACES, "");
+        let script = request.script().replace(PLACES, "");
         let mut child = Command::new("sh")
             .args(["-c", &script])
             .stdin(Stdio::piped())

@@ -2,9 +2,9 @@
 
 use super::board_file::{Board, Door};
 use super::error::{BoardError, Holder};
-use super::keeper::{Errand, Greeting, Purpose};
+use super::keeper::{Greeting, KeeperRequest, Purpose};
 use super::line::Line;
-use super::overheard::Overheard;
+use super::traffic::ConsoleTraffic;
 use super::{serial, ssh};
 use crate::stop::StopRequests;
 use std::cell::RefCell;
@@ -22,7 +22,7 @@ pub struct Reach {
     pub stop: StopRequests,
     /// Says what takes its time.
     pub tell: fn(&str),
-    pub overheard: Rc<RefCell<Overheard>>,
+    pub traffic: Rc<RefCell<ConsoleTraffic>>,
 }
 
 impl Reach {
@@ -38,8 +38,8 @@ impl Reach {
     }
 
     /// What the keeper is to do there.
-    pub fn errand(&self) -> Errand {
-        Errand {
+    pub fn request(&self) -> KeeperRequest {
+        KeeperRequest {
             purpose: self.purpose.clone(),
             directory: self.board.directory.clone(),
             who: self.who.clone(),

@@ -2,7 +2,7 @@
 //!
 //! From a login ([`login`]) to a shell, from there to the keeper ([`dialogue`]), who takes the meter in blocks of letters
 //! ([`sending`]) and has it answer questions on the same line ([`exchange`], [`commands`]). The kernel may speak on it
-//! whenever it likes: all that is said is checked, and asked for again when it was damaged ([`hearing`]).
+//! whenever it likes: all that is said is checked, and asked for again when it was damaged ([`reader`]).
 
 mod commands;
 mod dialogue;
@@ -10,11 +10,11 @@ pub mod error;
 mod exchange;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod hearing;
 mod keeper_word;
 mod login;
 mod occupied;
 mod port;
+mod reader;
 mod sending;
 
 use super::board_file::Board;
@@ -29,10 +29,10 @@ use commands::{Program, Stream};
 use dialogue::Dialogue;
 use error::SerialError;
 use exchange::Exchange;
-use hearing::Hearing;
 use keeper_word::KeeperWord;
 use login::Shell;
 use port::Port;
+use reader::ConsoleReader;
 use sending::{Manner, Tools};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
@@ -107,7 +107,7 @@ impl Talk {
     fn dismiss(&mut self) -> Result<(), SerialError> {
         if self.exchange.is_asking() {
             // What runs there for us has no more use, and the keeper follows it.
-            self.exchange.dialogue.hearing.port.write(INTERRUPT)?;
+            self.exchange.dialogue.reader.port.write(INTERRUPT)?;
             return Err(SerialError::Interrupted);
         }
         if self.exchange.good_bye(BYE_LIMIT)? {
@@ -147,15 +147,15 @@ fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), SerialError> {
     let board = &reach.board;
     let port = Port::open(&board.address, baud(board))?;
     let shell = login::shell(&port, board, &reach.stop)?;
-    let mut dialogue = Dialogue::new(Hearing::new(port, Rc::clone(&reach.overheard)));
-    let script = plain(&reach.errand().console_script());
+    let mut dialogue = Dialogue::new(ConsoleReader::new(port, Rc::clone(&reach.traffic)));
+    let script = plain(&reach.request().console_script());
     for _ in 0..TRIES {
-        dialogue.hearing.port.write(typed(&script, shell, board.sudo).as_bytes())?;
+        dialogue.reader.port.write(typed(&script, shell, board.sudo).as_bytes())?;
         // When the kernel speaks into this, it is only waited for a little longer.
         dialogue.await_words("tardy listens", LISTEN_LIMIT)?;
         // Whatever came before that is an echo, or of a keeper that is gone.
         dialogue.begin_anew();
-        dialogue.hearing.port.write(format!("{script}{END_OF_INPUT}").as_bytes())?;
+        dialogue.reader.port.write(format!("{script}{END_OF_INPUT}").as_bytes())?;
         let (mut greeting, mut tools) = (Greeting::default(), Tools::default());
         let greeted = dialogue.listen(GREET_LIMIT, &reach.stop, |words| {
             greeting.take(&format!("tardy {words}"));
@@ -167,7 +167,7 @@ fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), SerialError> {
             }
         })?;
         if greeted {
-            dialogue.hearing.keep();
+            dialogue.reader.keep();
             return Ok((dialogue, greeting, tools));
         }
     }

@@ -105,7 +105,7 @@ impl SpooledRun {
                 words.pop();
                 self.words = words;
                 self.end = Some(end);
-                let damage = self.reach.overheard.borrow().damage;
+                let damage = self.reach.traffic.borrow().damage;
                 if damage.is_any() {
                     self.news.push(News::ConsoleDamaged(damage));
                 }

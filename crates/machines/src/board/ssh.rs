@@ -41,7 +41,7 @@ pub fn connect(reach: &Reach) -> Result<SshLine, BoardError> {
 }
 
 fn greet(reach: &Reach, scratch: &Scratch) -> Result<(Box<dyn RunningCommand>, Greeting), SshError> {
-    let master = command(&reach.board, &control(scratch), Share::Master, &reach.errand().script());
+    let master = command(&reach.board, &control(scratch), Share::Master, &reach.request().script());
     let mut keeper = LocalTarget.start(&master).map_err(|error| SshError::NotStarted(Box::new(error)))?;
     let mut greeting = Greeting::default();
     let mut unread = Vec::new();

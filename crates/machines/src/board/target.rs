@@ -65,7 +65,7 @@ impl BoardTarget {
             purpose,
             stop,
             tell: access.tell,
-            overheard: Rc::default(),
+            traffic: Rc::default(),
         };
         let line = Rc::new(RefCell::new(None));
         Self {
@@ -356,7 +356,7 @@ impl Target for BoardTarget {
 
     fn console(&self) -> Vec<u8> {
         let mut said = self.notes.clone();
-        said.extend(self.reach.overheard.borrow().console.text());
+        said.extend(self.reach.traffic.borrow().console.text());
         said
     }
 

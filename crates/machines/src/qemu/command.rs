@@ -2,7 +2,7 @@
 
 use super::absences::AbsenceWatch;
 use super::error::WatchError;
-use super::heard::lock;
+use super::guest_reports::lock;
 use super::machine::Machine;
 use crate::{Exit, News, Output, Outside, RunningCommand};
 use std::io;

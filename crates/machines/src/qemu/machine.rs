@@ -3,7 +3,7 @@
 use super::absences::AbsenceWatch;
 use super::arguments::{CONSOLE_SOCKET, DATA_SOCKET, MONITOR_SOCKET, WORDS_SOCKET};
 use super::error::{BootError, Quote, WatchError};
-use super::heard::{self, Answer, Heard, lock};
+use super::guest_reports::{self, Answer, GuestReports, lock};
 use super::process::Process;
 use super::saved_state::error::StateError;
 use super::saved_state::{monitor::Monitor, transfer};
@@ -63,7 +63,7 @@ pub struct Machine {
     data: UnixStream,
     words: UnixStream,
     pub output: Receiver<Vec<u8>>,
-    heard: Arc<Mutex<Heard>>,
+    heard: Arc<Mutex<GuestReports>>,
     received: Arc<AtomicU64>,
     /// Bytes sent, and bytes received before the command that runs or ran.
     sent: u64,
@@ -131,11 +131,11 @@ impl Machine {
         let (sender, output) = sync_channel(PIECES_AHEAD);
         let received = Arc::new(AtomicU64::new(0));
         let (copy, counted) = (data.try_clone().map_err(BootError::Line)?, Arc::clone(&received));
-        thread::spawn(move || heard::forward(copy, &sender, &counted));
-        let heard = Arc::new(Mutex::new(Heard::default()));
+        thread::spawn(move || guest_reports::forward(copy, &sender, &counted));
+        let heard = Arc::new(Mutex::new(GuestReports::default()));
         let (booted_sender, booted) = channel();
         let (said, kept) = (words.try_clone().map_err(BootError::Line)?, Arc::clone(&heard));
-        thread::spawn(move || heard::listen(&said, &kept, |release| drop(booted_sender.send(release))));
+        thread::spawn(move || guest_reports::listen(&said, &kept, |release| drop(booted_sender.send(release))));
         let kernel_release = match start {
             Start::Boot => watch.first_word(&booted, &heard)?,
             Start::Load(state) => {
@@ -190,7 +190,7 @@ impl Machine {
     /// # Errors
     /// When it is gone.
     pub fn run(&mut self, command: &GuestCommand) -> io::Result<()> {
-        *self.heard() = Heard::default();
+        *self.heard() = GuestReports::default();
         self.received_before = self.received.load(Ordering::SeqCst);
         self.say(HostWord::Run(command.clone()))
     }
@@ -289,7 +289,7 @@ impl Machine {
         let _ = self.data.shutdown(Shutdown::Both);
     }
 
-    pub fn heard(&self) -> MutexGuard<'_, Heard> {
+    pub fn heard(&self) -> MutexGuard<'_, GuestReports> {
         lock(&self.heard)
     }
 
@@ -374,7 +374,7 @@ impl BootWatch<'_> {
     }
 
     /// The release of the guest's kernel, which is its first word.
-    fn first_word(&mut self, booted: &Receiver<String>, heard: &Mutex<Heard>) -> Result<String, BootError> {
+    fn first_word(&mut self, booted: &Receiver<String>, heard: &Mutex<GuestReports>) -> Result<String, BootError> {
         loop {
             match booted.recv_timeout(LOOK_EVERY) {
                 Ok(release) => return Ok(release),

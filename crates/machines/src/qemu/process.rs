@@ -1,7 +1,7 @@
 //! QEMU as a process.
 
 use super::error::NotStarted;
-use super::heard::{lock, push_line, read_lines};
+use super::guest_reports::{lock, push_line, read_lines};
 use super::lifeline;
 use std::collections::VecDeque;
 use std::io;

@@ -22,7 +22,7 @@ mod fake_qemu;
 mod tests;
 
 use super::error::PrepareError;
-use super::heard::lock;
+use super::guest_reports::lock;
 use super::initramfs::SentFile;
 use super::machine_file::VirtualMachine;
 use super::{find_program, kernel, static_meter};

@@ -11,7 +11,7 @@ use crate::trace::error::TraceError;
 use crate::trace::snapshotter::{self, Armed, INSTANCE_PREFIX};
 use archive::message::Severity;
 use archive::settings::{RunSettings, SnapshotMode};
-use ftrace::tracefs::{ForeignUse, Tracefs};
+use ftrace::tracefs::Tracefs;
 use std::io::Write;
 
 /// A snapshotter that is armed but not started, or none when the run is not traced.
@@ -98,7 +98,7 @@ fn without_trace<W: Write>(
 }
 
 fn refuse_company<W: Write>(settings: &RunSettings, tracefs: &Tracefs, link: &mut Link<W>) -> Result<(), MeterProblem> {
-    let others: Vec<String> = tracefs.foreign_tracing(INSTANCE_PREFIX).iter().map(describe).collect();
+    let others: Vec<String> = tracefs.foreign_tracing(INSTANCE_PREFIX).iter().map(ToString::to_string).collect();
     if others.is_empty() {
         return Ok(());
     }
@@ -108,11 +108,4 @@ fn refuse_company<W: Write>(settings: &RunSettings, tracefs: &Tracefs, link: &mu
     }
     link.problem(Severity::Degraded, &MeterProblem::TracedBeside { others });
     Ok(())
-}
-
-fn describe(other: &ForeignUse) -> String {
-    match &other.instance {
-        Some(name) => format!("{} in instance {name}", other.what),
-        None => format!("{} in the top-level buffer", other.what),
-    }
 }

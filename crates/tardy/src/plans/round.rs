@@ -18,7 +18,8 @@ use crate::archives::{RUNS, new_below};
 use crate::exit::{Exit, UsageError, in_words};
 use crate::measuring::arguments::Showing;
 use crate::measuring::rounds::Measuring;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use file::{ROUND_VERSION, RoundFile};
 use judge::step::StepVerdict;
 use machines::board::AccessOptions;
@@ -149,7 +150,7 @@ impl<'a> Round<'a> {
                 "round_version": ROUND_VERSION, "plan": self.plan.plan.name, "directory": self.directory,
                 "verdict": verdict, "steps": outcomes,
             });
-            write_stdout(format!("{document}\n").as_bytes())?;
+            json::print(&document)?;
         } else if showing.quiet {
             let mut page = Page::for_stdout();
             page.line(&self.directory.display().to_string());

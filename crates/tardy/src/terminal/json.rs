@@ -1,7 +1,10 @@
-//! JSON documents as they are printed and stored: UTF-8 that ends with a line feed.
+//! JSON documents as they are printed and stored: UTF-8 that ends with a line feed, and no character in it that a terminal
+//! would obey.
 
 use super::page::write_stdout;
 use serde::Serialize;
+use std::fmt::Write;
+use words::printable::printable;
 
 /// One line, for programs.
 ///
@@ -28,8 +31,43 @@ pub fn print(value: &impl Serialize) -> anyhow::Result<()> {
 }
 
 fn ended(document: serde_json::Result<Vec<u8>>) -> serde_json::Result<Vec<u8>> {
-    document.map(|mut text| {
+    document.map(|text| {
+        let mut text = escaped(text);
         text.push(b'\n');
         text
     })
+}
+
+/// The same document with what could drive a terminal, or reorder what is read, in JSON's escapes. JSON itself only asks that
+/// of characters below the blank, and others stand in strings alone.
+fn escaped(text: Vec<u8>) -> Vec<u8> {
+    if text.is_ascii() {
+        return text;
+    }
+    let Ok(text) = String::from_utf8(text) else { return Vec::new() };
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        let is_plain = |letter: char| printable(letter.encode_utf8(&mut [0; 4])).chars().eq([letter]);
+        if letter.is_ascii() || is_plain(letter) {
+            safe.push(letter);
+        } else {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                let _ = write!(safe, "\\u{unit:04x}");
+            }
+        }
+    }
+    safe.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped_and_reads_back_the_same() {
+        let text = "a\u{1b}[2J\u{9b}m\u{202e}b \u{e0001}µs\n";
+        let line = String::from_utf8(line(&text).unwrap()).unwrap();
+        assert!(line.trim_end().chars().all(|letter| !letter.is_control() && letter != '\u{202e}'), "{line:?}");
+        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+    }
 }

@@ -10,7 +10,7 @@ use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::{self, is_in_virtual_time};
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::page::Page;
 use applying::Change;
 use archive::facts::Facts;
 use arguments::Format;
@@ -99,7 +99,7 @@ fn show(arguments: &CheckArguments, readiness: &Readiness, change: Option<&Chang
             document["applied"] = serde_json::to_value(&change.applied)?;
             document["forgotten"] = change.forgotten.into();
         }
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
         return Ok(());
     }
     let mut page = Page::for_stdout();

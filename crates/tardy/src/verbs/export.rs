@@ -150,7 +150,7 @@ pub fn run(arguments: &ExportArguments) -> anyhow::Result<Exit> {
     }
     let path = archives::write_document(arguments.output.as_deref(), source.directory(), &name, &bytes)?;
     if arguments.json {
-        write_stdout(format!("{}\n", serde_json::json!({ "path": path, "bytes": bytes.len() })).as_bytes())?;
+        json::print(&serde_json::json!({ "path": path, "bytes": bytes.len() }))?;
         return Ok(Exit::Measured);
     }
     runs.iter()

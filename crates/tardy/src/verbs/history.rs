@@ -5,7 +5,8 @@ mod sparkline;
 
 use crate::archives::{RUNS, below, is_archive};
 use crate::exit::Exit;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
 use anyhow::Context;
 use archive::reader::Run;
@@ -70,7 +71,7 @@ pub fn run(arguments: &HistoryArguments) -> anyhow::Result<Exit> {
         let document = serde_json::json!({
             "history_version": HISTORY_VERSION, "runs": runs.len(), "left_out": left_out, "series": all, "png": pictures,
         });
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
     } else {
         let mut page = lay_out(&all, &runs, Page::for_stdout());
         if left_out > 0 {

@@ -4,7 +4,8 @@ mod storing;
 mod values;
 
 use crate::exit::{Exit, UsageError};
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use crate::terminal::summary::summary_page;
 use archive::reader::Run;
 use archive::summary::RunSummary;
@@ -106,7 +107,7 @@ fn show(arguments: &ImportArguments, imported: &[(&PathBuf, RunSummary)]) -> any
     if arguments.json {
         let imports: Vec<_> =
             imported.iter().map(|(file, summary)| serde_json::json!({ "file": file, "summary": summary })).collect();
-        write_stdout(format!("{}\n", serde_json::json!({ "imports": imports })).as_bytes())?;
+        json::print(&serde_json::json!({ "imports": imports }))?;
         return Ok(());
     }
     let mut page = Page::for_stdout();

@@ -6,7 +6,7 @@ use crate::exit::{Exit, UsageError};
 use crate::options::limits::{LimitArguments, described};
 use crate::options::quantity::positive_time_ns;
 use crate::terminal::json;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
 use crate::terminal::table::{Align, Table};
 use crate::virtual_time::baseline;
@@ -94,7 +94,7 @@ fn plan_test(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
         limits.iter().map(|limit| needed(limit, arguments.interval, arguments.limits.confidence())).collect();
     if arguments.json {
         let document = serde_json::json!({ "judge_version": JUDGE_VERSION, "test_plans": plans });
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
         return Ok(Exit::Measured);
     }
     let mut page = Page::for_stdout();

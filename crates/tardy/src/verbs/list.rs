@@ -2,7 +2,8 @@
 
 use crate::archives::{RUNS, all_below, has_rest};
 use crate::exit::{Exit, UsageError};
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use crate::terminal::screen;
 use crate::terminal::table::{Align, Table};
 use archive::explanation::{Explanation, ExplanationStatus};
@@ -70,7 +71,7 @@ pub fn run(arguments: &ListArguments) -> anyhow::Result<Exit> {
         all_below(directory).into_iter().filter_map(|path| Run::open(path).ok()).map(listed).collect();
     if arguments.json {
         let document = serde_json::json!({ "runs": listed });
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
         return Ok(Exit::Measured);
     }
     let mut page = Page::for_stdout();

@@ -1,7 +1,8 @@
 //! `tardy load list`: what can run beside a measurement.
 
 use crate::exit::{Exit, UsageError};
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use archive::load::{BUILTIN_LOADS, BuiltinLoad, PROGRAM_LOADS, ProgramLoad, builtin, program};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ pub fn run(arguments: &LoadArguments) -> anyhow::Result<Exit> {
             BUILTIN_LOADS.iter().filter(|load| of_name(load.name)).map(builtin_document).collect();
         let programs: Vec<Value> =
             PROGRAM_LOADS.iter().filter(|load| of_name(load.name)).map(program_document).collect();
-        write_stdout(format!("{}\n", json!({ "builtin": builtin, "programs": programs })).as_bytes())?;
+        json::print(&json!({ "builtin": builtin, "programs": programs }))?;
         return Ok(Exit::Measured);
     }
     let mut page = Page::for_stdout();

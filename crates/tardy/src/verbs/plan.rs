@@ -5,7 +5,8 @@ mod show;
 use crate::exit::{Exit, UsageError};
 use crate::plans::checked::{CheckedPlan, Overrides};
 use crate::plans::{described, load, text_of};
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use runner::plan::Plan;
@@ -98,7 +99,7 @@ fn check_plans(arguments: &CheckArguments) -> anyhow::Result<Exit> {
         }
     }
     if arguments.json {
-        write_stdout(format!("{}\n", serde_json::Value::from(documents)).as_bytes())?;
+        json::print(&serde_json::Value::from(documents))?;
     } else {
         page.print()?;
     }
@@ -108,7 +109,7 @@ fn check_plans(arguments: &CheckArguments) -> anyhow::Result<Exit> {
 fn show_plan(arguments: &ShowArguments) -> anyhow::Result<Exit> {
     let plan = load(&arguments.plan, &Overrides::default())?;
     if arguments.json {
-        write_stdout(format!("{}\n", show::document(&plan)).as_bytes())?;
+        json::print(&show::document(&plan))?;
     } else {
         show::lay_out(&plan, Page::for_stdout()).print()?;
     }

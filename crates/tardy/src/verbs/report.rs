@@ -3,7 +3,8 @@
 use crate::archives;
 use crate::archives::explaining::{causes_of, explain_run};
 use crate::exit::Exit;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use anyhow::Context;
 use archive::summary::ReportData;
 use clap::Args;
@@ -41,7 +42,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     };
     if arguments.json {
         let document = serde_json::json!({ "html": html, "png": pictures });
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
         return Ok(Exit::Measured);
     }
     let mut page = Page::for_stdout();

@@ -3,7 +3,8 @@
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::open_with;
 use crate::measuring::signals::Signals;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use clap::Args;
 use machines::board::{AccessOptions, Purpose};
 use machines::meter_places::MeterPlaces;
@@ -48,7 +49,7 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
     };
     if arguments.json {
         let document = serde_json::json!({ "restored": complete, "lines": lines });
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
     } else {
         let mut page = Page::for_stdout();
         for line in &lines {

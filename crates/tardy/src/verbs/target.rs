@@ -6,7 +6,7 @@ use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::{open_board, open_emulated, open_place, told, usage};
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
@@ -240,7 +240,7 @@ fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result
             document
         };
         let document = serde_json::Value::from(targets.iter().map(entry).collect::<Vec<_>>());
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
         return Ok(Exit::Measured);
     }
     let mut table = Table::new(&[Align::Left; 4]);
@@ -346,7 +346,7 @@ fn version_there(target: &mut dyn Target, name: &str, meter: &Path) -> anyhow::R
 /// Prints the one or the other.
 fn tell(json: bool, document: serde_json::Value, text: &str) -> anyhow::Result<Exit> {
     if json {
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
     } else {
         let mut page = Page::for_stdout();
         text.lines().for_each(|line| page.line(line));

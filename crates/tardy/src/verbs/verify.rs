@@ -4,7 +4,8 @@ use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::usage;
 use crate::measuring::signals::Signals;
 use crate::options::quantity::positive_time_ns;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use crate::virtual_time::laboratory::{Laboratory, Trajectory};
 use anyhow::Context;
 use archive::samples_file::SampleRecord;
@@ -119,7 +120,7 @@ fn verify(asked: &Verification) -> anyhow::Result<Exit> {
     if asked.json {
         let document = serde_json::json!({ "target": asked.target, "virtual_time": true,
             "deterministic": deterministic, "series": series });
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
     } else {
         let mut page = Page::for_stdout();
         series.iter().for_each(|series| conclude(series, &mut page));

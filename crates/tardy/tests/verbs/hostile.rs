@@ -5,6 +5,7 @@ use archive::frame::{Decoder, Encoder, Item};
 use archive::message::Message;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -18,6 +19,9 @@ const SECONDS_MAX: u64 = 10;
 const KILOBYTES_MAX: u64 = 512 << 10;
 /// What a target might call itself: a formula, a path, markup, an escape sequence, a direction override, lines.
 const NAME: &str = "=cmd|' /C calc'!A0../../x<script>alert(1)</script>\u{1b}]0;t\u{7}\u{1b}[2J\u{9b}\u{202e}x\r\n| y";
+
+/// Those that read different files of an archive.
+const READERS: [&str; 4] = ["perfetto", "trace-dat", "parquet", "junit"];
 
 const FORMATS: [&str; 20] = [
     "perfetto",
@@ -65,6 +69,10 @@ impl Place {
         let place = Self { folder: tempfile::tempdir().unwrap(), outside: tempfile::tempdir().unwrap() };
         let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/archives/v1");
         copy(&corpus, &place.run());
+        // Two traces are as hostile as five, and are read in half the time.
+        for number in ["0012", "0013", "0014"] {
+            fs::remove_dir_all(place.run().join("spikes").join(number)).unwrap();
+        }
         fs::write(place.victim(), "precious").unwrap();
         place
     }
@@ -134,8 +142,8 @@ impl Place {
         printed
     }
 
-    /// Runs every verb that reads an archive.
-    fn every_verb(&self) {
+    /// Runs every verb that reads an archive, and exports it in these formats.
+    fn every_verb(&self, formats: &[&str]) {
         for words in [
             "list here",
             "list here --json",
@@ -150,11 +158,8 @@ impl Place {
             self.tardy(&words.split(' ').collect::<Vec<_>>());
         }
         self.tardy(&["judge", "here/run", "--limit", "latency < 1us"]);
-        for format in FORMATS {
+        for format in formats {
             self.tardy(&["export", "here/run", "--format", format]);
-        }
-        for format in ["tap", "lava", "lava-result", "markdown", "prometheus", "worst-csv"] {
-            self.tardy(&["export", "here/run", "--format", format, "-o", "-"]);
         }
     }
 
@@ -232,7 +237,7 @@ fn replace(value: &mut Value, number: &mut usize) -> bool {
 fn links_in_the_place_of_results_are_replaced_and_never_followed() {
     let place = Place::new();
     let before = place.files();
-    place.every_verb();
+    place.every_verb(&FORMATS);
     let made: Vec<PathBuf> = place.files().difference(&before).cloned().collect();
     assert!(made.len() > 15, "{made:?}");
     for name in made.iter().chain([&PathBuf::from("explanations.json")]) {
@@ -242,7 +247,7 @@ fn links_in_the_place_of_results_are_replaced_and_never_followed() {
         symlink(place.victim(), place.run().join(format!("{}.partial", name.display()))).unwrap();
     }
     symlink(place.victim(), place.run().join("line.partial")).unwrap();
-    place.every_verb();
+    place.every_verb(&FORMATS);
     place.assert_nothing_outside_changed();
     for name in made {
         assert!(fs::symlink_metadata(place.run().join(&name)).unwrap().is_file(), "{}", name.display());
@@ -257,12 +262,12 @@ fn links_in_the_place_of_sources_are_not_read() {
         fs::remove_dir_all(place.run().join(name)).unwrap();
         symlink(place.outside.path(), place.run().join(name)).unwrap();
     }
-    place.every_verb();
+    place.every_verb(&READERS);
     for name in ["manifest.json", "stream.tardy"] {
         fs::remove_file(place.run().join(name)).unwrap();
         symlink(place.victim(), place.run().join(name)).unwrap();
     }
-    place.every_verb();
+    place.every_verb(&READERS);
     place.assert_nothing_outside_changed();
 }
 
@@ -281,14 +286,14 @@ fn in_place_of(place: &Place, core: bool, put: impl Fn(&Path)) {
 fn pipes_and_devices_are_no_files_of_an_archive() {
     let pipe = |path: &Path| mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     let device = |path: &Path| symlink("/dev/zero", path).unwrap();
-    for put in [&pipe as &dyn Fn(&Path), &device] {
-        for core in [false, true] {
-            let place = Place::new();
-            in_place_of(&place, core, put);
-            pipe(&place.run().join("line.partial"));
-            place.every_verb();
-            place.assert_nothing_outside_changed();
-        }
+    for core in [false, true] {
+        let place = Place::new();
+        let puts: [&dyn Fn(&Path); 2] = [&pipe, &device];
+        let number = Cell::new(0);
+        in_place_of(&place, core, |path| puts[number.replace(number.get() + 1) % 2](path));
+        pipe(&place.run().join("line.partial"));
+        place.every_verb(&READERS);
+        place.assert_nothing_outside_changed();
     }
 }
 
@@ -297,7 +302,7 @@ fn files_that_are_said_to_be_huge_cost_neither_memory_nor_time() {
     for core in [false, true] {
         let place = Place::new();
         in_place_of(&place, core, |path| File::create(path).unwrap().set_len(1 << 40).unwrap());
-        place.every_verb();
+        place.every_verb(&READERS);
         place.assert_nothing_outside_changed();
     }
 }
@@ -309,7 +314,7 @@ fn lengths_and_numbers_of_a_stream_are_not_believed() {
     let header = [&[0xf7, b'T', 0xd1, b'Y', 1, 1, 0, 0][..], &(4_u32 << 20).to_le_bytes()].concat();
     stream.extend(header.repeat(300_000));
     fs::write(place.run().join("stream.tardy"), stream).unwrap();
-    place.every_verb();
+    place.every_verb(&READERS);
     place.assert_nothing_outside_changed();
 }
 
@@ -318,7 +323,10 @@ fn text_of_a_target_stays_text_in_every_verb_and_format() {
     let place = Place::new();
     let before = place.files();
     place.name_everything();
-    place.every_verb();
+    place.every_verb(&FORMATS);
+    for format in ["tap", "ktap", "lava", "lava-result", "markdown", "prometheus", "kcidb", "fuego", "worst-csv"] {
+        place.tardy(&["export", "here/run", "--format", format, "-o", "-"]);
+    }
     place.assert_nothing_outside_changed();
     for name in place.files().difference(&before) {
         let bytes = fs::read(place.run().join(name)).unwrap();

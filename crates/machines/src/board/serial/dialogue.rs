@@ -1,8 +1,8 @@
 //! Words with the keeper on a console: every line of its own comes twice, with a number.
 
 use super::error::{PortError, SerialError};
-use super::hearing::{Hearing, without_kernel};
 use super::keeper_word::KeeperWord;
+use super::reader::{ConsoleReader, without_kernel};
 use crate::stop::StopRequests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -53,13 +53,13 @@ pub fn is_keepers(line: &str) -> bool {
 
 /// The line to a keeper.
 pub struct Dialogue {
-    pub hearing: Hearing,
+    pub reader: ConsoleReader,
     sure: Sure,
 }
 
 impl Dialogue {
-    pub fn new(hearing: Hearing) -> Self {
-        Self { hearing, sure: Sure::default() }
+    pub fn new(reader: ConsoleReader) -> Self {
+        Self { reader, sure: Sure::default() }
     }
 
     /// Forgets what was said: another keeper begins with its first line.
@@ -70,7 +70,7 @@ impl Dialogue {
     /// Keeps a line that came while something else was waited for.
     pub fn overhear(&mut self, line: &str) {
         if !self.sure.take(line) {
-            self.hearing.overhear(line);
+            self.reader.overhear(line);
         }
     }
 
@@ -84,7 +84,7 @@ impl Dialogue {
     /// # Errors
     /// The line is dead.
     pub fn say(&self, words: &str) -> Result<(), PortError> {
-        self.hearing.port.write(format!("{words}\n").as_bytes())
+        self.reader.port.write(format!("{words}\n").as_bytes())
     }
 
     /// What the keeper says, line by line, until `each` has an answer.
@@ -114,7 +114,7 @@ impl Dialogue {
                 asked = Instant::now();
                 self.say("again")?;
             }
-            for line in self.hearing.lines(POLL)? {
+            for line in self.reader.lines(POLL)? {
                 self.overhear(&line);
             }
         }
@@ -129,7 +129,7 @@ impl Dialogue {
         let begun = Instant::now();
         let mut text = String::new();
         while begun.elapsed() < wait {
-            for line in self.hearing.lines(wait.saturating_sub(begun.elapsed()))? {
+            for line in self.reader.lines(wait.saturating_sub(begun.elapsed()))? {
                 if !self.sure.take(&line) {
                     text.push_str(&line);
                     text.push('\n');
@@ -158,7 +158,7 @@ impl Dialogue {
     pub fn await_words(&mut self, words: &str, limit: Duration) -> Result<bool, PortError> {
         let begun = Instant::now();
         while begun.elapsed() < limit {
-            let lines = self.hearing.lines(POLL)?;
+            let lines = self.reader.lines(POLL)?;
             let found = lines.iter().any(|line| line.contains(words));
             lines.iter().for_each(|line| self.overhear(line));
             if found {

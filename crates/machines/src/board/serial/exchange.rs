@@ -61,7 +61,7 @@ impl Exchange {
         let (begun, mut asked) = (Instant::now(), Instant::now());
         let mut words = Vec::new();
         while begun.elapsed() < limit {
-            for line in self.dialogue.hearing.lines(Duration::from_millis(100))? {
+            for line in self.dialogue.reader.lines(Duration::from_millis(100))? {
                 match Line::parse(&line) {
                     Some(Line::Ready { version: CONSOLE_VERSION }) => return Ok(()),
                     Some(Line::Ready { version }) => {
@@ -78,7 +78,7 @@ impl Exchange {
             }
             if asked.elapsed() > self.quiet {
                 asked = Instant::now();
-                self.dialogue.hearing.port.write(Line::Missing { letter: 0, numbers: Vec::new() }.text().as_bytes())?;
+                self.dialogue.reader.port.write(Line::Missing { letter: 0, numbers: Vec::new() }.text().as_bytes())?;
             }
         }
         Err(SerialError::MeterSilent { last_words: last(&words) })
@@ -97,7 +97,7 @@ impl Exchange {
         self.letter += 1;
         let now = Instant::now();
         let lines = lines(Side::Host, self.letter, &pack(question, bytes));
-        let written = self.dialogue.hearing.port.write(lines.concat().as_bytes());
+        let written = self.dialogue.reader.port.write(lines.concat().as_bytes());
         let gathered = Gathered::default();
         self.asked =
             Some(Asked { letter: self.letter, lines, gathered, awaited: 0, passed: false, heard: now, asked: now });
@@ -108,7 +108,7 @@ impl Exchange {
     pub fn step(&mut self, wait: Duration) -> Step {
         let begun = Instant::now();
         loop {
-            let heard = self.dialogue.hearing.lines(wait.saturating_sub(begun.elapsed()));
+            let heard = self.dialogue.reader.lines(wait.saturating_sub(begun.elapsed()));
             let heard = match heard {
                 Ok(lines) => lines,
                 Err(error) => return Step::Down(error.into()),
@@ -146,7 +146,7 @@ impl Exchange {
                 asked.heard = Instant::now();
                 let last = piece.number + 1 == piece.count;
                 if asked.gathered.take(piece) {
-                    self.dialogue.hearing.count(1, 0);
+                    self.dialogue.reader.count(1, 0);
                     asked.passed = if asked.awaited > 0 { asked.awaited == 1 } else { last };
                     asked.awaited = asked.awaited.saturating_sub(1);
                     return asked.gathered.whole();
@@ -173,13 +173,13 @@ impl Exchange {
         asked.asked = Instant::now();
         if !begun {
             // The question did not arrive, or nothing of its answer did.
-            return Ok(self.dialogue.hearing.port.write(asked.lines.concat().as_bytes())?);
+            return Ok(self.dialogue.reader.port.write(asked.lines.concat().as_bytes())?);
         }
         let missing = asked.gathered.missing();
         asked.awaited = missing.len();
-        self.dialogue.hearing.count(0, missing.len());
+        self.dialogue.reader.count(0, missing.len());
         let line = Line::Missing { letter: asked.letter, numbers: missing };
-        Ok(self.dialogue.hearing.port.write(line.text().as_bytes())?)
+        Ok(self.dialogue.reader.port.write(line.text().as_bytes())?)
     }
 
     /// Says good-bye to the meter. Answers whether the keeper has already reported that the meter has left: that comes in place of an answer that was damaged, since nobody is there to repeat it.

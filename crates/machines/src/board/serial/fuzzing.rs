@@ -2,8 +2,8 @@
 
 use super::dialogue::Dialogue;
 use super::exchange::{Exchange, Step};
-use super::hearing::Hearing;
 use super::port::Port;
+use super::reader::ConsoleReader;
 use super::sending::Tools;
 use super::{BAUD, login};
 use crate::board::keeper::Greeting;
@@ -25,9 +25,9 @@ pub fn answered(said: &[u8]) {
     let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
     theirs.write_all(&said[..said.len().min(SAID_BYTES_MAX)]).expect("room in a socket");
     theirs.shutdown(Shutdown::Write).expect("an open socket");
-    let mut hearing = Hearing::new(Port::of_socket(ours.into()).expect("a socket"), Rc::default());
-    hearing.keep();
-    let mut exchange = Exchange::new(Dialogue::new(hearing), BAUD);
+    let mut reader = ConsoleReader::new(Port::of_socket(ours.into()).expect("a socket"), Rc::default());
+    reader.keep();
+    let mut exchange = Exchange::new(Dialogue::new(reader), BAUD);
     exchange.ask(&Question::Bye, b"").expect("room in a socket");
     while matches!(exchange.step(Duration::ZERO), Step::Waiting) {}
 }

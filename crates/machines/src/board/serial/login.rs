@@ -1,8 +1,8 @@
 //! From an open line to a shell: whatever stands there, a login, a shell, or what a host before left behind.
 
 use super::error::{LoginError, PortError, SerialError};
-use super::hearing::without_kernel;
 use super::port::{Port, Received};
+use super::reader::without_kernel;
 use crate::board::board_file::Board;
 use crate::stop::StopRequests;
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
 //! The keeper's script under the shell of this machine, and a board that answers, both behind a line that others use, too.
 
-use super::super::keeper::{Errand, Purpose};
+use super::super::keeper::{KeeperRequest, Purpose};
 use super::*;
 use protocol::console::letter::{Gathered, Line as Words, Side, lines};
 use protocol::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
@@ -34,8 +34,8 @@ fn line(every: usize) -> (Dialogue, UnixStream, UnixStream) {
     let (host, relay) = UnixStream::pair().unwrap();
     let (board, said) = UnixStream::pair().unwrap();
     disturb(said, relay.try_clone().unwrap(), every);
-    let mut dialogue = Dialogue::new(Hearing::new(Port::of_socket(OwnedFd::from(host)).unwrap(), Rc::default()));
-    dialogue.hearing.keep();
+    let mut dialogue = Dialogue::new(ConsoleReader::new(Port::of_socket(OwnedFd::from(host)).unwrap(), Rc::default()));
+    dialogue.reader.keep();
     (dialogue, relay, board)
 }
 
@@ -50,9 +50,9 @@ fn keeper(place: &Path, without: &[&str], every: usize) -> (Dialogue, Greeting, 
     }
     let path = format!("{}:{}", broken.display(), std::env::var("PATH").unwrap());
     let directory = Some(place.display().to_string());
-    let errand = Errand { directory, token: "a".into(), purpose: Purpose::Run, ..Errand::default() };
+    let request = KeeperRequest { directory, token: "a".into(), purpose: Purpose::Run, ..KeeperRequest::default() };
     let child = Command::new("sh")
-        .args(["-c", &plain(&errand.console_script())])
+        .args(["-c", &plain(&request.console_script())])
         .env("PATH", path)
         .stdin(Stdio::from(OwnedFd::from(input)))
         .stdout(Stdio::from(OwnedFd::from(output)))
@@ -204,20 +204,20 @@ fn questions_are_answered_through_noise_and_what_that_cost_is_counted() {
 
 #[test]
 fn damage_is_counted_and_what_the_kernel_said_is_kept() {
-    let overheard = Rc::<RefCell<super::super::overheard::Overheard>>::default();
+    let traffic = Rc::<RefCell<super::super::traffic::ConsoleTraffic>>::default();
     let (host, relay) = UnixStream::pair().unwrap();
     let (board, said) = UnixStream::pair().unwrap();
     disturb(said, relay.try_clone().unwrap(), 500);
-    let mut hearing = Hearing::new(Port::of_socket(OwnedFd::from(host)).unwrap(), Rc::clone(&overheard));
-    hearing.keep();
+    let mut reader = ConsoleReader::new(Port::of_socket(OwnedFd::from(host)).unwrap(), Rc::clone(&traffic));
+    reader.keep();
     thread::spawn(move || answer(relay, board, 1));
-    let mut exchange = Exchange::new(Dialogue::new(hearing), BAUD);
+    let mut exchange = Exchange::new(Dialogue::new(reader), BAUD);
     exchange.greet(Duration::from_secs(60)).unwrap();
     exchange.answer(&Question::Bye, &program(), Duration::from_secs(60)).unwrap();
-    let overheard = overheard.borrow();
-    assert!(overheard.damage.damaged > 0 && overheard.damage.repeated > 0, "{:?}", overheard.damage);
-    assert!(overheard.damage.is_any());
-    let console = String::from_utf8(overheard.console.text()).unwrap();
+    let traffic = traffic.borrow();
+    assert!(traffic.damage.damaged > 0 && traffic.damage.repeated > 0, "{:?}", traffic.damage);
+    assert!(traffic.damage.is_any());
+    let console = String::from_utf8(traffic.console.text()).unwrap();
     let whole = std::str::from_utf8(MESSAGE).unwrap().trim_end();
     assert!(console.lines().filter(|line| *line == whole).count() > 1, "{console}");
 }

@@ -1,6 +1,6 @@
 //! How far the host's clock is ahead of the guest's, from questions the host asked and the guest answered.
 //!
-//! A question proves that the guest read its clock between asking and hearing, and no more: on a busy host one of the two
+//! A question proves that the guest read its clock between asking and reader, and no more: on a busy host one of the two
 //! ways takes most of the time. Over a minute the difference of the clocks lies near a straight line, and not on it: an
 //! emulator whose threads find the host's processors counting differently lets its guest's clock gain.
 

@@ -11,7 +11,7 @@ mod processors;
 mod track;
 
 use super::error::WatchError;
-use super::heard::{Heard, lock};
+use super::guest_reports::{GuestReports, lock};
 use super::virtual_time::steady;
 use crate::Outside;
 use crate::problem::{News, ProcessorAbsence};
@@ -67,7 +67,12 @@ impl AbsenceWatch {
     ///
     /// # Errors
     /// [`WatchError`], when there is nothing to watch.
-    pub fn start(process: u32, cpus: u32, words: UnixStream, heard: Arc<Mutex<Heard>>) -> Result<Self, WatchError> {
+    pub fn start(
+        process: u32,
+        cpus: u32,
+        words: UnixStream,
+        heard: Arc<Mutex<GuestReports>>,
+    ) -> Result<Self, WatchError> {
         let mut processors: Vec<(Processor, Track)> =
             Processor::all_of(process, cpus).into_iter().map(|processor| (processor, Track::default())).collect();
         if processors.is_empty() {
@@ -210,7 +215,7 @@ pub fn monotonic_ns() -> i64 {
 /// Asks the guest for its clock, one question after the other.
 struct Asking {
     words: UnixStream,
-    heard: Arc<Mutex<Heard>>,
+    heard: Arc<Mutex<GuestReports>>,
     /// The last question, and whether it was answered. None before the guest has shown that it understands one.
     asked: Option<(i64, bool)>,
 }

@@ -105,9 +105,9 @@ fn a_stopped_processor_is_seen() {
         thread::sleep(Duration::from_millis(5));
     }
     let (host, guest) = UnixStream::pair().unwrap();
-    let heard = Arc::new(Mutex::new(Heard::default()));
+    let heard = Arc::new(Mutex::new(GuestReports::default()));
     let (said, kept) = (host.try_clone().unwrap(), Arc::clone(&heard));
-    let ear = thread::spawn(move || crate::qemu::heard::listen(&said, &kept, |_| {}));
+    let ear = thread::spawn(move || crate::qemu::guest_reports::listen(&said, &kept, |_| {}));
     let booted_ns = monotonic_ns() - 1_000_000_000;
     let guest_clock = move |asked_ns| {
         let word = GuestWord::Clock { asked_ns, monotonic_ns: monotonic_ns() - booted_ns };

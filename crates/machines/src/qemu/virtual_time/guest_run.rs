@@ -1,6 +1,6 @@
 //! The one measurement of a guest in virtual time. All the host can do is tell it before it boots, and listen.
 
-use super::super::heard::lock;
+use super::super::guest_reports::lock;
 use super::super::process::Process;
 use super::arguments::CONSOLE_FILE;
 use super::boot::Boot;

@@ -2,7 +2,7 @@
 
 use super::super::error::FileError;
 use super::super::process::Process;
-use super::super::{Scratch, heard};
+use super::super::{Scratch, guest_reports};
 use super::VirtualTimeTarget;
 use super::debugger::{self, Registers};
 use super::error::{DebuggerError, VirtualTimeError};
@@ -59,7 +59,7 @@ impl VirtualTimeTarget {
                 return Err(VirtualTimeError::Stopped);
             }
             if process.exit().is_some() {
-                let console = heard::lock(&self.console).last_words();
+                let console = guest_reports::lock(&self.console).last_words();
                 let lines = process.complaints().into_iter().chain(console).collect();
                 return Err(VirtualTimeError::EndedBefore { lines });
             }

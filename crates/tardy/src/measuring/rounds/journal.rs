@@ -5,7 +5,7 @@ use super::Rounds;
 use crate::archives::{RUNS, new_below};
 use crate::exit::UsageError;
 use crate::terminal::json;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::page::Page;
 use archive::directory::{read_inside, replace_inside};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ impl<Q: Question> Journal<Q> {
         if json {
             let mut document = serde_json::to_value(self)?;
             document["directory"] = directory.display().to_string().into();
-            write_stdout(format!("{document}\n").as_bytes())?;
+            json::print(&document)?;
         } else if quiet {
             let mut page = Page::for_stdout();
             page.line(&directory.display().to_string());

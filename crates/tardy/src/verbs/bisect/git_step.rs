@@ -5,7 +5,8 @@ use super::BisectArguments;
 use super::candidate::Candidate;
 use super::measuring::{Step, Steps, enough_rounds};
 use crate::exit::{Exit, UsageError, in_words};
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use archive::reader::Run;
 use judge::bisect::{StepVerdict, step_confidence};
 use std::fs;
@@ -52,7 +53,7 @@ fn tell(arguments: &BisectArguments, candidate: &Candidate, step: &Step) -> anyh
     if arguments.json {
         let document = serde_json::json!({ "virtual_time": candidate.virtual_time, "verdict": step.verdict,
             "sentence": step.sentence });
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
         return Ok(());
     }
     let mut page = Page::for_stdout();

@@ -6,7 +6,8 @@ use super::measuring::{Step, Steps, enough_rounds};
 use super::{BisectArguments, candidates, measuring};
 use crate::archives::{RUNS, new_below};
 use crate::exit::{Exit, UsageError};
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use crate::terminal::summary::{alarm_of_clock, quoted};
 use anyhow::anyhow;
 use archive::reader::Run;
@@ -157,7 +158,7 @@ impl Search<'_> {
         if self.arguments.json {
             let mut document = serde_json::to_value(&self.journal)?;
             document["directory"] = self.directory.display().to_string().into();
-            write_stdout(format!("{document}\n").as_bytes())?;
+            json::print(&document)?;
         } else {
             self.lay_out(end.as_ref(), Page::for_stdout()).print()?;
         }

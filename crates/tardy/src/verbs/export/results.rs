@@ -5,6 +5,7 @@ use super::{ExportArguments, Format};
 use crate::archives::explaining::explain_run;
 use crate::archives::judging::judge_run;
 use crate::exit::UsageError;
+use crate::terminal::json;
 use anyhow::Context;
 use archive::damage::Damage;
 use archive::manifest::RunState;
@@ -129,5 +130,5 @@ fn criteria(arguments: &ExportArguments) -> anyhow::Result<Option<Criteria>> {
 }
 
 fn pretty(document: &serde_json::Value) -> anyhow::Result<String> {
-    Ok(format!("{}\n", serde_json::to_string_pretty(document)?))
+    Ok(String::from_utf8(json::indented(document)?)?)
 }

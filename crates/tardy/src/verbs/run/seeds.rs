@@ -6,7 +6,8 @@ use crate::measuring::arguments::RunArguments;
 use crate::measuring::ending::exit_of;
 use crate::measuring::machine::{host, is_in_virtual_time};
 use crate::measuring::signals::Signals;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
 use crate::terminal::table::{Align, Table};
 use crate::virtual_time::laboratory::{Laboratory, Trajectory};
@@ -97,7 +98,7 @@ fn show(arguments: &RunArguments, directory: &Path, explored: &[Explored]) -> an
     if arguments.output.json {
         let document = serde_json::json!({ "virtual_time": true, "archive": directory, "seeds": explored,
             "worst_seed": worst.map(|worst| worst.seed) });
-        return Ok(write_stdout(format!("{document}\n").as_bytes())?);
+        return json::print(&document);
     }
     let mut page = Page::for_stdout();
     if arguments.output.quiet {

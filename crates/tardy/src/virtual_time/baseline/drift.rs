@@ -2,7 +2,8 @@
 
 use crate::exit::Exit;
 use crate::measuring::variant::Variant;
-use crate::terminal::page::{Page, write_stdout};
+use crate::terminal::json;
+use crate::terminal::page::Page;
 use crate::terminal::summary::alarm_of_clock;
 use judge::virtual_time::{Baseline, Drift, SeedRun, drift};
 use std::path::Path;
@@ -19,7 +20,7 @@ pub fn show(
     let drift = drift(baseline, &asked, runs);
     if json {
         let document = serde_json::json!({ "baseline": file, "archives": archives, "drift": drift });
-        write_stdout(format!("{document}\n").as_bytes())?;
+        json::print(&document)?;
     } else {
         lay_out(baseline, file, &drift, archives, Page::for_stdout()).print()?;
     }

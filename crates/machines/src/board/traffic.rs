@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Kept for as long as a board is used, however often its line is cut.
 #[derive(Debug, Default)]
-pub struct Overheard {
+pub struct ConsoleTraffic {
     /// What others said: the kernel, above all.
     pub console: Console,
     pub damage: ConsoleDamage,

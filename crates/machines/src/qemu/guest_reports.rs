@@ -43,7 +43,7 @@ pub enum Answer {
 
 /// What the guest said since its command was started.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct GuestReports {
     pub lines: VecDeque<String>,
     /// Lines that nobody has taken yet, and how many there were beyond those.
     untaken: Vec<String>,
@@ -55,7 +55,7 @@ pub struct Heard {
     pub failed: Option<String>,
 }
 
-impl Heard {
+impl GuestReports {
     fn said(&mut self, line: String) {
         if self.untaken.len() < UNTAKEN_LINES_MAX {
             self.untaken.push(line.clone());
@@ -77,7 +77,7 @@ impl Heard {
 }
 
 /// Hears what the guest says, for as long as it says something; its first word is told.
-pub fn listen(words: &UnixStream, heard: &Arc<Mutex<Heard>>, mut booted: impl FnMut(String)) {
+pub fn listen(words: &UnixStream, heard: &Arc<Mutex<GuestReports>>, mut booted: impl FnMut(String)) {
     read_lines(words, |line| {
         let heard_ns = monotonic_ns();
         let Ok(word) = serde_json::from_str(&line) else {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn lines_are_taken_once_and_those_that_were_too_many_are_counted() {
-        let mut heard = Heard::default();
+        let mut heard = GuestReports::default();
         (0..UNTAKEN_LINES_MAX + 2).for_each(|number| heard.said(number.to_string()));
         let taken = heard.take_said();
         assert_eq!((taken.len(), taken[0].as_str()), (UNTAKEN_LINES_MAX + 1, "0"));

@@ -2,7 +2,7 @@
 
 use super::error::PortError;
 use super::port::{Port, Received};
-use crate::board::overheard::Overheard;
+use crate::board::traffic::ConsoleTraffic;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,17 +14,17 @@ const UNREAD_BYTES_MAX: usize = 64 << 10;
 const STAMP: char = '[';
 
 /// A line, and what came of the next one.
-pub struct Hearing {
+pub struct ConsoleReader {
     pub port: Port,
     unread: Vec<u8>,
-    overheard: Rc<RefCell<Overheard>>,
+    traffic: Rc<RefCell<ConsoleTraffic>>,
     /// Whether what others say is worth keeping: before, there are prompts and echoes.
     keeps: bool,
 }
 
-impl Hearing {
-    pub fn new(port: Port, overheard: Rc<RefCell<Overheard>>) -> Self {
-        Self { port, unread: Vec::new(), overheard, keeps: false }
+impl ConsoleReader {
+    pub fn new(port: Port, traffic: Rc<RefCell<ConsoleTraffic>>) -> Self {
+        Self { port, unread: Vec::new(), traffic, keeps: false }
     }
 
     /// The lines that are complete after at most this time.
@@ -55,27 +55,27 @@ impl Hearing {
         if !self.keeps {
             return;
         }
-        let mut overheard = self.overheard.borrow_mut();
+        let mut traffic = self.traffic.borrow_mut();
         // A prompt has that letter, too.
         let begun = KINDS.iter().find_map(|kind| line.find(kind));
         let spoken = match begun {
             None => line,
             Some(at) => {
-                overheard.damage.damaged += 1;
+                traffic.damage.damaged += 1;
                 let (before, ours) = line.split_at(at);
                 let others = ours.find(STAMP).map_or("", |at| &ours[at..]);
                 if before.trim().is_empty() { others } else { before }
             }
         };
         if !spoken.trim().is_empty() && !is_rest(spoken) {
-            overheard.console.push(spoken.as_bytes());
-            overheard.console.push(b"\n");
+            traffic.console.push(spoken.as_bytes());
+            traffic.console.push(b"\n");
         }
     }
 
     /// So many lines with results have arrived, and so many were asked for again.
     pub fn count(&self, arrived: usize, repeated: usize) {
-        let damage = &mut self.overheard.borrow_mut().damage;
+        let damage = &mut self.traffic.borrow_mut().damage;
         damage.arrived += arrived as u64;
         damage.repeated += repeated as u64;
     }
@@ -118,18 +118,18 @@ mod tests {
     #[test]
     fn what_the_kernel_says_is_kept_and_what_it_cut_is_counted() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
-        let overheard = Rc::<RefCell<Overheard>>::default();
-        let mut hearing = Hearing::new(Port::of_socket(ours.into()).unwrap(), Rc::clone(&overheard));
-        hearing.overhear("board login: root");
-        hearing.keep();
+        let traffic = Rc::<RefCell<ConsoleTraffic>>::default();
+        let mut reader = ConsoleReader::new(Port::of_socket(ours.into()).unwrap(), Rc::clone(&traffic));
+        reader.overhear("board login: root");
+        reader.keep();
         let line = sealed("A 1 0/1 QUJDREVGR0hJSktM");
         let (first, second) = line.split_at(14);
         for line in ["[    1.0] one", &format!("{first}[    2.0] two"), second.trim_end(), "root@pi:~# ", ""] {
-            hearing.overhear(line);
+            reader.overhear(line);
         }
-        let overheard = overheard.borrow();
-        assert_eq!(String::from_utf8(overheard.console.text()).unwrap(), "[    1.0] one\n[    2.0] two\nroot@pi:~# \n");
-        assert_eq!(overheard.damage.damaged, 1);
+        let traffic = traffic.borrow();
+        assert_eq!(String::from_utf8(traffic.console.text()).unwrap(), "[    1.0] one\n[    2.0] two\nroot@pi:~# \n");
+        assert_eq!(traffic.damage.damaged, 1);
     }
 
     #[test]
