@@ -5,6 +5,7 @@
 
 use super::{Outcome, Question, RunResults};
 use std::fmt::Write;
+use words::printable::printable;
 
 /// Which of the two dialects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +63,10 @@ pub fn document(runs: &[RunResults], dialect: Dialect) -> String {
 
 /// On one line. A `#` would begin a directive where readers are lenient.
 fn line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ").replace('#', "no. ")
+    printable(&text.replace(['\n', '\r'], " ")).replace('#', "no. ")
 }
 
 /// A string of YAML in double quotes, which JSON's are.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    serde_json::Value::from(printable(text)).to_string()
 }
