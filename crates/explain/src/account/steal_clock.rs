@@ -110,7 +110,12 @@ impl StealClock {
         let whole = first.start_ns <= from_ns
             && last.end_ns >= end_ns
             && over.windows(2).all(|pair| pair[1].start_ns - pair[0].end_ns <= SWITCHING_NS_MAX);
-        let missing_ns: i64 = over.iter().map(|one| one.missing_ns().max(0)).sum();
+        let is_of_these = |one: &&PlacedAbsence| {
+            let charged = |of: Charged| over.iter().any(|known| **known == of);
+            one.cpu == cpu && matches!(one.cause, AbsenceCause::StealClock { charged: of, more: false } if charged(of))
+        };
+        let placed_ns: i64 = self.absences.iter().filter(is_of_these).map(|one| one.end_ns - one.start_ns).sum();
+        let missing_ns = over.iter().map(|one| one.missing_ns().max(0)).sum::<i64>() - placed_ns;
         let ran = missing_ns * 100 <= (end_ns - from_ns) * RAN_MISSING_PERCENT_MAX;
         (whole && ran).then_some(Charged {
             tid: first.tid,

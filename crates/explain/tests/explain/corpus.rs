@@ -32,7 +32,7 @@ struct CaseFile {
     controls: Vec<Explanation>,
 }
 
-fn cases() -> Vec<PathBuf> {
+pub fn cases() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/explain");
     let entries = std::fs::read_dir(&corpus).unwrap_or_else(|error| panic!("{}: {error}", corpus.display()));
     let mut cases: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -63,15 +63,15 @@ fn first_difference(there: &[u8], derived: &[u8]) -> String {
 }
 
 /// A case read and explained, without writing anything.
-struct Explained {
+pub struct Explained {
     /// `trace.dat` as built from `events.txt`, if the case is made up.
     built: Option<Vec<u8>>,
     trace_bytes: usize,
-    explanation: Explanation,
+    pub explanation: Explanation,
     window: Vec<String>,
 }
 
-fn run(directory: &Path) -> Result<Explained, String> {
+pub fn run(directory: &Path) -> Result<Explained, String> {
     let text = std::fs::read_to_string(directory.join("spike.json")).map_err(|error| format!("spike.json: {error}"))?;
     let case: CaseFile = serde_json::from_str(&text).map_err(|error| format!("spike.json: {error}"))?;
     let events = std::fs::read_to_string(directory.join("events.txt")).ok();

@@ -3,4 +3,5 @@
 mod catalogue;
 mod corpus;
 mod hostile;
+mod recomputed;
 mod trace_builder;
