@@ -42,7 +42,7 @@ pub const TRACER_BYTES_MAX: u64 = 256 << 20;
 /// Four months of a kilohertz.
 pub const SAMPLES_BYTES_MAX: u64 = 160 << 30;
 /// Bytes of a stream that may be no frames, beside as many as there are frames; the rest of it is not looked at then.
-const DAMAGED_BYTES_MAX: u64 = 64 << 20;
+const DAMAGED_BYTES_MAX: u64 = 16 << 20;
 
 /// Medians that no ordinary wake-up of a thread takes.
 const ORDINARY_MEDIANS: i64 = 4;
