@@ -80,6 +80,12 @@ static EVENTS: &[Definition] = &[
     ),
     event("cgroup", "cgroup_freeze", 306, CGROUP),
     event("cgroup", "cgroup_unfreeze", 307, CGROUP),
+    event(
+        "sched",
+        "sched_stat_runtime",
+        306,
+        &[("__data_loc char[] comm", 4, false), ("pid_t pid", 4, true), ("u64 runtime", 8, false)],
+    ),
     event("irq", "irq_handler_entry", 310, &[("int irq", 4, true), ("__data_loc char[] name", 4, false)]),
     event("irq", "irq_handler_exit", 311, &[("int irq", 4, true), ("int ret", 4, true)]),
     event("irq", "softirq_entry", 312, VEC),
