@@ -36,7 +36,7 @@ pub struct RunArguments {
     #[arg(short = 'l', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Measurement")]
     cycles: Option<u64>,
     /// Time between two wake-ups
-    #[arg(short = 'i', long, value_name = "TIME", default_value = "1ms", value_parser = interval_ns, help_heading = "Measurement")]
+    #[arg(short = 'i', long, value_name = "TIME", default_value = "1ms", value_parser = interval_ns, allow_hyphen_values = true, help_heading = "Measurement")]
     interval: u64,
     /// Randomise every interval with this seed, from 0.5 to 1.5 times --interval [default: none; in virtual time 1]
     #[arg(long, value_name = "N", help_heading = "Measurement")]
@@ -312,6 +312,7 @@ mod tests {
         assert!(refused(&["--interval", "100"]).contains("100us"));
         assert!(refused(&["--interval", "0"]).contains("longer"));
         assert!(refused(&["--priority", "100"]).contains("99"));
+        assert!(refused(&["-D", "-5s"]).contains("a time is a number with its unit"));
         assert!(refused(&["--interval", "100h"]).contains("1us to 1h"));
         assert!(refused(&["--stop-at-limit"]).contains("--limit"));
         assert!(refused(&["--load", "make -j4"]).contains("--load-cmd"));

@@ -55,6 +55,9 @@ pub fn time_of_limit(text: &str) -> Result<u64, String> {
 /// A limit with what it allows.
 pub fn described(limit: &Limit) -> String {
     match (&limit.requirement, &limit.allow) {
+        (Requirement::Latency { .. }, Some(rate)) if rate.per_hour <= 0.0 => {
+            format!("{}, never exceeded on any CPU", limit.text)
+        }
         (Requirement::Latency { .. }, Some(rate)) => {
             format!("{}, exceeded at most {} on each CPU", limit.text, rate.text)
         }

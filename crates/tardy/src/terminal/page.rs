@@ -165,7 +165,8 @@ pub fn write_stdout(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        Err(error) => Err(io::Error::new(error.kind(), format!("failed to write to standard output: {error}"))),
+        Ok(()) => Ok(()),
     }
 }
 

@@ -153,7 +153,12 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
         TargetVerb::List(list) => list_targets(list, &files),
         TargetVerb::Show(show) => show_target(show, &files),
         TargetVerb::Remove(remove) => {
-            let path = files.find(&remove.name).map_err(usage)?;
+            let path = files.find(&remove.name).map_err(|error| match error {
+                TargetFileError::Missing { name, .. } => {
+                    UsageError(format!("there is no target {name} to remove; `tardy target list` shows all"))
+                }
+                error => usage(error),
+            })?;
             fs::remove_file(&path).map_err(|error| anyhow!("failed to remove {}: {error}", path.display()))?;
             let line = format!("removed {}", path.display());
             tell(remove.json, serde_json::json!({ "target": remove.name, "removed": path }), &line)

@@ -36,6 +36,7 @@ pub fn run(arguments: &RunArguments, access: AccessOptions, command: Vec<String>
         progress.event(&event);
         if stops_at_ns.is_some_and(|limit_ns| latest_ns(&event) > limit_ns) {
             stops_at_ns = None;
+            progress.aside(|| complain!("tardy: a wake-up came later than --limit; the run ends"));
             signals.requests().request();
         }
     });
