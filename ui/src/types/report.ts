@@ -428,7 +428,7 @@ detail: string, };
 /**
  * Non-real-time work that runs beside the measurement.
  */
-export type LoadRequest = { "builtin": { name: string, workers: number, } } | { "command": { line: string, } } | { "program": { name: string, words: Array<LoadWord>, } };
+export type LoadRequest = { "builtin": { name: string, workers: number, } } | { "command": { line: string, once?: boolean, } } | { "program": { name: string, words: Array<LoadWord>, } };
 
 /**
  * What a program is asked for: `key=value`; a flag has no value, and the first word may have no key.
@@ -690,7 +690,7 @@ tracing: string | null, environment: Environment | null, cpus: Array<CpuSummary>
  */
 all_cpus: LatencyFigures, 
 /**
- * Largest first, controls last.
+ * Spikes first, then ordinary wake-ups, controls last; the largest of each first.
  */
 spikes: Array<SpikeSummary>, loads: Array<LoadReport>, 
 /**
@@ -802,7 +802,11 @@ export type SpikeReason = "new_maximum" | "over_limit" | "control";
 /**
  * A spike with what was found out about it.
  */
-export type SpikeSummary = { latency_ns: number, explanation: Explanation | null, 
+export type SpikeSummary = { latency_ns: number, 
+/**
+ * Whether it counts as a spike, see [`Run::is_late`]; the others are ordinary wake-ups that were captured.
+ */
+late: boolean, explanation: Explanation | null, 
 /**
  * Number of the spike in the run, from 1; its files are below `spikes/<number, four digits>/`.
  */
