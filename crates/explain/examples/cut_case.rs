@@ -8,6 +8,7 @@ mod trace_text;
 
 use archive::environment::VIRTUAL_TIME;
 use archive::reader::Run;
+use archive::settings::Policy;
 use ftrace::kernel_symbols;
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, TraceDat, TraceFile, TraceItem, cut_pages};
@@ -55,6 +56,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         "median_ns": run.latency_ns_median(spike.thread),
         "interval_ns": run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()).map_or(1_000_000, |s| s.interval_ns),
         "measuring_tids": measuring,
+        "own_prio": run.effective.iter().flat_map(|effective| &effective.threads).find(|thread| thread.tid == spike.tid)
+            .filter(|thread| matches!(thread.policy, Policy::Fifo | Policy::Rr) && spike.watched.is_none())
+            .map(|thread| 99 - i32::from(thread.priority)),
         "tool_tids": run.effective.as_ref().map(|effective| effective.tool_tids.clone()).unwrap_or_default(),
         "environment": environment,
         "absences": run.absences.get(&number).map_or(&[][..], |seen| &seen.absences),

@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         median_ns: 20_000,
         interval_ns: INTERVAL_NS,
         measuring_tids: &[(spike.sample.cpu, spike.tid)],
+        own_prio: None,
         tool_tids: &[],
         environment: None,
         absences: &[],

@@ -50,6 +50,8 @@ pub struct SpikeInput<'a> {
     pub interval_ns: u64,
     /// (CPU, thread id) of all measuring threads.
     pub measuring_tids: &'a [(u32, i32)],
+    /// The kernel priority that the measuring thread was given when it started, where that is known: below 100 is real-time.
+    pub own_prio: Option<i32>,
     /// Thread ids of the rest of the tool.
     pub tool_tids: &'a [i32],
     pub environment: Option<&'a Environment>,

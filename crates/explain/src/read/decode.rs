@@ -2,7 +2,7 @@
 //!
 //! Field positions are looked up by name once per event type; a record is then read with a few loads.
 
-use crate::read::event::{Event, EventKind, Vector};
+use crate::read::event::{Event, EventKind, FileSystem, Vector};
 use crate::read::names::Names;
 use ftrace::byte_order::{ByteOrder, sign_extend};
 use ftrace::format::{EventFormat, Field};
@@ -27,6 +27,7 @@ enum Kind {
     PiSetPrio,
     Signal,
     Freeze { frozen: bool },
+    FileSync(FileSystem),
     IrqEntry,
     IrqExit,
     VectorEntry(Vector),
@@ -201,6 +202,7 @@ impl Decoder {
             Kind::PiSetPrio => EventKind::PiSetPrio { tid: int(0), old_prio: int(1), new_prio: int(2) },
             Kind::Signal => EventKind::Signal { signal: int(0), tid: int(1) },
             Kind::Freeze { frozen } => EventKind::Freeze { frozen },
+            Kind::FileSync(file_system) => EventKind::FileSync { file_system, device: long(0) as u32 },
             Kind::IrqEntry => EventKind::IrqEntry { irq: int(0) },
             Kind::IrqExit => EventKind::IrqExit { irq: int(0) },
             Kind::VectorEntry(vector) => EventKind::VectorEntry { vector },
@@ -265,6 +267,10 @@ impl Recipe {
             ("signal", "signal_generate") => (Kind::Signal, &["sig", "pid"], &["comm"]),
             ("cgroup", "cgroup_freeze") => (Kind::Freeze { frozen: true }, &[], &["path"]),
             ("cgroup", "cgroup_unfreeze") => (Kind::Freeze { frozen: false }, &[], &["path"]),
+            ("ext4", "ext4_sync_file_enter") => (Kind::FileSync(FileSystem::Ext4), &["dev"], &[]),
+            ("xfs", "xfs_file_fsync") => (Kind::FileSync(FileSystem::Xfs), &["dev"], &[]),
+            ("btrfs", "btrfs_sync_file") => (Kind::FileSync(FileSystem::Btrfs), &[], &[]),
+            ("f2fs", "f2fs_sync_file_enter") => (Kind::FileSync(FileSystem::F2fs), &["dev"], &[]),
             ("irq", "irq_handler_entry") => (Kind::IrqEntry, &["irq"], &["name"]),
             ("irq", "irq_handler_exit") => (Kind::IrqExit, &["irq"], &[]),
             ("irq", "softirq_entry") => (Kind::SoftirqEntry, &["vec"], &[]),

@@ -85,6 +85,26 @@ impl Vector {
     }
 }
 
+/// A file system whose event of writing a file out is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileSystem {
+    Ext4,
+    Xfs,
+    Btrfs,
+    F2fs,
+}
+
+impl FileSystem {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+            Self::F2fs => "f2fs",
+        }
+    }
+}
+
 /// What happened. Addresses are those of kernel functions and objects, 0 when the trace does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
@@ -129,6 +149,11 @@ pub enum EventKind {
     /// A control group was frozen, or thawed.
     Freeze {
         frozen: bool,
+    },
+    /// The thread asked for a file to be written out; `device` as the kernel counts it, 0 when the event does not name it.
+    FileSync {
+        file_system: FileSystem,
+        device: u32,
     },
     IrqEntry {
         irq: i32,

@@ -1,6 +1,6 @@
 //! One event as a line that people read: time relative to due, CPU, state flags, thread, what happened.
 
-use crate::read::event::{Event, EventKind, IDLE_EXIT, flag, state};
+use crate::read::event::{Event, EventKind, FileSystem, IDLE_EXIT, flag, state};
 use crate::read::names::{Names, softirq};
 
 /// `+12.345 µs`, relative to the due instant.
@@ -71,6 +71,9 @@ fn what(event: &Event, names: &Names) -> String {
             format!("{what} control group {}", names.text(event.cpu, event.ts_ns).unwrap_or(""))
         }
         EventKind::Runtime { tid, ran_ns } => format!("{} is charged {ran_ns} ns of runtime", thread(tid, names)),
+        EventKind::FileSync { file_system, device } => {
+            format!("writes out a file on {}", file_system_words(file_system, device))
+        }
         EventKind::IrqEntry { irq } => format!("{} entered", names.irq(irq)),
         EventKind::IrqExit { irq } => format!("{} left", names.irq(irq)),
         EventKind::VectorEntry { vector } => format!("{} entered", vector.name()),
@@ -109,6 +112,15 @@ fn what(event: &Event, names: &Names) -> String {
         EventKind::Message => format!("message: {}", names.text(event.cpu, event.ts_ns).unwrap_or("").trim()),
         EventKind::Marker => format!("marker: {}", names.text(event.cpu, event.ts_ns).unwrap_or("").trim()),
         EventKind::Other => names.text(event.cpu, event.ts_ns).unwrap_or("another event").to_owned(),
+    }
+}
+
+/// `ext4, /dev/block/254:0`.
+pub fn file_system_words(file_system: FileSystem, device: u32) -> String {
+    // The kernel keeps 20 bits of the minor number.
+    match (device >> 20, device & 0xf_ffff) {
+        (0, 0) => file_system.name().to_owned(),
+        (major, minor) => format!("{}, /dev/block/{major}:{minor}", file_system.name()),
     }
 }
 

@@ -59,7 +59,7 @@ pub struct PrecedingEvents<'a> {
     pub interrupt: Option<Event<'a>>,
     pub idle: Option<Event<'a>>,
     pub work: Option<Event<'a>>,
-    /// The very last event, where it is a message of the kernel: consoles may be written from then on.
+    /// The last event outside of interrupts, where it is a message of the kernel: consoles may be written from then on.
     pub message: Option<Event<'a>>,
 }
 
@@ -75,7 +75,9 @@ impl<'a> PrecedingEvents<'a> {
 
     #[inline]
     fn keep(&mut self, event: Event<'a>, own_tid: i32) {
-        self.message = (event.what == EventKind::Message).then_some(event);
+        if event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) == 0 {
+            self.message = (event.what == EventKind::Message).then_some(event);
+        }
         let keep = |events: &mut VecDeque<Event<'a>>| {
             if events.len() >= PRECEDING_MAX {
                 events.pop_front();

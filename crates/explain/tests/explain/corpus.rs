@@ -22,6 +22,8 @@ struct CaseFile {
     interval_ns: u64,
     measuring_tids: Vec<(u32, i32)>,
     #[serde(default)]
+    own_prio: Option<i32>,
+    #[serde(default)]
     tool_tids: Vec<i32>,
     environment: Option<Environment>,
     #[serde(default)]
@@ -86,6 +88,7 @@ pub fn run(directory: &Path) -> Result<Explained, String> {
         median_ns: case.median_ns,
         interval_ns: case.interval_ns,
         measuring_tids: &case.measuring_tids,
+        own_prio: case.own_prio,
         tool_tids: &case.tool_tids,
         environment: case.environment.as_ref(),
         absences: &case.absences,

@@ -33,6 +33,7 @@ fn explain(spike: &Spike, trace: &[u8]) -> (Explanation, Vec<String>) {
         median_ns: 5_000,
         interval_ns: 1_000_000,
         measuring_tids: &[(0, 101), (1, OWN)],
+        own_prio: None,
         tool_tids: &[102],
         environment: None,
         absences: &[],

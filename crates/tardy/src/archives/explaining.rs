@@ -9,6 +9,7 @@ use archive::message::RunPhase;
 use archive::problem::{Code, Remark};
 use archive::reader::Run;
 use archive::sample::Sample;
+use archive::settings::Policy;
 use archive::spike::{Spike, SpikeReason};
 use archive::watched::WatchedKind;
 pub use explain::Stretch;
@@ -140,12 +141,20 @@ impl<'a> Context<'a> {
             median_ns: self.median_ns(spike),
             interval_ns: self.period_ns(spike).unwrap_or(self.interval_ns),
             measuring_tids: &self.measuring_tids,
+            own_prio: self.own_prio(spike),
             tool_tids: self.tool_tids,
             environment: self.environment.as_ref(),
             absences: outside.map_or(&[], |seen| &seen.absences),
             in_turns: outside.is_some_and(|seen| seen.in_turns),
             controls,
         }
+    }
+
+    /// The kernel priority of a measuring thread as it began; what a watched thread should have is not known.
+    fn own_prio(&self, spike: &Spike) -> Option<i32> {
+        let threads = &self.run.effective.as_ref().filter(|_| spike.watched.is_none())?.threads;
+        let thread = threads.iter().find(|thread| thread.tid == spike.tid)?;
+        matches!(thread.policy, Policy::Fifo | Policy::Rr).then(|| 99 - i32::from(thread.priority))
     }
 
     /// About how often a watched thread wakes; nobody told what its program intends.

@@ -115,6 +115,7 @@ fn explained(trace: &[u8], spike: &Spike) -> archive::explanation::Explanation {
         median_ns: 300,
         interval_ns: 1_000_000,
         measuring_tids: &[(0, 70)],
+        own_prio: None,
         tool_tids: &[],
         environment: None,
         absences: &[],

@@ -120,7 +120,8 @@ impl<'c> PassedOver<'c> {
     /// A period of throttling that began right before the thread was given the CPU: it has a budget again.
     pub fn period_began(&self, case: &Case<'c>) -> Option<Event<'c>> {
         let last = self.pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.end_ns)?;
-        period_began(case, &["sched_rt_period_timer"], last.end_ns)
+        let delay = delay_around(case, last.end_ns)?;
+        period_began(case, &["sched_rt_period_timer"], (delay.end_ns - FOLLOWS_NS, delay.end_ns))
     }
 
     /// The thread was chosen as soon as the task fell asleep or ended: nothing forbade it to run.
@@ -162,16 +163,19 @@ impl<'c> PassedOver<'c> {
     }
 }
 
-/// The turn of a timer with one of these functions, on any CPU, right before the thread is given the CPU at the end of a stretch
-/// in which it could have run.
-pub fn period_began<'c>(case: &Case<'c>, functions: &[&str], within_ns: i64) -> Option<Event<'c>> {
+/// The stretch around an instant in which the thread could run and did not.
+pub fn delay_around<'c>(case: &Case<'c>, at_ns: i64) -> Option<&'c LifeSpan<'c>> {
     let delayed =
-        |span: &&LifeSpan| span.state == LifeState::Runnable && (span.start_ns..=span.end_ns).contains(&within_ns);
-    let given_ns = case.life.iter().find(delayed)?.end_ns;
+        |span: &&LifeSpan| span.state == LifeState::Runnable && (span.start_ns..=span.end_ns).contains(&at_ns);
+    case.life.iter().find(delayed)
+}
+
+/// The last turn of a timer with one of these functions, on any CPU, between two instants.
+pub fn period_began<'c>(case: &Case<'c>, functions: &[&str], (from_ns, to_ns): (i64, i64)) -> Option<Event<'c>> {
     let is_period = |function: u64| case.names().function_known(function).is_some_and(|name| functions.contains(&name));
-    let after = |event: &Event| (given_ns.saturating_sub(FOLLOWS_NS)..=given_ns).contains(&event.ts_ns);
     let expired = |event: &Event| {
-        after(event) && matches!(event.what, EventKind::HrtimerExpireEntry { function, .. } if is_period(function))
+        (from_ns..=to_ns).contains(&event.ts_ns)
+            && matches!(event.what, EventKind::HrtimerExpireEntry { function, .. } if is_period(function))
     };
     let all = case.trace.cpus.iter().flat_map(|activity| activity.events.iter().copied());
     all.filter(|event| expired(event)).max_by_key(|event| event.ts_ns)

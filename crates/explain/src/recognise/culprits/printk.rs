@@ -8,13 +8,13 @@ use super::about::{About, Proof};
 use super::irqs_off::is_late_in_task;
 use super::named::{NOTHING, Named};
 use crate::account::ledger::Piece;
-use crate::read::event::{Event, EventKind};
+use crate::read::event::{Event, EventKind, flag};
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it; or a task had a message (printk:console), recorded nothing after it, and the timer interrupt came late in the section that began there",
+    recognised: "a printing thread (pr/NAME) has the CPU while the thread could run, or a *console_write function holds it; or a task had a message (printk:console), recorded nothing of its own after it, and the timer interrupt came late in the section that began there",
     confirm: "dmesg has a line of that instant; its bytes times 10 divided by the baud rate is about the time it took",
     fix: "quiet or loglevel=3 on the kernel command line; a faster console or none (console=); stop the program that logs",
     reading: &["Message logging with printk", "The kernel's command-line parameters"],
@@ -57,12 +57,15 @@ fn message_before<'c>(case: &Case<'c>, piece: &Piece) -> Option<Event<'c>> {
     let activity = case.trace.cpu(piece.cpu)?;
     let next = activity.events.partition_point(|event| event.ts_ns < piece.end_ns);
     let entry = activity.events.get(next)?;
-    let last = match next.checked_sub(1) {
-        Some(last) => activity.events.get(last)?,
+    // An interrupt between the message and the section that masks them changes nothing about who writes.
+    let of_the_task = |event: &&Event| event.flags & (flag::HARDIRQ | flag::SOFTIRQ | flag::NMI) == 0;
+    let last = match activity.events[..next].iter().rfind(of_the_task) {
+        Some(last) => last,
         None => activity.before.message.as_ref()?,
     };
+    let interrupted_ns = activity.events[..next].last().map_or(last.ts_ns, |event| event.ts_ns.max(last.ts_ns));
     let still_at_it = entry.is_interrupt_entry() && entry.tid == tid && entry.preempt_off();
     let writes = last.what == EventKind::Message && last.tid == tid;
-    let written_ns = piece.end_ns - last.ts_ns.max(piece.start_ns);
+    let written_ns = piece.end_ns - interrupted_ns.max(piece.start_ns);
     (still_at_it && writes && written_ns * 2 >= piece.ns()).then_some(*last)
 }

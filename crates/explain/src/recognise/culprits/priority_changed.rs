@@ -1,6 +1,7 @@
 //! The measuring thread had another priority than before or afterwards: something changed it, and less urgent tasks ran.
 //!
-//! Proof: two events of the scheduler that show the thread with two priorities, and none in between in which it ran and could have
+//! Proof: two events of the scheduler that show the thread with two priorities, or one that shows another than the meter set and
+//! verified, and none in between in which it ran and could have
 //! changed it itself; `sched_pi_setprio` where it was lent. No event names the task that calls sched_setscheduler for another one.
 
 use super::about::{About, Proof};
@@ -14,7 +15,7 @@ use crate::replay::thread_life::LifeState;
 use archive::explanation::{Confidence, OwnerKind};
 
 pub const ABOUT: About = About {
-    recognised: "the scheduler's events show the thread with two priorities, the less urgent one while a task had the CPU that the other one outranks",
+    recognised: "the scheduler's events show the thread with two priorities, or with another one than it began with, the less urgent one while a task had the CPU that the other one outranks",
     confirm: "chrt -p TID during the run; `perf trace -e sched_setscheduler,sched_setattr,sched_setparam` or auditd shows who calls them",
     fix: "stop what changes priorities: a service manager, rtkit, `chrt` in a script, a cgroup rule",
     reading: &["Scheduler"],
@@ -25,7 +26,8 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let own = case.tool_threads.own_tid;
     let changes: Vec<PrioChange> =
         case.trace.priorities.changes(own).filter(|change| is_by_another(case, change)).collect();
-    let best = changes.iter().map(|change| change.old_prio.min(change.new_prio)).min()?;
+    let seen = changes.iter().map(|change| change.old_prio.min(change.new_prio));
+    let best = seen.chain(case.input.own_prio).min()?;
     // With its best priority it would have been given the CPU.
     let would_run = |piece: &Piece| {
         let lowered = case.own_prio_in(piece).is_some_and(|prio| prio > best);
@@ -39,26 +41,31 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         case.kept_off(piece) && lowered && less_urgent
     };
     let pieces = case.claim(would_run)?;
-    let first_ns = pieces.iter().map(|&index| case.pieces[index].start_ns).min()?;
-    // What lowered it, or, before the record, what raised it again.
-    let lowered = changes.iter().rev().find(|change| change.new_prio > best && change.by_ns <= first_ns);
-    let change = lowered.or_else(|| changes.iter().find(|change| change.old_prio > best && change.by_ns > first_ns))?;
+    let longest = &case.pieces[*pieces.iter().max_by_key(|&&index| case.pieces[index].ns())?];
+    let lowered = changes.iter().rev().find(|change| change.new_prio > best && change.by_ns <= longest.start_ns);
+    let raised = changes.iter().find(|change| change.old_prio > best && change.by_ns > longest.start_ns);
     let due_ns = case.trace.window.due_ns;
-    let between = format!("between {} and {}", relative(change.after_ns, due_ns), relative(change.by_ns, due_ns));
-    let evidence = match change.inherited {
-        Some(_) => Vec::new(),
-        None => vec![format!("the change came {between}; no event shows which task made it")],
+    let when = |change: &PrioChange| {
+        format!("between {} and {}", relative(change.after_ns, due_ns), relative(change.by_ns, due_ns))
     };
+    let mut evidence = vec![match lowered {
+        Some(change) => format!("it was changed {}", when(change)),
+        None => format!("it was changed before the record: the thread had {} then", priority_words(Some(best))),
+    }];
+    evidence.extend(raised.map(|change| format!("it was changed back {}", when(change))));
+    if lowered.is_none_or(|change| change.inherited.is_none()) {
+        evidence.push("no event shows which task changed it".into());
+    }
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!(
             "another task changed the priority of the measuring thread from {} to {}: {} ran meanwhile ({})",
-            priority_words(Some(change.old_prio)),
-            priority_words(Some(change.new_prio)),
+            priority_words(Some(best)),
+            priority_words(case.own_prio_in(longest)),
             case.culprits(&pieces),
             case.share(&pieces)
         ),
-        events: change.inherited.into_iter().collect(),
+        events: lowered.and_then(|change| change.inherited).into_iter().collect(),
         evidence,
         confirm: format!(
             "chrt -p {own}; `perf trace -e sched_setscheduler,sched_setattr,sched_setparam` shows who calls them"
