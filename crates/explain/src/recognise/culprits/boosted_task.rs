@@ -16,7 +16,7 @@ pub const ABOUT: About = About {
     confirm: "sched:sched_pi_setprio shows who lends the priority; `strace -f -e futex` on both shows the mutex (FUTEX_LOCK_PI)",
     fix: "shorten what the task does under the mutex; no mutex between the thread that waits for it and less urgent ones; or a priority above both",
     reading: &["RT-mutex implementation design", "Lightweight PI-futexes"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 /// The priority that was lent to the task that has the CPU in a piece, when nothing else lets it run there.

@@ -14,7 +14,7 @@ pub const ABOUT: About = About {
     confirm: "nr_throttled and throttled_usec in cpu.stat of its control group rise",
     fix: "echo max > cpu.max of its control group (docker run without --cpus, Kubernetes without a CPU limit), or give the thread a real-time priority",
     reading: &["CFS Bandwidth Control", "Control Group v2"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 /// Timers that give a control group time again.

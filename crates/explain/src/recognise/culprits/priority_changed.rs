@@ -19,7 +19,7 @@ pub const ABOUT: About = About {
     confirm: "chrt -p TID during the run; `perf trace -e sched_setscheduler,sched_setattr,sched_setparam` or auditd shows who calls them",
     fix: "stop what changes priorities: a service manager, rtkit, `chrt` in a script, a cgroup rule",
     reading: &["Scheduler"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {

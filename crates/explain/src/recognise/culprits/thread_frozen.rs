@@ -17,7 +17,7 @@ pub const ABOUT: About = About {
     confirm: "cgroup.freeze or freezer.state of its control group; cgroup:cgroup_freeze; docker pause, a suspend, a checkpoint (CRIU)",
     fix: "do not freeze the control group of the process during a measurement; such a sample says nothing about the kernel",
     reading: &["Control Group v2", "Cgroup Freezer"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 /// From thawing a group to waking a thread of it.
