@@ -146,6 +146,7 @@ mod tests {
             idle_driver: Some("psci_idle".into()),
             rt_period_us: Some(1_000_000),
             rt_runtime_us: Some(-1),
+            steal_clock: Some(false),
             debug_options: vec!["slub_debug=FZ".into()],
             load_average: Some("0.10 0.20 0.30".into()),
             ..Environment::default()
