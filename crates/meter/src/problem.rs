@@ -108,6 +108,8 @@ pub enum MeterProblem {
     ForeignJournal { path: PathBuf, why: NoJournal },
     #[error("not put back: {0}")]
     NotRestored(UndoError),
+    #[error("a defect of the meter ended the run; the lines of the meter say where")]
+    Panicked,
     #[error("restoring takes long, at this change: {what}")]
     SlowRestore { what: String },
 
@@ -207,6 +209,8 @@ problem_codes! { MeterProblem:
     NotRepaired => "meter.not-repaired", "A change that a killed meter left could not be undone.",
         "run `tardy restore` and follow what it says";
     ForeignJournal => "meter.foreign-journal", "A file in the journal directory is not a journal of this version.", "remove it";
+    Panicked => "meter.defect", "The meter panicked. It restored the machine; the figures of the run are not complete.",
+        "please report the line that the meter printed";
     SlowRestore => "meter.slow-restore", "The kernel takes seconds to undo one change of this run. The meter gives it up after 30 s.", "";
     NotRestored => "meter.not-restored", "A change of this run could not be undone.", "run `tardy restore` on this machine";
     NamePattern => "meter.name-pattern", "The pattern can match no thread name.", "check --comm";

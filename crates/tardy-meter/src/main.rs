@@ -1,5 +1,7 @@
 //! The meter's command line: what the host, or a person on the target, can ask of it.
 
+mod defect;
+
 use meter::journal::restore::{self, Leftovers};
 use meter::journal::{applied_directory, journal_directory};
 use meter::{apply, facts};
@@ -25,17 +27,23 @@ usage:
 ";
 
 fn main() {
+    defect::print_panics_as_lines();
     if meter::guest::is_first_process() {
         meter::guest::run();
     }
     let mut arguments = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let program = arguments.next().unwrap_or_default();
     let arguments: Vec<String> = arguments.collect();
-    if cyclictest::is_name(&program) {
-        exit(cyclictest::run(&program, &arguments));
+    exit(defect::exit_code_of(|| run(&program, &arguments)));
+}
+
+/// Does what the words ask for; answers the exit code.
+fn run(program: &str, arguments: &[String]) -> i32 {
+    if cyclictest::is_name(program) {
+        return cyclictest::run(program, arguments);
     }
     let (word, rest) = arguments.split_first().map_or(("", &[][..]), |(word, rest)| (word.as_str(), rest));
-    exit(match word {
+    match word {
         "measure" if rest.is_empty() => meter::run::measure(),
         "restore" if rest.is_empty() => restore_machine(Leftovers::Keep),
         "restore" if rest == ["--forget"] => restore_machine(Leftovers::Forget),
@@ -58,7 +66,7 @@ fn main() {
             eprint!("{USAGE}");
             2
         }
-    });
+    }
 }
 
 /// Facts for work with this priority; 80 is what `tardy run` measures with.

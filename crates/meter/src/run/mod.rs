@@ -29,6 +29,7 @@ use machine::Machine;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// Longest settings line that is accepted.
@@ -50,7 +51,9 @@ pub fn measure() -> i32 {
         Err(error) => return complain(&format!("failed to watch signals: {error}")),
     };
     let lines = Lines { link: Link::new(io::stdout()), control, signals };
-    match run(&settings, lines) {
+    let measured = conduct(lines, |lines, machine| stages(&settings, lines, machine));
+    // The machine is as it was and the host knows: a defect ends the process as any other does.
+    match measured.unwrap_or_else(|panic| resume_unwind(panic)) {
         Ending::Complete | Ending::Stopped => 0,
         Ending::LinkLost | Ending::Failed => 3,
     }
@@ -94,11 +97,23 @@ fn read_settings(mut input: &File) -> Result<RunSettings, SettingsError> {
     Ok(serde_json::from_slice(&line)?)
 }
 
-fn run<W: Write>(settings: &RunSettings, mut lines: Lines<W>) -> Ending {
+/// Hello, the stages of a run, and what follows however they end: the machine is put back and the host hears how it ended.
+///
+/// # Errors
+/// The payload of a panic in a stage.
+fn conduct<W: Write>(
+    mut lines: Lines<W>,
+    stages: impl FnOnce(&mut Lines<W>, &mut Machine) -> Result<Ending, MeterProblem>,
+) -> std::thread::Result<Ending> {
     hello(&mut lines.link);
     lines.phase(RunPhase::Check);
     let mut machine = Machine::default();
-    let ending = stages(settings, &mut lines, &mut machine).unwrap_or_else(|problem| {
+    let staged = catch_unwind(AssertUnwindSafe(|| stages(&mut lines, &mut machine)));
+    let (ended, panic) = match staged {
+        Ok(ended) => (ended, None),
+        Err(panic) => (Err(MeterProblem::Panicked), Some(panic)),
+    };
+    let ending = ended.unwrap_or_else(|problem| {
         lines.link.problem(Severity::Invalid, &problem);
         Ending::Failed
     });
@@ -108,7 +123,7 @@ fn run<W: Write>(settings: &RunSettings, mut lines: Lines<W>) -> Ending {
         lines.link.problem(Severity::Degraded, &MeterProblem::NotRestored(left));
     }
     lines.link.send(&Message::End { ending, monotonic_ns: clock::monotonic_ns() });
-    ending
+    panic.map_or(Ok(ending), Err)
 }
 
 fn hello<W: Write>(link: &mut Link<W>) {
@@ -255,5 +270,40 @@ fn repair<W: Write>(link: &mut Link<W>, journals: &std::path::Path) {
                 link.problem(Severity::Notice, &MeterProblem::ForeignJournal { path, why });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::SettingRoots;
+    use archive::frame::{Decoder, Item};
+
+    #[test]
+    fn a_defect_puts_the_machine_back_and_ends_the_stream_as_invalid() {
+        let root = tempfile::tempdir().unwrap();
+        let setting = root.path().join("setting");
+        std::fs::write(&setting, "1").unwrap();
+        let (control, _host) = std::io::pipe().unwrap();
+        let (signals, _sender) = std::io::pipe().unwrap();
+        let control = File::from(std::os::fd::OwnedFd::from(control));
+        let mut output = Vec::new();
+        let lines = Lines { link: Link::new(&mut output), control, signals: signals.into() };
+        let ended = conduct(lines, |_, machine| {
+            let (roots, journals) = (SettingRoots::below(root.path()), root.path().join("journal"));
+            let journal = machine.keep(Journal::begin_for(roots, &journals, &Header::of_this_process()).unwrap());
+            journal.change_setting(&setting, "2").unwrap();
+            panic!("of the test");
+        });
+        assert!(ended.is_err());
+        assert_eq!(std::fs::read_to_string(&setting).unwrap().trim(), "1");
+        let messages: Vec<Message> = Decoder::default().push(&output).into_iter().filter_map(message).collect();
+        assert!(matches!(messages.last(), Some(Message::End { ending: Ending::Failed, .. })), "{messages:?}");
+        let invalid = |message: &Message| matches!(message, Message::Problem(problem) if problem.severity == Severity::Invalid && problem.text.contains("defect"));
+        assert!(messages.iter().any(invalid), "{messages:?}");
+    }
+
+    fn message(item: Item) -> Option<Message> {
+        if let Item::Message(message) = item { Some(message) } else { None }
     }
 }

@@ -43,6 +43,16 @@ fn a_planted_journal_overwrites_no_file_and_removes_no_directory() {
 }
 
 #[test]
+fn a_defect_is_one_line_and_an_exit_code_of_its_own() {
+    // Printing to a full device is one that every build has.
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_tardy-meter")).arg("--version").stdout(full).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), said.lines().count()), (Some(70), 1), "{said}");
+    assert!(said.contains("a defect at ") && said.contains("please report"), "{said}");
+}
+
+#[test]
 fn what_cannot_be_restored_is_forgotten_on_request() {
     let root = tempfile::tempdir().unwrap();
     // A file that every user may read and that never has either value.
