@@ -52,6 +52,20 @@ pub enum Damage {
     NothingWatched,
 }
 
+impl Damage {
+    /// Whether what is missing may have held wake-ups; traces and files of recordings hold none.
+    pub fn may_hold_wake_ups(code: &Code) -> bool {
+        let without = [
+            "archive.recordings-unreadable",
+            "archive.recordings-newer",
+            "archive.trace-missing",
+            "archive.tracer-text-missing",
+            "archive.manifest-newer",
+        ];
+        code.area() == "archive" && !without.contains(&code.as_str())
+    }
+}
+
 impl fmt::Display for Damage {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,11 +1,11 @@
 //! The search for the first bad one of an ordered list: what to check next, what a step shows, and how sure a step must be
 //! for the whole search to be as sure as was asked for.
 
-use crate::experiment::{ExperimentResult, Outcome};
+use crate::experiment::{ExperimentResult, Outcome, PRIMARY_PART};
 use crate::sign_flip::PAIRS_MAX;
 use crate::verdict::Verdict;
-use crate::words::percent;
 use serde::{Deserialize, Serialize};
+use words::amounts::percent;
 
 /// What a step showed of one candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ pub fn step_confidence(confidence: f64, steps: u32) -> f64 {
 /// Rounds that an experiment of this confidence needs at least: with fewer no order of signs is rare enough.
 pub fn rounds_least(confidence: f64) -> u32 {
     (1..=PAIRS_MAX as i32)
-        .find(|rounds| 2f64.powi(1 - rounds) <= 1.0 - confidence + 1e-12)
+        .find(|rounds| 2f64.powi(1 - rounds) <= PRIMARY_PART * (1.0 - confidence) + 1e-12)
         .unwrap_or(PAIRS_MAX as i32 + 1) as u32
 }
 
@@ -153,7 +153,7 @@ mod tests {
     fn the_error_is_shared_out() {
         assert_eq!([2, 3, 9, 10, 1000].map(steps_most), [2, 3, 5, 6, 12]);
         assert!((step_confidence(0.95, 5) - 0.99).abs() < 1e-12);
-        assert_eq!([0.95, 0.9875, step_confidence(0.95, 100)].map(rounds_least), [6, 8, 12]);
+        assert_eq!([0.95, 0.9875, step_confidence(0.95, 100)].map(rounds_least), [6, 8, 13]);
     }
 
     proptest! {

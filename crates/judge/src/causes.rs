@@ -12,12 +12,12 @@ use crate::caution::{Caution, RunName};
 use crate::compare::{NO_VERDICT, Side, cautions};
 use crate::difference::{Difference, differences};
 use crate::difference_kind::DifferenceKind;
-use crate::words::{rough, time};
 use archive::causes::{CauseGroup, RunCauses};
 use archive::problem::Remark;
 use archive::summary::RunSummary;
 use census::{Floor, events, floor};
 use serde::{Deserialize, Serialize};
+use words::amounts::{rough, time};
 
 /// Probability that any sentence about a change of rate is wrong, if wake-ups of a cause come independently.
 const ERROR: f64 = 0.05;

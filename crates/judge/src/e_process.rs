@@ -2,6 +2,8 @@
 //! who bets on the sign of each difference before the coin is tossed. By Ville's inequality it ever reaches 1/a with
 //! probability at most a, if there is nothing to be found.
 
+use crate::sign_flip::Interval;
+
 /// How boldly the gamblers bet; the process is the mean of all of them, on either sign.
 const BOLDNESS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
@@ -25,6 +27,36 @@ pub fn evidence(differences: &[f64]) -> Vec<f64> {
     process
 }
 
+/// A p-value that may be looked at after every round: whatever decides when to stop, it is at most `a` with probability at most `a`
+/// if there is nothing to be found.
+pub fn p_value(differences: &[f64]) -> f64 {
+    evidence(differences).into_iter().fold(1.0, f64::max).recip()
+}
+
+/// All shifts of the differences that the evidence has never spoken against, whenever one stops. `None`: it speaks against none of
+/// those tried, so few rounds allow no interval.
+pub fn interval(differences: &[f64], confidence: f64) -> Option<Interval> {
+    let mean = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
+    let reach = differences.iter().map(|difference| (difference - mean).abs()).fold(0.0, f64::max);
+    let allowed = |shift: f64| {
+        let shifted: Vec<f64> = differences.iter().map(|difference| difference - shift).collect();
+        p_value(&shifted) > 1.0 - confidence
+    };
+    let end = |sign: f64| -> Option<f64> {
+        // Beyond all differences every sign is the same; further away nothing changes.
+        let (mut inside, mut outside) = (mean, mean + sign * 100.0 * reach.max(f64::MIN_POSITIVE));
+        if !allowed(mean) || allowed(outside) {
+            return None;
+        }
+        for _ in 0..60 {
+            let middle = 0.5 * (inside + outside);
+            if allowed(middle) { inside = middle } else { outside = middle }
+        }
+        Some(outside)
+    };
+    Some(Interval { low: end(-1.0)?, high: end(1.0)?, confidence })
+}
+
 fn median(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[half] } else { 0.5 * (sorted[half - 1] + sorted[half]) }
@@ -43,6 +75,15 @@ mod tests {
         assert!(close, "{process:?}");
         assert!((evidence(&[1.0; 6])[5] - 20.12).abs() < 0.005);
         assert!((evidence(&[1.0; 8])[7] - 73.79).abs() < 0.005);
+    }
+
+    #[test]
+    fn the_interval_holds_what_the_evidence_does_not_refute() {
+        let differences = [0.112, 0.087, 0.154, -0.021, 0.098, 0.131, 0.060, 0.045, 0.173, 0.009];
+        assert!((p_value(&differences) - 1.0 / 41.4819).abs() < 1e-5);
+        let interval = interval(&differences, 0.95).unwrap();
+        assert!(interval.low > 0.0 && interval.low < 0.0848 && interval.high > 0.0848, "{interval:?}");
+        assert_eq!(super::interval(&differences[..4], 0.95), None, "four rounds refute nothing");
     }
 
     #[test]

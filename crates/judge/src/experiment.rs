@@ -1,24 +1,35 @@
 //! Two variants in randomised rounds: which figures differ, by how much, and what would have been seen.
 
-use crate::e_process::evidence;
+use crate::e_process::{self, evidence};
 use crate::figure_name::FigureName;
 use crate::figures::{LoadRate, load_rates, quantile_ns};
-use crate::multiplicity::holm;
+use crate::multiplicity::{holm, weighted_holm};
 use crate::observer::Estimate;
+use crate::power::detectable;
 use crate::sign_flip::{Interval, PAIRS_MAX, SignFlip};
 use crate::unit::Unit;
-use crate::words::{change, p_value, percent, rough};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
 use archive::reader::Run;
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::{BTreeMap, BTreeSet};
+use words::amounts::{change, p_value, percent, rough};
 
 /// A quantile resolves when so many samples of a run are expected above it: 25 independent ones where two come together.
 const SAMPLES_ABOVE_MIN: f64 = 50.0;
-/// Chance with which the smallest detectable change would have been seen.
-const POWER: f64 = 0.8;
+/// The primary figure gets this part of the error that is allowed, the others share the rest.
+pub const PRIMARY_PART: f64 = 0.8;
+
+/// When an experiment ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopping {
+    /// After a number of rounds fixed beforehand. The sign-flip test decides.
+    #[default]
+    FixedRounds,
+    /// As soon as a figure is decided. The evidence decides, after every round and at the end.
+    UntilDecided,
+}
 
 /// How the numbers of a figure are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,15 +78,21 @@ pub struct MetricResult {
     pub ratio: Option<Estimate>,
     /// Two-sided and exact.
     pub p_value: f64,
-    /// Corrected for the number of secondary metrics (Holm); the primary one needs no correction.
+    /// Corrected for the other metrics, of which the primary one has the largest part of the error (Holm).
     pub p_adjusted: f64,
-    /// A ratio that would have been found with 80 % probability; absent for counts and for two rounds or fewer.
+    /// A ratio that would have been found with 80 % probability; absent for counts and where so few rounds find nothing.
     pub detectable: Option<f64>,
     pub differs: bool,
     pub sentence: String,
 }
 
 impl MetricResult {
+    /// By which factor B is worse, where that is shown: later, more missed, less work done.
+    pub fn harm(&self) -> Option<f64> {
+        let worse = if self.of_load().is_some() { self.a / self.b } else { self.b / self.a };
+        (self.differs && worse > 1.0).then_some(worse)
+    }
+
     /// Name of the load whose work this is, if it is that of one.
     pub fn of_load(&self) -> Option<&str> {
         self.metric.name.load()
@@ -96,8 +113,9 @@ pub struct CulpritResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The primary metric of B is larger.
+    /// A metric of B is shown to be worse.
     Worse,
+    /// One is shown to be better, and none to be worse.
     Better,
     NoDifferenceFound,
     TooFewRounds,
@@ -108,6 +126,8 @@ pub enum Outcome {
 pub struct ExperimentResult {
     pub rounds: u32,
     pub confidence: f64,
+    #[serde(default)]
+    pub stopping: Stopping,
     pub outcome: Outcome,
     pub primary: MetricResult,
     pub secondary: Vec<MetricResult>,
@@ -180,46 +200,71 @@ pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<Varian
 
 /// Compares the variants; `None` without any complete round or metric. `metrics` are those fixed beforehand, the primary
 /// one first. Rounds beyond [`PAIRS_MAX`] are left out.
-pub fn experiment(rounds: &[PairedRound], metrics: &[Metric], confidence: f64) -> Option<ExperimentResult> {
+pub fn experiment(
+    rounds: &[PairedRound],
+    metrics: &[Metric],
+    confidence: f64,
+    stopping: Stopping,
+) -> Option<ExperimentResult> {
     let rounds = &rounds[..rounds.len().min(PAIRS_MAX)];
     let risk = 1.0 - confidence;
     let (first, others) = metrics.split_first()?;
-    let mut primary = compared(rounds, first, confidence)?;
-    let mut secondary: Vec<MetricResult> =
-        others.iter().chain(&load_metrics(rounds)).filter_map(|metric| compared(rounds, metric, confidence)).collect();
-    let adjusted = holm(&secondary.iter().map(|result| result.p_value).collect::<Vec<_>>());
-    secondary.iter_mut().zip(adjusted).for_each(|(result, p)| result.p_adjusted = p);
-    for result in std::iter::once(&mut primary).chain(&mut secondary) {
-        result.differs = result.p_adjusted <= risk;
-        result.sentence = sentence(result, rounds.len(), confidence);
+    let mut others: Vec<Metric> = others.iter().cloned().chain(load_metrics(rounds)).collect();
+    others.retain(|metric| differences(rounds, metric).is_some());
+    let part = if others.is_empty() { 1.0 } else { PRIMARY_PART };
+    let other_part = (1.0 - part) / others.len().max(1) as f64;
+    let row = |metric: &Metric, part: f64| compared(rounds, metric, confidence, part * risk, stopping);
+    let mut rows = vec![(row(first, part)?, part)];
+    rows.extend(others.iter().filter_map(|metric| Some((row(metric, other_part)?, other_part))));
+    let adjusted = weighted_holm(&rows.iter().map(|(row, part)| (row.p_value, *part)).collect::<Vec<_>>());
+    let mut rows: Vec<MetricResult> = rows.into_iter().map(|(row, _)| row).collect();
+    for (row, p) in rows.iter_mut().zip(adjusted) {
+        row.p_adjusted = p;
+        row.differs = p <= risk;
+        row.sentence = sentence(row, rounds.len(), confidence);
     }
-    let enough = SignFlip::of(&vec![0.0; rounds.len()]).ok()?.interval(confidence);
-    let outcome = match (&enough, primary.differs) {
-        (Err(_), _) => Outcome::TooFewRounds,
-        (Ok(_), false) => Outcome::NoDifferenceFound,
-        (Ok(_), true) if primary.b > primary.a => Outcome::Worse,
-        (Ok(_), true) => Outcome::Better,
+    let enough = SignFlip::of(&vec![0.0; rounds.len()]).ok()?.interval(1.0 - part * risk);
+    let (outcome, decisive) = match &enough {
+        Err(_) => (Outcome::TooFewRounds, Vec::new()),
+        Ok(_) => headline(&rows),
     };
     let sentence = match enough {
         Err(few) => format!(
-            "No verdict: {} rounds allow at most {} confidence; {} needs {}.",
-            rounds.len(),
+            "No verdict: {} at most {} confidence; {} needs {}.",
+            if rounds.len() == 1 { "1 round allows".to_owned() } else { format!("{} rounds allow", rounds.len()) },
             percent(few.confidence_max),
             percent(confidence),
             few.rounds_needed
         ),
-        Ok(_) => primary.sentence.clone(),
+        Ok(_) => decisive.iter().map(|row| row.sentence.as_str()).collect::<Vec<_>>().join(" "),
     };
+    let mut rows = rows.into_iter();
     Some(ExperimentResult {
         rounds: rounds.len() as u32,
         confidence,
+        stopping,
         outcome,
         evidence: evidence(&differences(rounds, first)?),
-        primary,
-        secondary,
+        primary: rows.next()?,
+        secondary: rows.collect(),
         culprits: culprits(rounds, risk),
         sentence,
     })
+}
+
+/// The answer and the rows that give it, the one that decides first: the worst one that is shown to be worse, beside what the
+/// primary one shows.
+fn headline(rows: &[MetricResult]) -> (Outcome, Vec<&MetricResult>) {
+    let harm = |row: &&MetricResult| row.harm().unwrap_or(0.0);
+    let worst = rows.iter().filter(|row| row.harm().is_some()).max_by(|one, other| harm(one).total_cmp(&harm(other)));
+    let first = rows.iter().find(|row| row.differs);
+    match (worst, first) {
+        (Some(worst), Some(first)) if std::ptr::eq(worst, first) => (Outcome::Worse, vec![worst]),
+        (Some(worst), Some(first)) if first.harm().is_some() => (Outcome::Worse, vec![first, worst]),
+        (Some(worst), first) => (Outcome::Worse, std::iter::once(worst).chain(first).collect()),
+        (None, Some(better)) => (Outcome::Better, vec![better]),
+        (None, None) => (Outcome::NoDifferenceFound, rows.iter().take(1).collect()),
+    }
 }
 
 /// One difference for each round, b against a.
@@ -235,7 +280,13 @@ fn pairs(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<(f64, f64)>> {
     rounds.iter().map(|round| Some((*round.a.values.get(&metric.name)?, *round.b.values.get(&metric.name)?))).collect()
 }
 
-fn compared(rounds: &[PairedRound], metric: &Metric, confidence: f64) -> Option<MetricResult> {
+fn compared(
+    rounds: &[PairedRound],
+    metric: &Metric,
+    confidence: f64,
+    level: f64,
+    stopping: Stopping,
+) -> Option<MetricResult> {
     let pairs = pairs(rounds, metric)?;
     let differences = differences(rounds, metric)?;
     let test = SignFlip::of(&differences).ok()?;
@@ -245,15 +296,16 @@ fn compared(rounds: &[PairedRound], metric: &Metric, confidence: f64) -> Option<
         Scale::Count => pairs.iter().map(side).sum::<f64>() / count,
     };
     let by_ratio = metric.scale == Scale::Ratio;
+    let (p, interval) = match stopping {
+        Stopping::FixedRounds => (test.p_value(), test.interval(confidence).ok()),
+        Stopping::UntilDecided => (e_process::p_value(&differences), e_process::interval(&differences, confidence)),
+    };
     let ratio = by_ratio.then(|| Estimate {
         value: test.mean().exp(),
-        interval: test.interval(confidence).ok().map(|interval| Interval {
-            low: interval.low.exp(),
-            high: interval.high.exp(),
-            confidence,
-        }),
+        interval: interval.map(|interval| Interval { low: interval.low.exp(), high: interval.high.exp(), confidence }),
     });
-    let p = test.p_value();
+    // What evidence after every round would have found depends on when it stops.
+    let detectable = detectable(&differences, level).filter(|_| by_ratio && stopping == Stopping::FixedRounds);
     Some(MetricResult {
         metric: metric.clone(),
         a: mean(&|pair| pair.0),
@@ -261,23 +313,10 @@ fn compared(rounds: &[PairedRound], metric: &Metric, confidence: f64) -> Option<
         ratio,
         p_value: p,
         p_adjusted: p,
-        detectable: detectable(&differences, confidence).filter(|_| by_ratio).map(f64::exp),
+        detectable: detectable.map(f64::exp),
         differs: false,
         sentence: String::new(),
     })
-}
-
-/// The mean difference that a test at this confidence would find with [`POWER`], from how the differences scatter.
-fn detectable(differences: &[f64], confidence: f64) -> Option<f64> {
-    let count = differences.len() as f64;
-    if differences.len() < 3 {
-        return None;
-    }
-    let mean = differences.iter().sum::<f64>() / count;
-    let variance = differences.iter().map(|difference| (difference - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
-    let reach = student.inverse_cdf((1.0 + confidence) / 2.0) + student.inverse_cdf(POWER);
-    Some(reach * (variance / count).sqrt()).filter(|size| size.is_finite())
 }
 
 fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String {
@@ -308,7 +347,7 @@ fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String {
     }
     let seen = match result.detectable {
         Some(size) if metric.name != FigureName::Max => {
-            format!(" Changes of more than {:.1} % would have been seen with 80 % probability.", (size - 1.0) * 100.0)
+            format!(" A change of {:.1} % would have been found with 80 % probability.", (size - 1.0) * 100.0)
         }
         _ => String::new(),
     };
@@ -378,7 +417,7 @@ mod tests {
     }
 
     fn result(count: u32, factor: f64) -> ExperimentResult {
-        experiment(&rounds(count, factor, 8), &metrics(10_000.0), 0.95).unwrap()
+        experiment(&rounds(count, factor, 8), &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap()
     }
 
     #[test]
@@ -413,14 +452,14 @@ mod tests {
     fn no_difference_says_what_would_have_been_seen() {
         let result = result(12, 1.0);
         assert_eq!(result.outcome, Outcome::NoDifferenceFound, "{}", result.sentence);
-        assert!(result.sentence.contains("would have been seen with 80 % probability"), "{}", result.sentence);
+        assert!(result.sentence.contains("would have been found with 80 % probability"), "{}", result.sentence);
         let detectable = result.primary.detectable.unwrap();
         assert!((1.02..1.15).contains(&detectable), "{detectable}");
     }
 
     #[test]
     fn what_loads_get_done_is_compared_where_all_runs_tell() {
-        let mut some = rounds(8, 1.0, 3);
+        let mut some = rounds(10, 1.0, 3);
         for (at, round) in some.iter_mut().enumerate() {
             for (figures, rate) in [(&mut round.a, 1000.0), (&mut round.b, 900.0 + at as f64)] {
                 let load = |name: &str, unit: &str| LoadRate { name: name.into(), unit: unit.into(), per_second: rate };
@@ -428,12 +467,14 @@ mod tests {
                 figures.values.extend(["messaging", "command"].map(|name| (FigureName::Load(name.into()), rate)));
             }
         }
-        let told = |rounds: &[PairedRound]| experiment(rounds, &metrics(10_000.0), 0.95).unwrap().secondary;
+        let told = |rounds: &[PairedRound]| {
+            experiment(rounds, &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap().secondary
+        };
         let result = told(&some);
         let load = result.last().unwrap();
         assert_eq!((load.of_load(), load.differs), (Some("messaging"), true));
         assert!(
-            load.sentence.starts_with("B lowered load messaging by 96.5 messages/s (-9.7 %, from 1 000 messages/s"),
+            load.sentence.starts_with("B lowered load messaging by 95.5 messages/s (-9.6 %, from 1 000 messages/s"),
             "{}",
             load.sentence
         );
@@ -449,15 +490,48 @@ mod tests {
         let result = result(5, 1.5);
         assert_eq!(result.outcome, Outcome::TooFewRounds);
         assert_eq!(result.sentence, "No verdict: 5 rounds allow at most 93.75 % confidence; 95 % needs 6.");
-        assert!(experiment(&[], &metrics(1e6), 0.95).is_none());
+        assert!(experiment(&[], &metrics(1e6), 0.95, Stopping::FixedRounds).is_none());
     }
 
     #[test]
-    fn the_smallest_detectable_change_follows_from_the_scatter() {
-        let differences = [0.112, 0.087, 0.154, -0.021, 0.098, 0.131, 0.060, 0.045, 0.173, 0.009];
-        // sd 0.0621464, t(9) at 0.975 and 0.8: 2.262157 and 0.883404.
-        let expected = (2.262157 + 0.883404) * 0.062_146 / 10f64.sqrt();
-        assert!((detectable(&differences, 0.95).unwrap() - expected).abs() < 1e-4);
+    fn the_headline_is_the_worst_row_that_is_shown() {
+        let mut some = rounds(12, 1.0, 5);
+        for (at, round) in some.iter_mut().enumerate() {
+            round.b.values.insert(FigureName::MissedPeriods, 50_000.0 + at as f64);
+        }
+        let missed = experiment(&some, &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
+        assert_eq!(missed.outcome, Outcome::Worse);
+        assert!(missed.sentence.starts_with("B raised missed periods from 3 to 50 000 a run"), "{}", missed.sentence);
+        for round in &mut some {
+            round.b.values.insert(FigureName::MissedPeriods, 3.0);
+            let ten_times = 10.0 * round.a.values[&FigureName::Max];
+            round.b.values.insert(FigureName::Max, ten_times);
+        }
+        let max = experiment(&some, &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
+        assert!(max.outcome == Outcome::Worse && max.sentence.starts_with("B raised max by"), "{}", max.sentence);
+        for round in &mut some {
+            let better = 0.5 * round.a.values[&FigureName::P99];
+            round.b.values.insert(FigureName::P99, better);
+        }
+        let both = experiment(&some, &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
+        assert_eq!(both.outcome, Outcome::Worse, "what is better does not hide what is worse");
+    }
+
+    #[test]
+    fn until_decided_has_one_budget_for_all_looks() {
+        // One sign short of unanimous: the fixed test rejects, the evidence of all looks does not.
+        let differences = [1.0, 1.2, 0.9, -0.1, 1.1, 1.0, 1.3, 0.8];
+        let round = |difference: &f64| PairedRound {
+            a: figures(50_000.0, &[]),
+            b: figures(50_000.0 * (0.1 * difference).exp(), &[]),
+        };
+        let some: Vec<PairedRound> = differences[..7].iter().map(round).collect();
+        let primary = &metrics(10_000.0)[..1];
+        let fixed = experiment(&some, primary, 0.95, Stopping::FixedRounds).unwrap();
+        let looking = experiment(&some, primary, 0.95, Stopping::UntilDecided).unwrap();
+        assert!(fixed.primary.p_value <= 0.05 && looking.primary.p_value > 0.05, "{fixed:?}");
+        assert_eq!((fixed.outcome, looking.outcome), (Outcome::Worse, Outcome::NoDifferenceFound));
+        assert_eq!(looking.primary.detectable, None);
     }
 
     /// Experiments on two variants that do the same may find a difference in one of twenty.
@@ -466,7 +540,8 @@ mod tests {
         let series = 400;
         let found = (0..series)
             .filter(|seed| {
-                let result = experiment(&rounds(8, 1.0, 1000 + seed), &metrics(10_000.0), 0.95).unwrap();
+                let result =
+                    experiment(&rounds(8, 1.0, 1000 + seed), &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap();
                 result.outcome != Outcome::NoDifferenceFound
             })
             .count();

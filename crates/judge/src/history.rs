@@ -3,20 +3,24 @@
 //!
 //! Maxima are never looked at: they scatter so much that a detector sees either nothing or chance.
 
-use crate::coin::Coin;
+mod scenario;
+mod split;
+
 use crate::difference::{Difference, differences};
 use crate::experiment::{Metric, Scale, metrics, variant_figures};
 use crate::figure_name::FigureName;
-use crate::stationarity::best_split;
 use crate::unit::Unit;
-use crate::words::{change, p_value, time};
 use archive::reader::Run;
 use archive::summary::RunSummary;
+use scenario::scenario;
 use serde::{Deserialize, Serialize};
+use split::{Residuals, least_p};
 use std::collections::BTreeMap;
+use words::amounts::{change, p_value};
+use words::figures::counted;
 
-/// A change has at least this many runs on either side.
-pub const RUNS_A_SIDE: usize = 5;
+pub use split::{RUNS_A_SIDE, change_points, detectable_step};
+
 /// Probability with which one series without any change shows one. Many series share 5 %.
 const RISK: f64 = 0.001;
 const RISK_OF_ALL: f64 = 0.05;
@@ -90,6 +94,13 @@ pub struct Series {
     pub changes: Vec<ChangePoint>,
     /// No order of so few runs is rare enough.
     pub too_few: bool,
+    /// Ratio of a change half-way that would have been found with 80 % probability; absent where runs resemble their neighbours.
+    #[serde(default)]
+    pub detectable: Option<f64>,
+    /// Correlation of neighbouring runs, changes apart, where chance alone does not bring it about: a warm room or a filling disk
+    /// does, and looks like a change.
+    #[serde(default)]
+    pub autocorrelation: Option<f64>,
     /// Why no change can be found, or what was found.
     pub sentence: String,
 }
@@ -108,32 +119,6 @@ pub fn history(runs: &[HistoryRun], seed: u64) -> Vec<Series> {
     }
     let risk = RISK.min(RISK_OF_ALL / wanted.len().max(1) as f64);
     wanted.into_iter().map(|(scenario, metric, group)| series(scenario, metric, &group, risk, seed)).collect()
-}
-
-/// What must be alike for runs to be of one series: machine, loads, and how it was measured. Kernels may differ: they are what
-/// a history is kept for.
-fn scenario(summary: &RunSummary) -> String {
-    let machine = summary.environment.as_ref().map_or("", |environment| environment.hostname.as_str());
-    let machine = if machine.is_empty() { summary.target.as_str() } else { machine };
-    let Some(settings) = &summary.settings else { return format!("{machine}, imported") };
-    let mut words = vec![machine.to_owned()];
-    if !["", "local"].contains(&summary.target.as_str()) {
-        words.push(summary.target.clone());
-    }
-    if summary.virtual_time && !summary.target.contains("virtual time") {
-        words.push("virtual time".into());
-    }
-    words.push(format!("every {}", time(settings.interval_ns as f64)));
-    words.push(format!("{:?} {}", settings.policy, settings.priority).to_uppercase());
-    words.extend(
-        settings
-            .cpus
-            .iter()
-            .map(|cpus| format!("CPUs {}", cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(","))),
-    );
-    let loads: Vec<String> = settings.loads.iter().map(crate::difference::load).collect();
-    words.push(if loads.is_empty() { "no load".into() } else { loads.join(" and ") });
-    words.join(", ")
 }
 
 /// The highest quantile that resolves in every run, the median, and rates.
@@ -202,17 +187,45 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
         })
         .filter(|found| found.ratio.is_none_or(|ratio| !(RATIO_MIN.recip()..RATIO_MIN).contains(&ratio)))
         .collect();
-    let sentence = match (least_p(points.len()), changes.len()) {
-        (least, _) if least > risk => format!(
-            "{} not enough to distinguish a change from chance: it takes {}",
-            if points.len() == 1 { "1 run is".into() } else { format!("{} runs are", points.len()) },
-            (2 * RUNS_A_SIDE..RUNS_MAX).find(|count| least_p(*count) <= risk).unwrap_or(RUNS_MAX)
-        ),
-        (_, 0) => format!("no change found in {} runs", points.len()),
-        (_, 1) => format!("one change in {} runs", points.len()),
-        (_, many) => format!("{many} changes in {} runs", points.len()),
+    let residuals = Residuals::of(&scaled, &found.iter().map(|(at, _)| *at).collect::<Vec<_>>());
+    let autocorrelation = residuals.autocorrelation();
+    let too_few = least_p(points.len()) > risk;
+    let detectable = residuals.detectable().filter(|_| autocorrelation.is_none() && !too_few);
+    let detectable = detectable.and_then(|size| match metric.scale {
+        Scale::Ratio => Some(size.exp()),
+        Scale::Count => {
+            let root = scaled.iter().sum::<f64>() / scaled.len() as f64;
+            (root > 0.0).then(|| ((root + size) / root).powi(2))
+        }
+    });
+    let sentence = sentence(points.len(), changes.len(), risk, detectable, autocorrelation);
+    Series { scenario, metric, too_few, points, changes, detectable, autocorrelation, sentence }
+}
+
+fn sentence(runs: usize, changes: usize, risk: f64, detectable: Option<f64>, autocorrelation: Option<f64>) -> String {
+    let runs_in_words = counted(runs as u64, "run");
+    let found = match changes {
+        _ if least_p(runs) > risk => {
+            let needed = (2 * RUNS_A_SIDE..RUNS_MAX).find(|count| least_p(*count) <= risk).unwrap_or(RUNS_MAX);
+            let verb = if runs == 1 { "is" } else { "are" };
+            return format!(
+                "{runs_in_words} {verb} not enough to distinguish a change from chance: it takes {needed}, and more for small ones"
+            );
+        }
+        0 => format!("no change found in {runs_in_words}"),
+        1 => format!("one change in {runs_in_words}"),
+        many => format!("{many} changes in {runs_in_words}"),
     };
-    Series { scenario, metric, too_few: least_p(points.len()) > risk, points, changes, sentence }
+    let power = detectable.filter(|_| changes == 0).map_or(String::new(), |ratio| {
+        format!("; one of {} half-way would have been found with 80 % probability", change(ratio.max(RATIO_MIN)))
+    });
+    let memory = autocorrelation.map_or(String::new(), |r| {
+        format!(
+            "; runs resemble their neighbours (correlation {r:.1}), as those of a drifting machine do: only an experiment \
+             separates a change from that"
+        )
+    });
+    format!("{found}{power}{memory}")
 }
 
 fn change_sentence(found: &ChangePoint, metric: &Metric, points: &[Point]) -> String {
@@ -229,58 +242,13 @@ fn change_sentence(found: &ChangePoint, metric: &Metric, points: &[Point]) -> St
     )
 }
 
-/// The smallest p-value that a series of so many runs can give by permutation: the best split of the sorted values.
-fn least_p(count: usize) -> f64 {
-    if count < 2 * RUNS_A_SIDE {
-        return 1.0;
-    }
-    // Orders that keep both sides together: two of (count choose RUNS_A_SIDE) at least.
-    let choices: f64 = (0..RUNS_A_SIDE).map(|at| (count - at) as f64 / (at + 1) as f64).product();
-    2.0 / choices
-}
-
-/// Where a series changes its level: the first index of each new part with the p-value of its split, ascending. Parts are
-/// split again until no split is rarer than `risk` among permutations of the part.
-pub fn change_points(series: &[f64], risk: f64, seed: u64) -> Vec<(usize, f64)> {
-    let mut found = Vec::new();
-    let mut open = vec![(0, series.len())];
-    while let Some((begin, end)) = open.pop() {
-        let part = &series[begin..end];
-        let Some((at, p)) = split(part, risk, Coin::of_round(seed, begin as u32)) else { continue };
-        if p <= risk {
-            found.push((begin + at, p));
-            open.extend([(begin, begin + at), (begin + at, end)]);
-        }
-    }
-    found.sort_by_key(|(at, _)| *at);
-    found
-}
-
-/// The best split of a part and the share of permutations that split as well. Ends early when that share is too large.
-fn split(part: &[f64], risk: f64, mut coin: Coin) -> Option<(usize, f64)> {
-    let (at, statistic) = best_split(part, RUNS_A_SIDE)?;
-    if least_p(part.len()) > risk || statistic <= 0.0 {
-        return None;
-    }
-    let permutations = (2.0 / risk).ceil() as u32 - 1;
-    let mut shuffled = part.to_vec();
-    let mut as_good = 0;
-    for drawn in 1..=permutations {
-        coin.shuffle(&mut shuffled);
-        let (_, other) = best_split(&shuffled, RUNS_A_SIDE)?;
-        as_good += u32::from(other >= statistic * (1.0 - 1e-12));
-        if f64::from(as_good + 1) > risk * f64::from(permutations + 1) {
-            return Some((at, f64::from(as_good + 1) / f64::from(drawn + 1)));
-        }
-    }
-    Some((at, f64::from(as_good + 1) / f64::from(permutations + 1)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::coin::Coin;
     use crate::stationarity::NILE;
     use archive::environment::Environment;
+    use archive::manifest::ImportedFrom;
     use archive::settings::RunSettings;
 
     #[test]
@@ -345,8 +313,63 @@ mod tests {
         assert_eq!(all[0].scenario, "board, every 1.00 ms, FIFO 80, no load");
         assert_eq!(all[0].sentence, "one change in 20 runs");
         let few = history(&runs[..9], 4);
-        assert_eq!(few[0].sentence, "9 runs are not enough to distinguish a change from chance: it takes 14");
+        assert_eq!(
+            few[0].sentence,
+            "9 runs are not enough to distinguish a change from chance: it takes 14, and more for small ones"
+        );
         assert!(history(&[], 4).is_empty());
+    }
+
+    #[test]
+    fn no_change_says_what_would_have_been_found() {
+        let mut coin = Coin::new(8);
+        let runs: Vec<HistoryRun> =
+            (1..=30).map(|number| run(number, 5e4 * (1.0 + 0.2 * coin.unit()), "6.1")).collect();
+        let quiet = &history(&runs, 4)[0];
+        let ratio = quiet.detectable.unwrap();
+        assert!((1.05..1.2).contains(&ratio), "{ratio}");
+        let expected = format!("no change found in 30 runs; one of {} half-way would", change(ratio));
+        assert!(quiet.sentence.starts_with(&expected), "{}", quiet.sentence);
+    }
+
+    #[test]
+    fn runs_that_resemble_their_neighbours_are_named_as_such() {
+        let mut coin = Coin::new(6);
+        let mut level = 0.0;
+        let runs: Vec<HistoryRun> = (1..=60)
+            .map(|number| {
+                level = 0.7 * level + coin.unit() - 0.5;
+                run(number, 5e4 * (0.2f64 * level).exp(), "6.1")
+            })
+            .collect();
+        let drifting = &history(&runs, 4)[0];
+        assert!(drifting.changes.is_empty() && drifting.detectable.is_none(), "{:?}", drifting.changes);
+        assert!(drifting.sentence.contains("runs resemble their neighbours"), "{}", drifting.sentence);
+    }
+
+    #[test]
+    fn what_other_tools_measured_is_a_series_of_its_own() {
+        let imported = |number: i64, tool: &str, command: &[&str]| {
+            let mut run = run(number, 5e4, "6.1");
+            run.summary.settings = None;
+            run.summary.imported = Some(ImportedFrom { tool: tool.into(), ..ImportedFrom::default() });
+            run.summary.command = command.iter().map(|word| (*word).to_owned()).collect();
+            run
+        };
+        let scenarios = |runs: &[HistoryRun]| -> Vec<String> {
+            let mut all: Vec<String> = history(runs, 4).into_iter().map(|series| series.scenario).collect();
+            all.dedup();
+            all
+        };
+        let fast = ["cyclictest", "-i", "200", "-p", "90", "-D", "1h"];
+        let longer = ["cyclictest", "-i", "200", "-p", "90", "--duration=2h", "-q"];
+        let slow = ["cyclictest", "-i", "1000", "-p", "90", "-D", "1h"];
+        assert_eq!(
+            scenarios(&[imported(1, "cyclictest", &fast), imported(2, "cyclictest", &longer)]),
+            ["board, imported from cyclictest, rounded to 1 ns, cyclictest -i 200 -p 90"]
+        );
+        assert_eq!(scenarios(&[imported(1, "cyclictest", &fast), imported(2, "cyclictest", &slow)]).len(), 2);
+        assert_eq!(scenarios(&[imported(1, "rtla", &[]), imported(2, "jitterdebugger", &[])]).len(), 2);
     }
 
     #[test]

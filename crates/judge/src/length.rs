@@ -1,9 +1,11 @@
-//! How long a test must be before it is begun: what shows that a limit holds, when so many events come in between.
+//! How long a test must be before it is begun: what shows that a limit holds, when so many events come in between. The same
+//! functions judge the test afterwards.
 
-use crate::bounds::{expected_events, time_needed, trials_needed};
+use crate::bounds::time_needed;
 use crate::limit::{Limit, Requirement};
-use crate::words::{hours, percent, rough};
+use crate::quantile::stretches_needed;
 use serde::{Deserialize, Serialize};
+use words::amounts::{hours_more, percent, rough};
 
 /// Events that may come during the test.
 const EVENTS: [u64; 4] = [0, 1, 2, 3];
@@ -16,7 +18,7 @@ pub struct Length {
     pub events: u64,
     /// On each CPU.
     pub hours: f64,
-    /// Independent wake-ups on each CPU, where a quantile is to be shown.
+    /// Wake-ups on each CPU, where a quantile is to be shown.
     pub samples: Option<f64>,
 }
 
@@ -29,17 +31,25 @@ pub struct Needed {
     pub sentence: String,
 }
 
+/// Above so many an hour the record of each second cannot resolve a rate.
+const PER_HOUR_MAX: f64 = 360.0;
+/// A quantile is shown by stretches of time that are this long at least, in seconds: one may be late throughout.
+const STRETCH_S: f64 = 1.0;
+
 /// How long a test must be that shows a limit to hold, with wake-ups every `interval_ns`.
 pub fn needed(limit: &Limit, interval_ns: u64, confidence: f64) -> Needed {
     let length = |events: u64| -> Option<Length> {
         let (hours, samples) = match (&limit.requirement, &limit.allow) {
             (Requirement::Quantile { q, .. }, _) => {
-                let p = 1.0 - q;
-                let samples =
-                    if events == 0 { trials_needed(p, confidence)? } else { expected_events(events, confidence).1 / p };
-                (samples * interval_ns as f64 / 3.6e12, Some(samples.ceil()))
+                let stretches = stretches_needed(1.0 - q, events, confidence)?;
+                let stretch_s = STRETCH_S.max(interval_ns as f64 / 1e9);
+                let seconds = stretches * stretch_s;
+                (seconds / 3600.0, Some((seconds * 1e9 / interval_ns.max(1) as f64).ceil()))
             }
-            (_, allow) => (time_needed(allow.as_ref()?.per_hour, events, confidence)?, None),
+            (_, allow) => {
+                let per_hour = allow.as_ref().map(|allow| allow.per_hour).filter(|rate| *rate <= PER_HOUR_MAX)?;
+                (time_needed(per_hour, events, confidence)?, None)
+            }
         };
         Some(Length { events, hours, samples }).filter(|length| length.hours.is_finite() && length.hours < HOURS_MAX)
     };
@@ -49,28 +59,38 @@ pub fn needed(limit: &Limit, interval_ns: u64, confidence: f64) -> Needed {
 }
 
 fn sentence(limit: &Limit, lengths: &[Length], confidence: f64) -> String {
+    let per_hour = limit.allow.as_ref().map(|rate| rate.per_hour);
     let Some(first) = lengths.first().filter(|length| length.events == 0) else {
-        let never = limit.allow.as_ref().is_some_and(|rate| rate.per_hour == 0.0);
-        return if never {
-            "No test is long enough to show *never*. Allow a rate, like 1/day.".into()
-        } else {
-            "A test that shows it would take more than 30 years.".into()
+        return match per_hour {
+            Some(0.0) => "No test is long enough to show *never*. Allow a rate, like 1/day.".into(),
+            Some(rate) if rate > PER_HOUR_MAX => {
+                "No test shows it: the record of each second cannot resolve more than one in ten seconds. State the limit as a \
+                 quantile."
+                    .into()
+            }
+            _ => "A test that shows it would take more than 30 years.".into(),
         };
     };
-    let event = match &limit.requirement {
-        Requirement::Latency { .. } => "late wake-up",
-        Requirement::Missed => "missed period",
-        Requirement::Quantile { .. } => "wake-up over it",
+    let (event, assumed) = match &limit.requirement {
+        Requirement::Latency { .. } => {
+            ("late wake-up", "Late wake-ups soon after another count once only if they fall into one minute.")
+        }
+        Requirement::Missed => {
+            ("missed period", "Missed periods soon after another count once only if they fall into one minute.")
+        }
+        Requirement::Quantile { .. } => (
+            "late second",
+            "Assumed: what makes wake-ups late does so for a second at most; what lasts longer makes the test longer.",
+        ),
     };
     let samples = first.samples.map_or(String::new(), |samples| format!(" ({} wake-ups)", rough(samples)));
     let others: Vec<String> =
-        lengths[1..].iter().map(|length| format!("{} with {}", hours(length.hours), length.events)).collect();
+        lengths[1..].iter().map(|length| format!("{} with {}", hours_more(length.hours), length.events)).collect();
     let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
     format!(
-        "To show it with {} confidence takes on each CPU {} without any {event}{samples}{others}. Events that cluster \
-         make it longer.",
+        "To show it with {} confidence takes on each CPU {} without any {event}{samples}{others}. {assumed}",
         percent(confidence),
-        hours(first.hours)
+        hours_more(first.hours)
     )
 }
 
@@ -92,23 +112,23 @@ mod tests {
         for (at, factor) in [(1, 1.58), (2, 2.10), (3, 2.59)] {
             assert!((hours[at] / hours[0] - factor).abs() < 0.005, "{hours:?}");
         }
-        let expected = "To show it with 95 % confidence takes on each CPU 3 days without any late wake-up; 4.74 days with 1, \
-                        6.3 days with 2, 7.75 days with 3. Events that cluster make it longer.";
-        assert_eq!(day.sentence, expected);
+        let expected = "To show it with 95 % confidence takes on each CPU 3 days without any late wake-up; 4.75 days with 1, \
+                        6.3 days with 2, 7.76 days with 3.";
+        assert!(day.sentence.starts_with(expected), "{}", day.sentence);
     }
 
     #[test]
-    fn quantiles_take_as_many_wake_ups_as_the_reference_says() {
-        for (nines, interval_ns, hours) in [
-            (1e-6, 1_000_000, 50.0 / 60.0),
-            (1e-6, 250_000, 12.5 / 60.0),
-            (1e-7, 200_000, 1.7),
-            (1e-8, 1_000_000, 3.5 * 24.0),
-            (1e-9, 250_000, 8.7 * 24.0),
+    fn quantiles_take_stretches_of_time_and_not_samples() {
+        for (allowed, interval_ns, expected) in [
+            (1e-2, 1_000_000, 0.0884),
+            (1e-3, 1_000_000, 0.885),
+            (1e-3, 250_000, 0.885),
+            (1e-4, 1_000_000, 8.86),
+            (1e-4, 10_000_000_000, 88.6),
         ] {
-            let requirement = Requirement::Quantile { q: 1.0 - nines, latest_ns: 1 };
-            let told = needed(&limit(requirement, ""), interval_ns, 0.95).lengths[0];
-            assert!((told.hours / hours - 1.0).abs() < 0.03, "{nines} {told:?}");
+            let requirement = Requirement::Quantile { q: 1.0 - allowed, latest_ns: 1 };
+            let length = needed(&limit(requirement, ""), interval_ns, 0.95).lengths[0];
+            assert!((length.hours / expected - 1.0).abs() < 0.02, "{allowed} {length:?}");
         }
     }
 
@@ -116,6 +136,8 @@ mod tests {
     fn what_takes_for_ever_says_so() {
         let never = needed(&limit(Requirement::Missed, "never"), 1, 0.95);
         assert!(never.lengths.is_empty() && never.sentence.contains("never"), "{}", never.sentence);
+        let often = needed(&limit(Requirement::Missed, "1/s"), 1, 0.95);
+        assert!(often.lengths.is_empty() && often.sentence.contains("quantile"), "{}", often.sentence);
         let rare = needed(&limit(Requirement::Missed, "0.001/year"), 1, 0.95);
         assert!(rare.sentence.contains("30 years"), "{}", rare.sentence);
     }

@@ -6,8 +6,9 @@
 //! * [`figures`] takes the one number of a run that a comparison uses; [`sign_flip`] compares paired rounds of runs whose
 //!   order a [`coin`] decided; [`observer`] applies both to what tracing costs, [`experiment`] to two variants of
 //!   anything, with [`multiplicity`] for many figures and an [`e_process`] for many looks.
-//! * [`bounds`] says how often something happens at most, [`blocks`] makes independent counts of bursts, [`limit`] reads what
-//!   must hold, [`verdict`] says whether a run shows it.
+//! * [`bounds`] says how often something happens at most, [`mean_share`] bounds shares of any distribution, [`lateness`] says what
+//!   is certain of each second and what may be, [`memory`] how long independent stretches of time are, [`occasions`] what comes at
+//!   once, [`limit`] reads what must hold, [`verdict`] says whether a run shows it.
 //! * [`criteria`] reads what Fuego's files say must hold.
 //! * [`proof`](mod@proof) says what a run proves by its length, [`length`] how long one must be.
 //! * [`stationarity`] asks whether a series stays what it is; [`extremes`] extrapolates from one that does.
@@ -38,12 +39,17 @@ pub mod extremes;
 pub mod figure_name;
 pub mod figures;
 pub mod history;
+pub mod lateness;
 pub mod length;
 pub mod limit;
 pub mod machine;
+pub mod mean_share;
+pub mod memory;
 pub mod multiplicity;
 pub mod observer;
+pub mod occasions;
 mod optimum;
+mod power;
 pub mod problem;
 pub mod proof;
 pub mod quantile;
@@ -54,4 +60,3 @@ pub mod step;
 pub mod unit;
 pub mod verdict;
 pub mod virtual_time;
-mod words;

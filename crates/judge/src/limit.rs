@@ -1,6 +1,7 @@
 //! Limits as people write them: `latency < 100us`, `p99.9 < 50us`, `missed < 1/h`, and how often they may be broken.
 
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 use thiserror::Error;
 
 /// How often something may happen.
@@ -104,7 +105,11 @@ impl Limit {
     ///
     /// # Errors
     /// [`LimitError`], which says what to write.
-    pub fn parse(text: &str, allow: &Rate, time_ns: impl Fn(&str) -> Result<u64, String>) -> Result<Self, LimitError> {
+    pub fn parse<E: Display>(
+        text: &str,
+        allow: &Rate,
+        time_ns: impl Fn(&str) -> Result<u64, E>,
+    ) -> Result<Self, LimitError> {
         let form = || LimitError::Form(text.trim().to_owned());
         let (what, bound) = text.split_once('<').ok_or_else(form)?;
         let (bound, inclusive) = bound.strip_prefix('=').map_or((bound, false), |bound| (bound, true));
@@ -112,7 +117,8 @@ impl Limit {
         let sign = if inclusive { "<=" } else { "<" };
         let tidy = format!("{what} {sign} {}", bound.trim());
         let latest_ns = || -> Result<i64, LimitError> {
-            let ns = i64::try_from(time_ns(bound.trim()).map_err(LimitError::Time)?).map_err(|_| form())?;
+            let ns = i64::try_from(time_ns(bound.trim()).map_err(|error| LimitError::Time(error.to_string()))?)
+                .map_err(|_| form())?;
             if ns == 0 { Err(LimitError::Zero) } else { Ok(ns - i64::from(!inclusive)) }
         };
         match what.as_str() {
@@ -145,9 +151,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn microseconds(text: &str) -> Result<u64, String> {
-        let number = text.strip_suffix("us").ok_or("no unit")?;
-        number.trim().parse::<u64>().map(|us| us * 1000).map_err(|error| error.to_string())
+    fn microseconds(text: &str) -> Result<u64, std::num::ParseIntError> {
+        let number = text.strip_suffix("us").unwrap_or("no unit");
+        number.trim().parse::<u64>().map(|us| us * 1000)
     }
 
     fn limit(text: &str) -> Result<Limit, LimitError> {

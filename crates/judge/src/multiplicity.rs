@@ -13,6 +13,21 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
+/// The same where some tests get a larger part of `a` than others: what a rejected one had goes to the rest (Holm 1979).
+pub fn weighted_holm(tests: &[(f64, f64)]) -> Vec<f64> {
+    let order = ascending(&tests.iter().map(|(p, weight)| p / weight).collect::<Vec<_>>());
+    let mut left: f64 = tests.iter().map(|(_, weight)| weight).sum();
+    let mut adjusted = vec![0.0; tests.len()];
+    let mut largest: f64 = 0.0;
+    for at in order {
+        let (p, weight) = tests[at];
+        largest = largest.max(p * left / weight);
+        adjusted[at] = largest.min(1.0);
+        left -= weight;
+    }
+    adjusted
+}
+
 /// Benjamini and Hochberg: of what is rejected at `a`, a share of at most `a` is wrong on average, for independent tests.
 /// For lists to look into, not for claims.
 pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
@@ -46,6 +61,15 @@ mod tests {
     fn the_reference_values_hold() {
         near(&holm(&[0.004, 0.03, 0.012, 0.2]), &[0.016, 0.06, 0.036, 0.2]);
         near(&benjamini_hochberg(&[0.004, 0.03, 0.012, 0.2]), &[0.016, 0.04, 0.024, 0.2]);
+    }
+
+    #[test]
+    fn weights_share_the_error_and_equal_ones_are_holms() {
+        let p = [0.004, 0.03, 0.012, 0.2];
+        near(&weighted_holm(&p.map(|p| (p, 0.25))), &holm(&p));
+        near(&weighted_holm(&[(0.03, 0.8), (0.004, 0.1), (0.2, 0.1)]), &[0.0375, 0.0375, 0.2]);
+        near(&weighted_holm(&[(0.03, 1.0)]), &[0.03]);
+        near(&weighted_holm(&[]), &[]);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use crate::figures::RunFigures;
 use crate::refusal::Refusal;
 use crate::sign_flip::{Interval, SignFlip};
 use crate::unit::Unit;
-use crate::words::{change, p_value, percent};
 use archive::problem::Remark;
 use serde::{Deserialize, Serialize};
+use words::amounts::{change, p_value, percent};
 
 /// How much is recorded while a run measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,24 +1,29 @@
 //! What the length of a run proves by itself, without any limit: what its maximum means, between which latencies its
 //! quantiles lie, how likely the next late wake-up has a cause not seen yet.
 
-use crate::bounds::{new_maximum, quantile_ranks, time_needed, unseen_cause};
-use crate::quantile::dispersion;
-use crate::words::{hours, percent, time};
+use crate::bounds::{new_maximum, time_needed, unseen_cause};
+use crate::lateness::{Lateness, missed_are_known, step_ns};
+use crate::occasions::OCCASION_S_MAX;
+use crate::quantile::{Stretches, stretches, stretches_needed};
 use archive::explanation::{Explanation, ExplanationStatus};
-use archive::histogram::{Histogram, bucket_of};
+use archive::histogram::{bucket_high_ns, bucket_low_ns};
 use archive::reader::{Run, ThreadRun};
 use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use words::amounts::{hours, hours_more, percent, time};
 
 /// Quantiles that an interval is looked for.
-const QUANTILES: [(&str, f64); 4] =
-    [("p99.99", 0.9999), ("p99.999", 0.99999), ("p99.9999", 0.999999), ("p99.99999", 0.9999999)];
-/// The maximum of a second stands for its samples over a quantile while there are fewer than this many on average.
-const OVER_A_SECOND_MAX: f64 = 0.5;
-/// Blocks over which samples are counted for their dispersion, in seconds.
-const BLOCK_S: usize = 10;
-const BLOCKS_MIN: usize = 10;
+const QUANTILES: [(&str, f64); 6] = [
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("p99.999", 0.99999),
+    ("p99.9999", 0.999999),
+    ("p99.99999", 0.9999999),
+];
+/// Quantiles whose test length is shown.
+const LENGTHS_SHOWN: usize = 3;
 /// Rates whose test length is told, and the hours a horizon lies ahead.
 const RATES: [(&str, f64); 4] =
     [("1/h", 1.0), ("1/day", 1.0 / 24.0), ("1/week", 1.0 / 168.0), ("1/year", 1.0 / 8766.0)];
@@ -28,10 +33,13 @@ const HORIZONS_HOURS: [f64; 3] = [24.0, 168.0, 8766.0];
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QuantileInterval {
     pub quantile: String,
+    /// `None`: nothing is known but that it is no more than the other end.
     pub low_ns: Option<i64>,
     /// `None`: the run is too short for an upper bound.
     pub high_ns: Option<i64>,
-    pub dispersion: f64,
+    /// Length in seconds of stretches that are taken as independent.
+    #[serde(default)]
+    pub stretch_s: u32,
 }
 
 /// What one CPU's samples prove.
@@ -57,11 +65,12 @@ pub struct TestLength {
     pub hours: f64,
 }
 
-/// Causes among the explained spikes.
+/// Causes of the spikes. Those of one cause within minutes of each other are one occasion.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct NewCause {
+    /// Occasions with an explained spike.
     pub spikes: u64,
-    /// Spikes that are the only one of their cause.
+    /// Those that are the only one of their cause.
     pub once: u64,
     /// Spikes with a trace that nothing explains; each may be of a cause of its own. Older documents do not count them.
     #[serde(default)]
@@ -87,7 +96,7 @@ pub struct Proof {
 /// What a run proves; `None` when it measured nothing, or nobody knows for how long.
 pub fn proof(run: &Run, summary: &RunSummary, explanations: &[Explanation], confidence: f64) -> Option<Proof> {
     let length = summary.measured_ns.filter(|ns| *ns > 0)? as f64 / 3.6e12;
-    let cpus: Vec<CpuProof> = run.threads.values().map(|thread| cpu_proof(thread, length, confidence)).collect();
+    let cpus: Vec<CpuProof> = run.threads.values().map(|thread| cpu_proof(run, summary, thread, confidence)).collect();
     let max_ns = cpus.iter().filter_map(|cpu| cpu.max_ns).max()?;
     let horizons = std::iter::once(length).chain(HORIZONS_HOURS.into_iter().filter(|next| *next > length));
     let lengths = RATES.into_iter().filter_map(|(rate, per_hour)| {
@@ -108,8 +117,8 @@ pub fn proof(run: &Run, summary: &RunSummary, explanations: &[Explanation], conf
     Some(proof)
 }
 
-fn cpu_proof(thread: &ThreadRun, length: f64, confidence: f64) -> CpuProof {
-    let quantiles = QUANTILES.into_iter().filter_map(|(name, q)| interval(thread, length, name, q, confidence));
+fn cpu_proof(run: &Run, summary: &RunSummary, thread: &ThreadRun, confidence: f64) -> CpuProof {
+    let quantiles = QUANTILES.into_iter().map_while(|(name, q)| interval(run, summary, thread, (name, q), confidence));
     CpuProof {
         thread: thread.thread,
         cpu: thread.cpu,
@@ -118,69 +127,84 @@ fn cpu_proof(thread: &ThreadRun, length: f64, confidence: f64) -> CpuProof {
     }
 }
 
-fn interval(thread: &ThreadRun, length: f64, name: &str, q: f64, confidence: f64) -> Option<QuantileInterval> {
-    let samples = thread.histogram.total();
-    let over_a_second = samples as f64 * (1.0 - q) / (length * 3600.0);
-    let value_ns = thread.histogram.quantile_ns(q)?;
-    if over_a_second > OVER_A_SECOND_MAX {
-        return None;
-    }
-    // Where few samples are over it, seconds whose maximum is over it hold one of them or one burst.
-    let seconds = thread.seconds.iter().map(|second| second.second as usize + 1).max()?;
-    if !(BLOCKS_MIN * BLOCK_S..crate::blocks::SECONDS_MAX).contains(&seconds) {
-        return None;
-    }
-    let mut over = vec![0.0; seconds / BLOCK_S];
-    for second in thread.seconds.iter().filter(|second| second.latency_ns_max > value_ns) {
-        if let Some(count) = over.get_mut(second.second as usize / BLOCK_S) {
-            *count += 1.0;
-        }
-    }
-    let dispersion = with_bursts(dispersion(&over), over.iter().sum(), &thread.histogram, value_ns);
-    let independent = (samples as f64 / dispersion).floor() as u64;
-    let ranks = quantile_ranks(independent, q, confidence)?;
+/// All latencies of which the run does not show that the quantile is another: what [`stretches`] say of each bucket of the
+/// histogram. `None` where even the maximum is no upper bound; then it is none of a higher quantile.
+fn interval(
+    run: &Run,
+    summary: &RunSummary,
+    thread: &ThreadRun,
+    (name, q): (&str, f64),
+    confidence: f64,
+) -> Option<QuantileInterval> {
+    let each_end = (1.0 + confidence) / 2.0;
+    let step_ns = step_ns(summary);
     let max_ns = thread.totals.latency_ns_max?;
-    let value = |rank: u64| {
-        let rank = (rank as f64 * dispersion).ceil().min(samples as f64) as u64;
-        thread.histogram.value_of_rank_ns(rank).map(|ns| ns.min(max_ns))
+    let buckets = &thread.histogram.buckets;
+    let edge_ns = |at: usize| {
+        let high = bucket_high_ns(buckets[at].0 as usize);
+        high.max((high / step_ns * step_ns).saturating_add(step_ns - 1))
     };
-    // Without an upper bound the quantile is one of which nothing but "at most anything" is known.
-    let high_ns = ranks.high.and_then(value)?;
+    let stretches_of = |at: usize| Some(stretches(&Lateness::of(run, summary, thread, edge_ns(at)).ok()?));
+    let largest = stretches_of(buckets.len().checked_sub(1)?)?;
+    let shown = largest.independent && largest.most.show_less(1.0 - q, each_end);
+    if !shown || !missed_are_known(summary, thread) {
+        return None;
+    }
+    // From bucket to bucket less is later.
+    let first = |holds: &dyn Fn(&Stretches) -> bool| {
+        let (mut low, mut high) = (0, buckets.len() - 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if stretches_of(middle).is_some_and(|stretches| holds(&stretches)) {
+                high = middle
+            } else {
+                low = middle + 1
+            }
+        }
+        low
+    };
+    let low = first(&|stretches| !stretches.least.show_more(1.0 - q, each_end));
+    let high = first(&|stretches| stretches.most.show_less(1.0 - q, each_end));
     Some(QuantileInterval {
         quantile: name.into(),
-        low_ns: ranks.low.and_then(value),
-        high_ns: Some(high_ns),
-        dispersion,
+        low_ns: (low > 0).then(|| bucket_low_ns(buckets[low].0 as usize)),
+        high_ns: Some(edge_ns(high).min(max_ns.saturating_add(step_ns - 1))),
+        stretch_s: largest.stretch_s as u32,
     })
 }
 
-/// Dispersion of samples from that of the seconds that hold them: as many as share such a second come at once, in numbers
-/// that scatter like a geometric distribution's.
-fn with_bursts(seconds_dispersion: f64, seconds: f64, histogram: &Histogram, value_ns: i64) -> f64 {
-    let Some(value) = bucket_of(value_ns) else { return seconds_dispersion };
-    let over = histogram.buckets.iter().filter(|(bucket, _)| *bucket as usize > value);
-    let over = over.fold(0u64, |sum, (_, count)| sum.saturating_add(*count)) as f64;
-    let burst = (over / seconds.max(1.0)).max(1.0);
-    (2.0 * burst - 1.0) + burst * (seconds_dispersion - 1.0)
-}
-
 fn new_cause(run: &Run, explanations: &[Explanation], confidence: f64) -> Option<NewCause> {
-    let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut unexplained = 0;
+    let due_ns = |number: u32| Some(run.spikes.iter().find(|spike| spike.number == number)?.sample.due_ns);
+    let mut causes: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
+    let mut unexplained = Vec::new();
     for explanation in explanations.iter().filter(|explanation| !run.is_ordinary(explanation.spike)) {
+        let due_ns = due_ns(explanation.spike).unwrap_or(0);
         match (explanation.status, explanation.findings.first()) {
-            (ExplanationStatus::Explained, Some(finding)) => *causes.entry(&finding.culprit).or_default() += 1,
-            (ExplanationStatus::NotExplained, _) => unexplained += 1,
+            (ExplanationStatus::Explained, Some(finding)) => causes.entry(&finding.culprit).or_default().push(due_ns),
+            (ExplanationStatus::NotExplained, _) => unexplained.push(due_ns),
             (ExplanationStatus::Explained | ExplanationStatus::NoTrace, _) => {}
         }
     }
-    let spikes: u64 = causes.values().sum();
+    let counts: Vec<u64> = causes.into_values().map(occasions_at).collect();
+    let spikes: u64 = counts.iter().sum();
     if spikes == 0 {
         return None;
     }
-    let once = causes.values().filter(|count| **count == 1).count() as u64;
+    let once = counts.iter().filter(|count| **count == 1).count() as u64;
+    let unexplained = unexplained.len() as u64;
     let (probability, high) = unseen_cause(spikes + unexplained, once + unexplained, confidence)?;
     Some(NewCause { spikes, once, unexplained, probability, high })
+}
+
+fn occasions_at(mut instants: Vec<i64>) -> u64 {
+    instants.sort_unstable();
+    let (mut count, mut ends) = (0, i64::MIN);
+    for instant in instants {
+        if instant >= ends {
+            (count, ends) = (count + 1, instant.saturating_add(i64::from(OCCASION_S_MAX) * 1_000_000_000));
+        }
+    }
+    count
 }
 
 fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
@@ -194,7 +218,7 @@ fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
         .map(|next| format!("{} in the next {}", share(next.probability), hours(next.next_hours)))
         .collect();
     sentences.push(format!(
-        "The maximum of {} is no bound: if nothing changes, a new one comes with probability {}.",
+        "The maximum of {} is no bound: if one hour is like another, a new one comes with probability {}.",
         time(max_ns as f64),
         later.join(", ")
     ));
@@ -211,21 +235,31 @@ fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
         };
         sentences.push(format!(
             "{} of {} explained spikes {} the only one of {} kind{unexplained}: the next spike has a cause not seen yet \
-             with probability {}{bound}.",
+             with probability {}{bound}. Spikes of one cause within {} min count as one.",
             cause.once,
             cause.spikes,
             if cause.once == 1 { "was" } else { "were" },
             if cause.once == 1 { "its" } else { "their" },
-            share(cause.probability)
+            share(cause.probability),
+            OCCASION_S_MAX / 60
         ));
     }
     let lengths: Vec<String> =
-        proof.test_lengths.iter().map(|length| format!("{} for {}", hours(length.hours), length.rate)).collect();
+        proof.test_lengths.iter().map(|length| format!("{} for {}", hours_more(length.hours), length.rate)).collect();
     sentences.push(format!(
         "To show with {} confidence that something comes less often takes a test without it of {}.",
         percent(proof.confidence),
         lengths.join(", ")
     ));
+    let missing = |name: &str| proof.cpus.iter().any(|cpu| cpu.quantiles.iter().all(|known| known.quantile != name));
+    let lengths = QUANTILES.into_iter().filter(|(name, _)| missing(name)).filter_map(|(name, q)| {
+        let stretches = stretches_needed(1.0 - q, 0, (1.0 + proof.confidence) / 2.0)?;
+        Some(format!("{} for {name}", hours_more(stretches / 3600.0)))
+    });
+    let lengths: Vec<String> = lengths.take(LENGTHS_SHOWN).collect();
+    if !lengths.is_empty() {
+        sentences.push(format!("An upper bound of a higher quantile takes at least {}.", lengths.join(", ")));
+    }
     sentences
 }
 
@@ -242,6 +276,7 @@ fn share(probability: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use archive::histogram::{Histogram, bucket_of};
     use archive::message::RunPhase;
     use archive::sample::{Second, Totals};
 
@@ -273,25 +308,35 @@ mod tests {
         let proof = proof(&run, &RunSummary::of(&run, &[]), &[], 0.95).unwrap();
         let probabilities: Vec<f64> = proof.new_maximum.iter().map(|next| next.probability).collect();
         assert_eq!((proof.hours, probabilities[0], probabilities.len()), (24.0, 0.5, 3));
-        let expected = "The maximum of 500 ns is no bound: if nothing changes, a new one comes with probability 50 % in the \
+        let expected = "The maximum of 500 ns is no bound: if one hour is like another, a new one comes with probability 50 % in the \
                         next 24.0 h, 88 % in the next 7 days, 99.7 % in the next 365 days.";
         assert_eq!(proof.sentences[0], expected);
-        assert!(proof.sentences[1].contains("3.0 h for 1/h, 3 days for 1/day"), "{}", proof.sentences[1]);
-        // One in 20 000 is over: p99.99 is 100 ns, p99.999 is 500 ns, for certain.
+        assert!(proof.sentences[1].contains("3 h for 1/h, 3 days for 1/day"), "{}", proof.sentences[1]);
+        // One in 20 000 is over: p99.99 is 100 ns. Of p99.999 the run shows no upper bound: a bad second may still come.
         let quantiles = &proof.cpus[0].quantiles;
-        assert_eq!((quantiles[0].low_ns, quantiles[0].high_ns, quantiles[0].dispersion), (Some(100), Some(100), 1.0));
-        assert_eq!((quantiles[1].low_ns, quantiles[1].high_ns), (Some(500), Some(500)));
+        let shown: Vec<(&str, Option<i64>, Option<i64>)> =
+            quantiles.iter().map(|known| (known.quantile.as_str(), known.low_ns, known.high_ns)).collect();
+        assert_eq!(shown, [("p99", None, Some(100)), ("p99.9", None, Some(100)), ("p99.99", None, Some(100))]);
+        assert_eq!(
+            proof.sentences[2],
+            "An upper bound of a higher quantile takes at least 4.5 days for p99.999, 45 days for p99.9999, 450 days for p99.99999."
+        );
     }
 
     #[test]
-    fn bursts_inside_of_a_second_widen_the_interval() {
+    fn periods_without_a_wake_up_are_above_every_quantile() {
         let mut run = run(86_400);
-        let histogram = &mut run.threads.get_mut(&0).unwrap().histogram;
-        // Every other late second has two samples instead of one.
-        histogram.buckets[1].1 = histogram.buckets[1].1 * 3 / 2;
+        let thread = run.threads.get_mut(&0).unwrap();
+        thread.seconds.iter_mut().for_each(|second| second.missed_periods = 12);
+        thread.totals.missed_periods = 12 * 86_400;
         let proof = proof(&run, &RunSummary::of(&run, &[]), &[], 0.95).unwrap();
-        let dispersions: Vec<f64> = proof.cpus[0].quantiles.iter().map(|interval| interval.dispersion).collect();
-        assert!((dispersions[0] - 2.0).abs() < 0.01, "{dispersions:?}");
+        assert_eq!(proof.cpus[0].quantiles, [], "more than one in a hundred was never served");
+    }
+
+    #[test]
+    fn spikes_of_one_cause_soon_after_another_are_one_occasion() {
+        let minutes = |list: &[i64]| occasions_at(list.iter().map(|minute| minute * 60_000_000_000).collect());
+        assert_eq!([minutes(&[1, 3, 2, 9]), minutes(&[1, 12, 40]), minutes(&[])], [1, 3, 0]);
     }
 
     #[test]

@@ -1,114 +1,175 @@
-//! Whether a quantile lies below a latency: how many samples are over it, divided by how much they come together.
+//! Whether a quantile lies below a latency: which share of the wake-ups is later, with bounds that count stretches of time.
+//!
+//! Late wake-ups come in bursts, and a run that has not seen one does not show how long it would be. So a stretch of time
+//! may be late from its beginning to its end, whatever was seen of the others.
 
-use crate::bounds::probability;
+use crate::lateness::{Lateness, missed_are_known};
+use crate::mean_share::Shares;
+use crate::memory;
 use crate::refusal::Refusal;
 use crate::verdict::{CpuJudgement, Levels, Verdict};
 use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
+use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 
-/// Blocks of seconds over which samples are counted for their dispersion; the longest that leaves enough of them.
-const BLOCKS_S: [usize; 3] = [60, 10, 1];
-const BLOCKS_WANTED: usize = 30;
-const BLOCKS_MIN: usize = 10;
+/// Fewer late seconds say nothing about whether they come together.
+const LATE_SECONDS_MIN: usize = 3;
+/// Where late samples are counted, FAIL takes longer stretches: what makes wake-ups late may come again for minutes.
+const FAIL_STRETCH_S_MAX: usize = 600;
+const FAIL_STRETCHES: usize = 6;
 
-/// Samples over a latency and how much they come together.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// Wake-ups over a latency and the stretches they were counted in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct QuantileCounts {
+    /// Periods that were due, served or not.
     pub samples: u64,
+    /// Of those, how many were never served.
+    pub missed: u64,
+    /// Periods that were late, those never served among them: certainly, and at most.
     pub over: u64,
-    /// Variance over mean of the counts of samples over the latency in blocks, at least 1. So many samples count as one.
-    pub dispersion: f64,
-    /// Length of those blocks in seconds.
-    pub block_s: u32,
-    /// Seconds that were counted.
+    pub over_most: u64,
+    /// Length in seconds of stretches that are taken as independent, and their number.
+    pub stretch_s: u32,
+    pub stretches: u64,
+    /// Seconds that were counted, and how many of them have no record.
     pub seconds: u64,
+    pub seconds_unknown: u64,
 }
 
-impl QuantileCounts {
-    /// # Errors
-    /// Why the archive cannot tell. Counts of each second exist for the limit of the run alone.
-    pub fn of(run: &Run, thread: &ThreadRun, latest_ns: i64, measured_ns: Option<i64>) -> Result<Self, Refusal> {
-        let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
-        let counted_ns = settings.and_then(|settings| settings.limit_ns);
-        // `<` and `<=` differ by a nanosecond, which a run does not count apart.
-        let same = counted_ns.is_some_and(|ns| ns == latest_ns || ns.checked_sub(1) == Some(latest_ns));
-        if !same || thread.seconds.is_empty() {
-            let limit_us = latest_ns.saturating_add(1).div_euclid(1000);
-            return Err(Refusal::LimitNotCounted { limit_us });
-        }
-        let measured = measured_ns.and_then(|ns| usize::try_from(ns / 1_000_000_000).ok());
-        let length = thread.seconds.iter().map(|second| second.second as usize + 1).max().unwrap_or(0);
-        let length =
-            measured.map_or(length, |measured| measured.clamp(1, length.max(1))).min(crate::blocks::SECONDS_MAX);
-        let mut over = vec![0u32; length];
-        for second in &thread.seconds {
-            let slot = &mut over[(second.second as usize).min(length - 1)];
-            *slot = slot.saturating_add(second.over_limit);
-        }
-        let block_s = BLOCKS_S.into_iter().find(|size| length / size >= BLOCKS_WANTED).unwrap_or(1);
-        if length / block_s < BLOCKS_MIN {
-            return Err(Refusal::TooShortForClusters { length_s: length, needed_s: BLOCKS_MIN * 3 });
-        }
-        let counts: Vec<f64> =
-            over.chunks_exact(block_s).map(|block| block.iter().map(|count| f64::from(*count)).sum()).collect();
-        Ok(Self {
-            samples: thread.totals.cycles,
-            over: thread.totals.over_limit.min(thread.totals.cycles),
-            dispersion: dispersion(&counts),
-            block_s: block_s as u32,
-            seconds: length as u64,
-        })
+/// How long stretches of time are that are independent as far as the run shows. The second value: whether it shows that.
+fn stretch_s(lateness: &Lateness) -> (usize, bool) {
+    let late = lateness.late_of_seconds();
+    let enough = late.iter().filter(|late| **late > 0.0).count() >= LATE_SECONDS_MIN;
+    let bad: Vec<f64> = late.iter().map(|late| f64::from(u8::from(*late > 0.0))).collect();
+    let of_late = if enough { memory::independent_s(&bad) } else { Some(1) };
+    match (memory::of_latest(&lateness.maxima_ns), of_late) {
+        (Some(one), Some(other)) => (one.max(other), true),
+        _ => ((lateness.length_s() / 20).max(1), false),
     }
 }
 
-/// Variance over mean, at least 1; 1 where nothing was counted.
-pub fn dispersion(counts: &[f64]) -> f64 {
-    let number = counts.len() as f64;
-    let mean = counts.iter().sum::<f64>() / number;
-    if counts.len() < 2 || mean <= 0.0 {
-        return 1.0;
-    }
-    let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / (number - 1.0);
-    (variance / mean).max(1.0)
+/// Shares of late wake-ups in stretches that are taken as independent.
+pub(crate) struct Stretches {
+    /// As large as they may be, and as small.
+    pub most: Shares,
+    pub least: Shares,
+    pub stretch_s: usize,
+    /// Whether the run shows how long a stretch must be.
+    pub independent: bool,
 }
 
-pub(crate) fn judge_quantile(counts: QuantileCounts, q: f64, levels: Levels) -> CpuJudgement {
-    let allowed = 1.0 - q;
-    let (trials, hits) = (counts.samples as f64 / counts.dispersion, counts.over as f64 / counts.dispersion);
-    let high = probability(hits, trials, levels.pass).1;
-    let low = probability(hits, trials, levels.fail).0;
-    let seen = if counts.samples > 0 { counts.over as f64 / counts.samples as f64 } else { 0.0 };
-    let verdict = if low > allowed {
-        Verdict::Fail
-    } else if high < allowed {
-        Verdict::Pass
+pub(crate) fn stretches(lateness: &Lateness) -> Stretches {
+    let (stretch_s, independent) = stretch_s(lateness);
+    let fail_stretch_s = if lateness.counted {
+        stretch_s.max((lateness.length_s() / FAIL_STRETCHES).min(FAIL_STRETCH_S_MAX))
     } else {
-        Verdict::NotEnoughData
+        // What is not placed is in as few stretches as hold it, so short ones do.
+        stretch_s
     };
-    let hours = counts.seconds as f64 / 3600.0;
-    CpuJudgement {
+    Stretches {
+        most: lateness.shares_most(stretch_s),
+        least: lateness.shares_least(fail_stretch_s),
+        stretch_s,
+        independent,
+    }
+}
+
+/// Judges a thread by "at most this share of its wake-ups is later".
+///
+/// # Errors
+/// Why the archive cannot tell.
+pub(crate) fn judge_quantile(
+    run: &Run,
+    summary: &RunSummary,
+    thread: &ThreadRun,
+    (q, latest_ns): (f64, i64),
+    levels: Levels,
+) -> Result<CpuJudgement, Refusal> {
+    let lateness = Lateness::of(run, summary, thread, latest_ns)?;
+    let allowed = 1.0 - q;
+    let Stretches { most, least, stretch_s, independent } = stretches(&lateness);
+    let (low, high) = (least.at_least(levels.fail), most.at_most(levels.pass));
+    let missed_known = missed_are_known(summary, thread);
+    let verdict = match () {
+        () if low > allowed => Verdict::Fail,
+        () if high >= allowed || !independent => Verdict::NotEnoughData,
+        () if !missed_known => Verdict::NoVerdict,
+        () => Verdict::Pass,
+    };
+    let because = match verdict {
+        Verdict::Fail | Verdict::Pass => None,
+        _ if !independent => Some(Refusal::LongBursts),
+        _ if !missed_known => Some(Refusal::MissedUnknown),
+        _ if lateness.unknown_s > 0 => Some(Refusal::RecordsOfSecondsMissing(lateness.unknown_s)),
+        _ => None,
+    };
+    let hours = lateness.length_s() as f64 / 3600.0;
+    let factor = || factor_needed(&most, allowed, levels.pass);
+    Ok(CpuJudgement {
         hours,
-        samples: Some(counts),
-        seen,
+        samples: Some(QuantileCounts {
+            samples: lateness.periods,
+            missed: lateness.missed,
+            over: lateness.late,
+            over_most: lateness.late_most,
+            stretch_s: stretch_s as u32,
+            stretches: (lateness.length_s() / stretch_s) as u64,
+            seconds: lateness.length_s() as u64,
+            seconds_unknown: lateness.unknown_s,
+        }),
+        seen: if lateness.periods > 0 { lateness.late as f64 / lateness.periods as f64 } else { 0.0 },
         low,
         high,
-        hours_needed: Some(hours * (factor_needed(hits, trials, allowed, levels.pass) - 1.0))
-            .filter(|needed| verdict == Verdict::NotEnoughData && needed.is_finite() && *needed > 0.0),
-        because: (counts.dispersion > 1.05).then(|| Remark::new(&Refusal::Clusters(counts.dispersion))),
+        hours_needed: (verdict == Verdict::NotEnoughData && independent)
+            .then(|| hours * (factor() - 1.0))
+            .filter(|needed| needed.is_finite() && *needed > 0.0),
+        because: because.map(|refusal| Remark::new(&refusal)),
         ..CpuJudgement::empty(verdict)
+    })
+}
+
+/// Stretches of time after which a share of late wake-ups below `allowed` may be claimed, if wake-ups are late in so many of them
+/// throughout. `None`: more than anything measures.
+pub fn stretches_needed(allowed: f64, late: u64, confidence: f64) -> Option<f64> {
+    let shows = |stretches: f64| {
+        let counts = vec![(0.0, stretches - late as f64), (1.0, late as f64)];
+        Shares { counts }.show_less(allowed, confidence)
+    };
+    let (mut low, mut high) = (late as f64, 2.0 * late as f64 + 4.0);
+    while !shows(high) {
+        (low, high) = (high, 4.0 * high);
+        if high > 1e18 {
+            return None;
+        }
     }
+    while high - low > (1e-9 * high).max(0.5) {
+        let middle = 0.5 * (low + high);
+        if shows(middle) { high = middle } else { low = middle }
+    }
+    Some(high.ceil())
+}
+
+/// Where one thread has no record of each second: the share of late wake-ups alone. Whatever they depend on, the share is at least
+/// so many times what it is in the long run with no larger probability than one in so many (Markov).
+pub(crate) fn low_without_seconds(share: f64, levels: Levels) -> f64 {
+    share * (1.0 - levels.fail)
 }
 
 /// How many times as long a run like this one would have to be for PASS; infinite if it never would.
-fn factor_needed(hits: f64, trials: f64, allowed: f64, confidence: f64) -> f64 {
-    if trials <= 0.0 || hits / trials >= allowed {
-        return f64::INFINITY;
+fn factor_needed(shares: &Shares, allowed: f64, confidence: f64) -> f64 {
+    let passes = |factor: f64| shares.scaled(factor).show_less(allowed, confidence);
+    let (mut low, mut high) = (1.0, 2.0);
+    while !passes(high) {
+        (low, high) = (high, 4.0 * high);
+        if high > 1e9 {
+            return f64::INFINITY;
+        }
     }
-    let passes = |factor: f64| probability(hits * factor, trials * factor, confidence).1 < allowed;
-    let mut factor = 1.0;
-    while !passes(factor) && factor < 1e6 {
-        factor *= 1.25;
+    while high / low > 1.001 {
+        let middle = 0.5 * (low + high);
+        if passes(middle) { high = middle } else { low = middle }
     }
-    if factor < 1e6 { factor } else { f64::INFINITY }
+    high
 }

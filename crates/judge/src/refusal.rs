@@ -1,8 +1,9 @@
 //! Why nothing is claimed from a run, or what limits a claim.
 
-use crate::words::{hours, percent};
 use archive::problem::{Code, ProblemKind};
 use thiserror::Error;
+use words::amounts::{hours, percent, time};
+use words::figures::counted;
 
 /// A reason against a claim, or a limit of one.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -30,14 +31,22 @@ pub enum Refusal {
     NothingMeasured,
     #[error("bad seconds come in bursts too long for this run: they cannot be counted as separate events")]
     LongBursts,
-    #[error("{0} blocks lack the record of a second and count against PASS")]
+    #[error("{} may have one and count against PASS: the record of a second is missing, or its values are rounded", counted(*.0, "stretch"))]
     BlocksUnknown(u64),
-    #[error("the run counted the samples of each second over its own limit only: measure with --limit {limit_us}us")]
-    LimitNotCounted { limit_us: i64 },
-    #[error("{length_s} s are too short to see whether late samples cluster; measure for {needed_s} s")]
-    TooShortForClusters { length_s: usize, needed_s: usize },
-    #[error("late samples cluster: {0:.1} of them count as one")]
-    Clusters(f64),
+    #[error("{} without a record count as late throughout", counted(*.0, "second"))]
+    RecordsOfSecondsMissing(u64),
+    #[error("the run has no end: what it did not record may be its worst")]
+    NoEnd,
+    #[error("{count} {kind} were lost, and any of them may be late")]
+    Lost { count: u64, kind: String },
+    #[error(
+        "the tool that measured does not count missed periods, and a period without a wake-up is later than any limit"
+    )]
+    MissedUnknown,
+    #[error("{}", refuted(*.latency_ns, *.missed))]
+    Refuted { latency_ns: i64, missed: u64 },
+    #[error("{}", unplaced(*.certain))]
+    MaximumUnplaced { certain: bool },
     #[error("{} are too short; it takes {}", hours(*hours_measured), hours(*hours_needed))]
     TooShort { hours_measured: f64, hours_needed: f64 },
     /// The series changes; the second field is where, most clearly.
@@ -94,6 +103,19 @@ pub enum Change {
     Level,
 }
 
+fn refuted(latency_ns: i64, missed: u64) -> String {
+    let missed = match missed {
+        0 => String::new(),
+        missed => format!(" and {} went without one", counted(missed, "period")),
+    };
+    format!("the latest wake-up came {} late{missed}, and the limit allows none", time(latency_ns as f64))
+}
+
+fn unplaced(certain: bool) -> String {
+    let holds = if certain { "holds" } else { "may hold" };
+    format!("the maximum is beyond the limit and no second's record shows it: what was lost {holds} late wake-ups")
+}
+
 fn split(after_hours: Option<f64>) -> String {
     let told = |after| format!(", most clearly after {}; measure each state by itself", hours(after));
     after_hours.map_or(String::new(), told)
@@ -129,9 +151,13 @@ impl ProblemKind for Refusal {
             Self::NothingMeasured => "judge.nothing-measured",
             Self::LongBursts => "judge.long-bursts",
             Self::BlocksUnknown(_) => "judge.blocks-unknown",
-            Self::LimitNotCounted { .. } => "judge.limit-not-counted",
-            Self::TooShortForClusters { .. } | Self::TooShort { .. } => "judge.too-short",
-            Self::Clusters(_) => "judge.samples-cluster",
+            Self::RecordsOfSecondsMissing(_) => "judge.seconds-missing",
+            Self::NoEnd => "judge.no-end",
+            Self::Lost { .. } => "judge.records-lost",
+            Self::MissedUnknown => "judge.missed-unknown",
+            Self::Refuted { .. } => "judge.refuted",
+            Self::MaximumUnplaced { .. } => "judge.maximum-unplaced",
+            Self::TooShort { .. } => "judge.too-short",
             Self::NotStationary { .. } => "judge.not-stationary",
             Self::AllEqual => "judge.all-equal",
             Self::BlocksCluster(_) => "judge.blocks-cluster",

@@ -78,8 +78,16 @@ mod tests {
     use crate::limit::Rate;
 
     fn judgement(verdict: Verdict) -> Judgement {
-        let limit = Limit::parse("missed < 1/h", &Rate::parse("never").unwrap(), |_| Ok(1)).unwrap();
-        Judgement { limit, confidence: 0.95, verdict, sentence: String::new(), cpus: Vec::new(), doubts: Vec::new() }
+        let limit = Limit::parse("missed < 1/h", &Rate::parse("never").unwrap(), |_| Ok::<u64, String>(1)).unwrap();
+        Judgement {
+            limit,
+            confidence: 0.95,
+            verdict,
+            sentence: String::new(),
+            cpus: Vec::new(),
+            doubts: Vec::new(),
+            cautions: Vec::new(),
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The unit of a figure that is compared.
 
-use crate::words::{rough, time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use words::amounts::{rough, time};
 
 /// What a figure counts. Stored as its `Display`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

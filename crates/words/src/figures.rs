@@ -1,13 +1,10 @@
 //! Figures as people read them: latencies, durations, counts, sizes.
 
+use crate::amounts::time;
+
 /// A latency in the unit that suits it: `847 ns`, `153.2 µs`, `12.35 ms`, `1.20 s`.
 pub fn latency(ns: i64) -> String {
-    match ns.unsigned_abs() {
-        0..1_000 => format!("{ns} ns"),
-        1_000..1_000_000 => format!("{:.1} µs", ns as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.2} ms", ns as f64 / 1e6),
-        _ => format!("{:.2} s", ns as f64 / 1e9),
-    }
+    time(ns as f64)
 }
 
 /// A latency in µs to the nanosecond, without its unit: `153.214`. Columns of it add up by eye.
@@ -46,9 +43,14 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
-/// A count with the word for what is counted, which takes an `s` unless it is one.
+/// A count with the word for what is counted, in its plural unless it is one.
 pub fn counted(number: u64, word: &str) -> String {
-    format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
+    let plural = match number {
+        1 => "",
+        _ if word.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{} {word}{plural}", count(number))
 }
 
 #[cfg(test)]
@@ -72,6 +74,6 @@ mod tests {
         let shown = [350_000_000, 20_000_000_000, 303_000_000_000, 7_500_000_000_000].map(duration);
         assert_eq!(shown, ["350 ms", "20.0 s", "5 min 3 s", "2 h 5 min"]);
         assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1 000", "1 234 567"]);
-        assert_eq!(counted(1, "spike"), "1 spike");
+        assert_eq!([counted(1, "spike"), counted(2, "stretch")], ["1 spike", "2 stretches"]);
     }
 }

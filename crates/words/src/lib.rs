@@ -1,5 +1,6 @@
 //! How figures, instants and the archive's terms are written for people; the same in sentences, on terminals and on pages.
 
+pub mod amounts;
 pub mod calendar;
 pub mod figures;
 pub mod printable;

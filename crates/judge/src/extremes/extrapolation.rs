@@ -3,14 +3,15 @@
 use super::gate::{Gate, block_maxima, pass};
 use super::threshold::{PEAKS_MIN, apart, extremal_index, largest, tail, tied};
 use super::{Profile, maxima};
+use crate::coin::Coin;
 use crate::refusal::Refusal;
-use crate::words::{hours, percent, time};
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
 use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use words::amounts::{hours, percent, time};
 
 /// Nothing is said of a time more than so many times as long as the test.
 pub const HORIZON_MAX: f64 = 10.0;
@@ -18,6 +19,8 @@ pub const HORIZON_MAX: f64 = 10.0;
 const BOUND_FACTOR_MAX: f64 = 10.0;
 /// More equal peaks than this share: the clock or a rounding is too coarse.
 const TIED_MAX: f64 = 0.05;
+/// A clock is fine enough where its step is at most this part of how far the largest latencies spread.
+const STEP_MAX: f64 = 0.05;
 /// Peaks come together when more than a fifth of them have a neighbour.
 const EXTREMAL_INDEX_MIN: f64 = 0.8;
 const PEAK_S_MAX: usize = 60;
@@ -117,6 +120,8 @@ fn sound(summary: &RunSummary, thread: &ThreadRun, horizon_hours: f64) -> Result
 /// From the maxima of seconds to the median of the maximum of `horizon_s`, all in the unit of the maxima. This is where
 /// the gate stands.
 pub fn of_seconds(seconds: &[f64], horizon_s: f64, confidence: f64) -> Answer {
+    let spread_out = without_ties(seconds);
+    let seconds = spread_out.as_deref().unwrap_or(seconds);
     let (gate, maxima) = match pass(seconds) {
         Ok(passed) => passed,
         Err((gate, why)) => return (gate, Err(why)),
@@ -170,6 +175,23 @@ fn estimate(
         peak_s: peak_s as u32,
         shape,
     })
+}
+
+/// The same with each value anywhere within its step, where many of the largest are equal and the step is small beside their
+/// spread; a quiet machine has many equal latencies of a clock that counts nanoseconds.
+fn without_ties(seconds: &[f64]) -> Option<Vec<f64>> {
+    let candidates = largest(seconds)?;
+    if tied(&candidates) <= TIED_MAX {
+        return None;
+    }
+    let mut sorted = seconds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let steps = sorted.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0);
+    let step = steps.min_by(f64::total_cmp)?;
+    let lowest = candidates[candidates.len() - 1];
+    let spread = candidates.iter().map(|peak| peak - lowest).sum::<f64>() / candidates.len() as f64;
+    let mut coin = Coin::new(candidates.len() as u64);
+    (step <= STEP_MAX * spread).then(|| seconds.iter().map(|value| value + step * coin.unit()).collect())
 }
 
 /// Peaks that come singly: the maxima of seconds, or of as much longer times as it takes.
@@ -252,7 +274,6 @@ fn sentence(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coin::Coin;
 
     /// Maxima of seconds with an exponential tail of 8 µs.
     fn seconds(count: usize) -> Vec<f64> {
@@ -277,6 +298,9 @@ mod tests {
         let refused = |seconds: &[f64]| of_seconds(seconds, 1e4, 0.95).1.unwrap_err();
         let rounded: Vec<f64> = seconds(7200).iter().map(|ns| (ns / 1000.0).round() * 1000.0).collect();
         assert!(matches!(refused(&rounded), Refusal::ClockTooCoarse(_)), "{}", refused(&rounded));
+        let quiet: Vec<f64> = seconds(7200).iter().map(|ns| (ns / 200.0).floor()).collect();
+        let estimate = of_seconds(&quiet, 1e4, 0.95).1;
+        assert!(estimate.is_ok(), "a spread of 40 ns and a clock of 1 ns: {estimate:?}");
         let mut two_kinds = seconds(7200);
         two_kinds[3000] = 900_000.0;
         assert_eq!(refused(&two_kinds), Refusal::StandsApart(1));

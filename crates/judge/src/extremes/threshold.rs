@@ -12,6 +12,12 @@ const FALSE_SHARE: f64 = 0.05;
 /// Spacings that are looked at, and the size at which the largest of them is unlikely (1 %) in a regular tail.
 const SPACINGS: usize = 20;
 const SPACING_MAX: f64 = 7.6;
+/// Few large events of another cause leave a gap below themselves and lie close together. Of so few spacings less is enough.
+const FEW: usize = 5;
+const SPACING_MAX_OF_FEW: f64 = 5.3;
+/// A gap below so many events at most is compared with those between them, and taken for another cause below this probability.
+const CLOSE: usize = 10;
+const CLOSE_RISK: f64 = 0.002;
 
 /// The fewest peaks that have a tail.
 pub const PEAKS_MIN: usize = (CANDIDATES[CANDIDATES.len() - 1] as f64 / TAIL_SHARE) as usize;
@@ -56,7 +62,19 @@ pub fn apart(largest_first: &[f64]) -> Option<usize> {
         .collect();
     let mean = spacings.iter().sum::<f64>() / spacings.len().max(1) as f64;
     let (at, widest) = spacings.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1))?;
-    (mean > 0.0 && widest / mean > SPACING_MAX).then_some(at + 1)
+    let enough = if at < FEW { SPACING_MAX_OF_FEW } else { SPACING_MAX };
+    let wide = (mean > 0.0 && widest / mean > enough).then_some(at + 1);
+    wide.or_else(|| close_together(&spacings))
+}
+
+/// How many of the largest values lie so close together above a gap that no regular tail has them there. In a regular tail the gap
+/// over the mean of the spacings above it is distributed like F with 2 and twice as many degrees of freedom as there are.
+fn close_together(spacings: &[f64]) -> Option<usize> {
+    (1..spacings.len().min(CLOSE)).find_map(|above| {
+        let mean = spacings[..above].iter().sum::<f64>() / above as f64;
+        let rarity = (1.0 + spacings[above] / mean / above as f64).powi(-(above as i32));
+        (mean > 0.0 && rarity < CLOSE_RISK).then_some(above + 1)
+    })
 }
 
 /// The lowest threshold above which the peaks follow a generalised Pareto distribution, by ForwardStop (Bader, Yan and Zhang
@@ -137,6 +155,10 @@ mod tests {
         assert_eq!(apart(&values), None);
         values[..3].iter_mut().for_each(|value| *value += 100.0);
         assert_eq!(apart(&values), Some(3));
+        let mut few = values[3..].to_vec();
+        let top = few[0];
+        few.splice(..0, [3.50, 3.45, 3.42, 3.40].map(|above| top + above));
+        assert_eq!(apart(&few), Some(4), "four events close together, not far above the rest");
         assert_eq!((apart(&[]), apart(&[1.0; 30])), (None, None));
         assert_eq!((tied(&[1.0, 2.0, 1.0, 3.0]), tied(&[])), (0.5, 0.0));
     }

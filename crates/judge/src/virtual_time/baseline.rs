@@ -5,13 +5,13 @@ use super::asked;
 use super::causes;
 use super::figures::SeedFigures;
 use crate::figure_name::FigureName;
-use crate::words::time;
 use archive::problem::Remark;
 use archive::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use thiserror::Error;
+use words::amounts::time;
 
 /// Version of what is stored.
 pub const BASELINE_VERSION: u32 = 1;

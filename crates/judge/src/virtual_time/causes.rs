@@ -1,10 +1,10 @@
 //! Who held the CPU for how long, from the explanations of each seed's worst samples.
 
 use super::SeedRun;
-use crate::words::time;
 use archive::explanation::{Explanation, ExplanationStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use words::amounts::time;
 
 /// Callers that are told beside a function.
 const CALLERS_TOLD: usize = 2;

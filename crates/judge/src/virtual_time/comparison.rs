@@ -9,11 +9,11 @@ use crate::difference::{Difference, differences};
 use crate::difference_kind::DifferenceKind;
 use crate::figure_name::FigureName;
 use crate::multiplicity::holm;
-use crate::words::{p_value, time};
 use archive::problem::Remark;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
+use words::amounts::{p_value, time};
 
 /// Chance to call any figure of two alike systems different.
 const RISK: f64 = 0.05;

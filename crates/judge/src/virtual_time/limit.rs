@@ -3,8 +3,8 @@
 
 use super::SeedRun;
 use crate::limit::{Limit, Requirement};
-use crate::words::time;
 use serde::{Deserialize, Serialize};
+use words::amounts::time;
 
 /// What the seeds say of a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,9 +2,12 @@
 //! difference that is not there, how often an interval holds the truth, and what is found. Minutes of work, so `make
 //! simulate-judge` asks for it; the small versions of these tests stand beside the code.
 
+mod dependence;
 mod experiments;
+mod histories;
 mod intervals;
 mod machine;
+mod tables;
 mod tails;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,6 +32,11 @@ pub fn repeated<T: Send>(repetitions: usize, repetition: impl Fn(usize) -> T + S
     });
     results.sort_by_key(|(number, _)| *number);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Errors of a nominal share that chance may bring about: two standard errors above it.
+pub fn error_most(nominal: f64, repetitions: usize) -> f64 {
+    nominal + 2.0 * (nominal * (1.0 - nominal) / repetitions as f64).sqrt()
 }
 
 pub fn share(list: &[bool]) -> f64 {

@@ -107,6 +107,19 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
         seconds
     });
     print("second mode, 36 events in the test", &second_mode);
+    // Between three and four events of another cause in the test, above nearly everything else and close together.
+    for (at, centre) in [100.0, 130.0, 160.0].into_iter().enumerate() {
+        let few = told(70 + at as u64, exponential(rarest).max(centre + 2.0), |coin| {
+            let mut seconds = maxima(coin, exponential);
+            for second in seconds.iter_mut() {
+                if coin.unit() < 1e-3 {
+                    *second = second.max(centre + 4.0 * (coin.unit() - 0.5));
+                }
+            }
+            seconds
+        });
+        print(&format!("mode of 1e-6 at {centre:.0} us"), &few);
+    }
     let hidden = told(62, 300.0, |coin| maxima(coin, exponential));
     print("a mode of 300 us that stayed away", &hidden);
     assert!(coverage.iter().all(|share| *share >= COVERAGE_MIN), "{coverage:?} are not all above {COVERAGE_MIN}");

@@ -22,6 +22,7 @@ pub struct JudgedRun {
     pub judge_version: u32,
     pub id: String,
     pub archive: String,
+    pub valid: bool,
     pub emulated: bool,
     /// The clock counted instructions.
     pub virtual_time: bool,
@@ -50,6 +51,7 @@ pub fn judge_run(
         extrapolations: Vec::new(),
         id: summary.id,
         archive: summary.archive,
+        valid: summary.valid,
         emulated: summary.emulated,
         virtual_time: summary.virtual_time,
         tracing: summary.tracing,

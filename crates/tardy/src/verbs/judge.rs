@@ -133,7 +133,8 @@ fn lay_out(judged: &JudgedRun, mut page: Page) -> Page {
             proof.sentences.iter().for_each(|sentence| page.wrapped("  ", sentence));
             lay_out_quantiles(proof, &mut page);
         }
-        None => page.line("This run proves nothing: it is not valid, or nothing was measured."),
+        None if !judged.valid => page.line("This run proves nothing: it is not valid."),
+        None => page.line("The archive does not say for how long it measured, so its length proves nothing."),
     }
     if !judged.extrapolations.is_empty() {
         page.blank();
@@ -152,7 +153,7 @@ fn lay_out_judgement(judgement: &Judgement, page: &mut Page) {
     if judgement.cpus.len() > 1 {
         let mut table = Table::new(&[Align::Right, Align::Left, Align::Right, Align::Right, Align::Right]);
         let unit =
-            if matches!(judgement.limit.requirement, Requirement::Quantile { .. }) { "share" } else { "an hour" };
+            if matches!(judgement.limit.requirement, Requirement::Quantile { .. }) { "share" } else { "times an hour" };
         table.row(["  CPU", "verdict", unit, "at least", "at most"]);
         for cpu in &judgement.cpus {
             table.row(row(cpu));
@@ -161,6 +162,9 @@ fn lay_out_judgement(judgement: &Judgement, page: &mut Page) {
     }
     for doubt in &judgement.doubts {
         page.wrapped("  note: ", &doubt.text);
+    }
+    for caution in &judgement.cautions {
+        page.wrapped("  note: ", &caution.text);
     }
 }
 
@@ -176,20 +180,22 @@ fn row(cpu: &CpuJudgement) -> [String; 5] {
 fn lay_out_quantiles(proof: &judge::proof::Proof, page: &mut Page) {
     for cpu in &proof.cpus {
         for interval in &cpu.quantiles {
-            let end = |ns: Option<i64>| ns.map_or("anything".into(), latency);
-            let together = if interval.dispersion > 1.05 {
-                format!(" ({:.1} samples over it count as one, so much do they come together)", interval.dispersion)
-            } else {
-                String::new()
+            let Some(high) = interval.high_ns.map(latency) else { continue };
+            let range = match interval.low_ns {
+                Some(low) => format!("lies between {} and {high}", latency(low)),
+                None => format!("is {high} or less"),
+            };
+            let assumed = match interval.stretch_s {
+                0 | 1 => String::new(),
+                seconds => format!(", by stretches of {seconds} s, so long do late wake-ups come together"),
             };
             page.wrapped(
                 "  ",
                 &format!(
-                    "CPU {}: {} lies between {} and {}{together}.",
+                    "CPU {}: {} {range}, with {} % confidence{assumed}.",
                     cpu.cpu,
                     interval.quantile,
-                    end(interval.low_ns),
-                    end(interval.high_ns)
+                    proof.confidence * 100.0
                 ),
             );
         }

@@ -47,7 +47,7 @@ fn evidence_ends_it_early_when_asked() {
     let words =
         ["experiment", "--b", "--priority 90", "--rounds", "12", "--until-decided", "--json", "--", "--duration", "5s"];
     let document = later_at_90().run(&words).json();
-    assert_eq!((document["result"]["rounds"].as_u64(), document["state"].as_str()), (Some(6), Some("complete")));
+    assert_eq!((document["result"]["rounds"].as_u64(), document["state"].as_str()), (Some(7), Some("complete")));
 }
 
 #[test]

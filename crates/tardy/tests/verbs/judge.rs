@@ -60,7 +60,7 @@ fn a_quiet_run_passes_what_it_is_long_enough_for() {
     let passed = bench.run(&["judge", "here", "--limit", "latency < 100us", "--allow", "1/h"]);
     assert_eq!(passed.code, Some(0), "{}", passed.stdout);
     let text = passed.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("PASS: a minute with a wake-up later than 100.0 µs comes less often than 1/h"), "{text}");
+    assert!(text.contains("PASS: wake-ups later than 100.0 µs come on fewer occasions than 1/h"), "{text}");
     assert!(text.contains("a new one comes with probability 50 % in the next 4.0 h"), "{text}");
     let short = bench.run(&["judge", "here", "--limit", "latency < 100us", "--allow", "1/day", "--json"]);
     assert_eq!(short.code, Some(4));
@@ -83,8 +83,7 @@ fn the_limit_of_the_run_is_the_default_and_the_worst_verdict_counts() {
     let both = bench.run(&["judge", "here", "--limit", "p99.9 < 100us", "--limit", "latency < 100us"]);
     assert_eq!(both.code, Some(1));
     let other = bench.run(&["judge", "here", "--limit", "p99.9 < 70us"]);
-    assert_eq!(other.code, Some(3));
-    assert!(other.stdout.contains("--limit 70us"), "{}", other.stdout);
+    assert_eq!(other.code, Some(0), "the histogram counts what was no limit of the run: {}", other.stdout);
 }
 
 #[test]
@@ -148,7 +147,7 @@ fn a_test_is_planned_without_a_run() {
     assert!(planned.stdout.contains("takes on each CPU 3 days without any late"), "{}", planned.stdout);
     let quantile = ["judge", "--plan-test", "--limit", "p99.9999 < 1us", "--interval", "250us", "--json"];
     let hours = bench.run(&quantile).json()["test_plans"][0]["lengths"][0]["hours"].as_f64().unwrap();
-    assert!((hours - 12.5 / 60.0).abs() < 0.001, "{hours}");
+    assert!((880.0..890.0).contains(&hours), "a second for each that may be late, times three: {hours}");
     for words in [&["judge"][..], &["judge", "--plan-test"], &["judge", "--plan-test", "here"]] {
         assert_eq!(bench.run(words).code, Some(2), "{words:?}");
     }

@@ -73,7 +73,7 @@ fn figures(result: &ExperimentResult, page: &mut Page) {
     let lines = table.lines();
     page.heading(&lines[0]);
     lines[1..].iter().for_each(|line| page.line(line));
-    page.wrapped("", "The first figure was chosen beforehand; p of the others is corrected for their number.");
+    page.wrapped("", "The first figure was chosen beforehand and has four fifths of the error that is allowed; the others share the rest.");
     work(result, page);
     let told = result.culprits.iter().filter(|culprit| culprit.differs);
     for culprit in told {

@@ -57,6 +57,8 @@ mod tests {
             metric: Metric { name: FigureName::P99, unit: Unit::Nanoseconds, scale: Scale::Ratio },
             points: [1000.0, 1000.0, 2000.0, 1500.0].map(point).into(),
             changes: vec![change],
+            detectable: None,
+            autocorrelation: None,
             too_few: false,
             sentence: String::new(),
         };

@@ -7,7 +7,9 @@ use crate::measuring::variant::Variant;
 use archive::problem::Remark;
 use archive::reader::Run;
 use archive::summary::RunSummary;
-use judge::experiment::{ExperimentResult, PairedRound, VariantFigures, experiment, variant_figures};
+use judge::experiment::{
+    ExperimentResult, Outcome, PairedRound, Stopping, VariantFigures, experiment, variant_figures,
+};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -53,10 +55,10 @@ impl Series for Experiment {
     }
 
     fn decided(&mut self) -> bool {
-        let enough = 1.0 / (1.0 - self.journal.confidence);
+        let decided = |result: ExperimentResult| matches!(result.outcome, Outcome::Worse | Outcome::Better);
         self.journal.question.until_decided
             && self.journal.rounds.state == RoundsState::Running
-            && self.result().is_some_and(|result| result.evidence.last().is_some_and(|evidence| *evidence >= enough))
+            && self.result().is_some_and(decided)
     }
 }
 
@@ -70,7 +72,8 @@ impl Experiment {
         };
         let round = |attempt: &Attempt| Some(PairedRound { a: figures(attempt, "a")?, b: figures(attempt, "b")? });
         let rounds: Vec<PairedRound> = self.journal.rounds.complete().filter_map(round).collect();
-        experiment(&rounds, &self.journal.question.metrics, self.journal.confidence)
+        let stopping = if self.journal.question.until_decided { Stopping::UntilDecided } else { Stopping::FixedRounds };
+        experiment(&rounds, &self.journal.question.metrics, self.journal.confidence, stopping)
     }
 }
 

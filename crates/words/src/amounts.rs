@@ -1,4 +1,4 @@
-//! Figures inside the sentences of this crate.
+//! Amounts inside sentences: latencies, lengths of time, shares and changes as people read them.
 
 /// A time in the unit that suits it: `847 ns`, `153.2 µs`, `12.35 ms`, `1.20 s`.
 pub fn time(ns: f64) -> String {
@@ -49,6 +49,24 @@ pub fn hours(hours: f64) -> String {
     }
 }
 
+/// A length of time that is still needed, to three digits and never less than it is.
+pub fn hours_more(more: f64) -> String {
+    let seconds = more * 3600.0;
+    let (unit, name) = match seconds {
+        s if s < 99.5 => (1.0, "s"),
+        s if s < 5400.0 => (60.0, "min"),
+        s if s < 172_800.0 => (3600.0, "h"),
+        s if s < 730.0 * 86_400.0 => (86_400.0, "days"),
+        _ => (31_557_600.0, "years"),
+    };
+    let amount = seconds / unit;
+    let whole = unit < 3600.0 || amount <= 0.0;
+    let scale = if whole { 1.0 } else { 10f64.powi(2 - amount.log10().floor() as i32).max(1.0) };
+    // What floating point adds to a whole number is nothing that is needed.
+    let up = (amount * scale * (1.0 - 1e-12)).ceil() / scale;
+    format!("{} {name}", rough(up))
+}
+
 /// A ratio as a change: `+8.7 %`.
 pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
@@ -79,6 +97,11 @@ mod tests {
             ["0", "0.0123", "4.56", "789", "12 300", "-12 300", "-345 000"]
         );
         assert_eq!([0.005, 0.25, 3.0, 100.0, 26_280.0].map(hours), ["18 s", "15 min", "3.0 h", "4.17 days", "3 years"]);
+        assert_eq!(
+            [2.95, 3.0, 71.9001, 71.9, 0.026, 0.0].map(hours_more),
+            ["2.95 h", "3 h", "3 days", "3 days", "94 s", "0 s"]
+        );
+        assert_eq!([4.7439 * 24.0, 4.74 * 24.0].map(hours_more), ["4.75 days", "4.74 days"]);
         assert_eq!([1.087, 0.5, 1.0001].map(change), ["+8.7 %", "-50.0 %", "±0 %"]);
         assert_eq!([0.95, 0.96875, 0.5].map(percent), ["95 %", "96.875 %", "50 %"]);
         assert_eq!([6.0 / 1024.0, 1e-6].map(p_value), ["p = 0.00586", "p < 0.0001"]);

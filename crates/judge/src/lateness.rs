@@ -1,0 +1,324 @@
+//! How late the wake-ups of each second were, against one latency: what is certain, and what may be as well.
+//!
+//! A period that was never served is later than any latency. A value that its source rounded is an interval. A second
+//! without a record may have been late from its beginning to its end. Samples that the histogram counts and no second's
+//! record places may all have come at once.
+
+use crate::blocks::SECONDS_MAX;
+use crate::mean_share::Shares;
+use crate::refusal::Refusal;
+use archive::histogram::{Histogram, bucket_high_ns, bucket_low_ns};
+use archive::reader::{Run, ThreadRun};
+use archive::sample::Second;
+use archive::summary::RunSummary;
+
+/// A stretch of time against a latency.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Stretch {
+    /// Periods that were due, served or not.
+    periods: f64,
+    /// Periods that were certainly late, those never served among them.
+    late: f64,
+    /// Periods of seconds without a record.
+    unknown: f64,
+    /// Whether samples beyond those that are certainly late may be.
+    suspect: bool,
+}
+
+/// What is known of a thread's wake-ups against a latency.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lateness {
+    seconds: Vec<Stretch>,
+    /// Maximum of each second with a record.
+    pub maxima_ns: Vec<i64>,
+    /// Whether each second's record counts its late samples. Otherwise it only shows that there is one.
+    pub counted: bool,
+    pub periods: u64,
+    pub missed: u64,
+    /// Late periods, those never served among them: certainly, and at most.
+    pub late: u64,
+    pub late_most: u64,
+    /// Seconds without a record.
+    pub unknown_s: u64,
+    /// Late samples that no second's record places: certainly, and at most.
+    unplaced: f64,
+    unplaced_most: f64,
+}
+
+impl Lateness {
+    /// # Errors
+    /// When the archive has no record of each second, or one of a damaged archive.
+    pub fn of(run: &Run, summary: &RunSummary, thread: &ThreadRun, latest_ns: i64) -> Result<Self, Refusal> {
+        let length = length_s(thread, summary)?;
+        let step_ns = step_ns(summary);
+        let counted = counts_over(run, latest_ns);
+        let mut seconds = vec![Stretch::default(); length];
+        let mut known = vec![gaps_are_normal(summary); length];
+        let (mut placed, mut missed) = (0.0, 0u64);
+        for record in &thread.seconds {
+            let at = (record.second as usize).min(length - 1);
+            let late = if counted { record.over_limit } else { u32::from(record.latency_ns_max > latest_ns) };
+            let second = &mut seconds[at];
+            second.periods += f64::from(record.cycles) + f64::from(record.missed_periods);
+            second.late += f64::from(late) + f64::from(record.missed_periods);
+            second.suspect |= if counted { late > 0 } else { may_be_late(record, latest_ns, step_ns) };
+            known[at] = true;
+            placed += f64::from(late);
+            missed = missed.saturating_add(u64::from(record.missed_periods));
+        }
+        let usual = usual_periods(&seconds);
+        let unknown = known.iter().filter(|known| !**known).count() as u64;
+        for (second, _) in seconds.iter_mut().zip(&known).filter(|(_, known)| !**known) {
+            (second.periods, second.unknown) = (usual, usual);
+        }
+        let missed = missed.max(thread.totals.missed_periods);
+        let (least, most) = if counted {
+            (thread.totals.over_limit, thread.totals.over_limit)
+        } else {
+            late_samples(thread, latest_ns, step_ns)
+        };
+        Ok(Self {
+            maxima_ns: thread.seconds.iter().map(|second| second.latency_ns_max).collect(),
+            counted,
+            periods: thread.totals.cycles.saturating_add(missed),
+            missed,
+            late: least.max(placed as u64).saturating_add(missed),
+            late_most: most.max(placed as u64).saturating_add(missed),
+            unknown_s: unknown,
+            unplaced: (least as f64 - placed).max(0.0),
+            // Seconds without a record are as late as they can be already.
+            unplaced_most: (most as f64 - placed - unknown as f64 * usual).max(0.0),
+            seconds,
+        })
+    }
+
+    pub fn length_s(&self) -> usize {
+        self.seconds.len()
+    }
+
+    /// Late periods of each second, certainly.
+    pub fn late_of_seconds(&self) -> Vec<f64> {
+        self.seconds.iter().map(|second| second.late).collect()
+    }
+
+    /// Shares of late periods in stretches of so many seconds, as large as they may be. What no second's record places is in as
+    /// few stretches as hold it: that is worst.
+    pub fn shares_most(&self, stretch_s: usize) -> Shares {
+        let mut stretches = self.stretches(stretch_s);
+        stretches.iter_mut().for_each(|stretch| stretch.late += stretch.unknown);
+        concentrate(&mut stretches, self.unplaced_most);
+        shares(&stretches)
+    }
+
+    /// The same as small as they may be. What no second's record places is in as few stretches as hold it: that shows least.
+    pub fn shares_least(&self, stretch_s: usize) -> Shares {
+        let mut stretches = self.stretches(stretch_s);
+        stretches.iter_mut().for_each(|stretch| stretch.suspect &= stretch.late > 0.0);
+        concentrate(&mut stretches, self.unplaced);
+        shares(&stretches)
+    }
+
+    /// Seconds joined to stretches; what is left over joins the last one.
+    fn stretches(&self, stretch_s: usize) -> Vec<Stretch> {
+        let size = stretch_s.clamp(1, self.seconds.len().max(1));
+        let count = self.seconds.len() / size;
+        let end = |number: usize| if number + 1 == count { self.seconds.len() } else { (number + 1) * size };
+        let joined = |number: usize| {
+            self.seconds[number * size..end(number)].iter().fold(Stretch::default(), |sum, second| Stretch {
+                periods: sum.periods + second.periods,
+                late: sum.late + second.late,
+                unknown: sum.unknown + second.unknown,
+                suspect: sum.suspect | second.suspect,
+            })
+        };
+        (0..count).map(joined).filter(|stretch| stretch.periods > 0.0).collect()
+    }
+}
+
+/// Makes so many more samples of suspect stretches late, of those first that have most already.
+fn concentrate(stretches: &mut [Stretch], mut samples: f64) {
+    if samples <= 0.0 {
+        return;
+    }
+    let mut order: Vec<usize> = (0..stretches.len()).collect();
+    let share = |stretch: &Stretch| stretch.late / stretch.periods;
+    order.sort_by(|one, other| {
+        let (one, other) = (&stretches[*one], &stretches[*other]);
+        other.suspect.cmp(&one.suspect).then(share(other).total_cmp(&share(one)))
+    });
+    for at in order {
+        let room = (stretches[at].periods - stretches[at].late).clamp(0.0, samples);
+        stretches[at].late += room;
+        samples -= room;
+        if samples <= 0.0 {
+            return;
+        }
+    }
+}
+
+fn shares(stretches: &[Stretch]) -> Shares {
+    let mut shares: Vec<f64> = stretches.iter().map(|stretch| (stretch.late / stretch.periods).min(1.0)).collect();
+    shares.sort_by(f64::total_cmp);
+    let alike = shares.chunk_by(|one, other| one == other);
+    Shares { counts: alike.map(|part| (part[0], part.len() as f64)).collect() }
+}
+
+/// Seconds that the measurement lasted, or that there are records of.
+///
+/// # Errors
+/// Without records, or with more than a year of them.
+pub fn length_s(thread: &ThreadRun, summary: &RunSummary) -> Result<usize, Refusal> {
+    let seen = thread.seconds.iter().map(|record| record.second as usize + 1).max().ok_or(Refusal::NoSeconds)?;
+    let measured = summary.measured_ns.map(|ns| usize::try_from(ns / 1_000_000_000).unwrap_or(0).max(1));
+    let length = measured.unwrap_or(seen);
+    if length > SECONDS_MAX { Err(Refusal::SecondsDamaged) } else { Ok(length) }
+}
+
+/// Whether wake-ups come so seldom that a second may have none.
+pub fn gaps_are_normal(summary: &RunSummary) -> bool {
+    let interval_ns = summary.settings.as_ref().map(|settings| settings.interval_ns);
+    interval_ns.is_some_and(|ns| ns.saturating_mul(3) / 2 >= 1_000_000_000)
+}
+
+/// Every latency is rounded down to a multiple of this.
+pub fn step_ns(summary: &RunSummary) -> i64 {
+    let imported = summary.imported.as_ref();
+    imported.and_then(|imported| i64::try_from(imported.resolution_ns).ok()).unwrap_or(1).max(1)
+}
+
+/// Whether a second may hold a sample later than this.
+pub fn may_be_late(record: &Second, latest_ns: i64, step_ns: i64) -> bool {
+    record.latency_ns_max.saturating_add(step_ns - 1) > latest_ns
+}
+
+/// Whether it is known how many periods went without a wake-up. Other tools do not count them; none was missed where no
+/// wake-up came later than half of the time between two.
+pub fn missed_are_known(summary: &RunSummary, thread: &ThreadRun) -> bool {
+    if summary.imported.is_none() {
+        return true;
+    }
+    let spacing_ns = summary.measured_ns.map(|ns| ns as f64 / thread.totals.cycles.max(1) as f64);
+    let latest_ns = thread.totals.latency_ns_max.map(|ns| ns.saturating_add(step_ns(summary)) as f64);
+    matches!((spacing_ns, latest_ns), (Some(spacing), Some(latest)) if latest <= 0.5 * spacing)
+}
+
+/// Whether the run counted the samples of each second over this latency: for its own limit alone. `<` and `<=` differ by a
+/// nanosecond, which a run does not count apart.
+fn counts_over(run: &Run, latest_ns: i64) -> bool {
+    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
+    let counted_ns = settings.and_then(|settings| settings.limit_ns);
+    counted_ns.is_some_and(|ns| ns == latest_ns || ns.checked_sub(1) == Some(latest_ns))
+}
+
+/// Samples later than this by the histogram: certainly, and at most. Those that are in no bucket may be.
+pub fn late_samples(thread: &ThreadRun, latest_ns: i64, step_ns: i64) -> (u64, u64) {
+    let Histogram { buckets } = &thread.histogram;
+    let sum = |holds: &dyn Fn(usize) -> bool| {
+        let counts = buckets.iter().filter(|(bucket, _)| holds(*bucket as usize)).map(|(_, count)| *count);
+        counts.fold(0u64, u64::saturating_add)
+    };
+    // The largest multiple of the step in a bucket, and what it was rounded down from.
+    let highest = |bucket: usize| {
+        let high = bucket_high_ns(bucket).min(thread.totals.latency_ns_max.unwrap_or(i64::MAX).max(0));
+        (high / step_ns * step_ns).max(bucket_low_ns(bucket)).saturating_add(step_ns - 1)
+    };
+    let in_buckets = thread.histogram.total().saturating_add(thread.totals.clock_anomalies);
+    let elsewhere = thread.totals.cycles.saturating_sub(in_buckets);
+    (
+        sum(&|bucket| bucket_low_ns(bucket) > latest_ns),
+        sum(&|bucket| highest(bucket) > latest_ns).saturating_add(elsewhere),
+    )
+}
+
+/// Periods of a second as most seconds have them.
+fn usual_periods(seconds: &[Stretch]) -> f64 {
+    let mut periods: Vec<f64> = seconds.iter().map(|second| second.periods).filter(|periods| *periods > 0.0).collect();
+    periods.sort_by(f64::total_cmp);
+    periods.get(periods.len() / 2).copied().unwrap_or(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::histogram::bucket_of;
+    use archive::manifest::ImportedFrom;
+    use archive::sample::Totals;
+    use std::collections::BTreeMap;
+
+    /// Seconds of 100 samples of 50 ns, but for the third, whose maximum is 900 ns and which has two of them.
+    fn thread() -> ThreadRun {
+        let second = |second: u32| Second {
+            second,
+            cycles: 100,
+            latency_ns_max: if second == 3 { 900 } else { 50 },
+            ..Second::default()
+        };
+        let buckets = vec![(bucket_of(50).unwrap() as u32, 998), (bucket_of(900).unwrap() as u32, 2)];
+        ThreadRun {
+            totals: Totals { cycles: 1000, latency_ns_max: Some(900), ..Totals::default() },
+            histogram: Histogram { buckets },
+            seconds: (0..10).map(second).collect(),
+            ..ThreadRun::default()
+        }
+    }
+
+    fn lateness(thread: &ThreadRun, latest_ns: i64) -> Lateness {
+        let run = Run { threads: BTreeMap::from([(0, thread.clone())]), ..Run::default() };
+        let mut summary = RunSummary::of(&run, &[]);
+        summary.measured_ns = Some(10_000_000_000);
+        Lateness::of(&run, &summary, thread, latest_ns).unwrap()
+    }
+
+    #[test]
+    fn the_histogram_counts_what_the_records_of_seconds_place() {
+        let some = lateness(&thread(), 100);
+        assert_eq!((some.counted, some.late, some.late_most, some.periods), (false, 2, 2, 1000));
+        assert_eq!(some.shares_most(1).counts, [(0.0, 9.0), (0.02, 1.0)]);
+        assert_eq!(some.shares_least(5).counts, [(0.0, 1.0), (0.004, 1.0)]);
+        assert_eq!(lateness(&thread(), 900).shares_most(1).counts, [(0.0, 10.0)]);
+    }
+
+    #[test]
+    fn a_period_that_was_never_served_is_later_than_any_latency() {
+        let mut stalled = thread();
+        stalled.seconds[5].missed_periods = 100;
+        let some = lateness(&stalled, i64::MAX);
+        assert_eq!((some.missed, some.late), (100, 100));
+        assert_eq!(some.shares_least(1).counts, [(0.0, 9.0), (0.5, 1.0)]);
+    }
+
+    #[test]
+    fn a_second_without_a_record_may_have_been_late_throughout() {
+        let mut gap = thread();
+        gap.seconds.remove(7);
+        let some = lateness(&gap, 1000);
+        assert_eq!((some.unknown_s, some.late), (1, 0));
+        assert_eq!(some.shares_most(1).counts, [(0.0, 9.0), (1.0, 1.0)]);
+        assert_eq!(some.shares_least(1).counts, [(0.0, 10.0)]);
+    }
+
+    #[test]
+    fn rounded_values_are_intervals_and_samples_in_no_bucket_may_be_late() {
+        let mut rounded = thread();
+        rounded.totals.latency_ns_max = Some(99_000);
+        rounded.histogram = Histogram { buckets: vec![(bucket_of(99_000).unwrap() as u32, 1000)] };
+        assert_eq!(late_samples(&rounded, 99_000, 1000), (0, 1000), "99 µs may have been 99.9");
+        assert_eq!(late_samples(&rounded, 99_999, 1000), (0, 0));
+        assert_eq!(late_samples(&rounded, 98_000, 1000), (1000, 1000));
+        rounded.totals.cycles = 1004;
+        assert_eq!(late_samples(&rounded, 99_999, 1000), (0, 4));
+    }
+
+    #[test]
+    fn other_tools_missed_nothing_only_where_nothing_was_late_enough() {
+        let mut summary = RunSummary::of(&Run::default(), &[]);
+        summary.measured_ns = Some(1_000_000);
+        assert!(missed_are_known(&summary, &thread()));
+        summary.imported = Some(ImportedFrom::default());
+        assert!(!missed_are_known(&summary, &thread()), "1000 wake-ups in a millisecond, and 900 ns late");
+        summary.measured_ns = Some(10_000_000_000);
+        assert!(missed_are_known(&summary, &thread()));
+        summary.measured_ns = None;
+        assert!(!missed_are_known(&summary, &thread()));
+    }
+}

@@ -1,0 +1,156 @@
+//! How often wake-ups are late, against how often they may be.
+//!
+//! The claim is about occasions ([`crate::occasions`]), which are taken as independent of each other. PASS counts every bad block
+//! of a minute or less as an occasion of its own; FAIL counts what comes within minutes of each other once.
+
+use super::{CpuJudgement, Levels, Occasions, Verdict};
+use crate::blocks::{BLOCK_S_DEFAULT, SecondState, Seconds};
+use crate::bounds::{expected_events, time_needed};
+use crate::lateness::{gaps_are_normal, length_s, may_be_late, missed_are_known, step_ns};
+use crate::limit::{Rate, Requirement};
+use crate::memory;
+use crate::occasions::{occasion_s, occasions};
+use crate::refusal::Refusal;
+use archive::problem::Remark;
+use archive::reader::ThreadRun;
+use archive::sample::Second;
+use archive::summary::RunSummary;
+
+/// Of a block at most this share may be bad for the allowed rate to mean single events.
+const BAD_SHARE_MAX: f64 = 0.1;
+/// A run is cut into at least so many blocks where its length allows.
+const BLOCKS_WANTED: usize = 30;
+/// In a run too short for many occasions, one is taken to last no longer than this, in seconds.
+const DISTURBANCE_S_MAX: f64 = 30.0;
+/// It is cut into this many blocks for that, none longer than a disturbance.
+const SHARE_BLOCKS: usize = 20;
+
+/// The largest latency of a thread, and whether it is a late one.
+struct Known {
+    late: SecondState,
+    /// It is later than any second's record shows.
+    unplaced: bool,
+}
+
+pub fn judge_rate(
+    summary: &RunSummary,
+    thread: &ThreadRun,
+    requirement: &Requirement,
+    allow: &Rate,
+    levels: Levels,
+) -> Result<CpuJudgement, Refusal> {
+    let step_ns = step_ns(summary);
+    let state = |record: &Second| match requirement {
+        Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
+            if record.latency_ns_max > *latest_ns || record.missed_periods > 0 {
+                SecondState::Bad
+            } else if may_be_late(record, *latest_ns, step_ns) {
+                SecondState::Unknown
+            } else {
+                SecondState::Good
+            }
+        }
+        Requirement::Missed if record.missed_periods > 0 => SecondState::Bad,
+        Requirement::Missed => SecondState::Good,
+    };
+    let whole = Second {
+        latency_ns_max: thread.totals.latency_ns_max.unwrap_or(i64::MIN),
+        missed_periods: u32::try_from(thread.totals.missed_periods).unwrap_or(u32::MAX),
+        ..Second::default()
+    };
+    let late = state(&whole);
+    if late == SecondState::Bad && allow.per_hour == 0.0 {
+        return Ok(refuted(summary, thread));
+    }
+    let missed_known = missed_are_known(summary, thread);
+    if *requirement == Requirement::Missed && summary.imported.is_some() {
+        return Err(Refusal::MissedUnknown);
+    }
+    let length = length_s(thread, summary)?;
+    if BAD_SHARE_MAX * 3600.0 / allow.per_hour < 1.0 {
+        return Err(Refusal::RateTooHigh(allow.text.clone()));
+    }
+    let seconds = Seconds::of(&thread.seconds, length, gaps_are_normal(summary), state);
+    let unplaced = seconds.states.iter().all(|placed| *placed < late);
+    let mut judged = of_seconds(&seconds, thread, &Known { late, unplaced }, allow, levels);
+    if judged.verdict == Verdict::Pass && !missed_known {
+        judged.verdict = Verdict::NoVerdict;
+        judged.because = Some(Remark::new(&Refusal::MissedUnknown));
+    }
+    Ok(judged)
+}
+
+/// Where nothing is allowed, one late wake-up shows that the limit is broken, wherever it came.
+fn refuted(summary: &RunSummary, thread: &ThreadRun) -> CpuJudgement {
+    let hours = summary.measured_ns.unwrap_or(0).max(0) as f64 / 3.6e12;
+    let because = thread
+        .totals
+        .latency_ns_max
+        .map(|latency_ns| Refusal::Refuted { latency_ns, missed: thread.totals.missed_periods });
+    CpuJudgement { hours, because: because.as_ref().map(Remark::new), ..CpuJudgement::empty(Verdict::Fail) }
+}
+
+fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate, levels: Levels) -> CpuJudgement {
+    let shortest = BAD_SHARE_MAX * 3600.0 / allow.per_hour;
+    let longest = (seconds.states.len() / BLOCKS_WANTED).clamp(1, BLOCK_S_DEFAULT as usize) as f64;
+    let blocks = seconds.blocks(shortest.min(longest) as u32);
+    let hours = seconds.hours();
+    if blocks.count == 0 {
+        return CpuJudgement {
+            because: Some(Remark::new(&Refusal::NothingMeasured)),
+            ..CpuJudgement::empty(Verdict::NotEnoughData)
+        };
+    }
+    let within_s = occasion_s(allow.per_hour);
+    let maxima: Vec<i64> = thread.seconds.iter().map(|record| record.latency_ns_max).collect();
+    let independent_s = memory::of_latest(&maxima);
+    // Where neighbouring stretches resemble each other for longer than an occasion, as many as fit come at once.
+    let at_once = independent_s.map_or(1.0, |length| (length as f64 / f64::from(within_s)).max(1.0));
+    let suspect = blocks.bad + blocks.unknown + u64::from(known.unplaced);
+    let high = at_once * expected_events(suspect, levels.pass).1 / hours;
+    // Two ways to show it, which share the error.
+    let level = 1.0 - (1.0 - levels.fail) / 2.0;
+    let count = occasions(seconds, within_s);
+    let low = (expected_events(count, level).0 / hours).max(low_by_share(seconds, level));
+    let verdict = if low > allow.per_hour {
+        Verdict::Fail
+    } else if high <= allow.per_hour && independent_s.is_some() {
+        Verdict::Pass
+    } else {
+        Verdict::NotEnoughData
+    };
+    let because = if verdict == Verdict::Fail {
+        None
+    } else if independent_s.is_none() {
+        Some(Refusal::LongBursts)
+    } else if known.unplaced {
+        Some(Refusal::MaximumUnplaced { certain: known.late == SecondState::Bad })
+    } else if blocks.unknown > 0 {
+        Some(Refusal::BlocksUnknown(blocks.unknown))
+    } else {
+        None
+    };
+    let needed = time_needed(allow.per_hour, suspect, levels.pass).map(|needed| (at_once * needed - hours).max(0.0));
+    CpuJudgement {
+        hours,
+        seen: count as f64 / hours,
+        low,
+        high,
+        blocks: Some(blocks),
+        occasions: Some(Occasions { count, within_s, independent_s: independent_s.unwrap_or(0) as u32 }),
+        hours_needed: needed
+            .filter(|needed| verdict == Verdict::NotEnoughData && *needed > 0.0 && independent_s.is_some()),
+        because: because.as_ref().map(Remark::new),
+        ..CpuJudgement::empty(verdict)
+    }
+}
+
+/// Lower bound of occasions an hour from the share of the run that was bad. If occasions come so often and last no longer than
+/// [`DISTURBANCE_S_MAX`], the share of bad blocks is on average at most their product, whatever depends on what; and it is so many
+/// times its average with no larger probability than one in so many (Markov).
+fn low_by_share(seconds: &Seconds, confidence: f64) -> f64 {
+    let block_s = (seconds.states.len() / SHARE_BLOCKS).clamp(1, DISTURBANCE_S_MAX as usize) as u32;
+    let blocks = seconds.blocks(block_s);
+    let share = blocks.bad as f64 / blocks.count.max(1) as f64;
+    share * (1.0 - confidence) * 3600.0 / (DISTURBANCE_S_MAX + f64::from(block_s))
+}

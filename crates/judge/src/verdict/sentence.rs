@@ -1,0 +1,165 @@
+//! A verdict in words, with what it rests on and what it assumes.
+
+use super::{CpuJudgement, Judgement, Verdict};
+use crate::limit::{Limit, Rate, Requirement};
+use words::amounts::{hours, hours_more, percent, rough, time};
+use words::figures::counted;
+
+pub fn sentence(judgement: &Judgement) -> String {
+    let Judgement { limit, confidence, verdict, cpus, .. } = judgement;
+    let words = verdict.words();
+    let sure = percent(*confidence);
+    let decisive: Vec<&CpuJudgement> = cpus.iter().filter(|cpu| cpu.verdict == *verdict).collect();
+    let where_ = place(&decisive, cpus.len());
+    let by = |figure: fn(&CpuJudgement) -> f64| {
+        decisive.iter().copied().max_by(|one, other| figure(one).total_cmp(&figure(other)))
+    };
+    let worst = if *verdict == Verdict::Fail { by(|cpu| cpu.low) } else { by(|cpu| cpu.high) };
+    let Some(worst) = worst else { return format!("{words}: no thread has samples to judge.") };
+    let plain = || match &worst.because {
+        Some(because) => format!("{words}: {where_}{}.", because.text),
+        None => format!("{words}: nothing was measured."),
+    };
+    if *verdict == Verdict::NoVerdict {
+        return plain();
+    }
+    if worst.samples.is_some() {
+        return of_quantile(limit, worst, &where_, *verdict, &sure);
+    }
+    let (Some(allow), Some(_)) = (&limit.allow, &worst.blocks) else { return plain() };
+    match verdict {
+        Verdict::Pass => of_pass(limit, allow, worst, &where_, &sure),
+        Verdict::Fail => of_fail(limit, allow, worst, &where_, &sure),
+        _ => of_not_enough(limit, allow, cpus, worst, &where_, &sure),
+    }
+}
+
+/// On which CPUs, with the space behind it.
+fn place(decisive: &[&CpuJudgement], all: usize) -> String {
+    let names: Vec<String> = decisive.iter().map(|cpu| cpu.cpu.to_string()).collect();
+    match (names.len(), all) {
+        (_, 1) => String::new(),
+        (some, all) if some == all => "on every CPU ".to_owned(),
+        (1, _) => format!("on CPU {} ", names[0]),
+        _ => format!("on CPUs {} ", names.join(", ")),
+    }
+}
+
+fn late(limit: &Limit) -> String {
+    match &limit.requirement {
+        Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
+            format!("wake-ups later than {}", time(*latest_ns as f64 + 0.5))
+        }
+        Requirement::Missed => "missed periods".into(),
+    }
+}
+
+fn seconds(length: u32) -> String {
+    hours(f64::from(length) / 3600.0)
+}
+
+fn of_pass(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: &str) -> String {
+    let (Some(blocks), Some(occasions)) = (cpu.blocks, cpu.occasions) else { return String::new() };
+    format!(
+        "PASS: {where_}{} come on fewer occasions than {}, with {sure} confidence, under the conditions of this run ({} of {} \
+         stretches of {} have one). Assumed: those within {} are one occasion, and occasions are independent.",
+        late(limit),
+        allow.text,
+        blocks.bad + blocks.unknown,
+        blocks.count,
+        seconds(blocks.block_s),
+        seconds(occasions.within_s)
+    )
+}
+
+fn of_fail(limit: &Limit, allow: &Rate, cpu: &CpuJudgement, where_: &str, sure: &str) -> String {
+    let (Some(blocks), Some(occasions)) = (cpu.blocks, cpu.occasions) else { return String::new() };
+    let against = if allow.per_hour == 0.0 {
+        "the limit allows none".to_owned()
+    } else {
+        format!("with {sure} confidence that is more often than {}", allow.text)
+    };
+    format!(
+        "FAIL: {where_}{} came on {} in {}, in {} of {} stretches of {}: {against}.",
+        late(limit),
+        counted(occasions.count, "occasion"),
+        hours(cpu.hours),
+        blocks.bad,
+        blocks.count,
+        seconds(blocks.block_s)
+    )
+}
+
+fn of_not_enough(
+    limit: &Limit,
+    allow: &Rate,
+    cpus: &[CpuJudgement],
+    worst: &CpuJudgement,
+    where_: &str,
+    sure: &str,
+) -> String {
+    let measured = cpus.iter().map(|cpu| cpu.hours).fold(0.0, f64::max);
+    let count = worst.occasions.map_or(0, |occasions| occasions.count);
+    let begin = format!(
+        "NOT ENOUGH DATA: {where_}{} came on {} in {}",
+        late(limit),
+        if count == 0 { "no occasion".to_owned() } else { counted(count, "occasion") },
+        hours(measured)
+    );
+    if allow.per_hour == 0.0 {
+        return format!("{begin}; no test is long enough to show *never*. Allow a rate, like 1/day.");
+    }
+    let because = cpus.iter().filter(|cpu| cpu.verdict == Verdict::NotEnoughData).find_map(|cpu| cpu.because.as_ref());
+    let because = because.map_or(String::new(), |because| format!(" ({})", because.text));
+    if cpus.iter().any(|cpu| cpu.verdict == Verdict::NotEnoughData && cpu.hours_needed.is_none()) {
+        return format!("{begin}: that shows neither more nor fewer than {}{because}.", allow.text);
+    }
+    let more = cpus.iter().filter_map(|cpu| cpu.hours_needed).fold(0.0, f64::max);
+    format!(
+        "{begin}: that shows neither more nor fewer than {}{because}. {} more without one would show fewer, with {sure} \
+         confidence.",
+        allow.text,
+        hours_more(more)
+    )
+}
+
+fn of_quantile(limit: &Limit, cpu: &CpuJudgement, where_: &str, verdict: Verdict, sure: &str) -> String {
+    let Requirement::Quantile { q, latest_ns } = limit.requirement else { return String::new() };
+    let share = |p: f64| format!("{} %", rough(p * 100.0));
+    let allowed = share(1.0 - q);
+    let (high, low) = (share(cpu.high), share(cpu.low));
+    let late = format!("later than {}", time(latest_ns as f64 + 0.5));
+    let counts = cpu.samples.unwrap_or_default();
+    let missed = match counts.missed {
+        0 => String::new(),
+        missed => format!(", {} never served among them", counted(missed, "period")),
+    };
+    let assumed = format!(
+        "Assumed: what makes wake-ups late does so for {} at most and comes independently",
+        seconds(counts.stretch_s)
+    );
+    match verdict {
+        Verdict::Pass => format!(
+            "PASS: {where_}at most {high} of the wake-ups come {late}, with {sure} confidence; {allowed} may ({} of {} were{missed}). \
+             {assumed}.",
+            counts.over,
+            rough(counts.samples as f64)
+        ),
+        Verdict::Fail => format!(
+            "FAIL: {where_}at least {low} of the wake-ups come {late}, with {sure} confidence; only {allowed} may ({} of {} \
+             were{missed}).",
+            counts.over,
+            rough(counts.samples as f64)
+        ),
+        _ => {
+            let more = cpu
+                .hours_needed
+                .map_or(String::new(), |more| format!(" {} more like this would show less.", hours_more(more)));
+            let because = cpu.because.as_ref().map_or(String::new(), |because| format!(" ({})", because.text));
+            format!(
+                "NOT ENOUGH DATA: {where_}between {low} and {high} of the wake-ups come {late}, with {sure} confidence; {allowed} \
+                 may{because}. {assumed}.{more}"
+            )
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Tables of the document that says what the claims are worth: the simulations write them, and hold them to be what they wrote.
+
+use std::fs;
+use std::path::Path;
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/judging.md");
+/// Set it to write the tables.
+const UPDATE: &str = "UPDATE_TABLES";
+
+pub struct Table {
+    lines: Vec<String>,
+}
+
+impl Table {
+    pub fn new(first: &str, others: &[String]) -> Self {
+        let line = format!("| {first} | {} |", others.join(" | "));
+        Self { lines: vec![line, format!("|---|{}", "---|".repeat(others.len()))] }
+    }
+
+    pub fn row(&mut self, name: &str, cells: Vec<String>) {
+        self.lines.push(format!("| {name} | {} |", cells.join(" | ")));
+    }
+}
+
+/// Prints a table, and writes or compares it with what stands between its marks in the document.
+pub fn publish(name: &str, table: &Table) {
+    let text = table.lines.join("\n");
+    println!("{name}\n{text}");
+    let document = fs::read_to_string(DOCUMENT).expect("the document is there");
+    let (begin, end) = (format!("<!-- table {name} -->\n"), format!("\n<!-- end {name} -->"));
+    let from = document.find(&begin).expect("the document has a place for the table") + begin.len();
+    let to = from + document[from..].find(&end).expect("the place of the table ends");
+    if std::env::var_os(UPDATE).is_some() {
+        let new = format!("{}{text}{}", &document[..from], &document[to..]);
+        fs::write(Path::new(DOCUMENT), new).expect("the document can be written");
+    } else {
+        assert_eq!(&document[from..to], text, "the table is another; {UPDATE}=1 make simulate-judge writes it");
+    }
+}
