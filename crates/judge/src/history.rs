@@ -167,6 +167,8 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
             Scale::Count => part.iter().map(|point| point.value).sum::<f64>() / count,
         }
     };
+    let residuals = Residuals::of(&scaled, &found.iter().map(|(at, _)| *at).collect::<Vec<_>>());
+    let autocorrelation = residuals.autocorrelation();
     let changes: Vec<ChangePoint> = found
         .iter()
         .enumerate()
@@ -182,13 +184,11 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
                 differences: differences(&group[at - 1].summary, &group[*at].summary),
                 sentence: String::new(),
             };
-            change_point.sentence = change_sentence(&change_point, &metric, &points);
+            change_point.sentence = change_sentence(&change_point, &metric, &points, autocorrelation);
             change_point
         })
         .filter(|found| found.ratio.is_none_or(|ratio| !(RATIO_MIN.recip()..RATIO_MIN).contains(&ratio)))
         .collect();
-    let residuals = Residuals::of(&scaled, &found.iter().map(|(at, _)| *at).collect::<Vec<_>>());
-    let autocorrelation = residuals.autocorrelation();
     let too_few = least_p(points.len()) > risk;
     let detectable = residuals.detectable().filter(|_| autocorrelation.is_none() && !too_few);
     let detectable = detectable.and_then(|size| match metric.scale {
@@ -228,17 +228,18 @@ fn sentence(runs: usize, changes: usize, risk: f64, detectable: Option<f64>, aut
     format!("{found}{power}{memory}")
 }
 
-fn change_sentence(found: &ChangePoint, metric: &Metric, points: &[Point]) -> String {
+fn change_sentence(found: &ChangePoint, metric: &Metric, points: &[Point], autocorrelation: Option<f64>) -> String {
     let amount = |value: f64| metric.unit.amount(value);
     let relative = found.ratio.map_or(String::new(), |ratio| format!(" ({})", change(ratio)));
+    // How rare it is depends on how much runs resemble each other, which so few of them show roughly.
+    let rare = autocorrelation.map_or(p_value(found.p_value), |_| "p unknown: runs resemble their neighbours".into());
     format!(
-        "{} went from {} to {}{relative} between {} and {}, {}.",
+        "{} went from {} to {}{relative} between {} and {}, {rare}.",
         metric.name,
         amount(found.before),
         amount(found.after),
         points[found.at - 1].id,
-        points[found.at].id,
-        p_value(found.p_value)
+        points[found.at].id
     )
 }
 

@@ -3,6 +3,7 @@
 
 use crate::bounds::{new_maximum, time_needed, unseen_cause};
 use crate::lateness::{Lateness, missed_are_known, step_ns};
+use crate::memory;
 use crate::occasions::OCCASION_S_MAX;
 use crate::quantile::{Stretches, stretches, stretches_needed};
 use archive::explanation::{Explanation, ExplanationStatus};
@@ -144,7 +145,9 @@ fn interval(
         let high = bucket_high_ns(buckets[at].0 as usize);
         high.max((high / step_ns * step_ns).saturating_add(step_ns - 1))
     };
-    let stretches_of = |at: usize| Some(stretches(&Lateness::of(run, summary, thread, edge_ns(at)).ok()?));
+    let maxima: Vec<i64> = thread.seconds.iter().map(|second| second.latency_ns_max).collect();
+    let of_latest = memory::of_latest(&maxima);
+    let stretches_of = |at: usize| Some(stretches(&Lateness::of(run, summary, thread, edge_ns(at)).ok()?, of_latest));
     let largest = stretches_of(buckets.len().checked_sub(1)?)?;
     let shown = largest.independent && largest.most.show_less(1.0 - q, each_end);
     if !shown || !missed_are_known(summary, thread) {

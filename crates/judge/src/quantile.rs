@@ -1,16 +1,11 @@
-//! Whether a quantile lies below a latency: which share of the wake-ups is later, with bounds that count stretches of time.
+//! Which share of the wake-ups is later than a latency, with bounds that count stretches of time.
 //!
 //! Late wake-ups come in bursts, and a run that has not seen one does not show how long it would be. So a stretch of time
 //! may be late from its beginning to its end, whatever was seen of the others.
 
-use crate::lateness::{Lateness, missed_are_known};
+use crate::lateness::Lateness;
 use crate::mean_share::Shares;
 use crate::memory;
-use crate::refusal::Refusal;
-use crate::verdict::{CpuJudgement, Levels, Verdict};
-use archive::problem::Remark;
-use archive::reader::{Run, ThreadRun};
-use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 
 /// Fewer late seconds say nothing about whether they come together.
@@ -39,12 +34,13 @@ pub struct QuantileCounts {
 }
 
 /// How long stretches of time are that are independent as far as the run shows. The second value: whether it shows that.
-fn stretch_s(lateness: &Lateness) -> (usize, bool) {
+/// `of_latest`: what [`memory::of_latest`] says of its seconds.
+fn stretch_s(lateness: &Lateness, of_latest: Option<usize>) -> (usize, bool) {
     let late = lateness.late_of_seconds();
     let enough = late.iter().filter(|late| **late > 0.0).count() >= LATE_SECONDS_MIN;
     let bad: Vec<f64> = late.iter().map(|late| f64::from(u8::from(*late > 0.0))).collect();
     let of_late = if enough { memory::independent_s(&bad) } else { Some(1) };
-    match (memory::of_latest(&lateness.maxima_ns), of_late) {
+    match (of_latest, of_late) {
         (Some(one), Some(other)) => (one.max(other), true),
         _ => ((lateness.length_s() / 20).max(1), false),
     }
@@ -60,8 +56,8 @@ pub(crate) struct Stretches {
     pub independent: bool,
 }
 
-pub(crate) fn stretches(lateness: &Lateness) -> Stretches {
-    let (stretch_s, independent) = stretch_s(lateness);
+pub(crate) fn stretches(lateness: &Lateness, of_latest: Option<usize>) -> Stretches {
+    let (stretch_s, independent) = stretch_s(lateness, of_latest);
     let fail_stretch_s = if lateness.counted {
         stretch_s.max((lateness.length_s() / FAIL_STRETCHES).min(FAIL_STRETCH_S_MAX))
     } else {
@@ -74,60 +70,6 @@ pub(crate) fn stretches(lateness: &Lateness) -> Stretches {
         stretch_s,
         independent,
     }
-}
-
-/// Judges a thread by "at most this share of its wake-ups is later".
-///
-/// # Errors
-/// Why the archive cannot tell.
-pub(crate) fn judge_quantile(
-    run: &Run,
-    summary: &RunSummary,
-    thread: &ThreadRun,
-    (q, latest_ns): (f64, i64),
-    levels: Levels,
-) -> Result<CpuJudgement, Refusal> {
-    let lateness = Lateness::of(run, summary, thread, latest_ns)?;
-    let allowed = 1.0 - q;
-    let Stretches { most, least, stretch_s, independent } = stretches(&lateness);
-    let (low, high) = (least.at_least(levels.fail), most.at_most(levels.pass));
-    let missed_known = missed_are_known(summary, thread);
-    let verdict = match () {
-        () if low > allowed => Verdict::Fail,
-        () if high >= allowed || !independent => Verdict::NotEnoughData,
-        () if !missed_known => Verdict::NoVerdict,
-        () => Verdict::Pass,
-    };
-    let because = match verdict {
-        Verdict::Fail | Verdict::Pass => None,
-        _ if !independent => Some(Refusal::LongBursts),
-        _ if !missed_known => Some(Refusal::MissedUnknown),
-        _ if lateness.unknown_s > 0 => Some(Refusal::RecordsOfSecondsMissing(lateness.unknown_s)),
-        _ => None,
-    };
-    let hours = lateness.length_s() as f64 / 3600.0;
-    let factor = || factor_needed(&most, allowed, levels.pass);
-    Ok(CpuJudgement {
-        hours,
-        samples: Some(QuantileCounts {
-            samples: lateness.periods,
-            missed: lateness.missed,
-            over: lateness.late,
-            over_most: lateness.late_most,
-            stretch_s: stretch_s as u32,
-            stretches: (lateness.length_s() / stretch_s) as u64,
-            seconds: lateness.length_s() as u64,
-            seconds_unknown: lateness.unknown_s,
-        }),
-        seen: if lateness.periods > 0 { lateness.late as f64 / lateness.periods as f64 } else { 0.0 },
-        low,
-        high,
-        hours_needed: (verdict == Verdict::NotEnoughData && independent)
-            .then(|| hours * (factor() - 1.0))
-            .filter(|needed| needed.is_finite() && *needed > 0.0),
-        because: because.map(|refusal| Remark::new(&refusal)),
-        ..CpuJudgement::empty(verdict)
-    })
 }
 
 /// Stretches of time after which a share of late wake-ups below `allowed` may be claimed, if wake-ups are late in so many of them
@@ -151,14 +93,8 @@ pub fn stretches_needed(allowed: f64, late: u64, confidence: f64) -> Option<f64>
     Some(high.ceil())
 }
 
-/// Where one thread has no record of each second: the share of late wake-ups alone. Whatever they depend on, the share is at least
-/// so many times what it is in the long run with no larger probability than one in so many (Markov).
-pub(crate) fn low_without_seconds(share: f64, levels: Levels) -> f64 {
-    share * (1.0 - levels.fail)
-}
-
 /// How many times as long a run like this one would have to be for PASS; infinite if it never would.
-fn factor_needed(shares: &Shares, allowed: f64, confidence: f64) -> f64 {
+pub(crate) fn factor_needed(shares: &Shares, allowed: f64, confidence: f64) -> f64 {
     let passes = |factor: f64| shares.scaled(factor).show_less(allowed, confidence);
     let (mut low, mut high) = (1.0, 2.0);
     while !passes(high) {

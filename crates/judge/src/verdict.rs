@@ -7,19 +7,20 @@
 //! What is unknown is never good: a run without an end, with lost records or with periods that nobody counted does not pass.
 
 mod completeness;
+mod quantile;
 mod rate;
 mod sentence;
 
 use crate::blocks::Blocks;
-use crate::lateness::{late_samples, step_ns};
 use crate::limit::{Limit, Requirement};
 use crate::machine::{Doubt, DoubtKind, doubts};
-use crate::quantile::{QuantileCounts, judge_quantile, low_without_seconds};
+use crate::quantile::QuantileCounts;
 use crate::refusal::Refusal;
 use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
 use archive::summary::RunSummary;
 use completeness::{cautions, incomplete};
+use quantile::judge_quantile;
 use rate::judge_rate;
 use sentence::sentence;
 use serde::{Deserialize, Serialize};
@@ -158,11 +159,7 @@ pub(crate) struct Levels {
 
 fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit, levels: Levels) -> CpuJudgement {
     let judged = match (&limit.requirement, &limit.allow) {
-        (Requirement::Quantile { q, latest_ns }, _) => judge_quantile(run, summary, thread, (*q, *latest_ns), levels)
-            .or_else(|refusal| {
-                let judged = quantile_without_seconds(summary, thread, *q, *latest_ns, levels);
-                judged.filter(|_| refusal == Refusal::NoSeconds).ok_or(refusal)
-            }),
+        (Requirement::Quantile { q, latest_ns }, _) => judge_quantile(run, summary, thread, (*q, *latest_ns), levels),
         (requirement, Some(allow)) => judge_rate(summary, thread, requirement, allow, levels),
         (_, None) => Err(Refusal::NoRate),
     };
@@ -172,34 +169,6 @@ fn judge_cpu(run: &Run, summary: &RunSummary, thread: &ThreadRun, limit: &Limit,
     });
     (judged.thread, judged.cpu) = (thread.thread, thread.cpu);
     judged
-}
-
-/// A histogram without times can show that a quantile is broken by far, and no more: how late samples come together is unknown.
-fn quantile_without_seconds(
-    summary: &RunSummary,
-    thread: &ThreadRun,
-    q: f64,
-    latest_ns: i64,
-    levels: Levels,
-) -> Option<CpuJudgement> {
-    let (over, over_most) = late_samples(thread, latest_ns, step_ns(summary));
-    let samples = thread.totals.cycles.saturating_add(thread.totals.missed_periods);
-    let share = over.saturating_add(thread.totals.missed_periods) as f64 / samples.max(1) as f64;
-    let low = low_without_seconds(share, levels);
-    let counts = QuantileCounts {
-        samples,
-        missed: thread.totals.missed_periods,
-        over: over.saturating_add(thread.totals.missed_periods),
-        over_most: over_most.saturating_add(thread.totals.missed_periods),
-        ..QuantileCounts::default()
-    };
-    (low > 1.0 - q).then(|| CpuJudgement {
-        samples: Some(counts),
-        seen: share,
-        low,
-        high: 1.0,
-        ..CpuJudgement::empty(Verdict::Fail)
-    })
 }
 
 impl CpuJudgement {

@@ -36,7 +36,7 @@ pub fn scenario(summary: &RunSummary) -> String {
     if !["", "local"].contains(&summary.target.as_str()) {
         words.push(summary.target.clone());
     }
-    if summary.virtual_time && !summary.target.contains("virtual time") {
+    if summary.virtual_time {
         words.push("virtual time".into());
     }
     if summary.emulated && !summary.virtual_time {

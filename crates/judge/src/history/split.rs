@@ -11,7 +11,7 @@ pub const RUNS_A_SIDE: usize = 5;
 const AUTOCORRELATION_MAX: f64 = 0.9;
 /// Step half-way, in standard deviations, that is found with 80 % probability in a series of so many values, at one false
 /// alarm in a thousand series. Drawn by `make simulate-judge`.
-const DETECTABLE: [(usize, f64); 6] = [(14, 5.0), (20, 3.3), (30, 2.1), (60, 1.35), (120, 0.93), (300, 0.58)];
+const DETECTABLE: [(usize, f64); 6] = [(14, 6.2), (20, 3.3), (30, 2.3), (60, 1.42), (120, 0.98), (300, 0.62)];
 
 /// Step half-way that is found with 80 % probability in a series of so many values, in their standard deviations.
 pub fn detectable_step(count: usize) -> f64 {

@@ -283,6 +283,7 @@ fn rates_are_seldom_wrong_however_late_wake_ups_come_together() {
 #[ignore = "minutes; make simulate-judge"]
 fn printed_intervals_and_maxima_hold_however_late_wake_ups_come_together() {
     const SECONDS: usize = 3 * HOUR;
+    const REPETITIONS: usize = 150;
     let quantiles = [("p99", 0.99), ("p99.9", 0.999)];
     let mut table = Table::new("wake-ups come as", &["p99", "p99.9", "new maximum in as long again"].map(String::from));
     let (mut missed, mut maxima) = (Vec::new(), Vec::new());

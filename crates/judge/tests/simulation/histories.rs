@@ -51,8 +51,10 @@ fn changes_are_not_found_in_what_only_drifts_and_found_where_they_are() {
         .collect();
     table.row("step in standard deviations that is found, and how often", sizes);
     publish("histories", &table);
-    // One series in a thousand; of many series together one in twenty.
-    assert!(alarms.iter().all(|share| *share <= error_most(RISK, REPETITIONS)), "{alarms:?}");
+    // One in a thousand where runs are independent; no p is printed where they resemble each other, and one in twenty is said.
+    let (independent, alike) = alarms.split_at(lengths.len());
+    assert!(independent.iter().all(|share| *share <= error_most(RISK, REPETITIONS)), "{alarms:?}");
+    assert!(alike.iter().all(|share| *share <= error_most(0.05, REPETITIONS)), "{alarms:?}");
     let off = 2.0 * (0.8f64 * 0.2 / REPETITIONS as f64).sqrt() + 0.03;
     assert!(power.iter().all(|power| (power - 0.8).abs() <= off), "{power:?}");
 }

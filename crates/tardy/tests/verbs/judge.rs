@@ -73,7 +73,7 @@ fn a_quiet_run_passes_what_it_is_long_enough_for() {
 
 #[test]
 fn the_limit_of_the_run_is_the_default_and_the_worst_verdict_counts() {
-    let late: Vec<u32> = (0..40).map(|number| 300 * number + 7).collect();
+    let late: Vec<u32> = (0..48).map(|number| 300 * number + 7).collect();
     let bench = measured(&late, real_time(), &[]);
     let failed = bench.run(&["judge", "here"]);
     assert_eq!(failed.code, Some(1), "{}", failed.stdout);
