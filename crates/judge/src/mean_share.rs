@@ -110,11 +110,13 @@ mod tests {
         assert_eq!(shares(&[(1.0, 50.0)]).at_most(0.95), 1.0);
     }
 
+    type Draw = fn(&mut Coin) -> f64;
+
     /// Shares of every kind: either bound may be wrong in one of twenty.
     #[test]
     fn bounds_cover_what_they_promise() {
         let mut coin = Coin::new(5);
-        let kinds: [(&str, f64, fn(&mut Coin) -> f64); 4] = [
+        let kinds: [(&str, f64, Draw); 4] = [
             ("all or nothing", 0.01, |coin| f64::from(u8::from(coin.unit() < 0.01))),
             ("ten of a thousand", 2e-4, |coin| if coin.unit() < 0.02 { 0.01 } else { 0.0 }),
             ("anything", 0.005, |coin| if coin.unit() < 0.01 { coin.unit() } else { 0.0 }),

@@ -11,7 +11,7 @@ pub const RUNS_A_SIDE: usize = 5;
 const AUTOCORRELATION_MAX: f64 = 0.9;
 /// Step half-way, in standard deviations, that is found with 80 % probability in a series of so many values, at one false
 /// alarm in a thousand series. Drawn by `make simulate-judge`.
-const DETECTABLE: [(usize, f64); 6] = [(14, 6.2), (20, 3.3), (30, 2.3), (60, 1.42), (120, 0.98), (300, 0.62)];
+const DETECTABLE: [(usize, f64); 5] = [(20, 3.3), (30, 2.3), (60, 1.42), (120, 0.98), (300, 0.62)];
 
 /// Step half-way that is found with 80 % probability in a series of so many values, in their standard deviations.
 pub fn detectable_step(count: usize) -> f64 {
@@ -163,9 +163,9 @@ impl Residuals {
         (seen > 1.645 / count.sqrt()).then(|| self.memory())
     }
 
-    /// Size of a step half-way that would have been found with 80 % probability.
+    /// Size of a step half-way that would have been found with 80 % probability. `None` for so few values that none is.
     pub fn detectable(&self) -> Option<f64> {
-        let count = self.values.len();
+        let count = Some(self.values.len()).filter(|count| *count >= DETECTABLE[0].0)?;
         let freedom = count.checked_sub(self.parts).filter(|freedom| *freedom > 0)? as f64;
         let deviation = (self.values.iter().map(|value| value * value).sum::<f64>() / freedom).sqrt();
         Some(detectable_step(count) * deviation).filter(|size| size.is_finite())
