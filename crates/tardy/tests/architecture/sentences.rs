@@ -34,7 +34,6 @@ const FOREIGN: [(&str, &str); 15] = [
     ("crates/meter/src/environment/preemption.rs", "the kernel's version string"),
     ("crates/meter/src/environment/processor.rs", "the kernel's list of vulnerabilities"),
     ("crates/tardy/src/verbs/record/traced.rs", "what QEMU prints about plugins"),
-    ("crates/judge/src/history.rs", "the name of a target, which may say it already"),
 ];
 
 /// The literals that a source compares with and that are words of a sentence, with their lines.
