@@ -19,7 +19,7 @@ const COMPARISONS: [&str; 12] = [
 ];
 
 /// Files that read the words of a program or a kernel that has no codes, each in this one place, and what they read.
-const FOREIGN: [(&str, &str); 15] = [
+const FOREIGN: [(&str, &str); 14] = [
     ("crates/ftrace/src/format.rs", "format files of the kernel's events"),
     ("crates/ftrace/src/format/field.rs", "format files of the kernel's events"),
     ("crates/ftrace/src/kernel_addresses.rs", "types in the format files of the kernel's events"),
