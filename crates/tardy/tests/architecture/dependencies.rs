@@ -18,7 +18,8 @@ fn documented() -> BTreeSet<String> {
 }
 
 fn asked_for() -> BTreeSet<String> {
-    let manifests = files_ending(&["Cargo.toml"]).filter(|name| name.starts_with("crates/"));
+    let manifests =
+        files_ending(&["Cargo.toml"]).filter(|name| name.starts_with("crates/") || name.starts_with("fuzz/"));
     let mut names = BTreeSet::new();
     for manifest in manifests {
         for package in packages(manifest) {

@@ -16,6 +16,10 @@ const ALL: &[(&str, &[Definition])] = &[
     ("crates/judge/src/problem.rs", judge::problem::DEFINITIONS),
     ("crates/load/src/problem.rs", load::problem::DEFINITIONS),
     ("crates/machines/src/problem.rs", machines::problem::DEFINITIONS),
+    ("crates/meter/src/kernel_tracer/interference.rs", meter::kernel_tracer::interference::DEFINITIONS),
+    ("crates/meter/src/kernel_tracer/refusal.rs", meter::kernel_tracer::refusal::DEFINITIONS),
+    ("crates/meter/src/problem.rs", meter::problem::DEFINITIONS),
+    ("crates/meter/src/spool/problem.rs", meter::spool::problem::DEFINITIONS),
     ("crates/report/src/problem.rs", report::problem::DEFINITIONS),
     ("crates/runner/src/problem.rs", runner::problem::DEFINITIONS),
     ("crates/tardy/src/plans/problem.rs", tardy::PLAN_DEFINITIONS),
@@ -52,10 +56,20 @@ fn document() -> String {
             area = of;
         }
         let anchor = code.replace('.', "-");
-        let Definition { meaning, fix, .. } = definition;
-        document.push_str(&format!("\n<a id=\"{anchor}\"></a>\n\n### `{code}`\n\n{meaning}\n\n**Fix:** {fix}\n"));
+        document.push_str(&format!("\n<a id=\"{anchor}\"></a>\n\n### `{code}`\n\n{}\n", definition.meaning));
+        if let Some(fix) = sentence(definition.fix) {
+            document.push_str(&format!("\n**Fix:** {fix}\n"));
+        }
     }
     document
+}
+
+/// A fix as a sentence of its own; in a message it follows a colon. Some problems leave nothing to do.
+fn sentence(fix: &str) -> Option<String> {
+    let mut letters = fix.chars();
+    let first = letters.next()?;
+    let end = if fix.ends_with('.') { "" } else { "." };
+    Some(format!("{}{}{end}", first.to_uppercase(), letters.as_str()))
 }
 
 #[test]
@@ -69,7 +83,12 @@ fn the_document_of_the_problems_has_every_code() {
 
 #[test]
 fn every_list_of_codes_is_in_the_document() {
-    let defines = |name: &&str| text(name).lines().any(|line| line.starts_with("pub const DEFINITIONS: &[Definition]"));
+    let begins = |line: &str| {
+        line.starts_with("pub const DEFINITIONS: &[Definition]")
+            || line.starts_with("problem_codes! {")
+            || line.contains("[archive::problem::Definition] = &[")
+    };
+    let defines = |name: &&str| text(name).lines().any(begins);
     let found: Vec<&str> = files_ending(&[".rs"])
         .filter(|name| name.starts_with("crates/") && name.contains("/src/"))
         .filter(defines)
@@ -86,6 +105,6 @@ fn codes_are_an_area_and_what_happened() {
         let plain =
             |part: &str| !part.is_empty() && part.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
         assert!(plain(area) && plain(what), "{code}");
-        assert!(definition.meaning.ends_with('.') && definition.fix.ends_with('.'), "{code} is no sentence");
+        assert!(definition.meaning.ends_with('.'), "{code} is no sentence");
     }
 }
