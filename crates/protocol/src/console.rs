@@ -25,7 +25,7 @@ pub enum Question {
     Run { program: String, arguments: Vec<String> },
     /// The stream of the spool from this byte on, at most so many bytes.
     Read { offset: u64, bytes_max: u64 },
-    /// A line for the warden.
+    /// A line for the spooler.
     Tell { line: String },
     /// It was the last one.
     Bye,

@@ -28,7 +28,7 @@ pub trait Line {
     /// Those of starting it.
     fn meter(&mut self, meter: &str, words: &[&str]) -> io::Result<Box<dyn RunningCommand>>;
 
-    /// The stream of the spool from a byte on. It takes lines for the warden; its last line of diagnostics is `end`, how
+    /// The stream of the spool from a byte on. It takes lines for the spooler; its last line of diagnostics is `end`, how
     /// the meter ended, and how many bytes there were.
     ///
     /// # Errors

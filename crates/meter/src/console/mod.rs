@@ -3,16 +3,17 @@
 //! One question is answered after another. The last answer is kept until the next question: pieces of it that the
 //! kernel's words have damaged are sent again, and a question that comes twice is not acted upon twice.
 
+mod error;
 mod program;
 mod terminal;
 
 use crate::spool::control::{Line as Word, say};
 use crate::spool::{ledger, stretch};
+use error::ConsoleError;
 use program::Running;
 use protocol::console::letter::{Gathered, Line, Piece, Side, lines};
 use protocol::console::{Answer, CONSOLE_VERSION, Question, StreamEnd, pack, unpack};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fmt::Display;
 use std::io::Write;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -43,8 +44,8 @@ pub fn run(words: &[String]) -> i32 {
     let mut desk = Desk::new(place.as_ref(), rustix::stdio::stdin(), std::io::stdout());
     match desk.serve() {
         Ok(()) => 0,
-        Err(why) => {
-            eprintln!("tardy-meter: {why}\r");
+        Err(error) => {
+            eprintln!("tardy-meter: {error}\r");
             1
         }
     }
@@ -68,7 +69,7 @@ impl<'a, W: Write> Desk<'a, W> {
     }
 
     /// Answers until the host says good-bye.
-    fn serve(&mut self) -> Result<(), String> {
+    fn serve(&mut self) -> Result<(), ConsoleError> {
         self.tell(&Line::Ready { version: CONSOLE_VERSION })?;
         let mut heard = Instant::now();
         while heard.elapsed() < IDLE_LIMIT {
@@ -87,11 +88,11 @@ impl<'a, W: Write> Desk<'a, W> {
                 }
             }
         }
-        Err(format!("the host has asked nothing for {} s", IDLE_LIMIT.as_secs()))
+        Err(ConsoleError::Idle { seconds: IDLE_LIMIT.as_secs() })
     }
 
     /// The lines that come within this time; none when nothing sound does.
-    fn heard(&mut self, wait: Duration) -> Result<Vec<Line>, String> {
+    fn heard(&mut self, wait: Duration) -> Result<Vec<Line>, ConsoleError> {
         let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         let ready = poll(&mut [PollFd::new(&self.input, PollFlags::IN)], Some(&wait));
         if !matches!(ready, Ok(count) if count > 0) {
@@ -101,10 +102,10 @@ impl<'a, W: Write> Desk<'a, W> {
         let count = match rustix::io::read(self.input, &mut bytes) {
             Ok(count @ 1..) => count,
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => return Ok(Vec::new()),
-            _ => return Err("the console is gone".into()),
+            _ => return Err(ConsoleError::Closed),
         };
         if bytes[..count].contains(&INTERRUPT) {
-            return Err("another host has come".into());
+            return Err(ConsoleError::Replaced);
         }
         self.unread.extend_from_slice(&bytes[..count]);
         let whole = self.unread.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -116,7 +117,7 @@ impl<'a, W: Write> Desk<'a, W> {
     }
 
     /// Takes a piece; with the last one the question is answered. Answers which it was.
-    fn take(&mut self, piece: Piece) -> Result<Option<Question>, String> {
+    fn take(&mut self, piece: Piece) -> Result<Option<Question>, ConsoleError> {
         let (letter, first) = (piece.letter, piece.number == 0);
         if self.answered.as_ref().is_some_and(|(answered, _)| *answered == letter) {
             // It did not hear us: all of it again, once for each time it asked.
@@ -138,7 +139,7 @@ impl<'a, W: Write> Desk<'a, W> {
         Ok(Some(question))
     }
 
-    fn found(&mut self, letter: u32, question: &Question, bytes: &[u8]) -> Result<(Answer, Vec<u8>), String> {
+    fn found(&mut self, letter: u32, question: &Question, bytes: &[u8]) -> Result<(Answer, Vec<u8>), ConsoleError> {
         Ok(match question {
             Question::Run { program, arguments } => match Running::start(program, arguments, bytes) {
                 Ok(running) => self.ran(letter, running)?,
@@ -146,7 +147,7 @@ impl<'a, W: Write> Desk<'a, W> {
             },
             Question::Read { offset, bytes_max } => match self.stretch(*offset, (*bytes_max).min(STRETCH_BYTES_MAX)) {
                 Ok(found) => found,
-                Err(why) => (refused(why), Vec::new()),
+                Err(error) => (refused(error.to_string()), Vec::new()),
             },
             Question::Tell { line } => {
                 if let Some(word) = Word::parse(line) {
@@ -159,7 +160,7 @@ impl<'a, W: Write> Desk<'a, W> {
     }
 
     /// Follows a program to its end. It does not outlive the host's interest.
-    fn ran(&mut self, letter: u32, mut running: Running) -> Result<(Answer, Vec<u8>), String> {
+    fn ran(&mut self, letter: u32, mut running: Running) -> Result<(Answer, Vec<u8>), ConsoleError> {
         let mut reported_at = Instant::now();
         loop {
             if let Some(ended) = running.ended() {
@@ -173,14 +174,14 @@ impl<'a, W: Write> Desk<'a, W> {
                 }
             };
             // What is asked meanwhile is asked again.
-            if let Err(why) = still_there.and_then(|()| self.heard(NEWS_POLL)) {
+            if let Err(error) = still_there.and_then(|()| self.heard(NEWS_POLL)) {
                 running.kill();
-                return Err(why);
+                return Err(error);
             }
         }
     }
 
-    fn stretch(&self, offset: u64, bytes_max: u64) -> Result<(Answer, Vec<u8>), String> {
+    fn stretch(&self, offset: u64, bytes_max: u64) -> Result<(Answer, Vec<u8>), ConsoleError> {
         let begun = Instant::now();
         loop {
             let found = stretch::read(&self.place, offset, bytes_max as usize)?;
@@ -195,13 +196,13 @@ impl<'a, W: Write> Desk<'a, W> {
         }
     }
 
-    fn answer(&mut self, letter: u32, answer: &Answer, bytes: &[u8]) -> Result<(), String> {
+    fn answer(&mut self, letter: u32, answer: &Answer, bytes: &[u8]) -> Result<(), ConsoleError> {
         self.answered = Some((letter, lines(Side::Board, letter, &pack(answer, bytes))));
         self.repeat(letter, &[])
     }
 
     /// Sends pieces of the last answer, or all of them.
-    fn repeat(&mut self, letter: u32, numbers: &[u32]) -> Result<(), String> {
+    fn repeat(&mut self, letter: u32, numbers: &[u32]) -> Result<(), ConsoleError> {
         let Some((_, pieces)) = self.answered.as_ref().filter(|(answered, _)| *answered == letter) else {
             return Ok(());
         };
@@ -210,7 +211,7 @@ impl<'a, W: Write> Desk<'a, W> {
         write(&mut self.output, &text)
     }
 
-    fn tell(&mut self, line: &Line) -> Result<(), String> {
+    fn tell(&mut self, line: &Line) -> Result<(), ConsoleError> {
         write(&mut self.output, &line.text())
     }
 }
@@ -219,9 +220,8 @@ fn refused(why: String) -> Answer {
     Answer::Refused { why }
 }
 
-fn write(output: &mut impl Write, text: &str) -> Result<(), String> {
-    let gone = |error: &dyn Display| format!("the console is gone: {error}");
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|error| gone(&error))
+fn write(output: &mut impl Write, text: &str) -> Result<(), ConsoleError> {
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(ConsoleError::Write)
 }
 
 #[cfg(test)]

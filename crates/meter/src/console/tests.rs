@@ -85,7 +85,7 @@ fn a_question_that_comes_twice_is_answered_twice_and_acted_upon_once() {
         let place = folder.path();
         let desk = scope.spawn(move || Desk::new(place, board.as_fd(), &board).serve());
         (&host).write_all(format!("{question}{question}{bye}").as_bytes()).unwrap();
-        assert_eq!(desk.join().unwrap(), Ok(()));
+        assert!(desk.join().unwrap().is_ok());
     });
     let said = BufReader::new(&host).lines().map_while(Result::ok);
     let first = said.filter(|line| matches!(Line::parse(line), Some(Line::Piece(Piece { letter: 1, .. })))).count();
@@ -123,6 +123,6 @@ fn another_host_ends_the_conversation_and_what_runs_for_it() {
         let mut said = BufReader::new(&host).lines().map_while(Result::ok);
         assert!(said.any(|line| Line::parse(&line) == Some(Line::Busy { letter: 1 })));
         (&host).write_all(b"\x03\r").unwrap();
-        assert!(desk.join().unwrap().unwrap_err().contains("another host"));
+        assert!(matches!(desk.join().unwrap(), Err(ConsoleError::Replaced)));
     });
 }

@@ -1,5 +1,6 @@
 //! Runs a command of the host's, between the ports.
 
+use super::error::GuestError;
 use super::input::Input;
 use super::say;
 use protocol::guest::{GuestCommand, GuestWord, METER};
@@ -30,16 +31,22 @@ pub struct Ended {
 /// from a pipe, because the host must know how many bytes to wait for.
 ///
 /// # Errors
-/// A sentence, when it could not be run.
-pub fn run(command: &GuestCommand, data_before: u64, input: &Input, data: File, words: &File) -> Result<Ended, String> {
-    let said = words.try_clone().map_err(|error| format!("failed to share a port: {error}"))?;
+/// [`GuestError`], when it could not be run.
+pub fn run(
+    command: &GuestCommand,
+    data_before: u64,
+    input: &Input,
+    data: File,
+    words: &File,
+) -> Result<Ended, GuestError> {
+    let said = words.try_clone().map_err(GuestError::SharePort)?;
     let mut child = Command::new(Path::new("/").join(METER))
         .args(&command.arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("failed to start the meter: {error}"))?;
+        .map_err(GuestError::StartMeter)?;
     if let Some(stdin) = child.stdin.take() {
         input.hand_to(data_before, OwnedFd::from(stdin).into());
     }
@@ -50,7 +57,7 @@ pub fn run(command: &GuestCommand, data_before: u64, input: &Input, data: File, 
         thread::spawn(move || stdout.map_or((), |stdout| relay(stdout, data, &counted))),
         thread::spawn(move || stderr.map_or((), |stderr| repeat_lines(stderr, &said))),
     ];
-    let status = child.wait().map_err(|error| format!("failed to wait for the meter: {error}"))?;
+    let status = child.wait().map_err(GuestError::AwaitMeter)?;
     let ended = Instant::now();
     while relays.iter().any(|relay| !relay.is_finished()) && ended.elapsed() < LAST_OUTPUT {
         thread::sleep(Duration::from_millis(5));

@@ -1,5 +1,6 @@
 //! Files that the host sends and fetches.
 
+use super::error::GuestError;
 use super::input::Input;
 use protocol::guest::{FILE_BYTES_MAX, parts_of_path};
 use std::fs::{self, File, Permissions};
@@ -10,11 +11,11 @@ use std::path::{Path, PathBuf};
 /// Writes a file with the bytes behind `data_before`, and the directories above it.
 ///
 /// # Errors
-/// A sentence; what came of the file is removed.
-pub fn put(path: &str, executable: bool, bytes: u64, data_before: u64, input: &Input) -> Result<(), String> {
+/// [`GuestError`]; what came of the file is removed.
+pub fn put(path: &str, executable: bool, bytes: u64, data_before: u64, input: &Input) -> Result<(), GuestError> {
     let path = inside(path)?;
     if bytes > FILE_BYTES_MAX {
-        return Err(format!("{} has {bytes} bytes, and {FILE_BYTES_MAX} are the most", path.display()));
+        return Err(GuestError::TooLarge { path, bytes });
     }
     let write = || {
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
@@ -24,29 +25,29 @@ pub fn put(path: &str, executable: bool, bytes: u64, data_before: u64, input: &I
     };
     write().map_err(|error: io::Error| {
         let _ = fs::remove_file(&path);
-        format!("failed to write {}: {error}", path.display())
+        GuestError::Write { path: path.clone(), error }
     })
 }
 
 /// Contents of a file, also of one that says to be empty, like those of the kernel.
 ///
 /// # Errors
-/// A sentence.
-pub fn get(path: &str, bytes_max: u64) -> Result<Vec<u8>, String> {
+/// [`GuestError`], when it cannot be read or is too long.
+pub fn get(path: &str, bytes_max: u64) -> Result<Vec<u8>, GuestError> {
     let path = inside(path)?;
-    let fail = |error: io::Error| format!("failed to read {}: {error}", path.display());
+    let fail = |error: io::Error| GuestError::Read { path: path.clone(), error };
     let mut bytes = Vec::new();
     let file = File::open(&path).map_err(fail)?;
     let limit = bytes_max.min(FILE_BYTES_MAX);
     file.take(limit + 1).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > limit {
-        return Err(format!("{} has more than {limit} bytes", path.display()));
+        return Err(GuestError::LongerThan { path, limit });
     }
     Ok(bytes)
 }
 
-fn inside(path: &str) -> Result<PathBuf, String> {
-    parts_of_path(path).map(|_| PathBuf::from(path)).ok_or_else(|| format!("{path:?} is no absolute path without dots"))
+fn inside(path: &str) -> Result<PathBuf, GuestError> {
+    parts_of_path(path).map(|_| PathBuf::from(path)).ok_or_else(|| GuestError::Path(path.to_owned()))
 }
 
 #[cfg(test)]
@@ -62,7 +63,7 @@ mod tests {
         put(path.to_str().unwrap(), true, 16, 9, &input).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o755);
         assert_eq!(get(path.to_str().unwrap(), 100).unwrap(), b"then the program");
-        assert!(get(path.to_str().unwrap(), 15).unwrap_err().contains("more than 15"));
+        assert!(matches!(get(path.to_str().unwrap(), 15), Err(GuestError::LongerThan { limit: 15, .. })));
         assert!(!get("/proc/self/status", 1 << 20).unwrap().is_empty());
     }
 
@@ -71,10 +72,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("short");
         let input = Input::new(Cursor::new(b"sho".to_vec()));
-        assert!(put(path.to_str().unwrap(), false, 5, 0, &input).unwrap_err().contains("short"));
+        assert!(matches!(put(path.to_str().unwrap(), false, 5, 0, &input), Err(GuestError::Write { .. })));
         assert!(!path.exists());
         assert!(put("/a/../b", false, 0, 0, &input).is_err());
-        assert!(put("/absent", false, FILE_BYTES_MAX + 1, 0, &input).unwrap_err().contains("most"));
+        assert!(matches!(put("/absent", false, FILE_BYTES_MAX + 1, 0, &input), Err(GuestError::TooLarge { .. })));
         assert!(get("relative", 1).is_err());
     }
 }

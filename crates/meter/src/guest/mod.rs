@@ -4,6 +4,7 @@
 //! on the ports is in [`protocol::guest`].
 
 mod command;
+mod error;
 mod files;
 mod input;
 mod modules;
@@ -12,6 +13,7 @@ mod ports;
 
 use crate::kernel::clock;
 use crate::virtual_time;
+use error::GuestError;
 use input::Input;
 use protocol::guest::{DATA_PORT, GuestCommand, GuestWord, HostLine, HostWord, WORDS_PORT};
 use rustix::system::{RebootCommand, reboot};
@@ -39,11 +41,11 @@ pub fn run() -> ! {
     panic!("the machine cannot be powered off: {refused:?}");
 }
 
-fn serve() -> Result<(), String> {
+fn serve() -> Result<(), GuestError> {
     mounts::mount_all()?;
     modules::load_all()?;
     if let Some(plan) = virtual_time::plan()? {
-        return virtual_time::run(&plan);
+        return Ok(virtual_time::run(&plan)?);
     }
     let words = ports::open(WORDS_PORT)?;
     let data = ports::open(DATA_PORT)?;
@@ -53,8 +55,7 @@ fn serve() -> Result<(), String> {
     let mut desk = Desk { input: Input::new(shared(&data)?), data, words, haunted: false };
     // Nothing to do any more when the host went away.
     while let Ok(line) = host.recv() {
-        let line: HostLine =
-            serde_json::from_str(&line).map_err(|error| format!("failed to understand the host: {error}"))?;
+        let line: HostLine = serde_json::from_str(&line).map_err(GuestError::HostLine)?;
         if line.word == HostWord::Bye {
             break;
         }
@@ -63,8 +64,8 @@ fn serve() -> Result<(), String> {
     Ok(())
 }
 
-fn shared(port: &File) -> Result<File, String> {
-    port.try_clone().map_err(|error| format!("failed to share a port: {error}"))
+fn shared(port: &File) -> Result<File, GuestError> {
+    port.try_clone().map_err(GuestError::SharePort)
 }
 
 /// Where the host's wishes are met.
@@ -80,16 +81,16 @@ impl Desk {
     fn answer(&mut self, line: &HostLine) {
         let (word, bytes) = match self.meet(line) {
             Ok(met) => met,
-            Err(why) => (GuestWord::Refused { why }, Vec::new()),
+            Err(error) => (GuestWord::Refused { why: error.to_string() }, Vec::new()),
         };
         say(&self.words, &word);
         let _ = self.data.write_all(&bytes);
     }
 
     /// What to say, and the bytes that follow.
-    fn meet(&mut self, line: &HostLine) -> Result<(GuestWord, Vec<u8>), String> {
+    fn meet(&mut self, line: &HostLine) -> Result<(GuestWord, Vec<u8>), GuestError> {
         if self.haunted {
-            return Err("what an earlier command left behind may still write".into());
+            return Err(GuestError::LeftBehind);
         }
         match &line.word {
             HostWord::Run(command) => {
@@ -103,7 +104,7 @@ impl Desk {
                         self.haunted = ended.haunted;
                         Ok((ended.word, Vec::new()))
                     }
-                    Err(why) => Ok((GuestWord::Failed { why }, Vec::new())),
+                    Err(error) => Ok((GuestWord::Failed { why: error.to_string() }, Vec::new())),
                 }
             }
             HostWord::Put { path, executable, bytes } => {
@@ -114,7 +115,7 @@ impl Desk {
                 let bytes = files::get(path, *bytes_max)?;
                 Ok((GuestWord::Fetched { bytes: bytes.len() as u64 }, bytes))
             }
-            HostWord::Clock { .. } | HostWord::Bye => Err("this is no question".into()),
+            HostWord::Clock { .. } | HostWord::Bye => Err(GuestError::NotARequest),
         }
     }
 }

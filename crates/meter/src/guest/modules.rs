@@ -1,5 +1,6 @@
 //! Loads the modules of the initial file system. Their names give the order: what another one needs comes first.
 
+use super::error::GuestError;
 use protocol::guest::MODULES_DIRECTORY;
 use rustix::io::Errno;
 use std::ffi::CStr;
@@ -10,24 +11,24 @@ use std::path::{Path, PathBuf};
 /// Loads every module that came with this machine.
 ///
 /// # Errors
-/// A sentence that names the module.
-pub fn load_all() -> Result<(), String> {
+/// [`GuestError`], which names the module.
+pub fn load_all() -> Result<(), GuestError> {
     let directory = Path::new("/").join(MODULES_DIRECTORY);
     let entries = match fs::read_dir(&directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(format!("failed to list the modules: {error}")),
+        Err(error) => return Err(GuestError::ListModules(error)),
     };
     let mut modules: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     modules.sort();
     modules.iter().try_for_each(|module| load(module))
 }
 
-fn load(module: &Path) -> Result<(), String> {
-    let named = |error: String| format!("failed to load {}: {error}", module.display());
-    let file = File::open(module).map_err(|error| named(error.to_string()))?;
+fn load(module: &Path) -> Result<(), GuestError> {
+    let named = |error| GuestError::LoadModule { module: module.to_owned(), error };
+    let file = File::open(module).map_err(named)?;
     match rustix::system::finit_module(&file, c"" as &CStr, 0) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(named(error.to_string())),
+        Err(error) => Err(named(error.into())),
     }
 }

@@ -1,5 +1,6 @@
 //! The file systems a measurement needs, in a machine that has none yet.
 
+use super::error::GuestError;
 use rustix::fs::{Mode, mkdir};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
@@ -25,18 +26,18 @@ const MOUNTS: &[Mount] = &[
 /// Mounts everything.
 ///
 /// # Errors
-/// A sentence that names what could not be mounted.
-pub fn mount_all() -> Result<(), String> {
+/// [`GuestError`], which names what could not be mounted.
+pub fn mount_all() -> Result<(), GuestError> {
     for place in MOUNTS {
         match mkdir(place.at, Mode::from(0o755)) {
             Ok(()) | Err(Errno::EXIST | Errno::PERM | Errno::NOENT) => {}
-            Err(error) => return Err(format!("failed to make {}: {error}", place.at)),
+            Err(error) => return Err(GuestError::MountPoint { at: place.at, error }),
         }
         match mount(place.kind, place.at, place.kind, MountFlags::empty(), None) {
             // A kernel with CONFIG_DEVTMPFS_MOUNT has mounted one already.
             Ok(()) | Err(Errno::BUSY) => {}
             Err(_) if place.optional => {}
-            Err(error) => return Err(format!("failed to mount {} at {}: {error}", place.kind, place.at)),
+            Err(error) => return Err(GuestError::Mount { kind: place.kind, at: place.at, error }),
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Finds the ports to the host by their names.
 
+use super::error::GuestError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -14,20 +15,18 @@ const LOOKS: u32 = 1000;
 /// Opens the port with this name.
 ///
 /// # Errors
-/// A sentence that says what the machine lacks.
-pub fn open(name: &str) -> Result<File, String> {
+/// [`GuestError`], which says what the machine lacks.
+pub fn open(name: &str) -> Result<File, GuestError> {
     for _ in 0..LOOKS {
         if let Some(device) = find(Path::new(PORTS), name) {
             let opened = OpenOptions::new().read(true).write(true).open(&device);
-            let port = opened.map_err(|error| format!("failed to open {}: {error}", device.display()))?;
+            let port = opened.map_err(|error| GuestError::OpenPort { device, error })?;
             await_host(&port);
             return Ok(port);
         }
         thread::sleep(LOOK_EVERY);
     }
-    Err(format!(
-        "failed to find the port {name}: the kernel needs virtio_pci and virtio_console, built in or as modules"
-    ))
+    Err(GuestError::NoPort(name.to_owned()))
 }
 
 /// Waits until the other side is there: before that the port reads as if it had gone.

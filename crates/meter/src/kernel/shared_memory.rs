@@ -10,6 +10,19 @@ use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
+use thiserror::Error;
+
+/// The machine has no such memory, or the kernel did not map it.
+#[derive(Debug, Error)]
+#[error(
+    "failed to map the memory shared with the host at {}: {error}; the emulator needs -device ivshmem-plain and the \
+     kernel CONFIG_PCI",
+    .device.display()
+)]
+pub struct SharedMemoryError {
+    device: PathBuf,
+    error: io::Error,
+}
 
 /// The whole memory, written from its beginning on.
 #[derive(Debug)]
@@ -23,16 +36,10 @@ impl SharedMemory {
     /// Maps the memory in this slot of the first PCI bus.
     ///
     /// # Errors
-    /// A sentence, when the machine has none there or the kernel does not give it away.
-    pub fn open(slot: u8) -> Result<Self, String> {
+    /// [`SharedMemoryError`], when the machine has none there or the kernel does not map it.
+    pub fn open(slot: u8) -> Result<Self, SharedMemoryError> {
         let device = PathBuf::from(format!("/sys/bus/pci/devices/0000:00:{slot:02x}.0"));
-        let failed = |error: io::Error| {
-            format!(
-                "failed to map the memory shared with the host at {}: {error}; the emulator needs -device ivshmem-plain \
-                 and the kernel CONFIG_PCI",
-                device.display()
-            )
-        };
+        let failed = |error| SharedMemoryError { device: device.clone(), error };
         fs::write(device.join("enable"), "1").map_err(failed)?;
         let file = File::options().read(true).write(true).open(device.join("resource2")).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len() as usize;

@@ -1,6 +1,7 @@
 //! The stream of a spool through a clean pipe: bytes from an offset on, until the end or until the pipe is cut.
 
 use super::control::{Line, say};
+use super::error::SpoolError;
 use super::ledger;
 use super::stretch::{self, Stretch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,8 +17,8 @@ const HERE_EVERY: Duration = Duration::from_secs(1);
 /// line on standard error is `end`, how the meter ended, and how many bytes there were.
 ///
 /// # Errors
-/// A sentence; also when the host is gone.
-pub fn attach(place: &Path, mut offset: u64) -> Result<(), String> {
+/// [`SpoolError`]; also when the host is gone.
+pub fn attach(place: &Path, mut offset: u64) -> Result<(), SpoolError> {
     let spool = ledger::directory(place);
     let (mut input, mut output) = (io::stdin(), io::stdout());
     let mut unread = String::new();
@@ -27,7 +28,7 @@ pub fn attach(place: &Path, mut offset: u64) -> Result<(), String> {
         let Stretch { bytes, end, .. } = stretch::read(place, offset, PIECE_BYTES)?;
         if !bytes.is_empty() {
             let written = output.write_all(&bytes).and_then(|()| output.flush());
-            written.map_err(|error| format!("the host is gone: {error}"))?;
+            written.map_err(SpoolError::WriteToHost)?;
             offset += bytes.len() as u64;
         } else if let Some(end) = end.filter(|end| offset >= end.bytes) {
             end.words.iter().for_each(|word| eprintln!("{word}"));
@@ -43,7 +44,7 @@ pub fn attach(place: &Path, mut offset: u64) -> Result<(), String> {
         if matches!(readable, Ok(count) if count > 0) {
             let mut words = [0; 256];
             match input.read(&mut words) {
-                Ok(0) | Err(_) => return Err("the host is gone".into()),
+                Ok(0) | Err(_) => return Err(SpoolError::HostGone),
                 Ok(count) => unread.push_str(&String::from_utf8_lossy(&words[..count])),
             }
             while let Some((line, rest)) = unread.split_once('\n') {

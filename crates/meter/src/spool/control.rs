@@ -1,4 +1,4 @@
-//! Lines for the warden: what the host says, through a pipe with a name.
+//! Lines for the spooler: what the host says, through a pipe with a name.
 
 use super::ledger;
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
@@ -44,7 +44,7 @@ impl Line {
     }
 }
 
-/// The warden's end of the pipe.
+/// The spooler's end of the pipe.
 #[derive(Debug)]
 pub struct Listening {
     pub pipe: File,
@@ -76,7 +76,7 @@ impl Listening {
     }
 }
 
-/// Says a line to the warden. One that is gone needs none.
+/// Says a line to the spooler. One that is gone needs none.
 pub fn say(spool: &Path, line: Line) {
     let pipe = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(ledger::control(spool));
     let _ = pipe.and_then(|mut pipe| pipe.write_all(line.text().as_bytes()));

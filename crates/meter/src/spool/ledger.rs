@@ -10,7 +10,7 @@ pub fn directory(place: &Path) -> PathBuf {
     place.join("spool")
 }
 
-/// Pipe that takes lines for the warden.
+/// Pipe that takes lines for the spooler.
 pub fn control(spool: &Path) -> PathBuf {
     spool.join("control")
 }
@@ -58,9 +58,9 @@ pub struct End {
     pub words: Vec<String>,
 }
 
-/// The end, if there is one. A warden that is gone without a word has left what it has written.
+/// The end, if there is one. A spooler that is gone without a word has left what it has written.
 pub fn end(spool: &Path, written: impl Fn() -> u64) -> Option<End> {
-    // Looked at first: a warden may write down the end and go in between.
+    // Looked at first: a spooler may write down the end and go in between.
     let kept = is_kept(spool);
     let Ok(text) = fs::read_to_string(spool.join("end")) else {
         return (!kept).then(|| End { how: "gone".into(), bytes: written(), words: Vec::new() });

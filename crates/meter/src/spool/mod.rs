@@ -1,17 +1,20 @@
 //! A run that goes on without the line: its stream is kept on this machine until the host has fetched it.
 //!
-//! `start` leaves a [`warden`] behind, a process of its own that starts the meter and puts what it says into a [`store`]
+//! `start` leaves a [`spooler`] behind, a process of its own that starts the meter and puts what it says into a [`store`]
 //! of bounded size. The host fetches from any byte on, as often as the line is cut: [`attach`]. The meter itself knows
-//! nothing of this: its line is the warden, and when that dies, it ends and restores as ever.
+//! nothing of this: its line is the spooler, and when that dies, it ends and restores as ever.
 
 mod attach;
 pub(crate) mod control;
+mod error;
 pub(crate) mod ledger;
 pub mod problem;
+mod spooler;
 mod start;
 mod store;
 pub(crate) mod stretch;
-mod warden;
+
+use error::SpoolError;
 
 const USAGE: &str = "usage: tardy-meter spool start DIR RUN LIMIT_BYTES KEEP_SECONDS ALONE_SECONDS | attach DIR OFFSET
 `tardy run` on a board does this; docs/how-to/boards.md says what for.";
@@ -22,22 +25,22 @@ pub fn run(words: &[String]) -> i32 {
     let ended = match words[..] {
         ["start", directory, run, limit, keep, alone] => match start::Terms::of(run, limit, keep, alone) {
             Some(terms) => start::start(directory.as_ref(), &terms),
-            None => Err(USAGE.into()),
+            None => Err(SpoolError::Usage),
         },
         ["keep", directory, run, limit, keep, alone] => match start::Terms::of(run, limit, keep, alone) {
-            Some(terms) => warden::keep(directory.as_ref(), &terms),
-            None => Err(USAGE.into()),
+            Some(terms) => spooler::keep(directory.as_ref(), &terms),
+            None => Err(SpoolError::Usage),
         },
         ["attach", directory, offset] => match offset.parse() {
             Ok(offset) => attach::attach(directory.as_ref(), offset),
-            Err(_) => Err(USAGE.into()),
+            Err(_) => Err(SpoolError::Usage),
         },
-        _ => Err(USAGE.into()),
+        _ => Err(SpoolError::Usage),
     };
     match ended {
         Ok(()) => 0,
-        Err(why) => {
-            eprintln!("tardy-meter: {why}");
+        Err(error) => {
+            eprintln!("tardy-meter: {error}");
             2
         }
     }

@@ -1,5 +1,6 @@
-//! Leaving a warden behind: a process that no line and no session holds.
+//! Leaving a spooler behind: a process that no line and no session holds.
 
+use super::error::SpoolError;
 use super::ledger;
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +12,7 @@ use std::time::Duration;
 /// Longest settings line that is passed on.
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
-/// What the host asks of a warden.
+/// What the host asks of a spooler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// The run's id, one word.
@@ -41,19 +42,18 @@ impl Terms {
     }
 }
 
-/// Starts a warden with the settings line from standard input, and says `started`.
+/// Starts a spooler with the settings line from standard input, and says `started`.
 ///
 /// # Errors
-/// A sentence.
-pub fn start(place: &Path, terms: &Terms) -> Result<(), String> {
+/// [`SpoolError`].
+pub fn start(place: &Path, terms: &Terms) -> Result<(), SpoolError> {
     let mut settings = Vec::new();
     let read = BufReader::new(std::io::stdin()).take(SETTINGS_BYTES_MAX).read_until(b'\n', &mut settings);
-    read.map_err(|error| format!("failed to read the settings line: {error}"))?;
+    read.map_err(SpoolError::ReadSettings)?;
     let spool = ledger::directory(place);
-    DirBuilder::new().mode(0o700).create(&spool).map_err(|error| {
-        format!("failed to make {}: {error}; results that were not fetched may be in it", spool.display())
-    })?;
-    let mut warden = Command::new("/proc/self/exe")
+    let made = DirBuilder::new().mode(0o700).create(&spool);
+    made.map_err(|error| SpoolError::MakeDirectory { spool: spool.clone(), error })?;
+    let mut spooler = Command::new("/proc/self/exe")
         .args(["spool", "keep"])
         .arg(place)
         .args(terms.words())
@@ -61,13 +61,13 @@ pub fn start(place: &Path, terms: &Terms) -> Result<(), String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| format!("failed to start a warden: {error}"))?;
-    if let Some(mut input) = warden.stdin.take() {
-        // A warden that does not listen says why.
+        .map_err(SpoolError::StartSpooler)?;
+    if let Some(mut input) = spooler.stdin.take() {
+        // A spooler that does not listen says why.
         let _ = input.write_all(&settings);
     }
     let mut said = String::new();
-    if let Some(output) = warden.stdout.take() {
+    if let Some(output) = spooler.stdout.take() {
         let _ = BufReader::new(output).take(4096).read_line(&mut said);
     }
     if said.trim() == "started" {
@@ -75,5 +75,5 @@ pub fn start(place: &Path, terms: &Terms) -> Result<(), String> {
         return Ok(());
     }
     let _ = std::fs::remove_dir_all(&spool);
-    Err(format!("failed to start a warden: {}", said.trim()))
+    Err(SpoolError::SpoolerRefused(said.trim().to_owned()))
 }

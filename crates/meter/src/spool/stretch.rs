@@ -4,6 +4,18 @@ use super::ledger::{self, End};
 use super::store;
 use std::io;
 use std::path::Path;
+use thiserror::Error;
+
+/// The bytes cannot be had, now or later.
+#[derive(Debug, Error)]
+pub enum StretchError {
+    #[error("there is no spool here: the host has fetched its results, or their time is over")]
+    NoSpool,
+    #[error("the bytes from {0} on were fetched before, and are not kept twice")]
+    Fetched(u64),
+    #[error("failed to read the spool: {0}")]
+    Read(io::Error),
+}
 
 /// Bytes from an offset on.
 #[derive(Debug)]
@@ -18,19 +30,17 @@ pub struct Stretch {
 /// Reads at most so many bytes of the spool in this place.
 ///
 /// # Errors
-/// A sentence: they cannot be had, now or later.
-pub fn read(place: &Path, offset: u64, bytes_max: usize) -> Result<Stretch, String> {
+/// [`StretchError`].
+pub fn read(place: &Path, offset: u64, bytes_max: usize) -> Result<Stretch, StretchError> {
     let spool = ledger::directory(place);
     if !spool.is_dir() {
-        return Err("there is no spool here: its results were fetched, or thrown away after their time".into());
+        return Err(StretchError::NoSpool);
     }
     // The end is looked for first: bytes that come after it do not exist.
     let end = ledger::end(&spool, || store::written(&spool));
     match store::read_at(&spool, offset, bytes_max) {
         Ok(bytes) => Ok(Stretch { bytes, written: store::written(&spool), end }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(format!("the bytes from {offset} on were fetched before, and are not kept twice"))
-        }
-        Err(error) => Err(format!("failed to read the spool: {error}")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StretchError::Fetched(offset)),
+        Err(error) => Err(StretchError::Read(error)),
     }
 }

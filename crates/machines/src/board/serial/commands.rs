@@ -118,7 +118,7 @@ impl RunningCommand for Program {
 pub struct Stream {
     talk: Rc<RefCell<Talk>>,
     offset: u64,
-    /// Lines for the warden.
+    /// Lines for the spooler.
     words: VecDeque<String>,
     asked: Asked,
     end: Option<Over>,
@@ -224,7 +224,7 @@ fn last_words(end: StreamEnd) -> Vec<String> {
 }
 
 impl RunningCommand for Stream {
-    /// Lines for the warden.
+    /// Lines for the spooler.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.end.is_some() {
             return Err(io::ErrorKind::BrokenPipe.into());

@@ -1,6 +1,7 @@
 //! The process that starts the meter and keeps what it says.
 
 use super::control::{Line, Listening};
+use super::error::SpoolError;
 use super::ledger;
 use super::problem::SpoolProblem;
 use super::start::Terms;
@@ -33,28 +34,28 @@ const WORD_BYTES: u64 = 1000;
 /// Runs the meter and keeps its stream until the host has it or its time is over.
 ///
 /// # Errors
-/// A sentence, said to whoever started it.
-pub fn keep(place: &Path, terms: &Terms) -> Result<(), String> {
+/// [`SpoolError`], which it also writes to the process that started it.
+pub fn keep(place: &Path, terms: &Terms) -> Result<(), SpoolError> {
     // The session that started us ends soon, and takes with it what belongs to it.
     let _ = rustix::process::setsid();
     // What cannot be named from elsewhere cannot be removed in the end.
     let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
-    let mut warden = match Warden::begin(&place, terms) {
-        Ok(warden) => warden,
+    let mut spooler = match Spooler::start(&place, terms) {
+        Ok(spooler) => spooler,
         Err(why) => {
             println!("{why}");
             return Err(why);
         }
     };
     println!("started");
-    let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null").map_err(|error| error.to_string())?;
+    let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null").map_err(SpoolError::Null)?;
     // From here on nobody waits for a word of ours, and an open pipe would keep the host's session.
     let _ = rustix::stdio::dup2_stdin(&null).and_then(|()| rustix::stdio::dup2_stdout(&null));
-    warden.follow();
+    spooler.follow();
     Ok(())
 }
 
-struct Warden {
+struct Spooler {
     place: PathBuf,
     spool: PathBuf,
     terms: Terms,
@@ -79,12 +80,12 @@ struct Warden {
     words: VecDeque<String>,
 }
 
-impl Warden {
-    fn begin(place: &Path, terms: &Terms) -> Result<Self, String> {
+impl Spooler {
+    fn start(place: &Path, terms: &Terms) -> Result<Self, SpoolError> {
         let mut settings = Vec::new();
-        io::stdin().read_to_end(&mut settings).map_err(|error| format!("failed to read the settings: {error}"))?;
+        io::stdin().read_to_end(&mut settings).map_err(SpoolError::ReadSettings)?;
         let spool = ledger::directory(place);
-        let fail = |error: io::Error| format!("failed to make a spool in {}: {error}", spool.display());
+        let fail = |error| SpoolError::MakeSpool { spool: spool.clone(), error };
         let limit_bytes = match terms.limit_bytes {
             0 => (free_bytes(&spool).map_err(fail)? / 4).min(LIMIT_BYTES_MAX),
             asked => asked,
@@ -92,20 +93,20 @@ impl Warden {
         let store = Store::create(&spool, limit_bytes.max(LIMIT_BYTES_MIN)).map_err(fail)?;
         let control = Listening::begin(&spool).map_err(fail)?;
         ledger::write_owner(&spool, &terms.run).map_err(fail)?;
-        let signals = signals::block_and_receive().map_err(|error| format!("failed to watch signals: {error}"))?;
+        let signals = signals::block_and_receive().map_err(SpoolError::Signals)?;
         let mut child = Command::new("/proc/self/exe")
             .arg("measure")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("failed to start the meter: {error}"))?;
+            .map_err(SpoolError::StartMeter)?;
         let mut input = child.stdin.take();
         if let Some(input) = &mut input {
             // A meter that does not listen says why.
             let _ = input.write_all(&settings);
         }
-        let output = child.stdout.take().ok_or("the meter has no output")?;
+        let output = child.stdout.take().ok_or(SpoolError::NoOutput)?;
         let errors = child.stderr.take().map(BufReader::new);
         let endless = serde_json::from_slice::<RunSettings>(&settings)
             .is_ok_and(|settings| settings.duration_ns.is_none() && settings.cycles.is_none());
@@ -314,7 +315,7 @@ impl Warden {
         // A killed meter has left its changes, and nobody may come who could put them back.
         restore::restore_all(&journal_directory(), restore::Leftovers::Keep);
         let words: Vec<String> = self.words.iter().cloned().collect();
-        // A disk that is full to the last byte: the host takes a warden that has ended for the end.
+        // A disk that is full to the last byte: the host takes a spooler that has ended for the end.
         let _ = ledger::write_end(&self.spool, &how, self.store.end(), &words);
     }
 }
