@@ -41,6 +41,7 @@ pub fn count(tree: &Tree) -> Counted {
     Counted { cpus, pause_ns: u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX), problem: None }
 }
 
+/// The error is a sentence, which the facts store as it is.
 fn read(tree: &Tree, cpu: u32) -> Result<u64, String> {
     let path = tree.path(&format!("dev/cpu/{cpu}/msr"));
     let mut bytes = [0; 8];

@@ -102,6 +102,7 @@ enum Which {
 impl std::str::FromStr for Which {
     type Err = String;
 
+    /// The error is shown by the parser of the command line, as it is.
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "all" {
             return Ok(Self::All);

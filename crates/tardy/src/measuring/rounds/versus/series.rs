@@ -77,7 +77,7 @@ impl Experiment {
     }
 }
 
-/// Runs a command of the user's. Its output goes where errors go: standard output is the result's.
+/// Runs a command of the user's; the error becomes the reason of the attempt, as it is. Its output goes where errors go: standard output is the result's.
 fn prepare(command: &str) -> Result<(), String> {
     let status =
         Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::from(std::io::stderr())).status();
