@@ -165,7 +165,33 @@ def anchors(found, own, due, seen):
     return at if at["switched"] else None
 
 
-def spans(at, due, seen, home):
+def after_the_switch(found, own, start, seen, cpu):
+    """(phase, until, CPU) from the instant the thread was first given the CPU: it may lose it, and be moved."""
+    cuts, runnable = [], False
+
+    def cut(now):
+        cuts.append(("scheduling_delay" if runnable else "return_to_user", now, cpu))
+
+    for event in found:
+        if event["at"] < start or event["at"] >= seen:
+            continue
+        if event["name"] == "sched_switch" and event["prev"] == own:
+            cut(event["at"])
+            runnable = event["state"].startswith("R")
+        elif event["name"] == "sched_switch" and event["next"] == own and event["at"] > start:
+            cut(event["at"])
+            runnable, cpu = False, event["cpu"]
+        elif event["name"] == "sched_migrate_task" and field(event["text"], "pid") == str(own):
+            cut(event["at"])
+            cpu = int(field(event["text"], "dest_cpu"))
+        elif event["name"] == "sched_waking" and event["woken"] == own:
+            cut(event["at"])
+            runnable = True
+    cut(seen)
+    return cuts
+
+
+def spans(found, own, at, due, seen):
     """(phase, from, to, CPU), without a gap from due to seen."""
     cuts = []
     if "armed" in at:
@@ -179,7 +205,8 @@ def spans(at, due, seen, home):
         cuts.append(("wake_path", at["waking"]["at"], at["expired"]["cpu"]))
     cuts.append(("wake_path", at["woken"]["at"], at["woken"]["cpu"]))
     cuts.append(("scheduling_delay", at["switched"]["at"], at["switched"]["cpu"]))
-    cuts.append(("return_to_user", seen, home))
+    switched = at["switched"]
+    cuts.extend(after_the_switch(found, own, switched["at"], seen, switched["cpu"]))
     made, cursor = [], due
     for phase, until, cpu in cuts:
         until = min(max(until, cursor), seen)
@@ -189,7 +216,7 @@ def spans(at, due, seen, home):
     return made
 
 
-def ledger(found, own, due, seen, home):
+def ledger(found, own, due, seen):
     """ns by (phase, kind, name); None where the trace does not show the way of the wake-up."""
     at = anchors(found, own, due, seen)
     if not at:
@@ -198,7 +225,7 @@ def ledger(found, own, due, seen, home):
     for event in found:
         of_cpu.setdefault(event["cpu"], []).append(event)
     sums = {}
-    for phase, start, end, cpu in spans(at, due, seen, home):
+    for phase, start, end, cpu in spans(found, own, at, due, seen):
         state, cursor = Cpu(), None
         for event in of_cpu.get(cpu, []) + [None]:
             now = event["at"] if event else end
@@ -261,7 +288,7 @@ def compare(name, spike, explanation, lines):
     """None where both agree, otherwise what differs; "skipped" where nothing can be recomputed."""
     sample = spike["sample"]
     due, latency = sample["due_ns"], sample["latency_ns"]
-    mine = ledger(events(lines), spike["tid"], due, due + latency, sample["cpu"])
+    mine = ledger(events(lines), spike["tid"], due, due + latency)
     if mine is None:
         return "skipped"
     theirs = told(explanation)

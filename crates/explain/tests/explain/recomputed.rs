@@ -8,8 +8,11 @@ use std::process::Command;
 
 const RECORDED_MIN: usize = 50;
 /// Whose stretches are inferred: the other program knows only recorded switches, and calls them untraced.
-const INFERRED: &[&str] =
-    &["other-rt-task--switch-from-idle-missing-6.18", "rt-throttling--emulator-of-a-neighbour-6.18"];
+const INFERRED: &[&str] = &[
+    "cfs-quota--injected-6.18",
+    "other-rt-task--switch-from-idle-missing-6.18",
+    "rt-throttling--emulator-of-a-neighbour-6.18",
+];
 
 fn program() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/recompute/recompute.py")

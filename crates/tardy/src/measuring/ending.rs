@@ -10,7 +10,7 @@ use crate::terminal::page::Page;
 use crate::terminal::progress::Progress;
 use crate::terminal::summary::summary_page;
 use archive::manifest::RunState;
-use archive::message::{Problem, Severity};
+use archive::message::{Problem, RunPhase, Severity};
 use archive::reader::Run;
 use archive::summary::RunSummary;
 use report::account::problems;
@@ -50,10 +50,11 @@ pub fn conclude(
     Ok(exit_of(&summary))
 }
 
-/// Removes the archive of a run that failed before its first sample: it holds no measurement, and would be the latest run.
+/// Removes the archive of a run that failed before it measured: it holds no measurement, and would be the latest run.
 /// What the console of a machine said is kept.
 fn discard_unmeasured(outcome: &RunOutcome, run: &Run) -> Option<NothingMeasured> {
-    let measured = run.threads.values().any(|thread| thread.totals.cycles > 0) || !run.spikes.is_empty();
+    let began = run.phases.iter().any(|(phase, _)| *phase == RunPhase::Measure);
+    let measured = began || run.threads.values().any(|thread| thread.totals.cycles > 0);
     let directory = &outcome.directory;
     let (Some(problem), RunState::Failed, false) = (&outcome.problem, outcome.state, measured) else { return None };
     if directory.join(RECEIVED_FILE).exists() {

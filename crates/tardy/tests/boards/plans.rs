@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use std::fs;
 
-const PLAN: &str = "targets = [\"board\"]\nrepetitions = 2\n[measurement]\nduration = \"300ms\"\n[trace]\nmode = \"off\"\n\
+const PLAN: &str = "targets = [\"board\"]\nrepetitions = 2\n[measurement]\nduration = \"300ms\"\ninterval = \"50ms\"\n[trace]\nmode = \"off\"\n\
                     [[limits]]\nlimit = \"latency < 5s\"\n";
 
 #[test]
