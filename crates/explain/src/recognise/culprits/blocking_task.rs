@@ -69,7 +69,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         let (why, fix) = match model {
             Some(model @ ("none" | "voluntary" | "lazy")) => (
                 format!(
-                    "it was in the kernel, where this kernel ({model}) does not preempt a task until it finishes or yields"
+                    "it was in the kernel, which with preempt={model} does not preempt a task until it finishes or yields"
                 ),
                 "boot with preempt=full or use a PREEMPT_RT kernel, or keep this task off the CPU (cpuset, taskset, isolcpus)",
             ),
