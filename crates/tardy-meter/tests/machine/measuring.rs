@@ -135,7 +135,7 @@ fn deadline_and_round_robin_are_what_they_say() {
 }
 
 #[test]
-fn without_privilege_it_measures_says_what_is_missing_and_is_invalid() {
+fn without_privilege_it_refuses_at_once_and_measures_only_degraded() {
     require!(Root);
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
@@ -143,14 +143,22 @@ fn without_privilege_it_measures_says_what_is_missing_and_is_invalid() {
     std::fs::set_permissions(state.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let binary = state.path().join("tardy-meter");
     std::fs::copy(env!("CARGO_BIN_EXE_tardy-meter"), &binary).unwrap();
-    let settings = crate::process::traced(300);
-    let mut command = Command::new(&binary);
-    command.uid(65534).gid(65534);
-    let finished = Meter::start_as(command, &settings, state.path()).finish();
-    assert_eq!(finished.ending(), Some(Ending::Complete));
-    assert!(finished.totals().iter().all(|totals| totals.cycles > 10));
-    let problems = finished.problems(Severity::Degraded).join("\n");
+    let run = |degrade: bool| {
+        let settings = RunSettings { degrade, ..crate::process::traced(300) };
+        let mut command = Command::new(&binary);
+        command.uid(65534).gid(65534);
+        Meter::start_as(command, &settings, state.path()).finish()
+    };
+    let refused = run(false);
+    assert_eq!(refused.ending(), Some(Ending::Failed));
+    assert!(refused.totals().iter().all(|totals| totals.cycles == 0), "nothing is measured");
+    assert!(!refused.problems(Severity::Invalid).is_empty());
+
+    let degraded = run(true);
+    assert_eq!(degraded.ending(), Some(Ending::Complete));
+    assert!(degraded.totals().iter().all(|totals| totals.cycles > 10));
+    assert!(degraded.problems(Severity::Invalid).is_empty(), "{:?}", degraded.problems(Severity::Invalid));
+    let problems = degraded.problems(Severity::Degraded).join("\n");
     assert!(problems.contains("SCHED_FIFO priority 80 was asked for") && problems.contains("setcap"), "{problems}");
     assert!(problems.contains("without tracing"), "{problems}");
-    assert!(!finished.problems(Severity::Invalid).is_empty());
 }
