@@ -117,8 +117,7 @@ pub fn condensed(seconds: &[CounterSecond]) -> Vec<CounterSummary> {
     let mut sums: Vec<(CounterSummary, f64)> = Vec::new();
     for second in seconds {
         let weight = second.seconds();
-        let cost =
-            CounterFigure { name: "looking at counters".into(), unit: "% of a CPU".into(), value: second.cost() };
+        let cost = CounterFigure { name: "reading counters".into(), unit: "% of a CPU".into(), value: second.cost() };
         for figure in second.figures().into_iter().chain(Some(cost)) {
             match sums.iter_mut().find(|(sum, _)| sum.name == figure.name) {
                 Some((sum, time)) => {
@@ -204,7 +203,7 @@ mod tests {
         let of = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap();
         assert_eq!((of("context switches").mean, of("context switches").max), (200.0, 500.0));
         assert_eq!((of("interrupts of CPU 0").mean, of("interrupts of CPU 0").max), (60.0, 100.0));
-        assert!((of("looking at counters").max - 0.1).abs() < 1e-9);
+        assert!((of("reading counters").max - 0.1).abs() < 1e-9);
         assert!(figures.iter().all(|figure| figure.name != "page faults"));
         assert!(condensed(&[]).is_empty());
     }

@@ -20,7 +20,7 @@ pub enum RecorderError {
     )]
     Named(PathBuf),
     #[error(
-        "failed to find {RECORDER_NAME}: it is neither beside this program nor in ../lib; `make build` makes it, or name \
+        "failed to find {RECORDER_NAME}: it is neither beside this program nor in ../lib; `make build` builds it, or name \
          one with {RECORDER_VARIABLE}"
     )]
     Missing,

@@ -25,13 +25,13 @@ pub enum MeterError {
     #[error("failed to find {METER_NAME}: {METER_VARIABLE} names {path}, {why}; correct it or unset it")]
     Named { path: PathBuf, why: &'static str },
     #[error(
-        "failed to find {METER_NAME}: it is neither {} nor in PATH; `make build` makes it, or name one with \
+        "failed to find {METER_NAME}: it is neither {} nor in PATH; `make build` builds it, or name one with \
          {METER_VARIABLE}",
         beside.as_ref().map_or("beside this program".to_owned(), |path| path.display().to_string())
     )]
     Missing { beside: Option<PathBuf> },
     #[error(
-        "failed to find {METER_NAME} for {architecture}: there is no {}; `make meters` makes it, or name one with \
+        "failed to find {METER_NAME} for {architecture}: there is no {}; `make meters` builds it, or name one with \
          {METER_VARIABLE}",
         wanted.display()
     )]

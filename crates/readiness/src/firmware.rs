@@ -71,7 +71,7 @@ fn virtual_machine(machine: &Machine) -> Look {
     let found = machine.facts.environment.virtualisation.as_deref();
     let found = found.ok_or_else(|| Unknown("nothing says whether this is a virtual machine".into()))?;
     sign_if(found != "none", || {
-        Sign::new(format!("below it is {}", quoted(found)))
+        Sign::new(format!("it is a guest of {}", quoted(found)))
             .key(found)
             .by_hand("on the host: pin each virtual CPU to a CPU of its own, isolate those, give its thread SCHED_FIFO")
     })

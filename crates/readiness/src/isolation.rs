@@ -286,7 +286,7 @@ fn nothing_left(machine: &Machine) -> Look {
 fn boot_cpu(machine: &Machine) -> Look {
     let elsewhere = machine.dedicated && machine.realtime.contains(0) && machine.online.len() > machine.realtime.len();
     sign_if(elsewhere, || {
-        Sign::new("CPU 0 is one of the work's").by_hand("give the work other CPUs and leave CPU 0 to everything else")
+        Sign::new("the work has CPU 0").by_hand("give the work other CPUs and leave CPU 0 to everything else")
     })
 }
 

@@ -176,6 +176,6 @@ fn container(machine: &Machine) -> Look {
     let found = machine.facts.environment.container.as_deref();
     let found = found.ok_or_else(|| Unknown("nothing says whether this is a container".into()))?;
     sign_if(found != "none", || {
-        Sign::new(format!("it is one of {}", quoted(found))).key(found).by_hand("check the host as well")
+        Sign::new(format!("it is a container of {}", quoted(found))).key(found).by_hand("check the host as well")
     })
 }

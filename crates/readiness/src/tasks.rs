@@ -118,7 +118,7 @@ fn meddlers(machine: &Machine) -> Look {
             let name = quoted(&task.name);
             Sign::new(format!("{name} is running"))
                 .key(&name)
-                .by_hand(format!("systemctl stop {name}, or know what it changes"))
+                .by_hand(format!("systemctl stop {name}, unless you want what it changes"))
         })
         .collect())
 }

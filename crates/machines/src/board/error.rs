@@ -102,7 +102,7 @@ pub enum BoardError {
     HeldBeforeDeploying(Holder),
     #[error(
         "it has the results of run {run}, which were not fetched: `tardy collect` with that archive does, \
-         `tardy restore --target {target} --discard` throws them away"
+         `tardy restore --target {target} --discard` deletes them"
     )]
     ResultsLeft { run: String, target: String },
     #[error(

@@ -105,7 +105,7 @@ impl Complaint {
                 format!("its host key is not known here. Log in once with {login} and compare the fingerprint it shows")
             }
             Self::PermissionDenied => format!(
-                "the board takes no key of yours, or has no such user; tardy never types a password. Give the board your \
+                "the board accepts none of your keys, or has no such user; tardy never types a password. Give the board your \
                  key with `ssh-copy-id {port}{address}`, or name the right one with --identity"
             ),
             Self::UnknownHost => "its name has no address here. Correct it, or write the address".into(),

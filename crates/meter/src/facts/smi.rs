@@ -23,7 +23,7 @@ pub struct Counted {
 pub fn count(tree: &Tree) -> Counted {
     let cpus: Vec<u32> = tree.numbered("dev/cpu", "").into_iter().map(|(cpu, _)| cpu).collect();
     if cpus.is_empty() {
-        let problem = "there is no /dev/cpu/0/msr; `modprobe msr` on a processor of Intel's makes it".to_owned();
+        let problem = "there is no /dev/cpu/0/msr; `modprobe msr` on an Intel processor creates it".to_owned();
         return Counted { problem: Some(problem), ..Counted::default() };
     }
     let begun = Instant::now();

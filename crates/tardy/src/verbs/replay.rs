@@ -157,7 +157,7 @@ fn stop(run: &Run, arguments: &ReplayArguments, command: &[String], signals: &Si
         .ok_or_else(|| anyhow!("the record of wake-up {} is damaged; record it again", spike.sample.cycle))?;
     let symbols =
         symbols::of(&again, &meter, signals).context("failed to learn the names of the kernel's functions")?;
-    complain!("Making the run again up to wake-up {} ...", spike.sample.cycle);
+    complain!("Repeating the run up to wake-up {} ...", spike.sample.cycle);
     let mut virtual_machine = again.target(&meter)?;
     let machine = virtual_machine
         .stand_at(&again.settings, &recorder, point.blocks, signals.requests())

@@ -42,7 +42,7 @@ pub enum PortError {
 /// Why no shell was reached.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LoginError {
-    #[error("it stands in its boot loader; type `boot` there with a terminal program, or cycle its power")]
+    #[error("it is in its boot loader; type `boot` there with a terminal program, or cycle its power")]
     BootLoader,
     #[error("its login asks {user} for a password; say where it is, with --password-file or --password-command")]
     NoPassword { user: String },
@@ -55,7 +55,7 @@ pub enum LoginError {
     )]
     Silent { address: String },
     #[error(
-        "what comes from {address} is no text; {baud} baud is probably not its speed: try --baud 9600, 57600, 115200, \
+        "what comes from {address} is not text; {baud} baud is probably not its speed: try --baud 9600, 57600, 115200, \
          921600 or 1500000"
     )]
     WrongSpeed { address: String, baud: u32 },

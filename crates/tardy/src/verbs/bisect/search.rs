@@ -198,7 +198,7 @@ impl Search<'_> {
             }
             None | Some(Next::Check(_)) => {
                 let directory = quoted(&self.directory.display().to_string());
-                page.wrapped("", &format!("Stopped. The same command goes on with --out {directory}"));
+                page.wrapped("", &format!("Stopped. To continue, run the same command with --out {directory}"));
             }
         }
         page.wrapped(

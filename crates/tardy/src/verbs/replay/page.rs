@@ -64,7 +64,7 @@ impl Page {
         let within = self.functions.first().map_or("a program".into(), |name| printable(name));
         let interrupts = if self.takes_interrupts { "lets interrupts in" } else { "has interrupts masked" };
         let mut text = format!(
-            "Wake-up {} (spike {}) comes {} ns late. The machine stands {when} it was due, in {within}, and {interrupts}.\n\
+            "Wake-up {} (spike {}) comes {} ns late. The machine is stopped {when} it was due, in {within}, and {interrupts}.\n\
              Virtual time: not one nanosecond was added. The {} samples until then are those of the run.\n",
             self.cycle, self.spike, self.latency_ns, self.samples_identical
         );
@@ -136,7 +136,7 @@ pub mod tests {
     fn a_page_says_where_the_machine_stands_and_that_it_is_the_same() {
         let text = page().whole();
         assert!(text.starts_with(
-            "Wake-up 748 (spike 2) comes 2924911 ns late. The machine stands 3 ns before it was due, in \
+            "Wake-up 748 (spike 2) comes 2924911 ns late. The machine is stopped 3 ns before it was due, in \
              __free_one_page, and has interrupts masked.\nVirtual time: not one nanosecond was added. The 740 samples"
         ));
         assert!(text.contains("  __free_one_page\n  free_pcppages_bulk\n"), "{text}");
