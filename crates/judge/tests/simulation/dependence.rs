@@ -333,7 +333,7 @@ fn printed_intervals_and_maxima_hold_however_late_wake_ups_come_together() {
 #[ignore = "minutes; make simulate-judge"]
 fn quiet_machines_pass_after_the_time_that_a_plan_says() {
     let mut table =
-        Table::new("limit", &["nothing late", "late at a tenth of what is allowed, singly"].map(String::from));
+        Table::new("limit", &["nothing late", "single late wake-ups, a tenth of what is allowed"].map(String::from));
     for (name, requirement, allowed) in
         [("p99", 0.99, 0.0), ("p99.9", 0.999, 0.0), ("p99.99", 0.9999, 0.0), ("1/h", 0.0, 1.0)].map(
             |(name, q, per_hour)| {
