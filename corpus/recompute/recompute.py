@@ -241,7 +241,7 @@ def ledger(found, own, due, seen):
     return sums
 
 
-def told(explanation):
+def ledger_of(explanation):
     """tardy's ledger in the same terms: what was silent or stolen counts for the context it interrupted."""
     sums = {}
     for phase in explanation["phases"]:
@@ -291,7 +291,7 @@ def compare(name, spike, explanation, lines):
     mine = ledger(events(lines), spike["tid"], due, due + latency)
     if mine is None:
         return "skipped"
-    theirs = told(explanation)
+    theirs = ledger_of(explanation)
     mine = folded(mine, theirs)
     differ = {key: (mine.get(key, 0), theirs.get(key, 0)) for key in set(mine) | set(theirs)
               if mine.get(key, 0) != theirs.get(key, 0)}

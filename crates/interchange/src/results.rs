@@ -18,7 +18,7 @@ use archive::planned::PlannedStep;
 use archive::problem::Remark;
 use archive::summary::{LatencyFigures, RunSummary, SpikeSummary};
 use judge::verdict::{Judgement, Verdict};
-use naming::{run_identifier, run_name, told_apart, word};
+use naming::{distinct_names, run_identifier, run_name, word};
 use words::figures::{counted, latency};
 use words::printable::printable;
 
@@ -185,9 +185,9 @@ impl RunResults {
 }
 
 /// Gives runs of the same name different ones, in their order.
-pub fn tell_apart(runs: &mut [RunResults]) {
+pub fn make_names_distinct(runs: &mut [RunResults]) {
     let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
-    for (run, name) in runs.iter_mut().zip(told_apart(&names)) {
+    for (run, name) in runs.iter_mut().zip(distinct_names(&names)) {
         if run.suite == run.name {
             run.suite.clone_from(&name);
         }
@@ -198,7 +198,7 @@ pub fn tell_apart(runs: &mut [RunResults]) {
 /// Gathers these runs, the steps of one round, in a suite with the name of their plan, or that and a number if it is `taken`.
 pub fn gather(steps: &mut [RunResults], plan: &str, taken: &[String]) {
     let names = [taken, &[word(plan)]].concat();
-    let Some(suite) = told_apart(&names).pop() else { return };
+    let Some(suite) = distinct_names(&names).pop() else { return };
     steps.iter_mut().for_each(|step| step.suite.clone_from(&suite));
 }
 

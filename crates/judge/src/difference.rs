@@ -120,13 +120,13 @@ const LISTS: [(DifferenceKind, Lines); 9] = [
     (DifferenceKind::Mitigation, |summary| of_environment(summary, |environment| &environment.mitigations)),
     (DifferenceKind::DebugOption, |summary| of_environment(summary, |environment| &environment.debug_options)),
     (DifferenceKind::Ingredient, |summary| {
-        let told = summary.ingredients.iter().filter(|(name, _)| !TOLD_ELSEWHERE.contains(&name.as_str()));
-        told.map(|(name, value)| format!("{name}: {}", shortened(value))).collect()
+        let shown = summary.ingredients.iter().filter(|(name, _)| !SHOWN_ELSEWHERE.contains(&name.as_str()));
+        shown.map(|(name, value)| format!("{name}: {}", shortened(value))).collect()
     }),
 ];
 
 /// Ingredients of a machine in virtual time that it tells of itself, too.
-const TOLD_ELSEWHERE: [&str; 3] = ["host name", "kernel arguments", "memory in MB"];
+const SHOWN_ELSEWHERE: [&str; 3] = ["host name", "kernel arguments", "memory in MB"];
 
 /// Sums by their first digits, which is how people tell them apart.
 fn shortened(value: &str) -> String {

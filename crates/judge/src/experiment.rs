@@ -467,10 +467,10 @@ mod tests {
                 figures.values.extend(["messaging", "command"].map(|name| (FigureName::Load(name.into()), rate)));
             }
         }
-        let told = |rounds: &[PairedRound]| {
+        let secondary = |rounds: &[PairedRound]| {
             experiment(rounds, &metrics(10_000.0), 0.95, Stopping::FixedRounds).unwrap().secondary
         };
-        let result = told(&some);
+        let result = secondary(&some);
         let load = result.last().unwrap();
         assert_eq!((load.of_load(), load.differs), (Some("messaging"), true));
         assert!(
@@ -480,9 +480,9 @@ mod tests {
         );
         let mut mixed = some.clone();
         mixed[5].b.loads[0].unit = "bytes".into();
-        assert!(told(&mixed).iter().all(|metric| metric.of_load().is_none()), "units must be alike");
+        assert!(secondary(&mixed).iter().all(|metric| metric.of_load().is_none()), "units must be alike");
         some[3].b.values.remove(&FigureName::Load("messaging".into()));
-        assert!(told(&some).iter().all(|metric| metric.of_load().is_none()));
+        assert!(secondary(&some).iter().all(|metric| metric.of_load().is_none()));
     }
 
     #[test]

@@ -132,9 +132,9 @@ fn figures(group: &[&HistoryRun]) -> Vec<Metric> {
     let rate = |name: FigureName| Metric { name, unit: Unit::AnHour, scale: Scale::Count };
     figures.extend([FigureName::OverLimit, FigureName::MissedPeriods].map(rate));
     figures.retain(|metric| {
-        let told = |run: &&HistoryRun| run.values.get(&metric.name).is_some_and(|value| value.is_finite());
+        let has_it = |run: &&HistoryRun| run.values.get(&metric.name).is_some_and(|value| value.is_finite());
         let seen = |run: &&HistoryRun| run.values.get(&metric.name).is_some_and(|value| *value > 0.0);
-        group.iter().all(told)
+        group.iter().all(has_it)
             && (metric.scale == Scale::Ratio || group.iter().any(seen))
             && (metric.name != FigureName::OverLimit || one_limit)
     });

@@ -117,8 +117,8 @@ fn unplaced(certain: bool) -> String {
 }
 
 fn split(after_hours: Option<f64>) -> String {
-    let told = |after| format!(", most clearly after {}; measure each state by itself", hours(after));
-    after_hours.map_or(String::new(), told)
+    let clearest = |after| format!(", most clearly after {}; measure each state by itself", hours(after));
+    after_hours.map_or(String::new(), clearest)
 }
 
 fn apart(count: usize) -> String {

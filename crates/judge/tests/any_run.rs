@@ -113,9 +113,9 @@ proptest! {
             prop_assert!(!nothing || judgement.verdict != Verdict::Pass, "{}", judgement.sentence);
         }
         only_numbers(&proof(&run, &summary, &[], 0.95))?;
-        for told in extrapolate(&run, &summary, &[], horizon, 0.95) {
-            only_numbers(&told)?;
-            prop_assert!(told.estimate.is_some() != told.refusal.is_some());
+        for extrapolation in extrapolate(&run, &summary, &[], horizon, 0.95) {
+            only_numbers(&extrapolation)?;
+            prop_assert!(extrapolation.estimate.is_some() != extrapolation.refusal.is_some());
         }
     }
 

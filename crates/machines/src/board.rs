@@ -45,7 +45,7 @@ pub struct AccessOptions {
     /// Who we are, in words for others.
     pub who: String,
     /// Says what is being waited for.
-    pub tell: fn(&str),
+    pub report: fn(&str),
 }
 
 impl Default for AccessOptions {
@@ -57,7 +57,7 @@ impl Default for AccessOptions {
             wait: Duration::ZERO,
             deploy: None,
             who: format!("{user}@{} (process {})", host.trim(), std::process::id()),
-            tell: |_| {},
+            report: |_| {},
         }
     }
 }

@@ -124,7 +124,7 @@ impl LabgridTarget {
                 }
                 Acquired::Held(by) if begun.elapsed() < self.access.wait && self.stop.count() == 0 => {
                     if reported != by {
-                        (self.access.tell)(&format!("{by}; waiting for it"));
+                        (self.access.report)(&format!("{by}; waiting for it"));
                         reported = by;
                     }
                     self.pause(ASK_EVERY);
@@ -135,7 +135,7 @@ impl LabgridTarget {
     }
 
     fn switch(&self, how: &str) -> Result<(), LabgridError> {
-        (self.access.tell)(&format!("switching place {}: power {how}", self.place.place));
+        (self.access.report)(&format!("switching place {}: power {how}", self.place.place));
         self.client(&["power", how], POWER_LIMIT).map(drop).map_err(|error| match error {
             ClientError::Refused { refusal: Refusal::NoPowerSwitch(_), words: said } => {
                 LabgridError::NoPowerSwitch { said }
@@ -155,7 +155,7 @@ impl LabgridTarget {
                 Err(error) if begun.elapsed() < limit && self.stop.count() == 0 => {
                     let why = LabgridError::of_board(error).to_string();
                     if reported != why {
-                        (self.access.tell)(&format!("waiting for the board to boot: {why}"));
+                        (self.access.report)(&format!("waiting for the board to boot: {why}"));
                         reported = why;
                     }
                     self.pause(TRY_EVERY);

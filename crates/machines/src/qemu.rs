@@ -209,7 +209,7 @@ impl QemuTarget {
             hostname: self.plain_name.clone(),
             arguments: command.arguments.clone(),
             realtime_ns: restored.then(unix_ns),
-            tell_clock: self.keeps_the_hosts_time(),
+            report_clock: self.keeps_the_hosts_time(),
         };
         lock(&machine).run(&command).map_err(BootError::WentAway)?;
         Ok(machine)

@@ -26,7 +26,8 @@ pub enum Question {
     /// The stream of the spool from this byte on, at most so many bytes.
     Read { offset: u64, bytes_max: u64 },
     /// A line for the spooler.
-    Tell { line: String },
+    #[serde(rename = "tell")]
+    Send { line: String },
     /// It was the last one.
     Bye,
 }

@@ -55,9 +55,9 @@ pub struct GuestCommand {
     /// CLOCK_REALTIME that the guest is to set its own to first, when that stood still.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub realtime_ns: Option<i64>,
-    /// The guest is to begin by telling its clock; a host that hears it may ask for it again with [`HostWord::Clock`].
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub tell_clock: bool,
+    /// The guest reports its clock first; the host may then ask for it again with [`HostWord::Clock`].
+    #[serde(rename = "tell_clock", default, skip_serializing_if = "std::ops::Not::not")]
+    pub report_clock: bool,
 }
 
 /// One line of the host.

@@ -97,7 +97,7 @@ impl Readiness {
     }
 
     /// Findings that are to be mended: the open ones, notices only where they are asked for.
-    pub fn to_mend(&self, notices: bool) -> impl Iterator<Item = &Finding> {
+    pub fn to_fix(&self, notices: bool) -> impl Iterator<Item = &Finding> {
         self.open().filter(move |finding| notices || finding.severity > Severity::Notice)
     }
 

@@ -218,7 +218,7 @@ pub fn checklist_text() -> String {
     for (rule, options) in debugging::OPTIONS {
         let title = rules()
             .iter()
-            .flat_map(|family| family.rules)
+            .flat_map(|group| group.rules)
             .find(|found| found.id == *rule)
             .map_or("", |found| found.title);
         let _ = writeln!(text, "\n# Otherwise {title}.");

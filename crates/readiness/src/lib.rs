@@ -41,28 +41,28 @@ use archive::facts::Facts;
 use machine::Machine;
 
 /// A family of rules.
-pub struct Family {
+pub struct RuleGroup {
     pub title: &'static str,
     pub rules: &'static [Rule],
 }
 
 /// All rules, in the order in which findings of one severity are told.
-pub fn rules() -> [Family; 14] {
+pub fn rules() -> [RuleGroup; 14] {
     [
-        Family { title: "Kernel", rules: kernel::RULES },
-        Family { title: "Debugging options", rules: debugging::RULES },
-        Family { title: "Kernel command line", rules: parameters::RULES },
-        Family { title: "Clocks and timers", rules: clocks::RULES },
-        Family { title: "Scheduler", rules: scheduler::RULES },
-        Family { title: "Isolation", rules: isolation::RULES },
-        Family { title: "Interrupts", rules: interrupts::RULES },
-        Family { title: "Power and processors", rules: power::RULES },
-        Family { title: "Firmware and hypervisor", rules: firmware::RULES },
-        Family { title: "Tasks", rules: tasks::RULES },
-        Family { title: "Memory", rules: memory::RULES },
-        Family { title: "Watchdogs and console", rules: noise::RULES },
-        Family { title: "Tracing", rules: tracing::RULES },
-        Family { title: "Containers and limits", rules: surroundings::RULES },
+        RuleGroup { title: "Kernel", rules: kernel::RULES },
+        RuleGroup { title: "Debugging options", rules: debugging::RULES },
+        RuleGroup { title: "Kernel command line", rules: parameters::RULES },
+        RuleGroup { title: "Clocks and timers", rules: clocks::RULES },
+        RuleGroup { title: "Scheduler", rules: scheduler::RULES },
+        RuleGroup { title: "Isolation", rules: isolation::RULES },
+        RuleGroup { title: "Interrupts", rules: interrupts::RULES },
+        RuleGroup { title: "Power and processors", rules: power::RULES },
+        RuleGroup { title: "Firmware and hypervisor", rules: firmware::RULES },
+        RuleGroup { title: "Tasks", rules: tasks::RULES },
+        RuleGroup { title: "Memory", rules: memory::RULES },
+        RuleGroup { title: "Watchdogs and console", rules: noise::RULES },
+        RuleGroup { title: "Tracing", rules: tracing::RULES },
+        RuleGroup { title: "Containers and limits", rules: surroundings::RULES },
     ]
 }
 
@@ -70,8 +70,8 @@ pub fn rules() -> [Family; 14] {
 pub fn check(facts: &Facts, subject: &Subject, checklist: &Checklist, accepted: &[Accepted]) -> Readiness {
     let machine = Machine::new(facts, subject);
     let mut readiness = Readiness::of(&machine);
-    for family in rules() {
-        for rule in family.rules {
+    for group in rules() {
+        for rule in group.rules {
             readiness.take(rule, (rule.look)(&machine));
         }
     }

@@ -68,16 +68,16 @@ fn seen<'a>(machine: &Machine<'a>) -> Result<&'a [TaskFact], Unknown> {
 
 fn as_urgent(machine: &Machine) -> Look {
     let urgent = seen(machine)?.iter().filter(|task| !task.kernel && is_urgent(machine, task));
-    Ok(urgent.map(|task| told(machine, task)).collect())
+    Ok(urgent.map(|task| sign(machine, task)).collect())
 }
 
 fn kernel_threads(machine: &Machine) -> Look {
     let soft = |task: &TaskFact| task.name.starts_with("ksoftirqd/");
     let urgent = seen(machine)?.iter().filter(|task| task.kernel && !soft(task) && is_urgent(machine, task));
-    Ok(urgent.map(|task| told(machine, task)).collect())
+    Ok(urgent.map(|task| sign(machine, task)).collect())
 }
 
-fn told(machine: &Machine, task: &TaskFact) -> Sign {
+fn sign(machine: &Machine, task: &TaskFact) -> Sign {
     let name = quoted(&task.name);
     let (what, fix) = match task.policy.as_str() {
         "deadline" => {

@@ -200,8 +200,8 @@ mod tests {
             ("fio:read,bs=1k,bs=2k", "twice"),
             ("hackbench:matrix", "no `matrix`"),
         ] {
-            let told = LoadRequest::parse(text).unwrap_err().to_string();
-            assert!(told.contains(expected), "{text}: {told}");
+            let refusal = LoadRequest::parse(text).unwrap_err().to_string();
+            assert!(refusal.contains(expected), "{text}: {refusal}");
         }
     }
 

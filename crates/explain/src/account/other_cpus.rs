@@ -25,9 +25,9 @@ pub fn sentences(trace: &Trace, anchors: &Anchors, cpu: u32, tool_threads: &Tool
         .map(|activity| (busy_ns(activity, trace), activity))
         .collect();
     others.sort_by_key(|(busy_ns, activity)| (std::cmp::Reverse(*busy_ns), activity.cpu));
-    let told = others.iter().filter(|(busy_ns, _)| *busy_ns > 0);
-    sentences.extend(told.clone().take(CPUS_MAX).filter_map(|(_, activity)| did(activity, trace)));
-    let left = told.count().saturating_sub(CPUS_MAX);
+    let busy = others.iter().filter(|(busy_ns, _)| *busy_ns > 0);
+    sentences.extend(busy.clone().take(CPUS_MAX).filter_map(|(_, activity)| did(activity, trace)));
+    let left = busy.count().saturating_sub(CPUS_MAX);
     if left > 0 {
         sentences.push(format!("{left} more CPUs were busy less"));
     }

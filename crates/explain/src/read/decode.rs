@@ -169,9 +169,9 @@ impl Decoder {
         // The declared length of the array is that of the shortest trace; it goes on to the end of the record.
         let size = field.element_size.clamp(1, 8);
         let there = event.payload.get(field.offset..).unwrap_or(&[]);
-        let told = usize::try_from(self.read(recipe.slots[0], event.payload)).unwrap_or(0);
+        let stated = usize::try_from(self.read(recipe.slots[0], event.payload)).unwrap_or(0);
         let count = there.len() / size;
-        let callers = (0..count.min(if told == 0 { count } else { told }))
+        let callers = (0..count.min(if stated == 0 { count } else { stated }))
             .filter_map(|index| self.byte_order.uint_at(there, index * size, size));
         // Short traces of some kernels end with an address of all ones.
         callers.take_while(|&caller| caller != 0 && caller != u64::MAX >> (64 - 8 * size)).take(STACK_MAX).collect()

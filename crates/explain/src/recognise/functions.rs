@@ -62,7 +62,7 @@ pub fn account(case: &Case) -> Option<FunctionAccount> {
     }
     let mut owners: Vec<(u32, Context, Vec<&Piece>)> = Vec::new();
     for piece in case.pieces {
-        let Some(context) = held(piece).filter(|context| is_somebody(*context)) else { continue };
+        let Some(context) = held(piece).filter(|context| is_other_context(*context)) else { continue };
         match owners.iter_mut().find(|(cpu, known, _)| *cpu == piece.cpu && *known == context) {
             Some((_, _, pieces)) => pieces.push(piece),
             None => owners.push((piece.cpu, context, vec![piece])),
@@ -143,7 +143,8 @@ pub fn spent(case: &Case, pieces: &[&Piece]) -> Option<Spent> {
 /// The same for a finding, by indices of its pieces; silence is in no function.
 pub fn spent_by(case: &Case, indices: &[usize]) -> Option<Spent> {
     let pieces: Vec<&Piece> = indices.iter().filter_map(|&index| case.pieces.get(index)).collect();
-    let theirs: Vec<&Piece> = pieces.iter().copied().filter(|piece| held(piece).is_some_and(is_somebody)).collect();
+    let theirs: Vec<&Piece> =
+        pieces.iter().copied().filter(|piece| held(piece).is_some_and(is_other_context)).collect();
     let ns = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.ns()).sum::<i64>();
     // A finding that is mostly about silence or idle is about no function.
     if theirs.is_empty() || ns(&theirs) * 2 < ns(&pieces) { None } else { spent(case, &theirs) }
@@ -170,7 +171,7 @@ fn stack_of(case: &Case, activity: &CpuActivity, stretches: &[(i64, i64)]) -> Op
     (!thread.is_empty()).then(|| thread.to_vec())
 }
 
-fn is_somebody(context: Context) -> bool {
+fn is_other_context(context: Context) -> bool {
     !matches!(context, Context::Untraced | Context::Idle { .. } | Context::Nmi { .. })
 }
 

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// # Errors
 /// What the file lacks.
 pub fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
-    let (document, mended) = parse(text)?;
+    let (document, repaired) = parse(text)?;
     let file = document.as_object().ok_or(Lack::NoObject)?;
     let command = string(file, "cmdline:").or_else(|| string(file, "cmdline"));
     let tool = tool_of(file, command.as_deref());
@@ -31,7 +31,7 @@ pub fn read(text: &str, hints: &Hints) -> Result<Source, Lack> {
     source.ended_unix_ns = string(file, "end_time").and_then(|text| unix_ns_of_rfc2822(&text));
     source.environment = file.get("sysinfo").and_then(Value::as_object).map(environment);
     source.command = command;
-    if mended {
+    if repaired {
         source.problem(Severity::Notice, &ImportProblem::JsonRepaired);
     }
     read_threads(file, &mut source, hints)?;
@@ -44,7 +44,7 @@ fn parse(text: &str) -> Result<(Value, bool), Lack> {
         Ok(document) => return Ok((document, false)),
         Err(error) => error,
     };
-    match serde_json::from_str(&mended(text)) {
+    match serde_json::from_str(&repaired(text)) {
         Ok(document) => Ok((document, true)),
         Err(end) if end.is_eof() => Err(Lack::BreaksOff { line: end.line() }),
         Err(_) => Err(Lack::Json(error.to_string())),
@@ -52,7 +52,7 @@ fn parse(text: &str) -> Result<(Value, bool), Lack> {
 }
 
 /// The text with the two defects of rt-tests put right: unescaped quotes in the command line, and `nan`.
-fn mended(text: &str) -> String {
+fn repaired(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {
         let quoted = line.trim_end().strip_suffix("\",").and_then(|line| line.split_once("\"cmdline:\": \""));

@@ -50,7 +50,7 @@ pub fn run_identifier(summary: &RunSummary, started_unix_s: u64) -> String {
 }
 
 /// Gives those of the same name different ones, in their order.
-pub fn told_apart(names: &[String]) -> Vec<String> {
+pub fn distinct_names(names: &[String]) -> Vec<String> {
     let mut taken: Vec<String> = Vec::new();
     for name in names {
         let numbered = (2..).map(|number| format!("{name}-{number}"));
@@ -107,6 +107,6 @@ mod tests {
     #[test]
     fn a_name_that_was_numbered_meets_no_other() {
         let names = ["a", "a-2", "a", "a"].map(str::to_owned);
-        assert_eq!(told_apart(&names), ["a", "a-2", "a-3", "a-4"]);
+        assert_eq!(distinct_names(&names), ["a", "a-2", "a-3", "a-4"]);
     }
 }

@@ -106,10 +106,10 @@ fn what_changed_beyond_chance_comes_first() {
     let b =
         made(&[struck("fair-server", 12, 60_000), struck("steal", 6, 80_000), struck("rcu", 1, 70_000)].concat(), 1000);
     let found = differ_made(&a, &b);
-    let told: Vec<(&str, Change)> =
+    let shown: Vec<(&str, Change)> =
         found.causes.iter().map(|cause| (cause.culprit.as_deref().unwrap(), cause.change)).collect();
     assert_eq!(
-        told,
+        shown,
         [
             ("nmi", Change::Vanished),
             ("fair-server", Change::Appeared),
@@ -176,8 +176,8 @@ fn alike_runs_seldom_differ() {
             made(&late, 1000)
         };
         let found = differ_made(&run(), &run());
-        let told = |cause: &CauseDifference| !matches!(cause.change, Change::NotShown | Change::NotCounted);
-        wrong += i32::from(found.causes.iter().any(told));
+        let shown = |cause: &CauseDifference| !matches!(cause.change, Change::NotShown | Change::NotCounted);
+        wrong += i32::from(found.causes.iter().any(shown));
     }
     assert!(f64::from(wrong) <= 0.05 * f64::from(pairs), "{wrong} of {pairs}");
 }

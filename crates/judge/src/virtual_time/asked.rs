@@ -50,10 +50,10 @@ mod tests {
             ["loaded: duration in ns is 60000000000 in the runs, 5 in the baseline (seeds [1, 2])"]
         );
         let loads = vec![LoadRequest::Builtin { name: "copy".into(), workers: 0 }];
-        let told = otherwise(&RunSettings { loads, ..settings() }, &runs(&examples[..1]));
+        let differences = otherwise(&RunSettings { loads, ..settings() }, &runs(&examples[..1]));
         assert!(
-            told.iter().any(|said| said.contains("none in the runs, copy in the baseline (seeds [1])")),
-            "{told:?}"
+            differences.iter().any(|said| said.contains("none in the runs, copy in the baseline (seeds [1])")),
+            "{differences:?}"
         );
     }
 }

@@ -207,7 +207,7 @@ pub fn drift(baseline: &Baseline, asked: &RunSettings, runs: &[SeedRun]) -> Drif
 
 fn invalid(runs: &[SeedRun]) -> Vec<Moved> {
     let wrong = runs.iter().filter(|run| !run.summary.valid || !run.summary.virtual_time);
-    let told = wrong.map(|run| {
+    let noted = wrong.map(|run| {
         let why = if run.summary.virtual_time {
             Remark::joined(&run.summary.invalid_because)
         } else {
@@ -215,7 +215,7 @@ fn invalid(runs: &[SeedRun]) -> Vec<Moved> {
         };
         Moved { kind: DriftKind::Plan, fails: true, sentence: format!("{} cannot be used: {why}", run.summary.archive) }
     });
-    told.collect()
+    noted.collect()
 }
 
 /// The same seeds must have been run.
@@ -291,26 +291,26 @@ fn cause_changes(expected: &[BaselineCause], seen: &[BaselineCause]) -> Vec<Move
         let place = if cause.function.is_empty() { String::new() } else { format!(" in `{}`", cause.function) };
         format!("{culprit}{place}")
     };
-    let told = |sentence: String| Moved { kind: DriftKind::Cause, fails: false, sentence };
+    let noted = |sentence: String| Moved { kind: DriftKind::Cause, fails: false, sentence };
     let mut moved = Vec::new();
     for cause in seen {
         let longest = time(cause.longest_ns as f64);
         match expected.iter().find(|other| same(cause, other)) {
-            None => moved.push(told(format!(
+            None => moved.push(noted(format!(
                 "new cause: {} holds the CPU up to {longest}, {} seeds",
                 named(cause),
                 cause.seeds
             ))),
             Some(old) if old.longest_ns != cause.longest_ns => {
                 let before = time(old.longest_ns as f64);
-                moved.push(told(format!("{} holds the CPU up to {longest}, before up to {before}", named(cause))));
+                moved.push(noted(format!("{} holds the CPU up to {longest}, before up to {before}", named(cause))));
             }
             Some(_) => {}
         }
     }
     // Without explanations nothing is gone.
     let gone = expected.iter().filter(|cause| !seen.is_empty() && !seen.iter().any(|other| same(cause, other)));
-    moved.extend(gone.map(|cause| told(format!("not seen any more: {}", named(cause)))));
+    moved.extend(gone.map(|cause| noted(format!("not seen any more: {}", named(cause)))));
     moved
 }
 
@@ -368,9 +368,9 @@ mod tests {
             .into_iter()
             .map(|run| if run.run().is_idle() { run } else { run.explained("timers", &["g"], 900) })
             .collect();
-        let told = drift(&baseline(0.0, 0), &asked(), &runs(&now));
-        assert!(!told.fails);
-        assert!(told.moved.iter().any(|moved| moved.sentence.contains("new cause: timers in `g`")), "{told:?}");
+        let found = drift(&baseline(0.0, 0), &asked(), &runs(&now));
+        assert!(!found.fails);
+        assert!(found.moved.iter().any(|moved| moved.sentence.contains("new cause: timers in `g`")), "{found:?}");
         let fewer = drift(&baseline(0.0, 0), &asked(), &runs(&side(0)[1..]));
         assert!(fewer.fails);
         assert!(fewer.moved[0].sentence.contains("has seeds [1, 2], the runs have [1]"), "{fewer:?}");

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use words::amounts::time;
 
 /// Callers that are told beside a function.
-const CALLERS_TOLD: usize = 2;
+const CALLERS_MAX: usize = 2;
 
 /// A cause as both sides can have it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ fn shift(cause: &Cause, seeds: &[(Longest, Longest)]) -> CauseShift {
     let worst = seeds.iter().flat_map(|(a, b)| [a, b]).filter_map(|side| side.get(cause)).max_by_key(|(ns, _)| *ns);
     let mut shift = CauseShift {
         cause: cause.clone(),
-        called_by: worst.map_or(Vec::new(), |(_, chain)| chain.iter().skip(1).take(CALLERS_TOLD).cloned().collect()),
+        called_by: worst.map_or(Vec::new(), |(_, chain)| chain.iter().skip(1).take(CALLERS_MAX).cloned().collect()),
         a_ns,
         b_ns,
         longer_ns: b_ns.unwrap_or(0).saturating_sub(a_ns.unwrap_or(0)),

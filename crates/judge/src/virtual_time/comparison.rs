@@ -95,8 +95,8 @@ pub fn compare(a: &[SeedRun], b: &[SeedRun]) -> Result<VirtualComparison, Refusa
     let pairs: Vec<(SeedRun, SeedRun)> =
         by_seed_a.iter().filter_map(|(seed, a)| Some((*a, *by_seed_b.get(seed)?))).collect();
     let Some((first_a, first_b)) = pairs.first().copied() else {
-        let told = |side: &BTreeMap<u64, SeedRun>| seeds_told(&side.keys().copied().collect::<Vec<_>>());
-        return Err(Refusal::NoCommonSeed { a: told(&by_seed_a), b: told(&by_seed_b) });
+        let listed = |side: &BTreeMap<u64, SeedRun>| seed_list(&side.keys().copied().collect::<Vec<_>>());
+        return Err(Refusal::NoCommonSeed { a: listed(&by_seed_a), b: listed(&by_seed_b) });
     };
     let in_one = |one: &BTreeMap<u64, SeedRun>, other: &BTreeMap<u64, SeedRun>| -> Vec<u64> {
         one.keys().filter(|seed| !other.contains_key(seed)).copied().collect()
@@ -197,7 +197,7 @@ fn spread(values: impl Iterator<Item = i64>) -> Option<Spread> {
 fn cautions(comparison: &VirtualComparison, pairs: &[(SeedRun, SeedRun)]) -> Vec<Remark> {
     let mut cautions = Vec::new();
     if !comparison.unpaired.is_empty() {
-        cautions.push(Caution::Unpaired(seeds_told(&comparison.unpaired)));
+        cautions.push(Caution::Unpaired(seed_list(&comparison.unpaired)));
     }
     let unknown = pairs.iter().any(|(a, b)| a.summary.ingredients.is_empty() || b.summary.ingredients.is_empty());
     if unknown {
@@ -284,10 +284,10 @@ fn figure_sentence(figure: &FigureShift, of: usize) -> String {
     )
 }
 
-fn seeds_told(seeds: &[u64]) -> String {
-    let told: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
-    let more = if seeds.len() > told.len() { " ..." } else { "" };
-    format!("seed {}{more}", told.join(", "))
+fn seed_list(seeds: &[u64]) -> String {
+    let listed: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
+    let more = if seeds.len() > listed.len() { " ..." } else { "" };
+    format!("seed {}{more}", listed.join(", "))
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub fn tracing_cost(samples: &[(i64, i64)], traced: &[(i64, i64)], late: &[u64])
         late,
         sentences: Vec::new(),
     };
-    cost.sentences = cost.told();
+    cost.sentences = cost.in_words();
     Some(cost)
 }
 
@@ -88,7 +88,7 @@ fn sorted(values: impl Iterator<Item = i64>) -> Vec<i64> {
 }
 
 impl TracingCost {
-    fn told(&self) -> Vec<String> {
+    fn in_words(&self) -> Vec<String> {
         let (median_ns, traced_ns) = (self.median_ns, self.median_traced_ns);
         let mut sentences = vec![format!(
             "Tracing added {} ns of virtual time to the median wake-up, {median_ns} ns without and {traced_ns} ns with it, \
@@ -110,11 +110,11 @@ impl TracingCost {
                 traced_ns.unwrap_or_default()
             ),
         });
-        sentences.extend(self.late.iter().map(|of| self.told_of(of)));
+        sentences.extend(self.late.iter().map(|of| self.sentence_of(of)));
         sentences
     }
 
-    fn told_of(&self, of: &TracedWakeUp) -> String {
+    fn sentence_of(&self, of: &TracedWakeUp) -> String {
         let TracedWakeUp { cycle, latency_ns, traced_ns } = *of;
         let Some(traced_ns) = traced_ns else {
             return format!("Wake-up {cycle}, {latency_ns} ns late: the traced run missed it.");

@@ -36,14 +36,14 @@ fn maxima(coin: &mut Coin, tail: Tail) -> Vec<f64> {
     (0..TEST_S).map(|_| tail(exceeded(coin).max(1e-300))).collect()
 }
 
-struct Told {
+struct Coverage {
     estimates: usize,
     holds: f64,
     below: f64,
     reason: String,
 }
 
-fn told(seed: u64, truth: f64, seconds: impl Fn(&mut Coin) -> Vec<f64> + Sync) -> Told {
+fn coverage_of(seed: u64, truth: f64, seconds: impl Fn(&mut Coin) -> Vec<f64> + Sync) -> Coverage {
     let answers = repeated(REPETITIONS, |number| {
         of_seconds(&seconds(&mut Coin::of_round(seed, number as u32)), HORIZON_S, 0.95).1
     });
@@ -51,7 +51,7 @@ fn told(seed: u64, truth: f64, seconds: impl Fn(&mut Coin) -> Vec<f64> + Sync) -
     let low = |ends: &judge::extremes::Profile| ends.low.is_none_or(|low| low <= truth);
     let high = |ends: &judge::extremes::Profile| ends.high.is_none_or(|high| truth <= high);
     let reason = answers.into_iter().find_map(Result::err).map_or_else(String::new, |refusal| refusal.to_string());
-    Told {
+    Coverage {
         estimates: intervals.len(),
         holds: share(&intervals.iter().map(|ends| low(ends) && high(ends)).collect::<Vec<_>>()),
         below: share(&intervals.iter().map(|ends| !high(ends)).collect::<Vec<_>>()),
@@ -59,14 +59,14 @@ fn told(seed: u64, truth: f64, seconds: impl Fn(&mut Coin) -> Vec<f64> + Sync) -
     }
 }
 
-fn print(name: &str, told: &Told) {
-    let refused = REPETITIONS - told.estimates;
-    let (holds, below) = if told.estimates == 0 {
+fn print(name: &str, measured: &Coverage) {
+    let refused = REPETITIONS - measured.estimates;
+    let (holds, below) = if measured.estimates == 0 {
         ("-".to_owned(), "-".to_owned())
     } else {
-        (format!("{:.3}", told.holds), format!("{:.3}", told.below))
+        (format!("{:.3}", measured.holds), format!("{:.3}", measured.below))
     };
-    println!("  {name:36} {holds:>8} {below:>12} {refused:>8}  {}", told.reason);
+    println!("  {name:36} {holds:>8} {below:>12} {refused:>8}  {}", measured.reason);
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
     let rarest = std::f64::consts::LN_2 / (PER_SECOND * HORIZON_S);
     let mut coverage = Vec::new();
     for (at, (name, tail)) in REGULAR.into_iter().enumerate() {
-        let told = told(at as u64 + 1, tail(rarest), |coin| maxima(coin, tail));
-        print(name, &told);
-        coverage.push(told.holds);
-        assert!(told.estimates * 2 > REPETITIONS, "{name} is refused too often");
+        let measured = coverage_of(at as u64 + 1, tail(rarest), |coin| maxima(coin, tail));
+        print(name, &measured);
+        coverage.push(measured.holds);
+        assert!(measured.estimates * 2 > REPETITIONS, "{name} is refused too often");
     }
     let machine = |coin: &mut Coin| -> Vec<f64> {
         let counted = measure(&mut Dice::new(coin.next_u64()), Character::PLAIN, TEST_S, true);
@@ -91,13 +91,14 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
         hours.seconds.into_iter().max().unwrap_or(0)
     });
     largest.sort_unstable();
-    let bursts = told(50, largest[largest.len() / 2] as f64, machine);
+    let bursts = coverage_of(50, largest[largest.len() / 2] as f64, machine);
     print("bursts and load phases", &bursts);
     coverage.push(bursts.holds);
     let exponential = REGULAR[0].1;
-    let rounded = told(60, exponential(rarest), |coin| maxima(coin, exponential).iter().map(|us| us.round()).collect());
+    let rounded =
+        coverage_of(60, exponential(rarest), |coin| maxima(coin, exponential).iter().map(|us| us.round()).collect());
     print("exponential, rounded to 1 us", &rounded);
-    let second_mode = told(61, f64::NAN, |coin| {
+    let second_mode = coverage_of(61, f64::NAN, |coin| {
         let mut seconds = maxima(coin, exponential);
         for second in seconds.iter_mut() {
             if coin.unit() < 0.01 {
@@ -109,7 +110,7 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
     print("second mode, 36 events in the test", &second_mode);
     // Between three and four events of another cause in the test, above nearly everything else and close together.
     for (at, centre) in [100.0, 130.0, 160.0].into_iter().enumerate() {
-        let few = told(70 + at as u64, exponential(rarest).max(centre + 2.0), |coin| {
+        let few = coverage_of(70 + at as u64, exponential(rarest).max(centre + 2.0), |coin| {
             let mut seconds = maxima(coin, exponential);
             for second in seconds.iter_mut() {
                 if coin.unit() < 1e-3 {
@@ -120,7 +121,7 @@ fn estimates_hold_the_truth_and_other_tails_are_refused() {
         });
         print(&format!("mode of 1e-6 at {centre:.0} us"), &few);
     }
-    let hidden = told(62, 300.0, |coin| maxima(coin, exponential));
+    let hidden = coverage_of(62, 300.0, |coin| maxima(coin, exponential));
     print("a mode of 300 us that stayed away", &hidden);
     assert!(coverage.iter().all(|share| *share >= COVERAGE_MIN), "{coverage:?} are not all above {COVERAGE_MIN}");
     assert_eq!(rounded.estimates, 0, "rounded latencies must be refused");

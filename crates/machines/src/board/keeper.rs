@@ -22,7 +22,7 @@ pub enum Purpose {
     /// The results of the run with this id.
     Collect { run: String },
     /// Putting back what a killed meter left changed.
-    Mend,
+    Restore,
     /// The same, and results nobody has fetched are thrown away.
     Discard,
 }
@@ -58,7 +58,7 @@ impl KeeperRequest {
         let (purpose, run) = match &self.purpose {
             Purpose::Run => ("run", ""),
             Purpose::Collect { run } => ("collect", run.as_str()),
-            Purpose::Mend => ("fix", ""),
+            Purpose::Restore => ("fix", ""),
             Purpose::Discard => ("discard", ""),
         };
         format!(
@@ -242,7 +242,7 @@ mod tests {
         };
         assert_eq!(ends(Purpose::Run).left.as_deref(), Some("r1"));
         assert_eq!(ends(Purpose::Collect { run: "r2".into() }).left.as_deref(), Some("r1"));
-        assert!(ends(Purpose::Mend).ready && spool.is_dir());
+        assert!(ends(Purpose::Restore).ready && spool.is_dir());
         let (mut child, greeting) = session_for(place.path(), "a", Purpose::Collect { run: "r1".into() });
         assert!(greeting.ready, "{greeting:?}");
         child.stdin.take().unwrap().write_all(b"fetched\nend\n").unwrap();

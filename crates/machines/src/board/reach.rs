@@ -21,7 +21,7 @@ pub struct Reach {
     pub purpose: Purpose,
     pub stop: StopRequests,
     /// Says what takes its time.
-    pub tell: fn(&str),
+    pub report: fn(&str),
     pub traffic: Rc<RefCell<ConsoleTraffic>>,
 }
 

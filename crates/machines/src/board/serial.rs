@@ -126,7 +126,7 @@ pub struct SerialLine {
     tools: Tools,
     baud: u32,
     stop: StopRequests,
-    tell: fn(&str),
+    report: fn(&str),
 }
 
 /// Opens the line, logs in where that is asked for, and has the keeper look around.
@@ -139,8 +139,8 @@ pub fn connect(reach: &Reach) -> Result<SerialLine, BoardError> {
     let baud = baud(&reach.board);
     let exchange = Exchange::new(dialogue, baud);
     let talk = Talk { exchange, listener: Listener::Keeper, meter: String::new() };
-    let (stop, tell) = (reach.stop.clone(), reach.tell);
-    Ok(SerialLine { talk: Rc::new(RefCell::new(talk)), greeting, tools, baud, stop, tell })
+    let (stop, report) = (reach.stop.clone(), reach.report);
+    Ok(SerialLine { talk: Rc::new(RefCell::new(talk)), greeting, tools, baud, stop, report })
 }
 
 fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), SerialError> {
@@ -154,7 +154,7 @@ fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), SerialError> {
         // When the kernel speaks into this, it is only waited for a little longer.
         dialogue.await_words("tardy listens", LISTEN_LIMIT)?;
         // Whatever came before that is an echo, or of a keeper that is gone.
-        dialogue.begin_anew();
+        dialogue.start_over();
         dialogue.reader.port.write(format!("{script}{END_OF_INPUT}").as_bytes())?;
         let (mut greeting, mut tools) = (Greeting::default(), Tools::default());
         let greeted = dialogue.listen(GREET_LIMIT, &reach.stop, |words| {
@@ -229,7 +229,7 @@ impl Line for SerialLine {
         if alone {
             keeper.say("forget").map_err(SerialError::from)?;
         }
-        let manner = Manner { baud: self.baud, stop: &self.stop, tell: &self.tell };
+        let manner = Manner { baud: self.baud, stop: &self.stop, report: &self.report };
         Ok(sending::send(keeper, (&meter.name, &meter.bytes), &self.tools, &manner)?)
     }
 
@@ -249,9 +249,9 @@ impl Line for SerialLine {
                 let _ = talk.exchange.dialogue.say("end");
             }
             // A run that was asked to stop still leaves the board tidy.
-            let heard = talk.exchange.dialogue.listen(TIDY_LIMIT, &StopRequests::default(), tidied);
+            let tidied_up = talk.exchange.dialogue.listen(TIDY_LIMIT, &StopRequests::default(), tidied);
             // A keeper whose meter was interrupted follows it, or was too busy to be heard and still listens.
-            if heard.is_ok() || listens {
+            if tidied_up.is_ok() || listens {
                 break;
             }
             listens = true;

@@ -64,7 +64,7 @@ impl BoardTarget {
             token: String::new(),
             purpose,
             stop,
-            tell: access.tell,
+            report: access.report,
             traffic: Rc::default(),
         };
         let line = Rc::new(RefCell::new(None));

@@ -38,7 +38,7 @@ impl Apt {
     ///
     /// # Errors
     /// [`KernelError`].
-    pub fn of(platform: &Platform, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<Self, KernelError> {
+    pub fn of(platform: &Platform, cache: &Path, report: &mut dyn FnMut(&str)) -> Result<Self, KernelError> {
         let own = output(Command::new("dpkg").arg("--print-architecture"))?;
         if own.trim() == platform.debian {
             return Ok(Self { configuration: None });
@@ -48,14 +48,14 @@ impl Apt {
         let apt = Self { configuration: Some(root.join("apt.conf")) };
         make_root(&root, platform)?;
         if !is_fresh(&root.join(STAMP)) {
-            tell(&format!("fetching Debian's package lists for {}", platform.debian));
+            report(&format!("fetching Debian's package lists for {}", platform.debian));
             match apt.ask("apt-get", &["-q", "update"]) {
                 Ok(_) => fs::write(root.join(STAMP), "").map_err(FileError::writing(root.join(STAMP)))?,
                 // Some lists may have come, and the package may be in them.
                 Err(ProgramError::Failed { lines, .. }) if !lines.is_empty() => {
-                    tell(&format!("not every list came: {}", lines[0]));
+                    report(&format!("not every list came: {}", lines[0]));
                 }
-                Err(error) => tell(&format!("not every list came: {error}")),
+                Err(error) => report(&format!("not every list came: {error}")),
             }
         }
         Ok(apt)

@@ -35,7 +35,7 @@ impl GuestRun {
 
     /// How the command ended, by the guest's word; a machine that went down without one has lost it.
     fn verdict(&self) -> Exit {
-        let ended = self.machine().heard().ended;
+        let ended = self.machine().reports().ended;
         match ended {
             Some(ended) => match (ended.code, ended.signal) {
                 (Some(code), _) => Exit::Code(code),
@@ -72,8 +72,8 @@ impl RunningCommand for GuestRun {
 
     fn diagnostics(&mut self) -> Vec<String> {
         let mut machine = self.machine();
-        let mut lines: Vec<String> = machine.heard().lines.iter().cloned().collect();
-        let ended = machine.heard().ended.is_some();
+        let mut lines: Vec<String> = machine.reports().lines.iter().cloned().collect();
+        let ended = machine.reports().ended.is_some();
         if !ended && !self.killed || machine.has_panicked() {
             lines.extend(machine.last_words());
         }
@@ -82,7 +82,7 @@ impl RunningCommand for GuestRun {
 
     /// Why the host's part cannot be told, at once; how large it was, at the end.
     fn news(&mut self) -> Vec<News> {
-        let ended = self.machine().heard().ended.is_some();
+        let ended = self.machine().reports().ended.is_some();
         let news = match &self.watch {
             Some(Err(why)) if !self.reported => Some(News::AbsencesUnknown { why: why.to_string() }),
             Some(Ok(watch)) if !self.reported && ended => watch.summary(),
@@ -100,7 +100,7 @@ impl RunningCommand for GuestRun {
     }
 
     fn said(&mut self) -> Vec<String> {
-        self.machine().heard().take_said()
+        self.machine().reports().take_said()
     }
 
     fn kill(&mut self) {
@@ -110,12 +110,12 @@ impl RunningCommand for GuestRun {
 
     fn wait(&mut self, limit: Duration) -> Option<Exit> {
         let begun = Instant::now();
-        if self.machine().heard().ended.is_none() {
+        if self.machine().reports().ended.is_none() {
             self.machine().hang_up();
         }
         loop {
             let mut machine = self.machine();
-            let ended = machine.heard().ended.is_some();
+            let ended = machine.reports().ended.is_some();
             let down = machine.exit().is_some();
             if ended || down {
                 drop(machine);
@@ -138,7 +138,7 @@ impl RunningCommand for GuestRun {
 impl Drop for GuestRun {
     fn drop(&mut self) {
         let mut machine = self.machine();
-        if machine.heard().ended.is_none() {
+        if machine.reports().ended.is_none() {
             machine.kill();
         }
     }

@@ -125,7 +125,7 @@ pub fn directory(cache: &Path, pin: &str) -> PathBuf {
 ///
 /// # Errors
 /// The step that failed; the cache then holds nothing of it.
-pub fn fetch(apt: &Apt, package: &Package, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, KernelError> {
+pub fn fetch(apt: &Apt, package: &Package, cache: &Path, report: &mut dyn FnMut(&str)) -> Result<PathBuf, KernelError> {
     let directory = directory(cache, &package.pin());
     if directory.is_dir() {
         return Ok(directory);
@@ -133,10 +133,10 @@ pub fn fetch(apt: &Apt, package: &Package, cache: &Path, tell: &mut dyn FnMut(&s
     let partial = cache.join(format!("partial-{}", std::process::id()));
     let result = (|| {
         fs::create_dir_all(&partial).map_err(FileError::of("make", &partial))?;
-        tell(&format!("downloading {} ({} MB)", package.pin(), package.bytes / 1_000_000));
+        report(&format!("downloading {} ({} MB)", package.pin(), package.bytes / 1_000_000));
         let archive = download(apt, package, &partial)?;
         verify(package, &archive)?;
-        tell("unpacking it");
+        report("unpacking it");
         unpack_package(&archive, &partial)?;
         fs::rename(partial.join("kernel"), &directory).map_err(FileError::of("move the kernel to", &directory))?;
         Ok(())

@@ -151,14 +151,14 @@ fn the_fake_machine() {
         let line = serde_json::to_string(word).unwrap() + "\n";
         (&words).write_all(line.as_bytes()).unwrap();
     };
-    let mut heard = BufReader::new(words.try_clone().unwrap()).lines().map(|line| line.unwrap());
+    let mut lines = BufReader::new(words.try_clone().unwrap()).lines().map(|line| line.unwrap());
     if part == "fails" {
         say(&GuestWord::Failed { why: "no virtio_console".into() });
     }
     let hangs = part == "hangs" || part == "hangs-with-kvm" && arguments.contains("-accel kvm");
     if part == "fails" || hangs {
         // The end of the host is the end of this.
-        while heard.next().is_some() {}
+        while lines.next().is_some() {}
         return;
     }
     if arguments.contains("id=monitor") {
@@ -171,7 +171,7 @@ fn the_fake_machine() {
     let mut sent = BufReader::new(data.try_clone().unwrap());
     let (mut read, mut files) = (0, std::collections::BTreeMap::new());
     // A machine that was only booted to see whether it does hears nothing.
-    for line in heard.by_ref() {
+    for line in lines.by_ref() {
         let line: HostLine = serde_json::from_str(&line).unwrap();
         // What an earlier command did not read of its input.
         let mut left = vec![0; (line.data_before - read) as usize];

@@ -25,12 +25,12 @@ pub struct Ended {
 
 /// What the guest said of its clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClockTold {
+pub struct ClockReading {
     /// The question it answers.
     pub asked_ns: i64,
     pub monotonic_ns: i64,
     /// The host's clock.
-    pub heard_ns: i64,
+    pub received_ns: i64,
 }
 
 /// How the guest met a wish that is no command.
@@ -51,7 +51,7 @@ pub struct GuestReports {
     pub ended: Option<Ended>,
     pub answer: Option<Answer>,
     /// Until somebody takes it.
-    pub clock: Option<ClockTold>,
+    pub clock: Option<ClockReading>,
     pub failed: Option<String>,
 }
 
@@ -77,25 +77,25 @@ impl GuestReports {
 }
 
 /// Hears what the guest says, for as long as it says something; its first word is told.
-pub fn listen(words: &UnixStream, heard: &Arc<Mutex<GuestReports>>, mut booted: impl FnMut(String)) {
+pub fn listen(words: &UnixStream, reports: &Arc<Mutex<GuestReports>>, mut booted: impl FnMut(String)) {
     read_lines(words, |line| {
-        let heard_ns = monotonic_ns();
+        let received_ns = monotonic_ns();
         let Ok(word) = serde_json::from_str(&line) else {
             // A newer guest may say more than is understood here.
             return;
         };
-        let mut heard = lock(heard);
+        let mut reports = lock(reports);
         match word {
             GuestWord::Booted { kernel_release, .. } => booted(kernel_release),
-            GuestWord::Said { line } => heard.said(line),
-            GuestWord::Failed { why } => heard.failed = Some(why),
-            GuestWord::Ended { code, signal, bytes } => heard.ended = Some(Ended { code, signal, bytes }),
-            GuestWord::Stored => heard.answer = Some(Answer::Stored),
-            GuestWord::Fetched { bytes } => heard.answer = Some(Answer::Fetched { bytes }),
+            GuestWord::Said { line } => reports.said(line),
+            GuestWord::Failed { why } => reports.failed = Some(why),
+            GuestWord::Ended { code, signal, bytes } => reports.ended = Some(Ended { code, signal, bytes }),
+            GuestWord::Stored => reports.answer = Some(Answer::Stored),
+            GuestWord::Fetched { bytes } => reports.answer = Some(Answer::Fetched { bytes }),
             GuestWord::Clock { asked_ns, monotonic_ns } => {
-                heard.clock = Some(ClockTold { asked_ns, monotonic_ns, heard_ns });
+                reports.clock = Some(ClockReading { asked_ns, monotonic_ns, received_ns });
             }
-            GuestWord::Refused { why } => heard.answer = Some(Answer::Refused { why }),
+            GuestWord::Refused { why } => reports.answer = Some(Answer::Refused { why }),
         }
     });
 }
@@ -140,12 +140,12 @@ mod tests {
 
     #[test]
     fn lines_are_taken_once_and_those_that_were_too_many_are_counted() {
-        let mut heard = GuestReports::default();
-        (0..UNTAKEN_LINES_MAX + 2).for_each(|number| heard.said(number.to_string()));
-        let taken = heard.take_said();
+        let mut reports = GuestReports::default();
+        (0..UNTAKEN_LINES_MAX + 2).for_each(|number| reports.said(number.to_string()));
+        let taken = reports.take_said();
         assert_eq!((taken.len(), taken[0].as_str()), (UNTAKEN_LINES_MAX + 1, "0"));
         assert!(taken.last().is_some_and(|line| line.starts_with("(2 lines")));
-        assert!(heard.take_said().is_empty());
-        assert_eq!(heard.lines.len(), COMPLAINT_LINES);
+        assert!(reports.take_said().is_empty());
+        assert_eq!(reports.lines.len(), COMPLAINT_LINES);
     }
 }

@@ -53,7 +53,7 @@ pub fn check_name(kernel: &str) -> Result<(), KernelError> {
 ///
 /// # Errors
 /// [`KernelError`], which names the fix.
-pub fn obtain(machine: &mut VirtualMachine, cache: &Path, tell: &mut dyn FnMut(&str)) -> Result<(), KernelError> {
+pub fn obtain(machine: &mut VirtualMachine, cache: &Path, report: &mut dyn FnMut(&str)) -> Result<(), KernelError> {
     let Some(series) = machine.kernel.strip_prefix(DEBIAN) else {
         return find(machine, cache).map(drop);
     };
@@ -62,12 +62,12 @@ pub fn obtain(machine: &mut VirtualMachine, cache: &Path, tell: &mut dyn FnMut(&
         return Ok(());
     }
     let platform = Platform::of(machine.architecture);
-    let apt = Apt::of(platform, cache, tell)?;
+    let apt = Apt::of(platform, cache, report)?;
     let package = match &machine.package {
         Some(pin) => debian::describe(&apt, pin)?,
         None => debian::resolve(&apt, platform, &series)?,
     };
-    debian::fetch(&apt, &package, cache, tell)?;
+    debian::fetch(&apt, &package, cache, report)?;
     machine.package = Some(package.pin());
     Ok(())
 }

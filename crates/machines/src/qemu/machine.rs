@@ -63,7 +63,7 @@ pub struct Machine {
     data: UnixStream,
     words: UnixStream,
     pub output: Receiver<Vec<u8>>,
-    heard: Arc<Mutex<GuestReports>>,
+    reports: Arc<Mutex<GuestReports>>,
     received: Arc<AtomicU64>,
     /// Bytes sent, and bytes received before the command that runs or ran.
     sent: u64,
@@ -132,12 +132,12 @@ impl Machine {
         let received = Arc::new(AtomicU64::new(0));
         let (copy, counted) = (data.try_clone().map_err(BootError::Line)?, Arc::clone(&received));
         thread::spawn(move || guest_reports::forward(copy, &sender, &counted));
-        let heard = Arc::new(Mutex::new(GuestReports::default()));
+        let reports = Arc::new(Mutex::new(GuestReports::default()));
         let (booted_sender, booted) = channel();
-        let (said, kept) = (words.try_clone().map_err(BootError::Line)?, Arc::clone(&heard));
+        let (said, kept) = (words.try_clone().map_err(BootError::Line)?, Arc::clone(&reports));
         thread::spawn(move || guest_reports::listen(&said, &kept, |release| drop(booted_sender.send(release))));
         let kernel_release = match start {
-            Start::Boot => watch.first_word(&booted, &heard)?,
+            Start::Boot => watch.first_word(&booted, &reports)?,
             Start::Load(state) => {
                 let monitor = monitor.as_mut().ok_or(StateError::NoMonitor)?;
                 let loaded = transfer::load(monitor, &fresh(&boot.scratch.join(STATE_SOCKET)), state);
@@ -157,7 +157,7 @@ impl Machine {
             data,
             words,
             output,
-            heard,
+            reports,
             received,
             sent: 0,
             received_before: 0,
@@ -190,7 +190,7 @@ impl Machine {
     /// # Errors
     /// When it is gone.
     pub fn run(&mut self, command: &GuestCommand) -> io::Result<()> {
-        *self.heard() = GuestReports::default();
+        *self.reports() = GuestReports::default();
         self.received_before = self.received.load(Ordering::SeqCst);
         self.say(HostWord::Run(command.clone()))
     }
@@ -201,12 +201,12 @@ impl Machine {
     /// [`WatchError`].
     pub fn watch_processors(&self, cpus: u32) -> Result<AbsenceWatch, WatchError> {
         let words = self.words.try_clone().map_err(WatchError::Line)?;
-        AbsenceWatch::start(self.process.id(), cpus, words, Arc::clone(&self.heard))
+        AbsenceWatch::start(self.process.id(), cpus, words, Arc::clone(&self.reports))
     }
 
     /// Whether it can run another command after one that ended well.
     pub fn is_ready(&mut self) -> bool {
-        let ended = self.heard().ended.is_some_and(|ended| ended.code == Some(0));
+        let ended = self.reports().ended.is_some_and(|ended| ended.code == Some(0));
         ended && !self.hung_up && self.is_drained() && self.exit().is_none()
     }
 
@@ -254,14 +254,14 @@ impl Machine {
     }
 
     fn ask(&mut self, word: HostWord) -> io::Result<()> {
-        self.heard().answer = None;
+        self.reports().answer = None;
         self.say(word)
     }
 
     fn answer(&mut self) -> io::Result<Answer> {
         let begun = Instant::now();
         loop {
-            if let Some(answer) = self.heard().answer.take() {
+            if let Some(answer) = self.reports().answer.take() {
                 return Ok(answer);
             }
             if self.exit().is_some() || begun.elapsed() >= ANSWER_LIMIT {
@@ -289,14 +289,14 @@ impl Machine {
         let _ = self.data.shutdown(Shutdown::Both);
     }
 
-    pub fn heard(&self) -> MutexGuard<'_, GuestReports> {
-        lock(&self.heard)
+    pub fn reports(&self) -> MutexGuard<'_, GuestReports> {
+        lock(&self.reports)
     }
 
     /// Whether the command ended and every byte it wrote has arrived here.
     pub fn is_drained(&self) -> bool {
         let received = self.received.load(Ordering::SeqCst) - self.received_before;
-        self.heard().ended.is_some_and(|ended| received >= ended.bytes)
+        self.reports().ended.is_some_and(|ended| received >= ended.bytes)
     }
 
     /// How QEMU ended, if it has.
@@ -316,7 +316,7 @@ impl Machine {
             thread::sleep(LOOK_EVERY);
         }
         let mut lines = self.process.complaints();
-        if let Some(why) = &self.heard().failed {
+        if let Some(why) = &self.reports().failed {
             lines.push(why.clone());
         }
         lines.extend(lock(&self.console).last_words());
@@ -374,7 +374,7 @@ impl BootWatch<'_> {
     }
 
     /// The release of the guest's kernel, which is its first word.
-    fn first_word(&mut self, booted: &Receiver<String>, heard: &Mutex<GuestReports>) -> Result<String, BootError> {
+    fn first_word(&mut self, booted: &Receiver<String>, reports: &Mutex<GuestReports>) -> Result<String, BootError> {
         loop {
             match booted.recv_timeout(LOOK_EVERY) {
                 Ok(release) => return Ok(release),
@@ -382,7 +382,7 @@ impl BootWatch<'_> {
                 // The line is closed; QEMU is about to end.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK_EVERY),
             }
-            if let Some(why) = &lock(heard).failed {
+            if let Some(why) = &lock(reports).failed {
                 return Err(BootError::Guest(why.clone()));
             }
             self.go_on()?;

@@ -160,10 +160,10 @@ fn restored(stage: &Stage) -> (bool, String) {
     assert_eq!(everything(running.as_mut()).len(), 10_000 * "measure got one\n".len());
     assert_eq!(running.wait(Duration::from_secs(60)), Some(Exit::Code(0)));
     drop(running);
-    let told = target.notices().into_iter().map(|notice| notice.text).collect();
+    let notices = target.notices().into_iter().map(|notice| notice.text).collect();
     let booted = target.booted().unwrap();
     assert_eq!(booted.kernel_release, "6.1-fake");
-    (booted.restored, told)
+    (booted.restored, notices)
 }
 
 fn only_state(stage: &Stage) -> PathBuf {
@@ -177,8 +177,8 @@ fn a_machine_goes_on_from_where_it_was_saved_and_says_so() {
     let stage = Stage::new("serves");
     assert_eq!(restored(&stage), (false, String::new()));
     assert_eq!(fs::read(only_state(&stage)).unwrap(), FAKE_STATE);
-    let (was, told) = restored(&stage);
-    assert!(was && told.contains("went on from a saved state"), "{told}");
+    let (was, notices) = restored(&stage);
+    assert!(was && notices.contains("went on from a saved state"), "{notices}");
     // Another meter is another machine.
     fs::write(stage.path("meter"), "a newer one").unwrap();
     assert_eq!(restored(&stage), (false, String::new()));
@@ -191,8 +191,11 @@ fn a_state_that_does_not_load_costs_a_boot_and_is_replaced() {
     restored(&stage);
     let state = only_state(&stage);
     fs::write(&state, "damaged").unwrap();
-    let (was, told) = restored(&stage);
-    assert!(!was && told.contains("did not load, so the machine booted") && told.contains("bad state"), "{told}");
+    let (was, notices) = restored(&stage);
+    assert!(
+        !was && notices.contains("did not load, so the machine booted") && notices.contains("bad state"),
+        "{notices}"
+    );
     assert_eq!(only_state(&stage), state);
     assert!(restored(&stage).0);
     stage.assert_nothing_is_left();
@@ -201,8 +204,8 @@ fn a_state_that_does_not_load_costs_a_boot_and_is_replaced() {
 #[test]
 fn a_machine_that_cannot_be_saved_runs_all_the_same() {
     let stage = Stage::new("cannot-be-saved");
-    let (was, told) = restored(&stage);
-    assert!(!was && told.contains("could not be saved") && told.contains("migration is blocked"), "{told}");
+    let (was, notices) = restored(&stage);
+    assert!(!was && notices.contains("could not be saved") && notices.contains("migration is blocked"), "{notices}");
     assert_eq!(fs::read_dir(stage.path("states")).unwrap().count(), 0);
 }
 

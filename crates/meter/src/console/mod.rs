@@ -70,7 +70,7 @@ impl<'a, W: Write> Desk<'a, W> {
 
     /// Answers until the host says good-bye.
     fn serve(&mut self) -> Result<(), ConsoleError> {
-        self.tell(&Line::Ready { version: CONSOLE_VERSION })?;
+        self.send(&Line::Ready { version: CONSOLE_VERSION })?;
         let mut heard = Instant::now();
         while heard.elapsed() < IDLE_LIMIT {
             for line in self.heard(BUSY_EVERY)? {
@@ -82,7 +82,7 @@ impl<'a, W: Write> Desk<'a, W> {
                             return Ok(());
                         }
                     }
-                    Line::Missing { letter: 0, .. } => self.tell(&Line::Ready { version: CONSOLE_VERSION })?,
+                    Line::Missing { letter: 0, .. } => self.send(&Line::Ready { version: CONSOLE_VERSION })?,
                     Line::Missing { letter, numbers } => self.repeat(letter, &numbers)?,
                     _ => {}
                 }
@@ -149,7 +149,7 @@ impl<'a, W: Write> Desk<'a, W> {
                 Ok(found) => found,
                 Err(error) => (refused(error.to_string()), Vec::new()),
             },
-            Question::Tell { line } => {
+            Question::Send { line } => {
                 if let Some(word) = Word::parse(line) {
                     say(&ledger::directory(&self.place), word);
                 }
@@ -170,7 +170,7 @@ impl<'a, W: Write> Desk<'a, W> {
                 true => Ok(()),
                 false => {
                     reported_at = Instant::now();
-                    self.tell(&Line::Busy { letter })
+                    self.send(&Line::Busy { letter })
                 }
             };
             // What is asked meanwhile is asked again.
@@ -211,7 +211,7 @@ impl<'a, W: Write> Desk<'a, W> {
         write(&mut self.output, &text)
     }
 
-    fn tell(&mut self, line: &Line) -> Result<(), ConsoleError> {
+    fn send(&mut self, line: &Line) -> Result<(), ConsoleError> {
         write(&mut self.output, &line.text())
     }
 }

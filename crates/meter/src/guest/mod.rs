@@ -96,7 +96,7 @@ impl Desk {
             HostWord::Run(command) => {
                 name_machine(command);
                 set_clock(command);
-                if command.tell_clock {
+                if command.report_clock {
                     say(&self.words, &clock_now(0));
                 }
                 match command::run(command, line.data_before, &self.input, shared(&self.data)?, &self.words) {

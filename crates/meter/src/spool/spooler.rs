@@ -70,7 +70,7 @@ struct Spooler {
     store: Store,
     splitter: Splitter,
     numbers: Renumbering,
-    heard: Instant,
+    last_heard: Instant,
     /// When somebody last had time to look.
     looked: Instant,
     /// Files of which a stretch found no room.
@@ -124,7 +124,7 @@ impl Spooler {
             store,
             splitter: Splitter::default(),
             numbers: Renumbering::default(),
-            heard: Instant::now(),
+            last_heard: Instant::now(),
             looked: Instant::now(),
             left_out: BTreeSet::new(),
             messages_lost: 0,
@@ -136,10 +136,10 @@ impl Spooler {
     fn follow(&mut self) {
         while self.relay() {}
         self.end();
-        self.heard = Instant::now();
+        self.last_heard = Instant::now();
         // The host has all when it removes the spool.
         while self.spool.is_dir() {
-            if self.heard.elapsed() >= self.terms.keep {
+            if self.last_heard.elapsed() >= self.terms.keep {
                 return self.give_up();
             }
             let mut watched =
@@ -149,7 +149,7 @@ impl Spooler {
                 return;
             }
             for line in self.control.lines() {
-                self.heard = Instant::now();
+                self.last_heard = Instant::now();
                 if let Line::Have(offset) = line {
                     self.store.forget_before(offset);
                 }
@@ -191,7 +191,7 @@ impl Spooler {
         if signalled && signals::taken(&self.signals).is_some() {
             self.stop();
         }
-        if self.endless && !self.stopped_alone && self.heard.elapsed() > self.terms.alone {
+        if self.endless && !self.stopped_alone && self.last_heard.elapsed() > self.terms.alone {
             self.stopped_alone = true;
             let seconds = self.terms.alone.as_secs();
             self.report(Severity::Notice, &SpoolProblem::Alone { seconds });
@@ -257,9 +257,9 @@ impl Spooler {
     }
 
     fn obey(&mut self, line: Line) {
-        self.heard = Instant::now();
+        self.last_heard = Instant::now();
         if line != Line::Behind {
-            self.looked = self.heard;
+            self.looked = self.last_heard;
         }
         match line {
             Line::Here | Line::Behind => {}

@@ -11,7 +11,7 @@ use super::maxima;
 use super::past::{first_ns, full_bytes, lost_events, newest_ns, touched};
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
 use super::stitch::{in_order, tail_from_ns};
-use super::swap_bell::SwapBell;
+use super::swap_notifications::SwapNotifications;
 use crate::journal::trace_leftovers;
 use crate::kernel::clock::monotonic_ns;
 use archive::settings::SnapshotMode;
@@ -37,7 +37,7 @@ struct Buffers {
 pub struct BothBuffers {
     instance: Instance,
     buffer_kb: u32,
-    bell: SwapBell,
+    notifications: SwapNotifications,
     buffers: Vec<Buffers>,
     /// Memory to put pages in order in.
     ordered: Vec<u8>,
@@ -54,7 +54,7 @@ impl BothBuffers {
         Self {
             instance,
             buffer_kb,
-            bell: SwapBell::default(),
+            notifications: SwapNotifications::default(),
             buffers: Vec::new(),
             ordered: Vec::new(),
             foreign: false,
@@ -109,7 +109,7 @@ impl Snapshotter for BothBuffers {
     }
 
     fn start(&mut self) -> Result<(), TraceError> {
-        self.bell = SwapBell::of(&self.instance);
+        self.notifications = SwapNotifications::of(&self.instance);
         self.instance.take_snapshot()?;
         self.instance.clear_snapshot()?;
         for cpu in self.instance.cpus() {
@@ -136,7 +136,7 @@ impl Snapshotter for BothBuffers {
     }
 
     fn wait(&mut self, timeout: Duration) {
-        self.bell.wait(timeout);
+        self.notifications.wait(timeout);
     }
 
     fn freeze(&mut self, _note: &str, _unmarked: bool) -> Result<Frozen, TraceError> {

@@ -87,7 +87,7 @@ pub struct Announcements {
     /// Set by whoever marks a spike, until its snapshot is copied.
     pub busy: Arc<AtomicBool>,
     /// Everything up to this instant has been announced.
-    pub heard_until_ns: Arc<AtomicI64>,
+    pub announced_until_ns: Arc<AtomicI64>,
 }
 
 /// Everything the thread works with.
@@ -219,14 +219,15 @@ impl Capture {
     }
 
     fn collect(&mut self) {
-        let mut heard = Vec::new();
+        let mut announced_spikes = Vec::new();
         for MeasuredThread { thread, tid, books } in &self.job.threads {
             let signals = std::iter::from_fn(|| books.take_spike());
-            heard.extend(signals.map(|signal| (*thread, *tid, None, signal)));
+            announced_spikes.extend(signals.map(|signal| (*thread, *tid, None, signal)));
         }
         let announced = self.job.announcements.iter().flat_map(|from| from.spikes.try_iter());
-        heard.extend(announced.map(|Announced { thread, tid, kind, signal }| (thread, tid, Some(kind), signal)));
-        for (thread, tid, kind, signal) in heard {
+        announced_spikes
+            .extend(announced.map(|Announced { thread, tid, kind, signal }| (thread, tid, Some(kind), signal)));
+        for (thread, tid, kind, signal) in announced_spikes {
             if signal.reason == SpikeReason::Control || self.retention.worth(signal.sample.latency_ns) {
                 let unmarked = if kind.is_some() { self.busy } else { self.was_busy_at(signal.sample.seen_ns()) };
                 self.pending.push(Pending { thread, tid, kind, signal, unmarked, has_line: !unmarked, tried: 0 });
@@ -318,7 +319,7 @@ impl Capture {
     fn await_announcements(&self, until_ns: i64) {
         let Some(from) = &self.job.announcements else { return };
         let patience_ns = clock::monotonic_ns() + ANNOUNCED_WITHIN_NS;
-        while from.heard_until_ns.load(SeqCst) < until_ns
+        while from.announced_until_ns.load(SeqCst) < until_ns
             && clock::monotonic_ns() < patience_ns
             && !self.job.stop.load(Relaxed)
         {

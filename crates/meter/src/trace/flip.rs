@@ -51,8 +51,8 @@ impl Side {
 pub struct InstanceFlip {
     sides: [Side; 2],
     active: usize,
-    bell: Instance,
-    bell_pipe: File,
+    doorbell: Instance,
+    doorbell_pipe: File,
 }
 
 impl InstanceFlip {
@@ -60,14 +60,19 @@ impl InstanceFlip {
     ///
     /// # Errors
     /// [`TraceError`].
-    pub fn new(first: Instance, second: Instance, bell: Instance) -> Result<Self, TraceError> {
-        bell.set_buffer_size_kb(8)?;
-        let percent = bell.path().join("buffer_percent");
+    pub fn new(first: Instance, second: Instance, doorbell: Instance) -> Result<Self, TraceError> {
+        doorbell.set_buffer_size_kb(8)?;
+        let percent = doorbell.path().join("buffer_percent");
         std::fs::write(&percent, "0").map_err(|source| TraceError::Write { path: percent, source })?;
-        let pipe = bell.path().join("trace_pipe");
+        let pipe = doorbell.path().join("trace_pipe");
         let descriptor = rustix::fs::open(&pipe, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
             .map_err(|error| TraceError::Open { path: pipe, source: error.into() })?;
-        Ok(Self { sides: [Side::new(first)?, Side::new(second)?], active: 0, bell, bell_pipe: File::from(descriptor) })
+        Ok(Self {
+            sides: [Side::new(first)?, Side::new(second)?],
+            active: 0,
+            doorbell,
+            doorbell_pipe: File::from(descriptor),
+        })
     }
 }
 
@@ -77,7 +82,7 @@ impl Snapshotter for InstanceFlip {
     }
 
     fn marker(&self) -> Result<File, TraceError> {
-        self.bell.open_marker().map_err(TraceError::from)
+        self.doorbell.open_marker().map_err(TraceError::from)
     }
 
     fn start(&mut self) -> Result<(), TraceError> {
@@ -90,9 +95,9 @@ impl Snapshotter for InstanceFlip {
     }
 
     fn wait(&mut self, timeout: Duration) {
-        if wakeup::readable(&self.bell_pipe, timeout) {
-            let mut rung = [0; 4096];
-            while matches!(self.bell_pipe.read(&mut rung), Ok(count) if count > 0) {}
+        if wakeup::readable(&self.doorbell_pipe, timeout) {
+            let mut markers = [0; 4096];
+            while matches!(self.doorbell_pipe.read(&mut markers), Ok(count) if count > 0) {}
         }
     }
 

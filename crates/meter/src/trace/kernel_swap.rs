@@ -1,13 +1,13 @@
 //! Snapshots by the kernel, which swaps the live buffer with a spare one.
 //!
 //! The marker of the measuring thread makes the swap, through a trigger on `ftrace:print`: mode `trigger`. Where the kernel
-//! does not tell of the swap ([`super::swap_bell`]), the capturing thread looks at the spike queue now and then. The spare
-//! buffer is cleared after it was copied: the next swap would bring its old events back to life.
+//! does not report the swap ([`super::swap_notifications`]), the capturing thread polls the spike queue. The spare buffer is
+//! cleared after it was copied: the next swap would bring its old events back to life.
 
 use super::error::TraceError;
 use super::past::{lost_events, newest_ns};
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
-use super::swap_bell::SwapBell;
+use super::swap_notifications::SwapNotifications;
 use crate::journal::trace_leftovers;
 use crate::kernel::clock::monotonic_ns;
 use crate::measure::thread::MARKER;
@@ -24,7 +24,7 @@ const MARKED_WITHIN: Duration = Duration::from_millis(50);
 /// One instance with a spare buffer.
 pub struct KernelSwap {
     instance: Instance,
-    bell: SwapBell,
+    notifications: SwapNotifications,
     pages: Vec<(u32, RawPages)>,
     /// The kernel has reported a swap since the last copy.
     swapped: bool,
@@ -35,18 +35,24 @@ pub struct KernelSwap {
 impl KernelSwap {
     /// Takes an instance that was just made and allocates its spare buffer when recording starts.
     pub fn new(instance: Instance) -> Self {
-        Self { instance, bell: SwapBell::default(), pages: Vec::new(), swapped: false, live_since_ns: i64::MAX }
+        Self {
+            instance,
+            notifications: SwapNotifications::default(),
+            pages: Vec::new(),
+            swapped: false,
+            live_since_ns: i64::MAX,
+        }
     }
 
-    /// Takes the kernel's word for swaps.
-    fn hear_of_swaps(&mut self) {
-        self.swapped |= self.bell.rang();
+    /// Takes the kernel's reports of swaps.
+    fn take_notifications(&mut self) {
+        self.swapped |= self.notifications.any();
     }
 
     /// A thread announces its spike before it writes the marker, which swaps.
     fn await_marker(&mut self) {
-        self.hear_of_swaps();
-        if !self.swapped && self.bell.is_there() {
+        self.take_notifications();
+        if !self.swapped && self.notifications.are_supported() {
             self.wait(MARKED_WITHIN);
         }
     }
@@ -62,7 +68,7 @@ impl Snapshotter for KernelSwap {
     }
 
     fn start(&mut self) -> Result<(), TraceError> {
-        self.bell = SwapBell::of(&self.instance);
+        self.notifications = SwapNotifications::of(&self.instance);
         self.instance.take_snapshot()?;
         self.instance.clear_snapshot()?;
         for cpu in self.instance.cpus() {
@@ -72,13 +78,13 @@ impl Snapshotter for KernelSwap {
         self.instance.set_tracing_on(true)?;
         let since_ns = monotonic_ns();
         // The swap that made the spare buffer is no marker's.
-        self.hear_of_swaps();
+        self.take_notifications();
         (self.swapped, self.live_since_ns) = (false, since_ns);
         Ok(())
     }
 
     fn wait(&mut self, timeout: Duration) {
-        self.swapped |= self.bell.wait(timeout);
+        self.swapped |= self.notifications.wait(timeout);
     }
 
     fn freeze(&mut self, _note: &str, unmarked: bool) -> Result<Frozen, TraceError> {
@@ -111,7 +117,7 @@ impl Snapshotter for KernelSwap {
         // Where nothing was put aside the live buffer is what it was.
         self.live_since_ns = newest.unwrap_or(self.live_since_ns);
         // Until the snapshotter is idle nobody swaps.
-        self.hear_of_swaps();
+        self.take_notifications();
         self.swapped = false;
         self.instance.clear_snapshot().map_err(TraceError::from)
     }
@@ -120,7 +126,7 @@ impl Snapshotter for KernelSwap {
         self.await_marker();
         self.live_since_ns = monotonic_ns();
         let _ = self.instance.clear_snapshot();
-        self.hear_of_swaps();
+        self.take_notifications();
         self.swapped = false;
     }
 

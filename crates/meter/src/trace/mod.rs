@@ -17,5 +17,5 @@ pub mod past;
 pub mod retention;
 pub mod snapshotter;
 pub mod stitch;
-mod swap_bell;
+mod swap_notifications;
 mod wakeup;

@@ -145,9 +145,9 @@ pub fn arm(
     };
     let (snapshotter, recording): (Box<dyn Snapshotter>, Vec<Instance>) = match mode {
         SnapshotMode::Flip => {
-            let (first, second, bell) = (make("a")?, make("b")?, make("bell")?);
+            let (first, second, doorbell) = (make("a")?, make("b")?, make("bell")?);
             let recording = vec![first.clone(), second.clone()];
-            (Box::new(InstanceFlip::new(first, second, bell)?), recording)
+            (Box::new(InstanceFlip::new(first, second, doorbell)?), recording)
         }
         SnapshotMode::Onmax => {
             let instance = make("a")?;

@@ -90,12 +90,12 @@ impl Followed {
 }
 
 /// Where spikes are announced.
-pub struct Bell {
+pub struct Announcer {
     pub output: Sender<Announced>,
     /// Set by whoever marks a spike, until its snapshot is copied: meanwhile spikes are announced but not marked.
     pub busy: Arc<AtomicBool>,
     /// Everything up to this instant has been announced.
-    pub heard_until_ns: Arc<AtomicI64>,
+    pub announced_until_ns: Arc<AtomicI64>,
     /// Absent when the kernel itself notices.
     pub marker: Option<File>,
 }
@@ -168,7 +168,7 @@ impl Follower {
     pub fn spawn(
         self,
         followed: Arc<Mutex<Followed>>,
-        bell: Option<Bell>,
+        announcer: Option<Announcer>,
         cpus: Vec<u32>,
         stop: Arc<AtomicBool>,
     ) -> std::io::Result<(JoinHandle<()>, i32)> {
@@ -178,7 +178,7 @@ impl Follower {
             // Without real-time priority a loaded machine may overwrite events before they are read; that is counted.
             let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
             let _ = ready.send(scheduling::thread_id());
-            Reading { follower: self, followed, bell, waiting: Vec::new() }.until(&stop);
+            Reading { follower: self, followed, announcer, waiting: Vec::new() }.until(&stop);
         })?;
         let tid = answer.recv().unwrap_or_default();
         Ok((handle, tid))
@@ -242,7 +242,7 @@ fn write_pids(instance: &Instance, tids: &[i32], alone: bool) -> Result<(), Trac
 struct Reading {
     follower: Follower,
     followed: Arc<Mutex<Followed>>,
-    bell: Option<Bell>,
+    announcer: Option<Announcer>,
     /// Moments that may have company still to be read from another CPU.
     waiting: Vec<TimedEvent>,
 }
@@ -282,9 +282,9 @@ impl Reading {
                 announced.extend(finished.drain(..).filter_map(|sample| followed.book(&sample)));
             }
         }
-        if let Some(bell) = &mut self.bell {
-            bell.ring(announced);
-            bell.heard_until_ns.store(horizon_ns, SeqCst);
+        if let Some(announcer) = &mut self.announcer {
+            announcer.announce(announced);
+            announcer.announced_until_ns.store(horizon_ns, SeqCst);
         }
     }
 }
@@ -302,8 +302,8 @@ impl Reading {
     }
 }
 
-impl Bell {
-    fn ring(&mut self, announced: Vec<Announced>) {
+impl Announcer {
+    fn announce(&mut self, announced: Vec<Announced>) {
         let any = !announced.is_empty();
         for spike in announced {
             let _ = self.output.send(spike);

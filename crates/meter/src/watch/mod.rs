@@ -30,7 +30,7 @@ use crate::trace::snapshotter::Armed;
 use archive::message::Severity;
 use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
-use follower::{Bell, Followed, Follower};
+use follower::{Announcer, Followed, Follower};
 use pattern::Pattern;
 use recording::Recording;
 use series::Terms;
@@ -88,7 +88,7 @@ pub fn assemble<'a, W: Write>(
         Lateness { from_ns: count_from_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };
     let recording = Recording::of(snapshotter.as_mut(), &follower.functions, &tids, lateness, journal)
         .map_err(MeterProblem::WatchNeedsTracing)?;
-    let (capturing, bell) = start_capturing(settings, snapshotter, &cpus, start.clone())?;
+    let (capturing, announcer) = start_capturing(settings, snapshotter, &cpus, start.clone())?;
 
     let mute_cpus = follower.mute_cpus.clone();
     let additions = follower.begin(&tids).map_err(MeterProblem::WatchNeedsTracing)?;
@@ -97,7 +97,7 @@ pub fn assemble<'a, W: Write>(
     }
     let stop = Arc::new(AtomicBool::new(false));
     let (handle, tid) =
-        follower.spawn(followed.clone(), bell, cpus.clone(), stop.clone()).map_err(MeterProblem::Thread)?;
+        follower.spawn(followed.clone(), announcer, cpus.clone(), stop.clone()).map_err(MeterProblem::Thread)?;
     let _ = scheduling::bind(&cpus);
     report_mute(&mute_cpus, link);
     report_faults(capturing.as_ref(), link);
@@ -149,18 +149,18 @@ fn start_capturing(
     snapshotter: Option<Armed>,
     cpus: &[u32],
     start: Arc<StartInstant>,
-) -> Result<(Option<Capturing>, Option<Bell>), MeterProblem> {
+) -> Result<(Option<Capturing>, Option<Announcer>), MeterProblem> {
     let Some(armed) = snapshotter else { return Ok((None, None)) };
     let needs_marker = armed.snapshotter.needs_marker();
     let marker =
         if needs_marker { Some(armed.snapshotter.marker().map_err(MeterProblem::NoSnapshotter)?) } else { None };
     let (output, spikes) = channel();
     let busy = Arc::new(AtomicBool::new(false));
-    let heard_until_ns = Arc::new(AtomicI64::new(i64::MIN));
-    let announcements = Announcements { spikes, busy: busy.clone(), heard_until_ns: heard_until_ns.clone() };
+    let announced_until_ns = Arc::new(AtomicI64::new(i64::MIN));
+    let announcements = Announcements { spikes, busy: busy.clone(), announced_until_ns: announced_until_ns.clone() };
     let capturing = Capturing::start_for(armed, settings.trace.clone(), announcements, cpus.to_vec(), start)
         .map_err(MeterProblem::NoSnapshotter)?;
-    Ok((Some(capturing), Some(Bell { output, busy, heard_until_ns, marker })))
+    Ok((Some(capturing), Some(Announcer { output, busy, announced_until_ns, marker })))
 }
 
 fn report_faults<W: Write>(capturing: Option<&Capturing>, link: &mut Link<W>) {

@@ -17,17 +17,17 @@ pub struct ThreadFound {
 /// Threads of a process and of everything it started, as long as their parents live.
 pub fn threads_below(pid: i32) -> Vec<ThreadFound> {
     let parents: Vec<(i32, i32)> = processes().into_iter().filter_map(|pid| Some((pid, parent_of(pid)?))).collect();
-    let mut family = BTreeSet::from([pid]);
+    let mut relatives = BTreeSet::from([pid]);
     loop {
-        let known = family.len();
-        family.extend(
-            parents.iter().filter(|(_, parent)| family.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
+        let known = relatives.len();
+        relatives.extend(
+            parents.iter().filter(|(_, parent)| relatives.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
         );
-        if family.len() == known {
+        if relatives.len() == known {
             break;
         }
     }
-    family.into_iter().flat_map(threads_of).collect()
+    relatives.into_iter().flat_map(threads_of).collect()
 }
 
 /// Threads of the whole machine whose names fit, those of process `except` left out.

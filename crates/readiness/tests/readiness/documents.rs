@@ -29,13 +29,13 @@ fn kept(path: &str, text: &str) {
 #[test]
 fn the_document_lists_every_rule() {
     let mut text = INTRODUCTION.to_owned();
-    for family in rules() {
+    for group in rules() {
         let _ = write!(
             text,
             "\n## {}\n\n| rule | finds that | because | severity | source |\n|---|---|---|---|---|\n",
-            family.title
+            group.title
         );
-        for rule in family.rules {
+        for rule in group.rules {
             let source = rule.source.replace('|', "\\|");
             let _ = writeln!(
                 text,
@@ -57,8 +57,8 @@ fn the_checklist_that_is_shipped_is_that_of_the_rules() {
 
 #[test]
 fn every_rule_says_everything_once() {
-    let families = rules();
-    let rules: Vec<_> = families.iter().flat_map(|family| family.rules).collect();
+    let groups = rules();
+    let rules: Vec<_> = groups.iter().flat_map(|group| group.rules).collect();
     let mut ids: Vec<&str> = rules.iter().map(|rule| rule.id).collect();
     ids.sort_unstable();
     assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "two rules have one identifier");

@@ -65,7 +65,7 @@ fn an_ordinary_machine_is_told_what_it_lacks() {
 fn what_is_accepted_counts_for_nothing_and_what_was_not_found_is_told() {
     let facts = facts(ORDINARY);
     let all = check(&facts, &subject(None), &Checklist::default(), &[]);
-    let lines = readiness::acceptance_lines(all.to_mend(false));
+    let lines = readiness::acceptance_lines(all.to_fix(false));
     let text = format!("{}\n* power.frequency-governor # not there\n", lines.join("\n"));
     let accepted = readiness::Accepted::parse(&text).unwrap();
     let accepting = check(&facts, &subject(None), &Checklist::default(), &accepted);

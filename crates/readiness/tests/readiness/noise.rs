@@ -10,7 +10,7 @@ fn a_fact_that_cannot_be_read_makes_no_finding_and_is_told() {
     for name in [WELL_SET, ORDINARY] {
         let whole = facts(name);
         let before = judged(&whole);
-        let mut told = 0;
+        let mut reported = 0;
         for path in whole.files.keys() {
             let mut spoilt = whole.clone();
             spoilt.files.insert(path.clone(), Fact::Refused("Permission denied".into()));
@@ -21,9 +21,9 @@ fn a_fact_that_cannot_be_read_makes_no_finding_and_is_told() {
                 .filter(|finding| !before.findings.iter().any(|one| one.fingerprint == finding.fingerprint))
                 .collect();
             assert!(new.is_empty(), "{name}, {path}: {new:?}");
-            told += usize::from(after.not_known.len() > before.not_known.len());
+            reported += usize::from(after.not_known.len() > before.not_known.len());
         }
-        assert!(told >= 25, "{name}: only {told} unreadable files were told");
+        assert!(reported >= 25, "{name}: only {reported} unreadable files were told");
     }
 }
 
@@ -86,8 +86,8 @@ proptest! {
         let subject = readiness::Subject { priority, ..subject(cpus) };
         let readiness = check(&facts, &subject, &Checklist::default(), &[]);
         prop_assert!(readiness.findings.iter().all(|finding| !finding.what.is_empty()));
-        let _ = readiness::kernel_arguments(readiness.to_mend(true));
-        let text = readiness::sysctl_text(readiness.to_mend(true));
+        let _ = readiness::kernel_arguments(readiness.to_fix(true));
+        let text = readiness::sysctl_text(readiness.to_fix(true));
         prop_assert!(text.lines().all(|line| line.starts_with('#') || line.contains(" = ")));
     }
 }

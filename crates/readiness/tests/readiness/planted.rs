@@ -271,10 +271,10 @@ fn each_of_them_is_found_and_was_not_there_before() {
 #[test]
 fn every_rule_has_a_planted_case() {
     let elsewhere = ["isolation.no-such-cpu", "isolation.scheduler", "isolation.boot-cpu", "tasks.priority-99"];
-    let families = readiness::rules();
-    let without: Vec<&str> = families
+    let groups = readiness::rules();
+    let without: Vec<&str> = groups
         .iter()
-        .flat_map(|family| family.rules)
+        .flat_map(|group| group.rules)
         .map(|rule| rule.id)
         .filter(|id| !elsewhere.contains(id) && !PLANTED.iter().any(|planted| planted.id == *id))
         .collect();

@@ -28,9 +28,9 @@ pub fn table(summary: &RunSummary) -> Markup {
         summary.cpus.iter().map(|cpu| cpu.missed).try_fold(0u64, |sum, missed| Some(sum.saturating_add(missed?)));
     let adds_up = summary.cpus.len() > 1 && !is_watch(summary);
     let most = summary.cpus.iter().map(|cpu| cpu.cycles).max().unwrap_or(0);
-    let told = quantiles_told(if adds_up { total(|cpu| cpu.cycles) } else { most });
+    let resolved = resolved_quantiles(if adds_up { total(|cpu| cpu.cycles) } else { most });
     let some_are_few =
-        told.last().is_some_and(|(_, quantile)| summary.cpus.iter().any(|cpu| are_few(cpu.cycles, *quantile)));
+        resolved.last().is_some_and(|(_, quantile)| summary.cpus.iter().any(|cpu| are_few(cpu.cycles, *quantile)));
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby="cpus-caption" {
             table.figures {
@@ -43,7 +43,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                         @if limited { th scope="col" { "over limit" } }
                         th scope="col" { "min" }
                         th scope="col" { "mean" }
-                        @for (name, _) in told { th scope="col" { (name) } }
+                        @for (name, _) in resolved { th scope="col" { (name) } }
                         th scope="col" { "max" }
                     }
                 }
@@ -54,7 +54,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                                 @if cpu.watched.is_some() { (said(vocabulary::series(cpu))) } @else { (cpu.cpu) }
                             }
                             (counts(cpu.cycles, cpu.missed, limited.then_some(cpu.over_limit)))
-                            (figures(&cpu.latency_ns, cpu.cycles, told))
+                            (figures(&cpu.latency_ns, cpu.cycles, resolved))
                         }
                     }
                 }
@@ -64,7 +64,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                         tr {
                             th scope="row" { "all" }
                             (counts(total(|c| c.cycles), missed, limited.then(|| total(|c| c.over_limit))))
-                            (figures(&summary.all_cpus, total(|c| c.cycles), told))
+                            (figures(&summary.all_cpus, total(|c| c.cycles), resolved))
                         }
                     }
                 }
@@ -97,9 +97,9 @@ fn counts(cycles: u64, missed: Option<u64>, over: Option<u64>) -> Markup {
 }
 
 /// The quantiles that so many wake-ups tell something of: all others are the maximum, and would push it off a narrow page.
-fn quantiles_told(cycles: u64) -> &'static [(&'static str, f64)] {
-    let told = QUANTILES.iter().position(|(_, quantile)| are_few(cycles, *quantile)).unwrap_or(QUANTILES.len());
-    &QUANTILES[..told]
+fn resolved_quantiles(cycles: u64) -> &'static [(&'static str, f64)] {
+    let resolved = QUANTILES.iter().position(|(_, quantile)| are_few(cycles, *quantile)).unwrap_or(QUANTILES.len());
+    &QUANTILES[..resolved]
 }
 
 /// Whether a quantile asks for more wake-ups than these.
@@ -107,14 +107,14 @@ fn are_few(cycles: u64, quantile: f64) -> bool {
     (cycles as f64) * (1.0 - quantile) < 1.0 - 1e-9
 }
 
-fn figures(figures: &LatencyFigures, cycles: u64, told: &[(&str, f64)]) -> Markup {
+fn figures(figures: &LatencyFigures, cycles: u64, resolved: &[(&str, f64)]) -> Markup {
     let quantiles =
         [figures.p50, figures.p90, figures.p99, figures.p99_9, figures.p99_99, figures.p99_999, figures.p99_9999];
     html! {
         (cell(figures.min, ""))
         // A mean is a sum over a count: beyond the nanosecond it carries nothing.
         (cell(figures.mean.map(|mean| mean.round() as i64), ""))
-        @for ((_, quantile), value) in told.iter().zip(quantiles) {
+        @for ((_, quantile), value) in resolved.iter().zip(quantiles) {
             (cell(value, if are_few(cycles, *quantile) { "few" } else { "" }))
         }
         (cell(figures.max, "worst"))
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_quantile_is_told_as_soon_as_one_wake_up_may_lie_beyond_it() {
-        let names = |cycles| quantiles_told(cycles).iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        let names = |cycles| resolved_quantiles(cycles).iter().map(|(name, _)| *name).collect::<Vec<_>>();
         assert_eq!(names(0), [""; 0]);
         assert_eq!(names(999), ["p50", "p90", "p99"]);
         assert_eq!(names(1000).last(), Some(&"p99.9"));

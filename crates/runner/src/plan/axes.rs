@@ -43,14 +43,14 @@ pub fn targets(document: &mut Section, problems: &mut Problems) -> Vec<String> {
     if list.is_empty() {
         problems.add(document.span(), "targets is an empty list; leave it out for this machine");
     }
-    told_once(list.iter().map(|written| (&written.text, written.line)), "target", problems);
+    named_once(list.iter().map(|written| (&written.text, written.line)), "target", problems);
     list.into_iter().map(|written| written.text).collect()
 }
 
 pub fn kernels(document: &mut Section, problems: &mut Problems) -> Vec<KernelChoice> {
     let entries = document.entries("kernels", problems).unwrap_or_default();
     let kernels: Vec<KernelChoice> = entries.iter().filter_map(|entry| kernel(entry, problems)).collect();
-    told_once(kernels.iter().map(|kernel| (&kernel.name, kernel.line)), "kernel", problems);
+    named_once(kernels.iter().map(|kernel| (&kernel.name, kernel.line)), "kernel", problems);
     kernels
 }
 
@@ -90,7 +90,7 @@ pub fn loads(document: &mut Section, problems: &mut Problems) -> Vec<LoadChoice>
         problems.add(document.span(), "loads is an empty list; leave it out for no load");
     }
     let loads: Vec<LoadChoice> = entries.iter().filter_map(|entry| load(entry, problems)).collect();
-    told_once(loads.iter().map(|load| (&load.name, load.line)), "load", problems);
+    named_once(loads.iter().map(|load| (&load.name, load.line)), "load", problems);
     loads
 }
 
@@ -151,7 +151,7 @@ pub fn variants(document: &mut Section, problems: &mut Problems) -> Vec<Variant>
             None => problems.add_at(line, "a variant needs a `name`"),
         }
     }
-    told_once(variants.iter().map(|variant| (&variant.name, variant.line)), "variant", problems);
+    named_once(variants.iter().map(|variant| (&variant.name, variant.line)), "variant", problems);
     variants
 }
 
@@ -169,7 +169,7 @@ pub fn measured_options(section: &mut Section, into: &mut Vec<PlanOption>, probl
 }
 
 /// Two steps with one name could not be told apart.
-fn told_once<'a>(names: impl Iterator<Item = (&'a String, usize)>, what: &str, problems: &mut Problems) {
+fn named_once<'a>(names: impl Iterator<Item = (&'a String, usize)>, what: &str, problems: &mut Problems) {
     let mut seen: Vec<&String> = Vec::new();
     for (name, line) in names {
         if name.trim().is_empty() {

@@ -216,13 +216,13 @@ mod tests {
             reading(&mut section, &mut problems);
             section.finish(&mut problems);
         }
-        let told = |problem: Problem| format!("{}: {}", problem.line.unwrap_or(0), problem.text);
-        problems.into_found().into_iter().map(told).collect()
+        let reported = |problem: Problem| format!("{}: {}", problem.line.unwrap_or(0), problem.text);
+        problems.into_found().into_iter().map(reported).collect()
     }
 
     #[test]
     fn every_key_is_read_or_told_with_its_line() {
-        let told = read(TEXT, |section, problems| {
+        let reported = read(TEXT, |section, problems| {
             assert_eq!(section.scalar("a", problems).unwrap(), Written { text: "1".into(), line: 1 });
             let list: Vec<String> =
                 section.list("b", problems).unwrap().into_iter().map(|written| written.text).collect();
@@ -237,27 +237,27 @@ mod tests {
             "3: `c` is no key of a plan; its keys are a, b, d, e",
             "6: `treshold` is no key of [d]; did you mean `threshold`?",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 
     #[test]
     fn values_of_the_wrong_kind_are_told_with_what_they_should_be() {
-        let told = read(TEXT, |section, problems| {
+        let reported = read(TEXT, |section, problems| {
             assert_eq!(section.scalar("b", problems), None);
             assert_eq!(section.flag("a", problems), None);
             assert!(section.section("c", problems).is_none() && section.entries("d", problems).is_none());
             assert_eq!(section.list("e", problems).unwrap(), []);
         });
-        assert_eq!(told.len(), 5, "{told:?}");
-        assert!(told[0].starts_with("1: a is either true or false"), "{told:?}");
-        assert!(told[1].starts_with("2: b is a list, not text"), "{told:?}");
-        assert!(told[2].contains("write [c]"), "{told:?}");
+        assert_eq!(reported.len(), 5, "{reported:?}");
+        assert!(reported[0].starts_with("1: a is either true or false"), "{reported:?}");
+        assert!(reported[1].starts_with("2: b is a list, not text"), "{reported:?}");
+        assert!(reported[2].contains("write [c]"), "{reported:?}");
     }
 
     #[test]
     fn what_is_no_toml_is_told_with_its_line() {
-        let told = read("a = 1\nb = = 2\n", |_, _| {});
-        assert!(told.len() == 1 && told[0].starts_with("2: "), "{told:?}");
+        let reported = read("a = 1\nb = = 2\n", |_, _| {});
+        assert!(reported.len() == 1 && reported[0].starts_with("2: "), "{reported:?}");
         assert_eq!(read("", |_, _| {}), [""; 0]);
     }
 }

@@ -48,8 +48,8 @@ fn words(step: &step::Step) -> Vec<String> {
 }
 
 fn problems(text: &str) -> Vec<String> {
-    let told = |problem: Problem| format!("{}: {}", problem.line.unwrap_or(0), problem.text);
-    Plan::read("x", text).1.into_iter().map(told).collect()
+    let reported = |problem: Problem| format!("{}: {}", problem.line.unwrap_or(0), problem.text);
+    Plan::read("x", text).1.into_iter().map(reported).collect()
 }
 
 fn sound(text: &str) -> Plan {
@@ -126,7 +126,7 @@ fn an_empty_plan_is_one_run_of_this_machine() {
 
 #[test]
 fn every_mistake_is_told_at_once_with_its_line() {
-    let told = problems(
+    let reported = problems(
         "target = [\"vm\"]\nrepetitions = 0\nloads = [\"none\", 7, \"none\", {}]\n[measurement]\nintervall = \"1ms\"\n\
          lock_memory = \"no\"\n[mesurement]\n[[variants]]\npriority = 1\n[[limits]]\nload = \"messagin\"\n[verdict]\nmax = 3\n",
     );
@@ -146,7 +146,7 @@ fn every_mistake_is_told_at_once_with_its_line() {
         "13: `max` is no key of [verdict]; its keys are allow, confidence, accept",
     ];
     for sentence in expected {
-        assert!(told.iter().any(|text| text.starts_with(sentence)), "{sentence:?} is not in {told:#?}");
+        assert!(reported.iter().any(|text| text.starts_with(sentence)), "{sentence:?} is not in {reported:#?}");
     }
 }
 

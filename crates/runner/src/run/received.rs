@@ -45,9 +45,9 @@ impl Received {
         open().map_err(|source| WriteError::Io { path: directory.join(RECEIVED_FILE), source })
     }
 
-    fn open(directory: &Path, anew: bool) -> io::Result<Self> {
+    fn open(directory: &Path, truncated: bool) -> io::Result<Self> {
         let inside = ArchiveDirectory::open(directory)?;
-        if anew {
+        if truncated {
             inside.create(RECEIVED_FILE)?;
         }
         let file = inside.file_to_append(RECEIVED_FILE)?;

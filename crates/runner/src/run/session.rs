@@ -88,8 +88,8 @@ impl<'a> Session<'a> {
                     break;
                 }
             }
-            self.tell_what_was_said();
-            self.tell_what_the_host_saw(false);
+            self.report_what_was_said();
+            self.report_what_the_host_saw(false);
             if !self.heed_requests() || !self.heed_limits() {
                 self.command.kill();
                 break;
@@ -116,14 +116,14 @@ impl<'a> Session<'a> {
     }
 
     fn ended(mut self) -> Facts {
-        self.tell_what_was_said();
-        self.tell_what_the_host_saw(true);
+        self.report_what_was_said();
+        self.report_what_the_host_saw(true);
         self.facts.phase = self.phase;
         self.facts.diagnostics = self.command.diagnostics();
         self.facts
     }
 
-    fn tell_what_was_said(&mut self) {
+    fn report_what_was_said(&mut self) {
         for line in self.command.said() {
             (self.watch)(Event::Said { line });
         }
@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn tell_what_the_host_saw(&mut self, last: bool) {
+    fn report_what_the_host_saw(&mut self, last: bool) {
         for (spike, due_ns, seen_ns) in std::mem::take(&mut self.unseen) {
             match self.command.outside(due_ns, seen_ns, last) {
                 Outside::Later => self.unseen.push((spike, due_ns, seen_ns)),

@@ -32,13 +32,13 @@ pub struct AccessArguments {
 
 impl AccessArguments {
     pub fn options(&self, purpose: Purpose) -> AccessOptions {
-        AccessOptions { purpose, wait: Duration::from_nanos(self.wait.unwrap_or(0)), ..told() }
+        AccessOptions { purpose, wait: Duration::from_nanos(self.wait.unwrap_or(0)), ..reporting() }
     }
 }
 
 /// Progress is reported on standard error.
-pub fn told() -> AccessOptions {
-    AccessOptions { tell: |text| complain!("tardy: {}", printable(text)), ..AccessOptions::default() }
+pub fn reporting() -> AccessOptions {
+    AccessOptions { report: |text| complain!("tardy: {}", printable(text)), ..AccessOptions::default() }
 }
 
 /// A board, not reached yet.
@@ -56,7 +56,7 @@ pub fn open_place(name: &str, place: LabgridPlace, access: AccessOptions, stop: 
 /// # Errors
 /// When it does not exist, or its file cannot be used here.
 pub fn open(name: &str, meter: &Path, signals: &Signals) -> anyhow::Result<Box<dyn Target>> {
-    open_with(name, meter, signals, told())
+    open_with(name, meter, signals, reporting())
 }
 
 /// The machine of this name, ready to be used with this meter, or with that of its own architecture; a board is to be had like

@@ -20,11 +20,11 @@ impl Signals {
     /// # Errors
     /// When the kernel refuses a handler.
     pub fn watch() -> io::Result<Self> {
-        let mut heard = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let mut received = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let signals = Self { requests: StopRequests::default(), over: Arc::default() };
         let (requests, over) = (signals.requests.clone(), Arc::clone(&signals.over));
         thread::spawn(move || {
-            for signal in heard.forever() {
+            for signal in received.forever() {
                 if over.load(Ordering::SeqCst) {
                     // The archive is complete; explaining can be repeated at any time.
                     let _ = signal_hook::low_level::emulate_default_handler(signal);

@@ -220,8 +220,8 @@ mod tests {
     use archive::settings::{LoadRequest, SettingChange, SnapshotMode};
 
     fn checked(text: &str) -> Result<CheckedPlan, Vec<String>> {
-        let told = |problem: Problem| format!("{}: {}", problem.line.unwrap_or(0), problem.text);
-        CheckedPlan::read("x", text, &Overrides::default()).map_err(|found| found.into_iter().map(told).collect())
+        let reported = |problem: Problem| format!("{}: {}", problem.line.unwrap_or(0), problem.text);
+        CheckedPlan::read("x", text, &Overrides::default()).map_err(|found| found.into_iter().map(reported).collect())
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn values_are_refused_with_their_line() {
-        let told = checked(
+        let reported = checked(
             "loads = [\"cpu:x\", \"messagin\"]\nkernels = [\"debian:6.1\"]\n[measurement]\ninterval = 100\npriority = 100\ncpus = \"x\"\n\
              [trace]\nmode = \"flyp\"\n[set]\n\"etc/../x\" = 1\n[[limits]]\nlimit = \"max < 1ms\"\nallow = \"often\"\n\
              [verdict]\nconfidence = 0.95\naccept = [\"qemu\"]",
@@ -275,17 +275,17 @@ mod tests {
             "16: accept: `qemu` is not one of emulated, virtual",
         ];
         for sentence in expected {
-            assert!(told.iter().any(|text| text.starts_with(sentence)), "{sentence:?} is not in {told:#?}");
+            assert!(reported.iter().any(|text| text.starts_with(sentence)), "{sentence:?} is not in {reported:#?}");
         }
-        assert_eq!(told.len(), expected.len(), "{told:#?}");
+        assert_eq!(reported.len(), expected.len(), "{reported:#?}");
     }
 
     #[test]
     fn settings_that_contradict_are_refused() {
-        let told = checked("[trace]\nfunctions = [\"ext4_*\"]").unwrap_err();
-        assert!(told[0].contains("--tracer"), "{told:?}");
-        let told = checked("[[limits]]\nlimit = \"p99 < 1ms\"\n[[limits]]\nlimit = \"p99.9 < 2ms\"").unwrap_err();
-        assert!(told[0].starts_with("2: a run counts the samples over one latency"), "{told:?}");
+        let reported = checked("[trace]\nfunctions = [\"ext4_*\"]").unwrap_err();
+        assert!(reported[0].contains("--tracer"), "{reported:?}");
+        let reported = checked("[[limits]]\nlimit = \"p99 < 1ms\"\n[[limits]]\nlimit = \"p99.9 < 2ms\"").unwrap_err();
+        assert!(reported[0].starts_with("2: a run counts the samples over one latency"), "{reported:?}");
     }
 
     #[test]

@@ -98,10 +98,10 @@ impl<'a> Round<'a> {
             let outcome = StepOutcome::of(&self.plan, step, &self.directory, None);
             let of = format!("step {} of {}: {}", step.step.number, step.step.steps, step.step.title());
             if outcome.state == StepState::Done {
-                self.measuring.tell(&format!("{of} (done before)"));
+                self.measuring.report(&format!("{of} (done before)"));
                 continue;
             }
-            self.measuring.tell(&of);
+            self.measuring.report(&of);
             let packages = self.file.packages.clone();
             // What would be measured is the old software.
             if let Some(why) = left_out.get(&step.step.target) {
@@ -111,7 +111,7 @@ impl<'a> Round<'a> {
             if let Err(error) = self.run_step(step)
                 && !self.measuring.stopped()
             {
-                self.measuring.tell(&in_words(&error));
+                self.measuring.report(&in_words(&error));
                 self.failures.insert(step.step.number, in_words(&error));
             }
             // On a full disk the file is as good as it was, and the steps are in their archives.

@@ -89,10 +89,10 @@ fn save(path: &Path, facts: &Facts) -> anyhow::Result<()> {
 }
 
 fn show(arguments: &CheckArguments, readiness: &Readiness, change: Option<&Change>) -> anyhow::Result<()> {
-    let to_mend = || readiness.to_mend(arguments.notices);
+    let to_fix = || readiness.to_fix(arguments.notices);
     if arguments.json {
         let mut document = serde_json::to_value(readiness)?;
-        let words = kernel_arguments(to_mend());
+        let words = kernel_arguments(to_fix());
         document["ready"] = readiness.is_ready().into();
         document["kernel_arguments"] = serde_json::json!({ "add": words.add, "remove": words.remove });
         if let Some(change) = change {
@@ -106,12 +106,12 @@ fn show(arguments: &CheckArguments, readiness: &Readiness, change: Option<&Chang
     match arguments.format {
         Format::Text => layout::lay_out(readiness, change, arguments.notices, &mut page),
         Format::Cmdline => {
-            let words = kernel_arguments(to_mend());
+            let words = kernel_arguments(to_fix());
             page.line(&words.add.join(" "));
             words.remove.iter().for_each(|word| page.line(&format!("# remove: {word}")));
         }
-        Format::Sysctl => sysctl_text(to_mend()).lines().for_each(|line| page.line(line)),
-        Format::Accepted => acceptance_lines(to_mend()).iter().for_each(|line| page.line(line)),
+        Format::Sysctl => sysctl_text(to_fix()).lines().for_each(|line| page.line(line)),
+        Format::Accepted => acceptance_lines(to_fix()).iter().for_each(|line| page.line(line)),
     }
     page.print()?;
     Ok(())

@@ -82,7 +82,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
 
 /// Reads a file and what belongs to it; the error completes "failed to import FILE: ".
 fn source_of(path: &Path, hints: &Hints) -> Result<Source, String> {
-    let told = |error: std::io::Error| match error.kind() {
+    let named = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
         _ => error.to_string(),
     };
@@ -90,7 +90,7 @@ fn source_of(path: &Path, hints: &Hints) -> Result<Source, String> {
         return Err("it is a directory; name the files in it".into());
     }
     let mut bytes = Vec::new();
-    File::open(path).map_err(told)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(told)?;
+    File::open(path).map_err(named)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(named)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(format!("it is larger than {} MiB, as no result of these tools is", FILE_BYTES_MAX >> 20));
     }

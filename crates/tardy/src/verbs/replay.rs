@@ -108,7 +108,7 @@ struct Stopped {
     spike: Spike,
     point: StopPoint,
     /// Samples that were compared.
-    samples_told: usize,
+    samples_compared: usize,
     /// Lines as in /proc/kallsyms.
     symbols: String,
 }
@@ -122,7 +122,7 @@ pub fn run(arguments: &ReplayArguments, command: &[String]) -> anyhow::Result<Ex
     let mut stopped = stop(&run, arguments, command, &signals)?;
     let registers = stopped.machine.registers()?;
     check_address(&stopped.point, registers.next())?;
-    let page = Page::of(&stopped.spike, &stopped.point, &registers, stopped.samples_told);
+    let page = Page::of(&stopped.spike, &stopped.point, &registers, stopped.samples_compared);
     if arguments.json {
         json::print(&page)?;
         return Ok(Exit::Measured);
@@ -162,15 +162,15 @@ fn stop(run: &Run, arguments: &ReplayArguments, command: &[String], signals: &Si
     let machine = virtual_machine
         .stand_at(&again.settings, &recorder, point.blocks, signals.requests())
         .map_err(|why| anyhow!("failed to stop the machine at wake-up {}: {why}", spike.sample.cycle))?;
-    let told = machine.samples()?;
-    let samples_told = Trajectory::of(run)?.begins_with(&told).map_err(|number| {
+    let samples = machine.samples()?;
+    let samples_compared = Trajectory::of(run)?.begins_with(&samples).map_err(|number| {
         anyhow!(
             "the machine is not the one of the run, so it was not stopped where the wake-up is late: wake-up {number} \
              already differs. Another build of the meter, kernel, QEMU or target file makes another trajectory; run \
              again, then record"
         )
     })?;
-    Ok(Stopped { machine, spike, point, samples_told, symbols })
+    Ok(Stopped { machine, spike, point, samples_compared, symbols })
 }
 
 /// What the record says comes next is what must come next.

@@ -32,7 +32,7 @@ pub struct RestoreArguments {
 
 pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Exit> {
     let meter = MeterPlaces::of_process().find()?;
-    let purpose = if arguments.discard { Purpose::Discard } else { Purpose::Mend };
+    let purpose = if arguments.discard { Purpose::Discard } else { Purpose::Restore };
     let access = AccessOptions { purpose, ..AccessOptions::default() };
     let mut target = open_with(&arguments.target, &meter, &Signals::watch()?, access)?;
     if target.forgets() {

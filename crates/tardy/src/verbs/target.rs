@@ -3,7 +3,7 @@
 mod boards;
 
 use crate::exit::{Exit, UsageError};
-use crate::measuring::machine::{open_board, open_emulated, open_place, told, usage};
+use crate::measuring::machine::{open_board, open_emulated, open_place, reporting, usage};
 use crate::measuring::signals::Signals;
 use crate::terminal::json;
 use crate::terminal::page::Page;
@@ -161,7 +161,7 @@ pub fn run(arguments: &TargetArguments) -> anyhow::Result<Exit> {
             })?;
             fs::remove_file(&path).map_err(|error| anyhow!("failed to remove {}: {error}", path.display()))?;
             let line = format!("removed {}", path.display());
-            tell(remove.json, serde_json::json!({ "target": remove.name, "removed": path }), &line)
+            report(remove.json, serde_json::json!({ "target": remove.name, "removed": path }), &line)
         }
         TargetVerb::Verify(verify) => verify_target(verify, &files),
     }
@@ -179,7 +179,7 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     let Some(kernel) = &add.kernel else {
         let path = files.write(&add.name, &add.board.description()?, add.here)?;
         let line = format!("target {} is {}; try `tardy target verify {}`", add.name, path.display(), add.name);
-        return tell(add.json, serde_json::json!({ "target": add.name, "file": path }), &line);
+        return report(add.json, serde_json::json!({ "target": add.name, "file": path }), &line);
     };
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let named = kernel.starts_with("debian:");
@@ -218,7 +218,7 @@ fn add_target(add: &AddArguments, files: &TargetFiles) -> anyhow::Result<Exit> {
     let package = machine.package.clone();
     let path = files.write(&add.name, &Description::Machine(Box::new(machine)), add.here)?;
     let line = format!("target {} is {}; try `tardy target verify {}`", add.name, path.display(), add.name);
-    tell(add.json, serde_json::json!({ "target": add.name, "file": path, "package": package }), &line)
+    report(add.json, serde_json::json!({ "target": add.name, "file": path, "package": package }), &line)
 }
 
 fn list_targets(arguments: &JsonArgument, files: &TargetFiles) -> anyhow::Result<Exit> {
@@ -293,14 +293,14 @@ fn verify_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Resu
         Description::Machine(machine) => *machine,
         Description::Board(board) => {
             let address = board.identity_of_board();
-            let target = open_board(&arguments.name, *board, told(), StopRequests::default());
+            let target = open_board(&arguments.name, *board, reporting(), StopRequests::default());
             return boards::verify(target, &address, arguments.json);
         }
         Description::Labgrid(place) => {
             let label = place.label();
             // A place must be released whatever happens, so that a Ctrl-C is heard.
             let signals = Signals::watch()?;
-            let target = open_place(&arguments.name, *place, told(), signals.requests().clone());
+            let target = open_place(&arguments.name, *place, reporting(), signals.requests().clone());
             return boards::verify(target, &label, arguments.json);
         }
     };
@@ -327,7 +327,7 @@ fn verify_target(arguments: &NamedArgument, files: &TargetFiles) -> anyhow::Resu
     let mut lines =
         vec![format!("{} {how} {} in {seconds:.2} s and runs {said}", target.name(), booted.kernel_release)];
     lines.extend(notices);
-    tell(arguments.json, document, &lines.join("\n"))
+    report(arguments.json, document, &lines.join("\n"))
 }
 
 /// What the meter says of itself there.
@@ -349,7 +349,7 @@ fn version_there(target: &mut dyn Target, name: &str, meter: &Path) -> anyhow::R
 }
 
 /// Prints the one or the other.
-fn tell(json: bool, document: serde_json::Value, text: &str) -> anyhow::Result<Exit> {
+fn report(json: bool, document: serde_json::Value, text: &str) -> anyhow::Result<Exit> {
     if json {
         json::print(&document)?;
     } else {

@@ -157,7 +157,7 @@ fn one_series(
         let run = laboratory.run(&settings, place(number))?;
         drop(host);
         let trajectory = Trajectory::of(&run)?;
-        tell(asked, guest, number, &trajectory, RunSummary::of(&run, &[]).virtual_speed);
+        report(asked, guest, number, &trajectory, RunSummary::of(&run, &[]).virtual_speed);
         series.sha256.push(trajectory.sha256.clone());
         let Some(first) = &first else {
             (series.samples, series.identical) = (trajectory.count(), 1);
@@ -188,7 +188,7 @@ fn difference_of(
 }
 
 /// A line on standard error for each run, because a series takes minutes.
-fn tell(asked: &Verification, guest: &str, number: usize, trajectory: &Trajectory, speed: Option<VirtualSpeed>) {
+fn report(asked: &Verification, guest: &str, number: usize, trajectory: &Trajectory, speed: Option<VirtualSpeed>) {
     if !asked.json {
         let host = if number > 1 { "busy" } else { "as it is" };
         let (sum, samples) = (&trajectory.sha256, count(trajectory.count() as u64));

@@ -96,10 +96,10 @@ impl Trajectory {
     ///
     /// # Errors
     /// The number of the first one that is not.
-    pub fn begins_with(&self, told: &[u8]) -> Result<usize, usize> {
+    pub fn begins_with(&self, samples: &[u8]) -> Result<usize, usize> {
         let mut own = self.samples();
-        let differing = samples_file::records(told).position(|sample| own.next() != Some(sample));
-        differing.map_or(Ok(told.len() / samples_file::RECORD_BYTES), Err)
+        let differing = samples_file::records(samples).position(|sample| own.next() != Some(sample));
+        differing.map_or(Ok(samples.len() / samples_file::RECORD_BYTES), Err)
     }
 
     /// Number of the first sample in which two differ, and what each has there; `None` when they are identical.

@@ -121,7 +121,7 @@ fn plant_find_mend_and_restore(kernel: &str) {
     assert!(missing.is_empty(), "not found: {missing:?}; found: {:?}", ids(&wrong));
     eprintln!("{kernel}: {} of {} planted settings found", FOUND.len() - missing.len(), FOUND.len());
 
-    let changes = writes(wrong.to_mend(true));
+    let changes = writes(wrong.to_fix(true));
     let applied = apply(&mut machine, &meter, &changes, LIMIT).unwrap();
     let changed: Vec<_> = applied.iter().filter(|one| one.problem.is_none()).map(|one| one.path.as_str()).collect();
     eprintln!("{kernel}: {} of {} settings changed: {changed:?}", changed.len(), changes.len());
@@ -145,7 +145,7 @@ fn plant_find_mend_and_restore(kernel: &str) {
 
 #[test]
 #[ignore = "boots virtual machines: make e2e"]
-fn a_machine_that_is_booted_as_check_says_has_nothing_to_mend() {
+fn a_machine_that_is_booted_as_check_says_has_nothing_to_fix() {
     KERNELS.iter().for_each(|kernel| boot_as_check_says(kernel));
 }
 

@@ -15,9 +15,9 @@ const WAY: [PhaseName; 5] = [
 ];
 
 /// `None` when it is not more than what was seen in one wake-up.
-pub fn composed(told: &[ExplainedSpike]) -> Option<Composed> {
+pub fn composed(explained: &[ExplainedSpike]) -> Option<Composed> {
     let wake_ups: Vec<&ExplainedSpike> =
-        told.iter().filter(|told| told.spike.watched != Some(WatchedKind::Cycle)).collect();
+        explained.iter().filter(|explained| explained.spike.watched != Some(WatchedKind::Cycle)).collect();
     let parts: Vec<ComposedPart> = WAY.iter().filter_map(|&phase| worst(&wake_ups, phase)).collect();
     let first = parts.first()?.spike;
     if parts.iter().all(|part| part.spike == first) {
@@ -25,14 +25,14 @@ pub fn composed(told: &[ExplainedSpike]) -> Option<Composed> {
     }
     let ns = parts.iter().fold(0i64, |sum, part| sum.saturating_add(part.ns));
     // Less than what was seen says nothing: the rest of that wake-up was not recorded.
-    let seen_ns = wake_ups.iter().map(|told| told.spike.sample.latency_ns).max()?;
+    let seen_ns = wake_ups.iter().map(|explained| explained.spike.sample.latency_ns).max()?;
     (ns > seen_ns).then_some(Composed { ns, parts })
 }
 
-fn worst(told: &[&ExplainedSpike], phase: PhaseName) -> Option<ComposedPart> {
-    let of = told.iter().filter_map(|told| {
-        let ns = told.explanation.phases.iter().find(|known| known.name == phase)?.ns;
-        Some(ComposedPart { phase, ns, spike: told.spike.number })
+fn worst(explained: &[&ExplainedSpike], phase: PhaseName) -> Option<ComposedPart> {
+    let of = explained.iter().filter_map(|explained| {
+        let ns = explained.explanation.phases.iter().find(|known| known.name == phase)?.ns;
+        Some(ComposedPart { phase, ns, spike: explained.spike.number })
     });
     of.max_by_key(|part| (part.ns, std::cmp::Reverse(part.spike)))
 }

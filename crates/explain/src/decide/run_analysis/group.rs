@@ -8,9 +8,9 @@ use archive::sample::Sample;
 use std::collections::{BTreeMap, HashSet};
 
 /// Most spikes first, the unexplained last.
-pub fn groups(told: &[ExplainedSpike], worst: &[(u32, Sample)], run: &SpikesOfRun) -> Vec<CauseGroup> {
+pub fn groups(explained: &[ExplainedSpike], worst: &[(u32, Sample)], run: &SpikesOfRun) -> Vec<CauseGroup> {
     let mut by_culprit: BTreeMap<Option<&str>, Vec<&ExplainedSpike>> = BTreeMap::new();
-    for one in told {
+    for one in explained {
         by_culprit.entry(one.culprit()).or_default().push(one);
     }
     let mut groups: Vec<CauseGroup> =
@@ -28,13 +28,13 @@ fn group(
     worst: &[(u32, Sample)],
     run: &SpikesOfRun,
 ) -> CauseGroup {
-    spikes.sort_by_key(|told| (std::cmp::Reverse(told.spike.sample.latency_ns), told.spike.number));
+    spikes.sort_by_key(|explained| (std::cmp::Reverse(explained.spike.sample.latency_ns), explained.spike.number));
     let wake_ups: HashSet<(u32, u64)> =
-        spikes.iter().map(|told| (told.spike.thread, told.spike.sample.cycle)).collect();
+        spikes.iter().map(|explained| (explained.spike.thread, explained.spike.sample.cycle)).collect();
     let among_worst = worst.iter().filter(|(thread, sample)| wake_ups.contains(&(*thread, sample.cycle))).count();
     let mut cpus: BTreeMap<u32, u32> = BTreeMap::new();
-    for told in &spikes {
-        *cpus.entry(told.spike.sample.cpu).or_default() += 1;
+    for explained in &spikes {
+        *cpus.entry(explained.spike.sample.cpu).or_default() += 1;
     }
     let mut cpus: Vec<CpuCount> = cpus.into_iter().map(|(cpu, count)| CpuCount { cpu, count }).collect();
     cpus.sort_by_key(|of| (std::cmp::Reverse(of.count), of.cpu));
@@ -43,8 +43,8 @@ fn group(
     CauseGroup {
         culprit: culprit.map(str::to_owned),
         title: known.map_or_else(|| culprit.unwrap_or("not explained").to_owned(), |known| known.title.to_owned()),
-        latency_ns_max: spikes.first().map_or(0, |told| told.spike.sample.latency_ns),
-        spikes: spikes.iter().map(|told| told.spike.number).collect(),
+        latency_ns_max: spikes.first().map_or(0, |explained| explained.spike.sample.latency_ns),
+        spikes: spikes.iter().map(|explained| explained.spike.number).collect(),
         cpus,
         worst: among_worst as u32,
         rhythm: words::rhythm(&rhythm),
@@ -61,14 +61,14 @@ fn rhythm(spikes: &[&ExplainedSpike], worst: &[(u32, Sample)], run: &SpikesOfRun
     if spikes.len() < period::VOTES_MIN {
         return Rhythm::TooFew;
     }
-    let least_ns = spikes.iter().map(|told| told.spike.sample.latency_ns).min().unwrap_or(0);
+    let least_ns = spikes.iter().map(|explained| explained.spike.sample.latency_ns).min().unwrap_or(0);
     let captured: HashSet<(u32, u64)> = run.spikes.iter().map(|spike| (spike.thread, spike.sample.cycle)).collect();
     let as_late = worst.iter().filter(|(_, sample)| sample.latency_ns >= least_ns);
     let uncaptured = as_late.filter(|(thread, sample)| !captured.contains(&(*thread, sample.cycle))).count();
     if uncaptured > spikes.len() {
         return Rhythm::OfTheRecorder;
     }
-    let mut due: Vec<i64> = spikes.iter().map(|told| told.spike.sample.due_ns).collect();
+    let mut due: Vec<i64> = spikes.iter().map(|explained| explained.spike.sample.due_ns).collect();
     due.sort_unstable();
     period::rhythm(&due, run.interval_ns, run.tick_hz)
 }

@@ -55,30 +55,30 @@ impl ExplainedSpike<'_> {
 
 /// Analyses the spikes of a run. Empty when no spike has an explanation.
 pub fn analyse(run: &SpikesOfRun) -> RunCauses {
-    let told: Vec<ExplainedSpike> = run
+    let explained: Vec<ExplainedSpike> = run
         .spikes
         .iter()
         .filter(|spike| spike.reason != SpikeReason::Control)
         .filter_map(|spike| {
             let explanation = run.explanations.iter().find(|explanation| explanation.spike == spike.number)?;
-            let told = ExplainedSpike { spike, explanation };
-            told.is_late().then_some(told)
+            let explained = ExplainedSpike { spike, explanation };
+            explained.is_late().then_some(explained)
         })
         .collect();
-    if told.is_empty() {
+    if explained.is_empty() {
         return RunCauses::default();
     }
     let mut worst = run.worst.to_vec();
     worst.sort_by_key(|(thread, sample)| (std::cmp::Reverse(sample.latency_ns), *thread, sample.cycle));
     worst.truncate(WORST_MAX);
     let is_traced = |thread: u32, cycle: u64| {
-        told.iter().any(|told| told.spike.thread == thread && told.spike.sample.cycle == cycle)
+        explained.iter().any(|explained| explained.spike.thread == thread && explained.spike.sample.cycle == cycle)
     };
     let worst_with_trace = worst.iter().filter(|(thread, sample)| is_traced(*thread, sample.cycle)).count();
-    let groups = group::groups(&told, &worst, run);
+    let groups = group::groups(&explained, &worst, run);
     let mut causes = RunCauses {
         new_cause: unseen::new_cause(&groups),
-        composed: composed::composed(&told),
+        composed: composed::composed(&explained),
         worst_samples: worst.len() as u32,
         worst_with_trace: worst_with_trace as u32,
         groups,

@@ -80,7 +80,7 @@ pub fn rhythm(instants_ns: &[i64], interval_ns: u64, tick_hz: Option<u32>) -> Rh
         (Some(exact), Some(scanned)) if scanned.period_ns > exact.period_ns * (1.0 + SAME) => Some(scanned),
         (exact, scanned) => exact.or(scanned),
     };
-    longest.map_or(Rhythm::None, |found| Rhythm::Period(row.told(found, &known)))
+    longest.map_or(Rhythm::None, |found| Rhythm::Period(row.period_of(found, &known)))
 }
 
 /// Instants and what bounds the periods that can be told of them.
@@ -175,7 +175,7 @@ impl Row {
         (votes.phases.len() >= VOTES_MIN).then_some(votes)
     }
 
-    fn told(&self, found: Found, known: &[(i64, &str)]) -> Period {
+    fn period_of(&self, found: Found, known: &[(i64, &str)]) -> Period {
         let votes = self.votes(found.period_ns);
         let (phase, times) = votes.map_or((0.0, 0), |votes| (votes.mean_phase(), votes.phases.len()));
         let period_ns = found.period_ns.round() as i64;

@@ -45,9 +45,9 @@ fn explanation(spike: &Spike, culprit: Option<&str>, phases: &[(PhaseName, i64)]
     explanation
 }
 
-fn analysed(told: &[(Spike, Explanation)], worst: &[(u32, Sample)]) -> RunCauses {
-    let spikes: Vec<Spike> = told.iter().map(|(spike, _)| spike.clone()).collect();
-    let explanations: Vec<Explanation> = told.iter().map(|(_, explanation)| explanation.clone()).collect();
+fn analysed(explained: &[(Spike, Explanation)], worst: &[(u32, Sample)]) -> RunCauses {
+    let spikes: Vec<Spike> = explained.iter().map(|(spike, _)| spike.clone()).collect();
+    let explanations: Vec<Explanation> = explained.iter().map(|(_, explanation)| explanation.clone()).collect();
     analyse(&SpikesOfRun {
         spikes: &spikes,
         explanations: &explanations,
@@ -58,24 +58,24 @@ fn analysed(told: &[(Spike, Explanation)], worst: &[(u32, Sample)]) -> RunCauses
 }
 
 fn run() -> Vec<(Spike, Explanation)> {
-    let mut told = Vec::new();
+    let mut explained = Vec::new();
     for number in 0..9u32 {
         let spike = spike(number, 1, 77 * SECOND + i64::from(number * number) * 4 * SECOND, 90_000);
-        told.push((spike.clone(), explanation(&spike, Some("watchdog"), &[(PhaseName::Handler, 80_000)])));
+        explained.push((spike.clone(), explanation(&spike, Some("watchdog"), &[(PhaseName::Handler, 80_000)])));
     }
     let nmi = spike(20, 0, 80 * SECOND, 120_000);
-    told.push((nmi.clone(), explanation(&nmi, Some("nmi"), &[(PhaseName::TimerDelay, 110_000)])));
+    explained.push((nmi.clone(), explanation(&nmi, Some("nmi"), &[(PhaseName::TimerDelay, 110_000)])));
     let unknown = spike(21, 0, 91 * SECOND, 300_000);
-    told.push((unknown.clone(), explanation(&unknown, None, &[(PhaseName::ReturnToUser, 290_000)])));
-    told
+    explained.push((unknown.clone(), explanation(&unknown, None, &[(PhaseName::ReturnToUser, 290_000)])));
+    explained
 }
 
 #[test]
 fn spikes_are_grouped_by_what_explains_them() {
-    let told = run();
-    let mut worst: Vec<(u32, Sample)> = told.iter().map(|(spike, _)| (spike.thread, spike.sample)).collect();
+    let explained = run();
+    let mut worst: Vec<(u32, Sample)> = explained.iter().map(|(spike, _)| (spike.thread, spike.sample)).collect();
     worst.push((0, Sample { cpu: 0, cycle: 9_999, due_ns: 99 * SECOND, latency_ns: 250_000 }));
-    let causes = analysed(&told, &worst);
+    let causes = analysed(&explained, &worst);
     let groups: Vec<(Option<&str>, usize, u32)> =
         causes.groups.iter().map(|group| (group.culprit.as_deref(), group.spikes.len(), group.worst)).collect();
     assert_eq!(groups, [(Some("watchdog"), 9, 9), (Some("nmi"), 1, 1), (None, 1, 1)]);
@@ -99,10 +99,10 @@ fn the_composed_latency_sums_the_worst_phases_of_different_spikes() {
 
 #[test]
 fn instants_of_a_recorder_that_could_not_keep_up_have_no_rhythm() {
-    let told = run();
+    let explained = run();
     let uncaptured =
         (0..30).map(|at| (1, Sample { cpu: 1, cycle: 5_000 + at, due_ns: 80 * SECOND, latency_ns: 100_000 }));
-    let causes = analysed(&told, &uncaptured.collect::<Vec<_>>());
+    let causes = analysed(&explained, &uncaptured.collect::<Vec<_>>());
     assert_eq!(causes.groups[0].period, None);
     assert!(causes.groups[0].rhythm.contains("recorder"), "{}", causes.groups[0].rhythm);
 }
@@ -114,9 +114,9 @@ fn runs_without_explained_spikes_tell_nothing() {
     assert_eq!(only_unknown.new_cause, None);
     assert_eq!(only_unknown.groups.len(), 1);
     let control = Spike { reason: SpikeReason::Control, ..spike(1, 0, SECOND, 5_000) };
-    let told = explanation(&control, Some("nmi"), &[]);
-    assert_eq!(analysed(&[(control, told)], &[]), RunCauses::default(), "controls are no spikes");
+    let explained = explanation(&control, Some("nmi"), &[]);
+    assert_eq!(analysed(&[(control, explained)], &[]), RunCauses::default(), "controls are no spikes");
     let ordinary = spike(1, 0, SECOND, 5_000);
-    let told = Explanation { status: ExplanationStatus::Explained, ..explanation(&ordinary, None, &[]) };
-    assert_eq!(analysed(&[(ordinary, told)], &[]), RunCauses::default(), "what was not late needs no cause");
+    let explained = Explanation { status: ExplanationStatus::Explained, ..explanation(&ordinary, None, &[]) };
+    assert_eq!(analysed(&[(ordinary, explained)], &[]), RunCauses::default(), "what was not late needs no cause");
 }

@@ -77,9 +77,9 @@ struct Beginning {
 }
 
 /// Tells all that happened, in order.
-pub fn follow(blocks: &Blocks, tell: &mut dyn FnMut(&Instant)) {
+pub fn follow(blocks: &Blocks, report: &mut dyn FnMut(&Instant)) {
     let first = Follower::new(blocks, Beginning::default()).go(&mut |_| ());
-    Follower::new(blocks, first).go(tell);
+    Follower::new(blocks, first).go(report);
 }
 
 struct Follower<'b> {
@@ -110,18 +110,18 @@ impl<'b> Follower<'b> {
         }
     }
 
-    fn go(mut self, tell: &mut dyn FnMut(&Instant)) -> Beginning {
+    fn go(mut self, report: &mut dyn FnMut(&Instant)) -> Beginning {
         self.frames = self.frames_at_first();
         let mut resumes = false;
         for step in &self.blocks.steps {
             let kind = &self.blocks.kinds[step.kind as usize];
             if resumes {
-                self.return_from_interrupt(step.position, tell);
+                self.return_from_interrupt(step.position, report);
             }
             match kind.place {
-                Place::User => self.be_in_user_space(step.position, tell),
+                Place::User => self.be_in_user_space(step.position, report),
                 Place::Nameless => {}
-                Place::Function(function) => self.be_in(function, kind.begins, step.position, tell),
+                Place::Function(function) => self.be_in(function, kind.begins, step.position, report),
             }
             if let Some(masks) = kind.masks {
                 // Masked without need is rarer than masked by the first who does it.
@@ -135,7 +135,7 @@ impl<'b> Follower<'b> {
             resumes = kind.returns_from_interrupt;
             if self.frames.last().is_some_and(|last| kind.begins && self.function(last.function).role == Role::Switches)
             {
-                self.switch(step.position, tell);
+                self.switch(step.position, report);
             }
         }
         self.learnt
@@ -157,7 +157,7 @@ impl<'b> Follower<'b> {
         open.iter().rev().map(|&function| Frame { function, broke_in: None }).collect()
     }
 
-    fn tell(&self, position: u64, what: CallEvent, tell: &mut dyn FnMut(&Instant)) {
+    fn report(&self, position: u64, what: CallEvent, report: &mut dyn FnMut(&Instant)) {
         let mut flags = if self.masked { flag::IRQS_OFF } else { 0 };
         for frame in &self.frames {
             if frame.broke_in.is_some_and(|broke_in| broke_in.interrupt.is_some()) {
@@ -168,16 +168,16 @@ impl<'b> Follower<'b> {
             }
         }
         let preempt_depth = self.preempt_depth.clamp(0, PREEMPT_DEPTH_MAX) as u8;
-        tell(&Instant { position, thread: self.thread, frames: &self.frames, flags, preempt_depth, what });
+        report(&Instant { position, thread: self.thread, frames: &self.frames, flags, preempt_depth, what });
     }
 
-    fn be_in(&mut self, number: u32, begins: bool, position: u64, tell: &mut dyn FnMut(&Instant)) {
+    fn be_in(&mut self, number: u32, begins: bool, position: u64, report: &mut dyn FnMut(&Instant)) {
         let role = self.function(number).role;
         if role == Role::Passage {
             return;
         }
         if begins {
-            return self.enter(number, role, position, tell);
+            return self.enter(number, role, position, report);
         }
         if self.frames.last().is_some_and(|last| last.function == number) {
             return;
@@ -185,11 +185,11 @@ impl<'b> Follower<'b> {
         let floor = self.frames.iter().rposition(|frame| frame.broke_in.is_some()).unwrap_or(0);
         let known = self.frames.get(floor..).unwrap_or(&[]).iter().rposition(|frame| frame.function == number);
         match known {
-            Some(index) => self.leave_down_to(floor + index + 1, position, tell),
+            Some(index) => self.leave_down_to(floor + index + 1, position, report),
             None => {
                 let keeps =
                     if self.frames.get(floor).is_some_and(|frame| frame.broke_in.is_some()) { floor + 1 } else { 0 };
-                self.leave_down_to(keeps, position, tell);
+                self.leave_down_to(keeps, position, report);
                 if keeps == 0 {
                     self.learnt.open.entry(self.thread).or_default().push(number);
                 }
@@ -198,23 +198,23 @@ impl<'b> Follower<'b> {
         }
     }
 
-    fn enter(&mut self, number: u32, role: Role, position: u64, tell: &mut dyn FnMut(&Instant)) {
+    fn enter(&mut self, number: u32, role: Role, position: u64, report: &mut dyn FnMut(&Instant)) {
         let mut broke_in = None;
         match role {
             Role::Interrupt(vector) => {
                 self.know_masked(false);
                 broke_in = Some(BrokeIn { masked_before: self.masked, interrupt: Some(vector) });
                 self.masked = true;
-                self.tell(position, CallEvent::InterruptEnter(vector), tell);
+                self.report(position, CallEvent::InterruptEnter(vector), report);
             }
             Role::Fault { of_page } => {
                 broke_in = Some(BrokeIn { masked_before: self.masked, interrupt: None });
                 self.masked = true;
                 if of_page {
-                    self.tell(position, CallEvent::PageFault { user: self.frames.is_empty() }, tell);
+                    self.report(position, CallEvent::PageFault { user: self.frames.is_empty() }, report);
                 }
             }
-            Role::InterruptDone => self.finish_interrupt(position, tell),
+            Role::InterruptDone => self.finish_interrupt(position, report),
             Role::LocksSoftirqs => {
                 let name = &self.function(number).name;
                 self.preempt_depth += if name.contains("unlock") { 0 } else { 1 };
@@ -225,7 +225,7 @@ impl<'b> Follower<'b> {
             // A system call comes in with interrupts masked.
             self.masked |= self.function(number).name.starts_with("entry_SYSCALL");
         }
-        self.tell(position, CallEvent::Enter { function: number }, tell);
+        self.report(position, CallEvent::Enter { function: number }, report);
         self.push(Frame { function: number, broke_in });
     }
 
@@ -236,20 +236,20 @@ impl<'b> Follower<'b> {
     }
 
     /// The interrupt that is open has done its own work.
-    fn finish_interrupt(&mut self, position: u64, tell: &mut dyn FnMut(&Instant)) {
+    fn finish_interrupt(&mut self, position: u64, report: &mut dyn FnMut(&Instant)) {
         let open = self.frames.iter_mut().rev().find_map(|frame| frame.broke_in.as_mut());
         if let Some(vector) = open.and_then(|broke_in| broke_in.interrupt.take()) {
-            self.tell(position, CallEvent::InterruptExit(vector), tell);
+            self.report(position, CallEvent::InterruptExit(vector), report);
         }
     }
 
-    fn leave_down_to(&mut self, count: usize, position: u64, tell: &mut dyn FnMut(&Instant)) {
+    fn leave_down_to(&mut self, count: usize, position: u64, report: &mut dyn FnMut(&Instant)) {
         while self.frames.len() > count {
             if self.frames.last().is_some_and(|frame| frame.broke_in.is_some()) {
-                self.finish_interrupt(position, tell);
+                self.finish_interrupt(position, report);
             }
             if let Some(&last) = self.frames.last() {
-                self.tell(position, CallEvent::Exit { function: last.function }, tell);
+                self.report(position, CallEvent::Exit { function: last.function }, report);
             }
             let left = self.frames.pop();
             if let Some(broke_in) = left.and_then(|frame| frame.broke_in) {
@@ -258,24 +258,24 @@ impl<'b> Follower<'b> {
         }
     }
 
-    fn return_from_interrupt(&mut self, position: u64, tell: &mut dyn FnMut(&Instant)) {
+    fn return_from_interrupt(&mut self, position: u64, report: &mut dyn FnMut(&Instant)) {
         if let Some(broke_in) = self.frames.iter().rposition(|frame| frame.broke_in.is_some()) {
-            self.leave_down_to(broke_in, position, tell);
+            self.leave_down_to(broke_in, position, report);
         }
     }
 
-    fn be_in_user_space(&mut self, position: u64, tell: &mut dyn FnMut(&Instant)) {
-        self.leave_down_to(0, position, tell);
+    fn be_in_user_space(&mut self, position: u64, report: &mut dyn FnMut(&Instant)) {
+        self.leave_down_to(0, position, report);
         (self.masked, self.preempt_depth) = (false, 0);
         (self.knows_depth, self.knows_masked) = (true, true);
     }
 
-    fn switch(&mut self, position: u64, tell: &mut dyn FnMut(&Instant)) {
+    fn switch(&mut self, position: u64, report: &mut dyn FnMut(&Instant)) {
         let waits = self.waits();
-        self.tell(position, CallEvent::Leaves { to: self.thread + 1, waits }, tell);
+        self.report(position, CallEvent::Leaves { to: self.thread + 1, waits }, report);
         self.thread += 1;
         self.frames = self.frames_at_first();
-        self.tell(position, CallEvent::Comes, tell);
+        self.report(position, CallEvent::Comes, report);
     }
 
     /// Whether the thread that goes has to wait for something, or could go on.

@@ -88,9 +88,9 @@ fn seen_from_outside<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
 
 fn line(case: &Case, absence: &PlacedAbsence, due_ns: i64) -> String {
     let cpu = absence.cpu;
-    let (what, told) = match absence.cause {
-        AbsenceCause::EmulatorStopped(told) => ("was stopped", told),
-        AbsenceCause::Preempted(told) => ("waited for a CPU of the host", told),
+    let (what, span) = match absence.cause {
+        AbsenceCause::EmulatorStopped(span) => ("was stopped", span),
+        AbsenceCause::Preempted(span) => ("waited for a CPU of the host", span),
         AbsenceCause::StealClock { charged, more: true } => {
             return format!(
                 "from {} to {} CPU {cpu} recorded nothing; the steal clock left out all that it could, {}, since another CPU last \
@@ -120,10 +120,10 @@ fn line(case: &Case, absence: &PlacedAbsence, due_ns: i64) -> String {
     };
     format!(
         "observed on the host: CPU {cpu} {what} for {}, from {} to {}, each to within {}",
-        duration(told.end_ns - told.start_ns),
-        relative(told.start_ns, due_ns),
-        relative(told.end_ns, due_ns),
-        duration(told.slack_ns)
+        duration(span.end_ns - span.start_ns),
+        relative(span.start_ns, due_ns),
+        relative(span.end_ns, due_ns),
+        duration(span.slack_ns)
     )
 }
 

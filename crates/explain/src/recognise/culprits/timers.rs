@@ -55,9 +55,9 @@ pub fn mostly(case: &Case, functions: &[&str]) -> Option<Vec<usize>> {
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     case.claim(|piece| is_other(case, piece))?;
     let pieces = case.claim(|piece| is_other(case, piece) || is_between(case, piece))?;
-    let told = |index: &usize| case.pieces[*index].answer.context().function().is_some();
-    let told: Vec<usize> = pieces.iter().copied().filter(told).collect();
-    let (who, others) = case.largest(&told, |case, piece| {
+    let known = |index: &usize| case.pieces[*index].answer.context().function().is_some();
+    let known: Vec<usize> = pieces.iter().copied().filter(known).collect();
+    let (who, others) = case.largest(&known, |case, piece| {
         piece.answer.context().function().map_or_else(String::new, |function| case.names().function(function))
     });
     let more = if others > 0 { format!(" and {others} others") } else { String::new() };

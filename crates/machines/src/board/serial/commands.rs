@@ -205,7 +205,7 @@ impl Stream {
             return Ok(());
         }
         let (question, asked) = match self.words.pop_front() {
-            Some(line) => (Question::Tell { line }, Asked::Word),
+            Some(line) => (Question::Send { line }, Asked::Word),
             None => (Question::Read { offset: self.offset, bytes_max: STRETCH_BYTES }, Asked::Stretch),
         };
         self.asked = asked;

@@ -63,7 +63,7 @@ impl Dialogue {
     }
 
     /// Forgets what was said: another keeper begins with its first line.
-    pub fn begin_anew(&mut self) {
+    pub fn start_over(&mut self) {
         self.sure = Sure::default();
     }
 
@@ -75,7 +75,7 @@ impl Dialogue {
     }
 
     /// The next line of the keeper that is sure.
-    pub fn heard(&mut self) -> Option<String> {
+    pub fn next_line(&mut self) -> Option<String> {
         self.sure.next()
     }
 

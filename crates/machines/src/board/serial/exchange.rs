@@ -32,7 +32,7 @@ struct Asked {
     /// The last piece that was on its way has come.
     passed: bool,
     /// The last sound line of the board.
-    heard: Instant,
+    last_sign: Instant,
     /// When something was asked last.
     asked: Instant,
 }
@@ -73,7 +73,7 @@ impl Exchange {
                     }
                 }
             }
-            if let Some(said) = self.dialogue.heard() {
+            if let Some(said) = self.dialogue.next_line() {
                 return Err(in_place_of_the_meter(said, last(&words)));
             }
             if asked.elapsed() > self.quiet {
@@ -100,7 +100,7 @@ impl Exchange {
         let written = self.dialogue.reader.port.write(lines.concat().as_bytes());
         let gathered = Gathered::default();
         self.asked =
-            Some(Asked { letter: self.letter, lines, gathered, awaited: 0, passed: false, heard: now, asked: now });
+            Some(Asked { letter: self.letter, lines, gathered, awaited: 0, passed: false, last_sign: now, asked: now });
         written
     }
 
@@ -108,12 +108,12 @@ impl Exchange {
     pub fn step(&mut self, wait: Duration) -> Step {
         let begun = Instant::now();
         loop {
-            let heard = self.dialogue.reader.lines(wait.saturating_sub(begun.elapsed()));
-            let heard = match heard {
+            let received = self.dialogue.reader.lines(wait.saturating_sub(begun.elapsed()));
+            let lines = match received {
                 Ok(lines) => lines,
                 Err(error) => return Step::Down(error.into()),
             };
-            for line in &heard {
+            for line in &lines {
                 if let Some(whole) = self.take(line) {
                     self.asked = None;
                     return match unpack(&whole) {
@@ -122,7 +122,7 @@ impl Exchange {
                     };
                 }
             }
-            if let Some(said) = self.dialogue.heard() {
+            if let Some(said) = self.dialogue.next_line() {
                 return Step::Down(in_place_of_the_meter(said, String::new()));
             }
             if let Err(error) = self.insist() {
@@ -143,7 +143,7 @@ impl Exchange {
         let asked = self.asked.as_mut()?;
         match parsed? {
             Line::Piece(piece) if piece.from == Side::Board && piece.letter == asked.letter => {
-                asked.heard = Instant::now();
+                asked.last_sign = Instant::now();
                 let last = piece.number + 1 == piece.count;
                 if asked.gathered.take(piece) {
                     self.dialogue.reader.count(1, 0);
@@ -152,7 +152,7 @@ impl Exchange {
                     return asked.gathered.whole();
                 }
             }
-            Line::Busy { letter } if letter == asked.letter => asked.heard = Instant::now(),
+            Line::Busy { letter } if letter == asked.letter => asked.last_sign = Instant::now(),
             _ => {}
         }
         None
@@ -161,12 +161,12 @@ impl Exchange {
     /// Asks again for what has not come, when nothing is on its way any more.
     fn insist(&mut self) -> Result<(), SerialError> {
         let Some(asked) = &mut self.asked else { return Ok(()) };
-        if asked.heard.elapsed() >= self.quiet * QUIET_TIMES_MAX {
+        if asked.last_sign.elapsed() >= self.quiet * QUIET_TIMES_MAX {
             return Err(SerialError::NothingWhole(self.quiet * QUIET_TIMES_MAX));
         }
         let begun = asked.gathered.is_begun();
         let patience = if begun { self.quiet } else { self.quiet * 2 };
-        if !asked.passed && asked.heard.max(asked.asked).elapsed() < patience {
+        if !asked.passed && asked.last_sign.max(asked.asked).elapsed() < patience {
             return Ok(());
         }
         asked.passed = false;
@@ -230,7 +230,7 @@ fn in_place_of_the_meter(said: String, last_words: String) -> SerialError {
 
 /// The last words that say something.
 fn last(words: &[String]) -> String {
-    let told: Vec<&str> =
+    let lines: Vec<&str> =
         words.iter().map(|line| line.trim()).filter(|line| !line.is_empty() && !is_keepers(line)).collect();
-    told[told.len().saturating_sub(3)..].join(" | ")
+    lines[lines.len().saturating_sub(3)..].join(" | ")
 }

@@ -17,7 +17,7 @@ const LOGIN_PROMPT: &str = "login:";
 const PASSWORD_PROMPT: &str = "assword:";
 const POLL: Duration = Duration::from_millis(50);
 const TRIES: usize = 4;
-const HEARD_BYTES_MAX: usize = 64 << 10;
+const RECEIVED_BYTES_MAX: usize = 64 << 10;
 const GARBAGE_BYTES_MIN: usize = 8;
 
 /// How long a board may take.
@@ -55,7 +55,7 @@ pub fn shell(port: &Port, board: &Board, stop: &StopRequests) -> Result<Shell, S
 }
 
 fn shell_within(patience: Patience, port: &Port, board: &Board, stop: &StopRequests) -> Result<Shell, SerialError> {
-    let mut login = Login { patience, port, board, stop, heard: String::new(), all: Vec::new(), by_us: false };
+    let mut login = Login { patience, port, board, stop, received: String::new(), all: Vec::new(), by_us: false };
     login.let_boot()?;
     for attempt in 0..TRIES {
         // Gently first: who sits at a prompt is not interrupted.
@@ -74,37 +74,39 @@ struct Login<'a> {
     board: &'a Board,
     stop: &'a StopRequests,
     /// Since something was said last.
-    heard: String,
+    received: String,
     all: Vec<u8>,
     by_us: bool,
 }
 
 impl Login<'_> {
     fn say(&mut self, text: &str) -> Result<(), PortError> {
-        self.heard.clear();
+        self.received.clear();
         self.port.write(text.as_bytes())
     }
 
     /// Listens until there is what was waited for; also until nothing more comes, where that `settles` it.
     fn listen(&mut self, limit: Duration, settles: bool, enough: impl Fn(&str) -> bool) -> Result<(), SerialError> {
         let (begun, mut last) = (Instant::now(), Instant::now());
-        while begun.elapsed() < limit && !enough(&self.heard) {
+        while begun.elapsed() < limit && !enough(&self.received) {
             if self.stop.count() > 0 {
                 return Err(SerialError::Stopped);
             }
             match self.port.read(POLL) {
                 Received::Bytes(bytes) => {
                     last = Instant::now();
-                    self.heard.push_str(&String::from_utf8_lossy(&bytes));
+                    self.received.push_str(&String::from_utf8_lossy(&bytes));
                     self.all.extend(bytes);
-                    if self.all.len() > HEARD_BYTES_MAX {
-                        self.all.drain(..HEARD_BYTES_MAX / 2);
+                    if self.all.len() > RECEIVED_BYTES_MAX {
+                        self.all.drain(..RECEIVED_BYTES_MAX / 2);
                     }
-                    if self.heard.len() > HEARD_BYTES_MAX {
-                        self.heard.clear();
+                    if self.received.len() > RECEIVED_BYTES_MAX {
+                        self.received.clear();
                     }
                 }
-                Received::Nothing if settles && !self.heard.is_empty() && last.elapsed() > self.patience.quiet => break,
+                Received::Nothing if settles && !self.received.is_empty() && last.elapsed() > self.patience.quiet => {
+                    break;
+                }
                 Received::Nothing => {}
                 // A server that has given the line to another client says so before it hangs up.
                 Received::Gone(error) => {
@@ -132,10 +134,10 @@ impl Login<'_> {
         let Patience { quiet, answer, boot, .. } = self.patience;
         self.listen(if switched { answer } else { quiet }, true, |_| false)?;
         let begun = Instant::now();
-        while is_booting(&self.heard) && begun.elapsed() < boot {
-            let before = self.heard.len();
+        while is_booting(&self.received) && begun.elapsed() < boot {
+            let before = self.received.len();
             self.listen(answer, true, |_| false)?;
-            if self.heard.len() == before {
+            if self.received.len() == before {
                 break;
             }
         }
@@ -150,7 +152,7 @@ impl Login<'_> {
             Sight::Password => {
                 let login = self.login_prompt();
                 self.say("\r")?;
-                self.listen(self.patience.password, false, |heard| asks_for_name(heard, &login))?;
+                self.listen(self.patience.password, false, |received| asks_for_name(received, &login))?;
                 return if self.sight() == Sight::Name { self.log_in() } else { Ok(false) };
             }
             Sight::BootLoader => {
@@ -160,8 +162,8 @@ impl Login<'_> {
         }
         self.say(PROBE)?;
         let login = self.login_prompt();
-        self.listen(self.patience.answer, false, |heard| proven(heard) || asks_for_name(heard, &login))?;
-        if proven(&self.heard) {
+        self.listen(self.patience.answer, false, |received| proven(received) || asks_for_name(received, &login))?;
+        if proven(&self.received) {
             return Ok(true);
         }
         if self.sight() == Sight::Name { self.log_in() } else { Ok(false) }
@@ -171,27 +173,29 @@ impl Login<'_> {
         let user = self.board.user.clone().unwrap_or_else(|| "root".into());
         let login = self.login_prompt();
         self.say(&format!("{user}\r"))?;
-        let answered = |heard: &str| asks_for_password(heard) || is_refused(heard) || prompts(heard);
+        let answered = |received: &str| asks_for_password(received) || is_refused(received) || prompts(received);
         self.listen(self.patience.password, false, answered)?;
-        if asks_for_password(&self.heard) {
+        if asks_for_password(&self.received) {
             let password = password(self.board)?.ok_or_else(|| LoginError::NoPassword { user: user.clone() })?;
             self.say(&format!("{password}\r"))?;
-            self.listen(self.patience.password, true, |heard| asks_for_name(heard, &login) || is_refused(heard))?;
-            if is_refused(&self.heard) || asks_for_name(&self.heard, &login) {
+            self.listen(self.patience.password, true, |received| {
+                asks_for_name(received, &login) || is_refused(received)
+            })?;
+            if is_refused(&self.received) || asks_for_name(&self.received, &login) {
                 return Err(LoginError::Refused { user }.into());
             }
-        } else if is_refused(&self.heard) || asks_for_name(&self.heard, &login) {
+        } else if is_refused(&self.received) || asks_for_name(&self.received, &login) {
             // It speaks of what was typed before, by whomever.
             return Ok(false);
         }
         self.by_us = true;
         for _ in 0..TRIES {
             self.say(PROBE)?;
-            self.listen(self.patience.answer, false, |heard| proven(heard) || is_refused(heard))?;
-            if proven(&self.heard) {
+            self.listen(self.patience.answer, false, |received| proven(received) || is_refused(received))?;
+            if proven(&self.received) {
                 return Ok(true);
             }
-            if is_refused(&self.heard) {
+            if is_refused(&self.received) {
                 return Err(LoginError::Refused { user }.into());
             }
         }
@@ -203,7 +207,7 @@ impl Login<'_> {
     }
 
     fn sight(&self) -> Sight {
-        sight(&self.heard, &self.login_prompt())
+        sight(&self.received, &self.login_prompt())
     }
 
     fn failure(&self) -> LoginError {
@@ -234,12 +238,12 @@ enum Sight {
     Other,
 }
 
-fn sight(heard: &str, login: &str) -> Sight {
-    let text = without_kernel(heard);
+fn sight(received: &str, login: &str) -> Sight {
+    let text = without_kernel(received);
     let last = text.trim_end().rsplit(['\n', '\r']).next().unwrap_or_default();
-    if asks_for_name(heard, login) {
+    if asks_for_name(received, login) {
         Sight::Name
-    } else if asks_for_password(heard) {
+    } else if asks_for_password(received) {
         Sight::Password
     } else if ["=>", "U-Boot>", "barebox:/", "grub>"].iter().any(|prompt| last.trim_start().starts_with(prompt)) {
         Sight::BootLoader
@@ -248,29 +252,29 @@ fn sight(heard: &str, login: &str) -> Sight {
     }
 }
 
-fn asks_for_name(heard: &str, login: &str) -> bool {
-    without_kernel(heard).trim_end().ends_with(login)
+fn asks_for_name(received: &str, login: &str) -> bool {
+    without_kernel(received).trim_end().ends_with(login)
 }
 
-fn asks_for_password(heard: &str) -> bool {
-    without_kernel(heard).trim_end().ends_with(PASSWORD_PROMPT)
+fn asks_for_password(received: &str) -> bool {
+    without_kernel(received).trim_end().ends_with(PASSWORD_PROMPT)
 }
 
 /// Whether it ends as the prompts of shells do; none that does otherwise is waited for in vain, only longer.
-fn prompts(heard: &str) -> bool {
-    without_kernel(heard).trim_end().ends_with(['#', '$', '>'])
+fn prompts(received: &str) -> bool {
+    without_kernel(received).trim_end().ends_with(['#', '$', '>'])
 }
 
-fn is_refused(heard: &str) -> bool {
-    ["ogin incorrect", "ermission denied", "uthentication failure"].iter().any(|words| heard.contains(words))
+fn is_refused(received: &str) -> bool {
+    ["ogin incorrect", "ermission denied", "uthentication failure"].iter().any(|words| received.contains(words))
 }
 
-fn proven(heard: &str) -> bool {
-    without_kernel(heard).contains(PROOF)
+fn proven(received: &str) -> bool {
+    without_kernel(received).contains(PROOF)
 }
 
-fn is_booting(heard: &str) -> bool {
-    let end: String = heard.chars().rev().take(500).collect::<Vec<_>>().into_iter().rev().collect();
+fn is_booting(received: &str) -> bool {
+    let end: String = received.chars().rev().take(500).collect::<Vec<_>>().into_iter().rev().collect();
     end.contains("autoboot") || end.contains("Starting kernel")
 }
 

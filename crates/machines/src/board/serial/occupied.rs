@@ -84,8 +84,8 @@ fn has_other_end(process: &Path, device: &Path) -> bool {
     let Some(number) = number else { return false };
     let masters = fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten();
     masters.into_iter().any(|file| {
-        let told = fs::read_to_string(file.path()).unwrap_or_default();
-        let index = told.lines().find_map(|line| line.strip_prefix("tty-index:"));
+        let properties = fs::read_to_string(file.path()).unwrap_or_default();
+        let index = properties.lines().find_map(|line| line.strip_prefix("tty-index:"));
         index.is_some_and(|index| index.trim().parse() == Ok(number))
     })
 }

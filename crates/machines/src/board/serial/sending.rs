@@ -16,7 +16,7 @@ const OCTAL_LETTERS: usize = 4;
 /// A slow board starts two programs for a block.
 const BLOCK_PATIENCE: Duration = Duration::from_secs(1);
 const TRIES: u32 = 10;
-const TELL_EVERY: Duration = Duration::from_secs(10);
+const REPORT_EVERY: Duration = Duration::from_secs(10);
 const STORE_LIMIT: Duration = Duration::from_secs(120);
 const LEVEL: u8 = 9;
 
@@ -55,7 +55,7 @@ pub struct Manner<'a> {
     pub baud: u32,
     pub stop: &'a StopRequests,
     /// Says how far it is.
-    pub tell: &'a dyn Fn(&str),
+    pub report: &'a dyn Fn(&str),
 }
 
 /// Sends a program under this name.
@@ -82,16 +82,16 @@ fn send_blocks(
     tools: &Tools,
     manner: &Manner,
 ) -> Result<(), SerialError> {
-    let Manner { baud, stop, tell } = manner;
+    let Manner { baud, stop, report } = manner;
     let (packed, packing) = if tools.unpacks { (gzip(bytes), "gzip") } else { (bytes.to_vec(), "none") };
     let blocks = blocks(&packed, tools);
     let letters: usize = blocks.iter().map(String::len).sum();
     let time = |letters: usize| Duration::from_micros(letters as u64 * 10_000_000 / u64::from(*baud));
-    tell(&format!("sending the meter: {} kB in letters, about {} s", letters / 1000, time(letters).as_secs() + 1));
+    report(&format!("sending the meter: {} kB in letters, about {} s", letters / 1000, time(letters).as_secs() + 1));
     dialogue.say(&format!("receive {name}"))?;
     // Blocks carry their letters over the line; with a noisy one some do so twice.
     let patience = BLOCK_PATIENCE + 2 * time(BLOCK_LETTERS + 100);
-    let (begun, mut told) = (Instant::now(), Instant::now());
+    let (begun, mut reported) = (Instant::now(), Instant::now());
     let (mut have, mut attempt, mut in_vain) = (0, 0, 0);
     while let Some(block) = blocks.get(have as usize) {
         if stop.count() > 0 {
@@ -113,10 +113,10 @@ fn send_blocks(
                 }
             }
         }
-        if told.elapsed() >= TELL_EVERY {
-            told = Instant::now();
+        if reported.elapsed() >= REPORT_EVERY {
+            reported = Instant::now();
             let left = begun.elapsed().as_secs_f64() / f64::from(have.max(1)) * (blocks.len() as f64 - f64::from(have));
-            tell(&format!("sending the meter: {} of {} blocks, {left:.0} s left", have, blocks.len()));
+            report(&format!("sending the meter: {} of {} blocks, {left:.0} s left", have, blocks.len()));
         }
     }
     dialogue.say(&format!("whole {} {packing}", tools.summed(bytes)))?;

@@ -88,7 +88,7 @@ fn a_program_arrives_whole_whatever_the_board_can_and_whoever_speaks() {
         if letters != "openssl" {
             assert_eq!(tools, fitting);
         }
-        let manner = Manner { baud: BAUD, stop: &StopRequests::default(), tell: &|_| {} };
+        let manner = Manner { baud: BAUD, stop: &StopRequests::default(), report: &|_| {} };
         sending::send(&mut dialogue, ("meter-x", &program()), &tools, &manner).unwrap();
         let place = Path::new(&greeting.place);
         assert!(std::fs::read(place.join("meter-x")).unwrap() == program(), "{letters}");
@@ -115,7 +115,7 @@ fn a_keeper_that_hears_what_is_not_for_it_tidies_up_and_leaves() {
 fn a_meter_that_does_not_run_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
-    let manner = Manner { baud: BAUD, stop: &StopRequests::default(), tell: &|_| {} };
+    let manner = Manner { baud: BAUD, stop: &StopRequests::default(), report: &|_| {} };
     let meter = b"#!/bin/sh\necho wrong machine >&2\nexit 126\n";
     sending::send(&mut dialogue, ("meter-x", meter), &tools, &manner).unwrap();
     let exchange = Exchange::new(dialogue, BAUD);
@@ -131,7 +131,7 @@ fn a_meter_that_does_not_run_is_reported() {
 fn a_meter_whose_last_words_did_not_arrive_has_left_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
-    let manner = Manner { baud: BAUD, stop: &StopRequests::default(), tell: &|_| {} };
+    let manner = Manner { baud: BAUD, stop: &StopRequests::default(), report: &|_| {} };
     let ready = Words::Ready { version: CONSOLE_VERSION }.text();
     let meter = format!("#!/bin/sh\necho '{}'\nread -r goodbye\n", ready.trim_end());
     sending::send(&mut dialogue, ("meter-x", meter.as_bytes()), &tools, &manner).unwrap();
@@ -150,7 +150,7 @@ fn a_meter_whose_last_words_did_not_arrive_has_left_all_the_same() {
         tools,
         baud: BAUD,
         stop,
-        tell: |_| {},
+        report: |_| {},
     };
     Box::new(line).end();
     assert!(child.wait().unwrap().success() && !Path::new(&greeting.place).exists());
@@ -249,7 +249,7 @@ fn what_is_typed_is_nobodys_word_however_often_it_is_echoed() {
     for _ in 0..3 {
         dialogue.overhear(&format!("root@board:~# {}", echo.trim_end()));
     }
-    assert_eq!(dialogue.heard(), None);
+    assert_eq!(dialogue.next_line(), None);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_program_that_does_not_arrive_leaves_a_keeper_that_listens() {
     let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
     // Blocks whose checksum this board cannot find right.
     let misunderstood = Tools { sums: "none".into(), ..tools };
-    let manner = Manner { baud: 921_600, stop: &StopRequests::default(), tell: &|_| {} };
+    let manner = Manner { baud: 921_600, stop: &StopRequests::default(), report: &|_| {} };
     let why = sending::send(&mut dialogue, ("meter-x", &program()), &misunderstood, &manner).unwrap_err();
     assert!(matches!(why, SerialError::BlockLost { block: 1, .. }), "{why}");
     dialogue.say("end").unwrap();

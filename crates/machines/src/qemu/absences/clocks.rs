@@ -25,7 +25,7 @@ const BESIDE_NS_PER_S: f64 = 500_000.0;
 pub struct Exchange {
     /// The host's clock, in ns.
     pub asked_ns: i64,
-    pub heard_ns: i64,
+    pub received_ns: i64,
     /// The guest's.
     pub guest_ns: i64,
 }
@@ -33,7 +33,7 @@ pub struct Exchange {
 impl Exchange {
     /// What the difference can be at the least and at the most.
     fn bounds_ns(&self) -> (i64, i64) {
-        (self.asked_ns - self.guest_ns, self.heard_ns - self.guest_ns)
+        (self.asked_ns - self.guest_ns, self.received_ns - self.guest_ns)
     }
 }
 
@@ -54,7 +54,7 @@ impl Clocks {
     pub fn take(&mut self, exchange: Exchange) {
         // A guest that says what cannot be is not believed.
         let in_order = self.exchanges.back().is_none_or(|last| last.guest_ns <= exchange.guest_ns);
-        if exchange.heard_ns < exchange.asked_ns || !in_order || !(0..GUEST_NS_MAX).contains(&exchange.guest_ns) {
+        if exchange.received_ns < exchange.asked_ns || !in_order || !(0..GUEST_NS_MAX).contains(&exchange.guest_ns) {
             return;
         }
         if self.exchanges.len() == EXCHANGES_MAX {
@@ -129,7 +129,7 @@ mod tests {
             let guest_ns = 10 * SECOND + question * SECOND / 4;
             let (there, back) = there_and_back(question);
             let at_ns = host_ns(guest_ns);
-            clocks.take(Exchange { asked_ns: at_ns - there, heard_ns: at_ns + back, guest_ns });
+            clocks.take(Exchange { asked_ns: at_ns - there, received_ns: at_ns + back, guest_ns });
         }
         clocks
     }
@@ -167,7 +167,7 @@ mod tests {
         for question in 0..160 {
             let guest_ns = 10 * SECOND + question * SECOND / 4;
             let at_ns = host_ns(guest_ns) + step_ns(guest_ns);
-            clocks.take(Exchange { asked_ns: at_ns - 200_000, heard_ns: at_ns + 200_000, guest_ns });
+            clocks.take(Exchange { asked_ns: at_ns - 200_000, received_ns: at_ns + 200_000, guest_ns });
         }
         for guest_ns in [20 * SECOND, 40 * SECOND] {
             let found = clocks.difference(guest_ns).unwrap();
@@ -203,7 +203,7 @@ mod tests {
             for (question, (there, back)) in (0..).zip(ways) {
                 let guest_ns = 10 * SECOND + question * SECOND / 4;
                 let at_ns = host_ns(guest_ns);
-                clocks.take(Exchange { asked_ns: at_ns - there, heard_ns: at_ns + back, guest_ns });
+                clocks.take(Exchange { asked_ns: at_ns - there, received_ns: at_ns + back, guest_ns });
             }
             let guest_ns = at_ms * 1_000_000;
             let found = clocks.difference(guest_ns).unwrap();
@@ -216,8 +216,8 @@ mod tests {
             at_ns in any::<i64>(),
         ) {
             let mut clocks = Clocks::default();
-            for (asked_ns, heard_ns, guest_ns) in answers {
-                clocks.take(Exchange { asked_ns, heard_ns, guest_ns });
+            for (asked_ns, received_ns, guest_ns) in answers {
+                clocks.take(Exchange { asked_ns, received_ns, guest_ns });
             }
             let _ = (clocks.is_settled(at_ns), clocks.difference(at_ns));
         }

@@ -71,7 +71,7 @@ impl AbsenceWatch {
         process: u32,
         cpus: u32,
         words: UnixStream,
-        heard: Arc<Mutex<GuestReports>>,
+        reports: Arc<Mutex<GuestReports>>,
     ) -> Result<Self, WatchError> {
         let mut processors: Vec<(Processor, Track)> =
             Processor::all_of(process, cpus).into_iter().map(|processor| (processor, Track::default())).collect();
@@ -86,7 +86,7 @@ impl AbsenceWatch {
         let over = Arc::new(AtomicBool::new(false));
         let look = Looking {
             processors,
-            asking: Asking { words, heard, asked: None },
+            asking: Asking { words, reports, asked: None },
             seen: Arc::clone(&seen),
             over: Arc::clone(&over),
         };
@@ -215,7 +215,7 @@ pub fn monotonic_ns() -> i64 {
 /// Asks the guest for its clock, one question after the other.
 struct Asking {
     words: UnixStream,
-    heard: Arc<Mutex<GuestReports>>,
+    reports: Arc<Mutex<GuestReports>>,
     /// The last question, and whether it was answered. None before the guest has shown that it understands one.
     asked: Option<(i64, bool)>,
 }
@@ -224,13 +224,17 @@ impl Asking {
     /// An answer that came since the last call.
     fn go_on(&mut self) -> Option<Exchange> {
         let now_ns = monotonic_ns();
-        let told = lock(&self.heard).clock.take();
+        let reading = lock(&self.reports).clock.take();
         let mut exchange = None;
-        match (told, &mut self.asked) {
+        match (reading, &mut self.asked) {
             (Some(_), asked @ None) => *asked = Some((i64::MIN, true)),
-            (Some(told), Some((asked_ns, answered))) if told.asked_ns == *asked_ns => {
+            (Some(reading), Some((asked_ns, answered))) if reading.asked_ns == *asked_ns => {
                 *answered = true;
-                exchange = Some(Exchange { asked_ns: *asked_ns, heard_ns: told.heard_ns, guest_ns: told.monotonic_ns });
+                exchange = Some(Exchange {
+                    asked_ns: *asked_ns,
+                    received_ns: reading.received_ns,
+                    guest_ns: reading.monotonic_ns,
+                });
             }
             _ => {}
         }

@@ -13,7 +13,7 @@ fn seen(aways: impl IntoIterator<Item = (u32, Away)>) -> Seen {
     // The guest's clock is 5 s behind; it was asked from its first second to its tenth.
     for guest_ms in (1000..=10_000).step_by(250) {
         let at_ns = (guest_ms + 5000) * MS;
-        let exchange = Exchange { asked_ns: at_ns - 100_000, heard_ns: at_ns + 100_000, guest_ns: guest_ms * MS };
+        let exchange = Exchange { asked_ns: at_ns - 100_000, received_ns: at_ns + 100_000, guest_ns: guest_ms * MS };
         seen.clocks.take(exchange);
     }
     aways.into_iter().for_each(|(cpu, away)| seen.keep(cpu, away));
@@ -21,7 +21,7 @@ fn seen(aways: impl IntoIterator<Item = (u32, Away)>) -> Seen {
 }
 
 /// At an instant at which a question was answered.
-fn told(absences: &[Absence]) -> Outside {
+fn seen_outside(absences: &[Absence]) -> Outside {
     let absences = absences.to_vec();
     Outside::Seen(SpikeAbsences {
         absences,
@@ -42,16 +42,16 @@ fn what_the_host_saw_is_told_in_the_guests_time() {
         Absence { cpu: 1, start_ns: 2000 * MS, end_ns: 2020 * MS, slack_ns: 150_000, stopped: true },
         Absence { cpu: 0, start_ns: 2001 * MS, end_ns: 2004 * MS, slack_ns: 150_000, stopped: false },
     ];
-    assert_eq!(seen.outside(2010 * MS, 2250 * MS, false), told(&expected[..1]));
-    assert_eq!(seen.outside(1990 * MS, 2250 * MS, false), told(&expected));
-    assert_eq!(seen.outside(3000 * MS, 3250 * MS, false), told(&[]));
+    assert_eq!(seen.outside(2010 * MS, 2250 * MS, false), seen_outside(&expected[..1]));
+    assert_eq!(seen.outside(1990 * MS, 2250 * MS, false), seen_outside(&expected));
+    assert_eq!(seen.outside(3000 * MS, 3250 * MS, false), seen_outside(&[]));
 }
 
 #[test]
 fn an_instant_is_waited_for_until_the_clocks_are_known_around_it() {
     let seen = seen([]);
     assert_eq!(seen.outside(9000 * MS, 9010 * MS, false), Outside::Later);
-    assert_eq!(seen.outside(9000 * MS, 9250 * MS, true), told(&[]));
+    assert_eq!(seen.outside(9000 * MS, 9250 * MS, true), seen_outside(&[]));
     assert_eq!(Seen::default().outside(9000 * MS, 9250 * MS, true), Outside::Unknown);
 }
 
@@ -70,7 +70,7 @@ fn what_was_forgotten_is_not_taken_for_nothing() {
     let (cpu, away) = away(0, 7000, 7001, false);
     (0..=AWAYS_MAX).for_each(|_| seen.keep(cpu, away));
     assert_eq!(seen.outside(1990 * MS, 2010 * MS, false), Outside::Unknown);
-    assert_eq!(seen.outside(2002 * MS, 2250 * MS, false), told(&[]));
+    assert_eq!(seen.outside(2002 * MS, 2250 * MS, false), seen_outside(&[]));
 }
 
 #[test]
@@ -105,8 +105,8 @@ fn a_stopped_processor_is_seen() {
         thread::sleep(Duration::from_millis(5));
     }
     let (host, guest) = UnixStream::pair().unwrap();
-    let heard = Arc::new(Mutex::new(GuestReports::default()));
-    let (said, kept) = (host.try_clone().unwrap(), Arc::clone(&heard));
+    let reports = Arc::new(Mutex::new(GuestReports::default()));
+    let (said, kept) = (host.try_clone().unwrap(), Arc::clone(&reports));
     let ear = thread::spawn(move || crate::qemu::guest_reports::listen(&said, &kept, |_| {}));
     let booted_ns = monotonic_ns() - 1_000_000_000;
     let guest_clock = move |asked_ns| {
@@ -122,7 +122,7 @@ fn a_stopped_processor_is_seen() {
             mouth.write_all(guest_clock(asked_ns).as_bytes()).unwrap();
         }
     });
-    let watch = AbsenceWatch::start(child.id(), 2, host.try_clone().unwrap(), heard).unwrap();
+    let watch = AbsenceWatch::start(child.id(), 2, host.try_clone().unwrap(), reports).unwrap();
     let signal = |name: &str| Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
     let thread = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().flatten().map(|entry| entry.path());
     let is_processor = |thread: &PathBuf| std::fs::read_to_string(thread.join("comm")).unwrap().starts_with(STAND_IN);

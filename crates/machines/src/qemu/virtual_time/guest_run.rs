@@ -59,9 +59,9 @@ impl GuestRun {
         self.stream.as_mut().map_or(Ok(Vec::new()), SharedFile::more)
     }
 
-    fn attend(&mut self, heard: bool) {
+    fn attend(&mut self, spoke: bool) {
         if let Some(processor) = &mut self.processor {
-            processor.attend(heard);
+            processor.attend(spoke);
         }
     }
 

@@ -23,21 +23,21 @@ pub struct ProcessorThread {
     guest_is_idle: bool,
     permitted: bool,
     turn: Turn,
-    heard: Option<Instant>,
+    spoke_at: Option<Instant>,
 }
 
 impl ProcessorThread {
     /// Of a QEMU that was just started. `guest_is_idle` says that nothing but the measurement will run in it.
     pub fn of(process: u32, guest_is_idle: bool) -> Self {
-        Self { process, guest_is_idle, permitted: is_permitted(), turn: Turn::Ordinary, heard: None }
+        Self { process, guest_is_idle, permitted: is_permitted(), turn: Turn::Ordinary, spoke_at: None }
     }
 
     /// To be called every few milliseconds, with whether the guest has said something since.
-    pub fn attend(&mut self, heard: bool) {
-        if heard {
-            self.heard = Some(Instant::now());
+    pub fn attend(&mut self, spoke: bool) {
+        if spoke {
+            self.spoke_at = Some(Instant::now());
         }
-        let due = self.due(self.heard.map(|heard| heard.elapsed()));
+        let due = self.due(self.spoke_at.map(|spoke| spoke.elapsed()));
         // A thread that is not there yet, or no more, gets no turn; the next call tries again.
         if due != self.turn && thread_of(self.process).is_some_and(|thread| due.give(thread).is_ok()) {
             self.turn = due;
@@ -78,7 +78,7 @@ mod tests {
         let (now, long_ago) = (Some(Duration::ZERO), Some(Duration::from_secs(1)));
         let idle = of_this_process(true, true);
         assert_eq!(
-            [None, now, long_ago].map(|heard| idle.due(heard)),
+            [None, now, long_ago].map(|spoke| idle.due(spoke)),
             [Turn::Ordinary, Turn::WithMainLoop, Turn::Ordinary]
         );
         assert_eq!(of_this_process(false, true).due(now), Turn::Ordinary);

@@ -33,7 +33,7 @@ impl Measuring {
     }
 
     /// Says on a terminal what comes next.
-    pub fn tell(&self, line: &str) {
+    pub fn report(&self, line: &str) {
         if !self.quiet && io::stderr().is_terminal() {
             complain!("{}", printable(line));
         }

@@ -39,14 +39,14 @@ impl Round<'_> {
             if self.file.deployed.contains(&board) || self.measuring.stopped() {
                 continue;
             }
-            self.measuring.tell(&format!("new software for {board}: {image}"));
+            self.measuring.report(&format!("new software for {board}: {image}"));
             match self.deploy_on(&board, &image) {
                 Ok(()) => {
                     self.file.deployed.insert(board);
                     self.file.save(&self.directory)?;
                 }
                 Err(error) => {
-                    self.measuring.tell(&in_words(&error));
+                    self.measuring.report(&in_words(&error));
                     left_out.insert(board, in_words(&error));
                 }
             }

@@ -103,8 +103,8 @@ impl StepOutcome {
             StepState::Done | StepState::NotRun => None,
             StepState::Stopped => Some(StepProblem::Stopped.to_string()),
             StepState::Failed => {
-                let told = run.manifest.as_ref().and_then(|manifest| Some(manifest.problem.as_ref()?.text.clone()));
-                Some(told.unwrap_or_else(|| Remark::joined(&summary.invalid_because)))
+                let problem = run.manifest.as_ref().and_then(|manifest| Some(manifest.problem.as_ref()?.text.clone()));
+                Some(problem.unwrap_or_else(|| Remark::joined(&summary.invalid_because)))
             }
         };
         Self {

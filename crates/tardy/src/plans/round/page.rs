@@ -26,7 +26,7 @@ pub fn lay_out(plan: &CheckedPlan, directory: &Path, outcomes: &[StepOutcome], m
     lines[1..].iter().for_each(|line| page.line(line));
     page.blank();
     for outcome in outcomes {
-        told(outcome, &mut page);
+        step(outcome, &mut page);
     }
     page.blank();
     page.heading(&sentence(&plan.plan.name, outcomes));
@@ -57,7 +57,7 @@ fn row(outcome: &StepOutcome) -> [String; 7] {
 }
 
 /// Why a step is no pass, below the table.
-fn told(outcome: &StepOutcome, page: &mut Page) {
+fn step(outcome: &StepOutcome, page: &mut Page) {
     let first = format!("step {}  ", outcome.step);
     if let Some(problem) = &outcome.problem {
         return page.wrapped(&first, &format!("{problem}."));

@@ -60,7 +60,7 @@ pub fn repeat(
         }
         let Some(next) = schedule.next_after(passed()) else { break };
         // Who reads it may be gone, or the disk that it goes to full: that ends no measurement.
-        let _ = tell_next(next.at.saturating_sub(passed()), showing);
+        let _ = announce_next(next.at.saturating_sub(passed()), showing);
         while passed() < next.at && !measuring.stopped() {
             thread::sleep(LOOK_EVERY);
         }
@@ -78,7 +78,7 @@ fn uptime() -> Duration {
 }
 
 /// Says when the next round begins; beside a document that is none of its business.
-fn tell_next(left: Duration, showing: Showing) -> anyhow::Result<()> {
+fn announce_next(left: Duration, showing: Showing) -> anyhow::Result<()> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_add(left);
     let (day, time) = civil(since_1970.as_secs());
     let line = format!("The next round begins at {day} {time} UTC.");

@@ -125,9 +125,9 @@ mod tests {
         };
         let run = Run { latency_traces: vec![kept(1, 2000), kept(2, 9000)], ..Run::default() };
         let document = serde_json::to_value(of(&run, &[], &RunCauses::default())).unwrap();
-        let told = document["latency_traces"].as_array().unwrap();
+        let traces = document["latency_traces"].as_array().unwrap();
         let numbers: Vec<_> =
-            told.iter().map(|trace| (trace["number"].as_u64(), trace["latency_ns"].as_i64())).collect();
+            traces.iter().map(|trace| (trace["number"].as_u64(), trace["latency_ns"].as_i64())).collect();
         assert_eq!(numbers, [(Some(2), Some(9000)), (Some(1), Some(2000))]);
     }
 }

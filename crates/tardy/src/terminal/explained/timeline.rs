@@ -105,12 +105,12 @@ fn ordered(lanes: &[Lane], cpu: u32) -> Vec<&Lane> {
 
 fn marks(explanation: &Explanation, slices: &Slices, letters: &Letters, page: &mut Page) {
     let inside = explanation.marks.iter().filter(|mark| (0..=explanation.latency_ns).contains(&mark.at_ns));
-    let told: Vec<_> = ('a'..).zip(inside.clone().take(MARKS_MAX)).collect();
-    if told.is_empty() {
+    let shown: Vec<_> = ('a'..).zip(inside.clone().take(MARKS_MAX)).collect();
+    if shown.is_empty() {
         return;
     }
     let mut row = vec![' '; slices.columns];
-    for (letter, mark) in &told {
+    for (letter, mark) in &shown {
         let column = slices.column(mark.at_ns);
         // Two at one place: the later one moves on to the next free column.
         if let Some(free) = (column..slices.columns).find(|at| row[*at] == ' ') {
@@ -118,11 +118,11 @@ fn marks(explanation: &Explanation, slices: &Slices, letters: &Letters, page: &m
         }
     }
     page.line(&format!("{:<LABEL$}{}", "", row.iter().collect::<String>()));
-    for (letter, mark) in &told {
+    for (letter, mark) in &shown {
         let at = letters.plain(&format!("+{}", latency(mark.at_ns)));
         page.wrapped(&format!("  {letter} {at:>10}  "), &mark.text);
     }
-    let left = inside.count() - told.len();
+    let left = inside.count() - shown.len();
     if left > 0 {
         page.line(&format!("  and {left} more; --events has all"));
     }

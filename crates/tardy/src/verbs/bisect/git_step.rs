@@ -41,7 +41,7 @@ fn step(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Exi
     if means.stopped() {
         return Ok(Exit::GiveUp);
     }
-    tell(arguments, &candidate, &done)?;
+    report(arguments, &candidate, &done)?;
     Ok(match done.verdict {
         StepVerdict::Good => Exit::Measured,
         StepVerdict::Bad => Exit::LimitExceeded,
@@ -49,7 +49,7 @@ fn step(arguments: &BisectArguments, command: Vec<String>) -> anyhow::Result<Exi
     })
 }
 
-fn tell(arguments: &BisectArguments, candidate: &Candidate, step: &Step) -> anyhow::Result<()> {
+fn report(arguments: &BisectArguments, candidate: &Candidate, step: &Step) -> anyhow::Result<()> {
     if arguments.json {
         let document = serde_json::json!({ "virtual_time": candidate.virtual_time, "verdict": step.verdict,
             "sentence": step.sentence });

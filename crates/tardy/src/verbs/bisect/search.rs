@@ -113,7 +113,7 @@ impl Search<'_> {
             if means.stopped() {
                 return Ok(None);
             }
-            self.tell(at, &step);
+            self.report(at, &step);
             let Step { verdict, sentence, worse_at_least } = step;
             self.journal.steps.push(DoneStep { candidate: at, verdict, sentence, worse_at_least, archives });
             self.journal.save(&self.directory)?;
@@ -126,7 +126,7 @@ impl Search<'_> {
     }
 
     /// A line on standard error for each step, because a search takes long.
-    fn tell(&self, at: usize, step: &Step) {
+    fn report(&self, at: usize, step: &Step) {
         if !self.arguments.json {
             let number = self.journal.steps.len() + 1;
             let most = steps_most(self.candidates.len());

@@ -25,7 +25,7 @@ pub fn apply(
     notices: bool,
     limit: Duration,
 ) -> Result<Change, FactsError> {
-    let changes = writes(readiness.to_mend(notices));
+    let changes = writes(readiness.to_fix(notices));
     let applied = match changes.is_empty() {
         true => Vec::new(),
         false => runner::facts::apply(target, meter, &changes, limit)?,

@@ -6,7 +6,7 @@ use crate::terminal::table::{Align, Table};
 use readiness::{Finding, Fix, NotKnown, Readiness, Severity, kernel_arguments};
 
 /// Findings of one rule that are told one by one; `--json` has all.
-const TOLD_MAX: usize = 5;
+const SHOWN_MAX: usize = 5;
 
 pub fn lay_out(readiness: &Readiness, change: Option<&Change>, notices: bool, page: &mut Page) {
     page.wrapped("", &subject(readiness));
@@ -14,13 +14,13 @@ pub fn lay_out(readiness: &Readiness, change: Option<&Change>, notices: bool, pa
     if let Some(change) = change {
         lay_out_change(change, page);
     }
-    let told = |finding: &Finding| finding.severity > Severity::Notice || notices;
+    let shown = |finding: &Finding| finding.severity > Severity::Notice || notices;
     let open: Vec<&Finding> = readiness.open().collect();
-    for group in grouped(open.iter().copied().filter(|finding| told(finding)).collect()) {
+    for group in grouped(open.iter().copied().filter(|finding| shown(finding)).collect()) {
         page.blank();
         lay_out_group(&group, page);
     }
-    let briefly: Vec<&Finding> = open.iter().copied().filter(|finding| !told(finding)).collect();
+    let briefly: Vec<&Finding> = open.iter().copied().filter(|finding| !shown(finding)).collect();
     if !briefly.is_empty() {
         page.blank();
         page.heading("Notices (--notices shows reason and fix)");
@@ -121,28 +121,28 @@ fn grouped(findings: Vec<&Finding>) -> Vec<Vec<&Finding>> {
 fn lay_out_group(group: &[&Finding], page: &mut Page) {
     let first = group[0];
     page.heading(&format!("{}: {} [{}]", first.severity.words(), first.title, first.id));
-    for finding in group.iter().take(TOLD_MAX) {
+    for finding in group.iter().take(SHOWN_MAX) {
         page.wrapped("  ", &finding.what);
     }
-    if group.len() > TOLD_MAX {
-        page.line(&format!("  and {} more", group.len() - TOLD_MAX));
+    if group.len() > SHOWN_MAX {
+        page.line(&format!("  and {} more", group.len() - SHOWN_MAX));
     }
     page.wrapped("  why     ", &first.reason);
-    let mut told: Vec<(&str, String)> = Vec::new();
+    let mut shown: Vec<(&str, String)> = Vec::new();
     for fix in group.iter().flat_map(|finding| &finding.fixes) {
         let line = described(fix);
-        if !told.contains(&line) {
-            told.push(line);
+        if !shown.contains(&line) {
+            shown.push(line);
         }
     }
-    for (label, line) in told.iter().take(2 * TOLD_MAX) {
+    for (label, line) in shown.iter().take(2 * SHOWN_MAX) {
         page.wrapped(&format!("  {label:<8}"), line);
     }
-    if told.len() > 2 * TOLD_MAX {
-        page.line(&format!("          and {} more; --json has all", told.len() - 2 * TOLD_MAX));
+    if shown.len() > 2 * SHOWN_MAX {
+        page.line(&format!("          and {} more; --json has all", shown.len() - 2 * SHOWN_MAX));
     }
     page.wrapped("  source  ", &first.source);
-    let fingerprints: Vec<&str> = group.iter().take(TOLD_MAX).map(|finding| finding.fingerprint.as_str()).collect();
+    let fingerprints: Vec<&str> = group.iter().take(SHOWN_MAX).map(|finding| finding.fingerprint.as_str()).collect();
     page.wrapped("  known   ", &fingerprints.join(" "));
 }
 
@@ -186,7 +186,7 @@ fn lay_out_not_known(not_known: &[NotKnown], page: &mut Page) {
 
 /// How to go on from here.
 fn lay_out_ways(readiness: &Readiness, change: Option<&Change>, notices: bool, page: &mut Page) {
-    let words = kernel_arguments(readiness.to_mend(notices));
+    let words = kernel_arguments(readiness.to_fix(notices));
     page.blank();
     if !words.add.is_empty() {
         page.heading("At the next boot, on the kernel's command line");
@@ -196,7 +196,7 @@ fn lay_out_ways(readiness: &Readiness, change: Option<&Change>, notices: bool, p
         page.heading("And no longer there");
         page.wrapped("  ", &words.remove.join(" "));
     }
-    let writable = readiness.to_mend(notices).any(|finding| matches!(finding.fixes[..], [Fix::Write { .. }, ..]));
+    let writable = readiness.to_fix(notices).any(|finding| matches!(finding.fixes[..], [Fix::Write { .. }, ..]));
     page.blank();
     if change.is_none() && writable {
         page.wrapped(

@@ -75,8 +75,8 @@ fn figures(result: &ExperimentResult, page: &mut Page) {
     lines[1..].iter().for_each(|line| page.line(line));
     page.wrapped("", "The first figure was chosen beforehand and has four fifths of the error that is allowed; the others share the rest.");
     work(result, page);
-    let told = result.culprits.iter().filter(|culprit| culprit.differs);
-    for culprit in told {
+    let differing = result.culprits.iter().filter(|culprit| culprit.differs);
+    for culprit in differing {
         let rounds = result.rounds;
         let text =
             format!("{}: in {} of {rounds} runs of B, in {} of {rounds} of A.", culprit.culprit, culprit.b, culprit.a);

@@ -15,7 +15,7 @@ use archive::summary::RunSummary;
 use interchange::results::kcidb::{self, Submission};
 use interchange::results::prometheus::{self, Measured};
 use interchange::results::tap::{self, Dialect};
-use interchange::results::{RunResults, fuego, gather, junit, lava, markdown, squad, tell_apart};
+use interchange::results::{RunResults, fuego, gather, junit, lava, make_names_distinct, markdown, squad};
 use judge::criteria::Criteria;
 use std::fs;
 
@@ -70,7 +70,7 @@ pub fn of(sources: &[Source], format: Format, arguments: &ExportArguments) -> an
             }
         }
     }
-    tell_apart(&mut results);
+    make_names_distinct(&mut results);
     let runs = || sources.iter().flat_map(Source::runs);
     let (name, text) = match format {
         Format::Junit => ("junit.xml", junit::document(&results)),

@@ -35,7 +35,7 @@ impl Series for Observation {
 
     fn run(&mut self, variant: &str, archive: &str, round: u32) -> RunResult {
         let Some(level) = level_of(variant) else { return Ok(Err(format!("there is no level {variant}"))) };
-        self.measuring.tell(&format!("round {round} of {}: {variant}", self.journal.rounds.rounds_asked));
+        self.measuring.report(&format!("round {round} of {}: {variant}", self.journal.rounds.rounds_asked));
         let settings = settings_of(&self.journal.question.settings, level);
         let run = self.run_level(level, settings, &self.directory.join(archive))?;
         Ok(run.map_err(|unusable| unusable.to_string()))
@@ -58,7 +58,7 @@ impl Observation {
             if self.measuring.stopped() {
                 break;
             }
-            self.measuring.tell(&format!("trying level {variant}"));
+            self.measuring.report(&format!("trying level {variant}"));
             let directory = self.directory.join(format!(".trying-{variant}"));
             let _ = fs::remove_dir_all(&directory);
             let settings = RunSettings {

@@ -1,6 +1,6 @@
 //! Boards as targets: what is typed about one, and how one is opened and verified.
 
-use super::{Exit, tell, version_there};
+use super::{Exit, report, version_there};
 use crate::exit::UsageError;
 use clap::{ArgGroup, Args, ValueEnum};
 use machines::Target;
@@ -148,5 +148,5 @@ pub fn verify(mut target: Box<dyn Target>, address: &str, json: bool) -> anyhow:
     let document = serde_json::json!({ "target": name, "address": address, "meter": said, "notices": notices });
     let mut lines = vec![format!("{name} ({address}) runs {}", printable(&said))];
     lines.extend(notices);
-    tell(json, document, &lines.join("\n"))
+    report(json, document, &lines.join("\n"))
 }

@@ -89,7 +89,7 @@ fn bursts_are_no_rhythm_and_few_instants_tell_nothing() {
 }
 
 /// How many of `runs` rows of random instants get a period.
-fn told_of_chance(runs: u64, mut row: impl FnMut(&mut Dice) -> Vec<i64>, interval_ns: u64) -> u64 {
+fn periods_found_by_chance(runs: u64, mut row: impl FnMut(&mut Dice) -> Vec<i64>, interval_ns: u64) -> u64 {
     (0..runs)
         .filter(|seed| {
             let instants = sorted(row(&mut Dice(seed * 1_000_003 + 17)));
@@ -117,17 +117,17 @@ fn chance_tells_no_period(runs: u64, at_most: u64) {
         let count = 6 + dice.below(30);
         (0..count).map(|_| dice.below(10_000) * interval_ns).collect()
     };
-    assert!(told_of_chance(runs, uniform, interval_ns as u64) <= at_most, "on the grid of the samples");
+    assert!(periods_found_by_chance(runs, uniform, interval_ns as u64) <= at_most, "on the grid of the samples");
     // New maxima come ever more seldom.
     let records = |dice: &mut Dice| {
         (0..12 + dice.below(12)).map(|_| ((dice.roll() * 10_000f64.ln()).exp() * 1e8) as i64).collect()
     };
-    assert!(told_of_chance(runs, records, interval_ns as u64) <= at_most, "ever more seldom");
+    assert!(periods_found_by_chance(runs, records, interval_ns as u64) <= at_most, "ever more seldom");
     let bursts = |dice: &mut Dice| {
         let starts: Vec<i64> = (0..8).map(|_| dice.below(1_000 * SECOND)).collect();
         starts.iter().flat_map(|start| (0..10).map(move |at| start + at * 30 * MILLISECOND)).collect()
     };
-    assert!(told_of_chance(runs, bursts, interval_ns as u64) <= at_most, "in bursts");
+    assert!(periods_found_by_chance(runs, bursts, interval_ns as u64) <= at_most, "in bursts");
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Series for Experiment {
 
     fn run(&mut self, variant: &str, archive: &str, round: u32) -> RunResult {
         let asked = self.journal.rounds.rounds_asked;
-        self.measuring.tell(&format!("round {round} of {asked}: {}", variant.to_uppercase()));
+        self.measuring.report(&format!("round {round} of {asked}: {}", variant.to_uppercase()));
         let Variant { before, target, settings, .. } =
             if variant == "a" { self.journal.question.a.clone() } else { self.journal.question.b.clone() };
         if let Some(Err(why)) = before.as_deref().map(prepare) {

@@ -72,9 +72,9 @@ mod tests {
     fn a_column_shows_what_has_most_of_it() {
         let stretches = [(-10, 11, 'a'), (11, 14, 'b'), (14, 50, 'c'), (50, 51, 'd')];
         let found = runs(stretches.into_iter(), &SLICES);
-        let told: Vec<_> = found.iter().map(|run| (run.what, run.first, run.end)).collect();
+        let shown: Vec<_> = found.iter().map(|run| (run.what, run.first, run.end)).collect();
         // `b` has less than half of its column, and `d` is all that is known of its own.
-        assert_eq!(told, [(Some('a'), 0, 2), (Some('c'), 2, 6), (Some('d'), 6, 7), (None, 7, 10)]);
+        assert_eq!(shown, [(Some('a'), 0, 2), (Some('c'), 2, 6), (Some('d'), 6, 7), (None, 7, 10)]);
     }
 
     #[test]

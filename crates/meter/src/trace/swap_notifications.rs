@@ -1,4 +1,4 @@
-//! Hears of the kernel's swaps, however they came about, through inotify on `tracing_max_latency`.
+//! The kernel's reports of buffer swaps, whatever caused them: inotify on `tracing_max_latency`.
 
 use super::wakeup;
 use ftrace::tracefs::Instance;
@@ -8,14 +8,14 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// How often one has to look for oneself where the kernel does not tell.
+/// How often the capturing thread polls where the kernel reports no swaps.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Silent on a kernel without that file.
 #[derive(Debug, Default)]
-pub struct SwapBell(Option<File>);
+pub struct SwapNotifications(Option<File>);
 
-impl SwapBell {
+impl SwapNotifications {
     pub fn of(instance: &Instance) -> Self {
         let watch = || {
             let watcher: OwnedFd =
@@ -26,25 +26,25 @@ impl SwapBell {
         Self(watch())
     }
 
-    /// Whether this kernel tells at all.
-    pub fn is_there(&self) -> bool {
+    /// Whether this kernel reports swaps.
+    pub fn are_supported(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Whether it rang since the last time it was asked, once or more often.
-    pub fn rang(&mut self) -> bool {
+    /// Whether a swap was reported since the last call.
+    pub fn any(&mut self) -> bool {
         let Some(changes) = &mut self.0 else { return false };
-        let (mut events, mut rang) = ([0; 4096], false);
+        let (mut events, mut any) = ([0; 4096], false);
         while matches!(changes.read(&mut events), Ok(count) if count > 0) {
-            rang = true;
+            any = true;
         }
-        rang
+        any
     }
 
-    /// Waits until it rings, at most so long, or until it is time to look. Whether it rang.
+    /// Waits for a swap, at most for this time. Whether one was reported.
     pub fn wait(&mut self, timeout: Duration) -> bool {
         match &self.0 {
-            Some(changes) => wakeup::readable(changes, timeout) && self.rang(),
+            Some(changes) => wakeup::readable(changes, timeout) && self.any(),
             None => {
                 std::thread::sleep(timeout.min(LOOK_EVERY));
                 false
