@@ -1,14 +1,14 @@
 //! Occasions on which wake-ups are late. What makes one of them late often makes others late soon after, so late wake-ups
-//! within some time of the first of an occasion belong to it, and the next one begins another.
+//! within some time of the first of an occasion belong to it, and the next one starts another.
 
 use crate::blocks::{SecondState, Seconds};
 
-/// Late wake-ups so long after the first of an occasion begin another one, in seconds. Shorter where the allowed rate needs it.
+/// A late wake-up this many seconds after the first of an occasion starts another one. Shorter where the allowed rate requires it.
 pub const OCCASION_S_MAX: u32 = 600;
 /// An occasion is at most this part of the time in which one is allowed.
 const OF_ALLOWED: f64 = 1.0 / 6.0;
 
-/// Length of an occasion in seconds where so many an hour are allowed.
+/// Length of an occasion in seconds at this allowed rate an hour.
 pub fn occasion_s(per_hour: f64) -> u32 {
     let allowed = OF_ALLOWED * 3600.0 / per_hour;
     if allowed < f64::from(OCCASION_S_MAX) { allowed.max(1.0) as u32 } else { OCCASION_S_MAX }

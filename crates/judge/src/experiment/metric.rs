@@ -1,0 +1,67 @@
+//! The figures that an experiment compares, fixed before the first round.
+
+use super::round::pairs;
+use super::{PairedRound, VariantFigures};
+use crate::figure_name::FigureName;
+use crate::figures::LoadRate;
+use crate::unit::Unit;
+use serde::{Deserialize, Serialize};
+
+/// A quantile resolves when this number of a run's samples is expected above it: 25 independent ones where two come together.
+const SAMPLES_ABOVE_MIN: f64 = 50.0;
+
+/// How the numbers of a figure are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// By their ratio: latencies, rates of loads.
+    Ratio,
+    /// By the difference of their roots, which scatter alike however many there are: counts.
+    Count,
+}
+
+/// A figure that is compared, fixed before the first round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metric {
+    pub name: FigureName,
+    /// Nanoseconds, events a run, or a load's unit for each second.
+    pub unit: Unit,
+    pub scale: Scale,
+}
+
+/// The metrics of an experiment whose runs have this number of samples each; the first one is primary: the highest quantile
+/// that resolves. What loads get done comes on top, for each that ran in all runs.
+pub fn metrics(samples: f64) -> Vec<Metric> {
+    let resolves = |q: f64| samples * (1.0 - q) >= SAMPLES_ABOVE_MIN * (1.0 - 1e-9);
+    let latency = |name: FigureName| Metric { name, unit: Unit::Nanoseconds, scale: Scale::Ratio };
+    let resolved = FigureName::QUANTILES.into_iter().filter(|(_, q)| resolves(*q));
+    let mut metrics: Vec<Metric> = resolved.map(|(name, _)| latency(name)).rev().collect();
+    if metrics.is_empty() {
+        metrics.push(latency(FigureName::P50));
+    }
+    metrics.push(latency(FigureName::Max));
+    let missed = Metric { name: FigureName::MissedPeriods, unit: Unit::PerRun, scale: Scale::Count };
+    metrics.push(missed);
+    metrics
+}
+
+/// What loads get done, for each that all runs have. The processor time of a command is no measure of its work.
+pub fn load_metrics(rounds: &[PairedRound]) -> Vec<Metric> {
+    let Some(first) = rounds.first() else { return Vec::new() };
+    let metric = |load: &LoadRate| Metric {
+        name: FigureName::Load(load.name.clone()),
+        unit: Unit::work(&load.unit),
+        scale: Scale::Ratio,
+    };
+    let doing_work = first.a.loads.iter().filter(|load| load.counts_work()).map(metric);
+    let unit_of = |figures: &VariantFigures, wanted: &Metric| {
+        figures.loads.iter().all(|load| wanted.name.load() != Some(&load.name) || metric(load) == *wanted)
+    };
+    let everywhere = |wanted: &Metric| {
+        let alike = rounds.iter().all(|round| unit_of(&round.a, wanted) && unit_of(&round.b, wanted));
+        alike && pairs(rounds, wanted).is_some()
+    };
+    let mut metrics: Vec<Metric> = doing_work.filter(everywhere).collect();
+    metrics.dedup();
+    metrics
+}

@@ -1,0 +1,113 @@
+//! The result of an experiment: each figure, each cause, the outcome.
+
+use super::{Metric, Stopping};
+use crate::figure_name::FigureName;
+use crate::observer::Estimate;
+use serde::{Deserialize, Serialize};
+use words::amounts::{change, p_value, percent, rough};
+
+/// What happened to one figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricResult {
+    pub metric: Metric,
+    /// Geometric means over the rounds; arithmetic ones of counts.
+    pub a: f64,
+    pub b: f64,
+    /// Of b / a; absent for counts.
+    pub ratio: Option<Estimate>,
+    /// Two-sided and exact.
+    pub p_value: f64,
+    /// Corrected for the other metrics, of which the primary one has the largest part of the error (Holm).
+    pub p_adjusted: f64,
+    /// A ratio that would have been found with 80 % probability; absent for counts and where the rounds are too few to find anything.
+    pub detectable: Option<f64>,
+    pub differs: bool,
+    pub sentence: String,
+}
+
+impl MetricResult {
+    /// By which factor B is worse, where that is shown: later, more missed, less work done.
+    pub fn harm(&self) -> Option<f64> {
+        let worse = if self.of_load().is_some() { self.a / self.b } else { self.b / self.a };
+        (self.differs && worse > 1.0).then_some(worse)
+    }
+
+    /// Name of the load whose work this is, if it is that of one.
+    pub fn of_load(&self) -> Option<&str> {
+        self.metric.name.load()
+    }
+}
+
+/// In how many runs of each variant a cause occurred.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CulpritResult {
+    pub culprit: String,
+    pub a: u32,
+    pub b: u32,
+    pub p_adjusted: f64,
+    pub differs: bool,
+}
+
+/// The answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A metric of B is shown to be worse.
+    Worse,
+    /// One is shown to be better, and none to be worse.
+    Better,
+    NoDifferenceFound,
+    TooFewRounds,
+}
+
+/// The result of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentResult {
+    pub rounds: u32,
+    pub confidence: f64,
+    #[serde(default)]
+    pub stopping: Stopping,
+    pub outcome: Outcome,
+    pub primary: MetricResult,
+    pub secondary: Vec<MetricResult>,
+    pub culprits: Vec<CulpritResult>,
+    /// Evidence of a difference in the primary metric after each round; 1 / (1 - confidence) decides.
+    pub evidence: Vec<f64>,
+    pub sentence: String,
+}
+
+/// A figure's result in words.
+pub fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String {
+    let metric = &result.metric;
+    let p = p_value(result.p_adjusted);
+    let direction = if result.b > result.a { "raised" } else { "lowered" };
+    let Some(ratio) = &result.ratio else {
+        let (a, b) = (rough(result.a), rough(result.b));
+        return if result.differs {
+            format!("B {direction} {} from {a} to {b} {} ({rounds} rounds, {p}).", metric.name, metric.unit)
+        } else {
+            format!("No difference found in {}: {a} and {b} {} ({rounds} rounds, {p}).", metric.name, metric.unit)
+        };
+    };
+    let amount = |value: f64| metric.unit.amount(value);
+    let span = ratio.interval.map_or(String::new(), |interval| {
+        format!(", {} interval {} to {}", percent(confidence), change(interval.low), change(interval.high))
+    });
+    if result.differs {
+        return format!(
+            "B {direction} {} by {} ({}, from {} to {}{span}; {rounds} rounds, {p}).",
+            metric.name,
+            amount((result.b - result.a).abs()),
+            change(ratio.value),
+            amount(result.a),
+            amount(result.b)
+        );
+    }
+    let seen = match result.detectable {
+        Some(size) if metric.name != FigureName::Max => {
+            format!(" A change of {:.1} % would have been found with 80 % probability.", (size - 1.0) * 100.0)
+        }
+        _ => String::new(),
+    };
+    format!("No difference found in {} ({}{span}; {rounds} rounds, {p}).{seen}", metric.name, change(ratio.value))
+}

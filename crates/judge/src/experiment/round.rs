@@ -1,0 +1,64 @@
+//! What runs give to an experiment: their figures, loads and causes, in pairs.
+
+use super::{Metric, Scale};
+use crate::figure_name::FigureName;
+use crate::figures::{LoadRate, load_rates, quantile_ns};
+use archive::explanation::{Explanation, ExplanationStatus};
+use archive::histogram::Histogram;
+use archive::reader::Run;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one run gives to a comparison.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct VariantFigures {
+    pub values: BTreeMap<FigureName, f64>,
+    /// What its loads got done.
+    pub loads: Vec<LoadRate>,
+    /// Causes of its spikes.
+    pub culprits: BTreeSet<String>,
+}
+
+/// Both runs of a complete round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairedRound {
+    pub a: VariantFigures,
+    pub b: VariantFigures,
+}
+
+/// The numbers of a run; `None` when it left none.
+pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<VariantFigures> {
+    let mut all = Histogram::default();
+    run.threads.values().for_each(|thread| all.merge(&thread.histogram));
+    let mut values: BTreeMap<FigureName, f64> = BTreeMap::new();
+    for (name, q) in FigureName::QUANTILES {
+        values.insert(name, quantile_ns(&all, q)?);
+    }
+    let max_ns = run.threads.values().filter_map(|thread| thread.totals.latency_ns_max).max()?;
+    values.insert(FigureName::Max, max_ns as f64);
+    let missed = run.threads.values().fold(0u64, |sum, thread| sum.saturating_add(thread.totals.missed_periods));
+    values.insert(FigureName::MissedPeriods, missed as f64);
+    let loads = load_rates(run);
+    for load in &loads {
+        // Loads of one name do the same; what all of them get done is the figure.
+        *values.entry(FigureName::Load(load.name.clone())).or_default() += load.per_second;
+    }
+    let explained = explanations.iter().filter(|explanation| {
+        explanation.status == ExplanationStatus::Explained && !run.is_ordinary(explanation.spike)
+    });
+    let culprits = explained.filter_map(|explanation| Some(explanation.findings.first()?.culprit.clone())).collect();
+    Some(VariantFigures { values, loads, culprits })
+}
+
+/// One difference for each round, b against a.
+pub fn differences(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<f64>> {
+    let difference = |(a, b): (f64, f64)| match metric.scale {
+        Scale::Ratio => (a > 0.0 && b > 0.0).then(|| (b / a).ln()),
+        Scale::Count => Some(b.max(0.0).sqrt() - a.max(0.0).sqrt()),
+    };
+    pairs(rounds, metric)?.into_iter().map(difference).collect()
+}
+
+/// The values of a metric in each round, where all rounds have it.
+pub fn pairs(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<(f64, f64)>> {
+    rounds.iter().map(|round| Some((*round.a.values.get(&metric.name)?, *round.b.values.get(&metric.name)?))).collect()
+}
