@@ -88,8 +88,9 @@ impl StealClock {
         Self { charged, absences, heeded }
     }
 
-    /// What the threads on a CPU were charged over a stretch, where that shows that nobody else had the CPU for most of it.
-    pub fn executed(&self, trace: &Trace, cpu: u32, start_ns: i64, end_ns: i64) -> Option<Charged> {
+    /// What the threads on a CPU were charged over a stretch, where that is nearly all of it and no other CPU read the clock
+    /// meanwhile: the CPU did not wait for one of the host.
+    pub fn charged_in_full(&self, trace: &Trace, cpu: u32, start_ns: i64, end_ns: i64) -> Option<Charged> {
         let charged = self.charged.get(&cpu).filter(|_| self.heeded)?;
         let recorded = |activity: &CpuActivity| {
             activity.intervals.first().is_some_and(|first| first.start_ns <= start_ns)

@@ -1,10 +1,11 @@
 //! Asks the catalogue, and decides whether the answers suffice.
 
 use crate::caveat::Limit;
-use crate::recognise::case::{Case, Claim};
+use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::controls::{Controls, goes_by_name};
 use crate::recognise::culprits::{CATALOGUE, Proof, proofs};
 use crate::recognise::functions;
+use crate::replay::context::Context;
 use crate::replay::timeline::idle::Inferred;
 use archive::explanation::{Confidence, ExplanationStatus, Finding, OwnerKind, PhaseName};
 use std::collections::HashSet;
@@ -40,7 +41,7 @@ pub fn reach(case: &mut Case) -> Verdict {
     for culprit in CATALOGUE {
         let Some(mut claim) = (culprit.look)(case) else { continue };
         let at_most = proofs::of(culprit.id).map_or(Confidence::Hint, |proof| proof.at_most);
-        claim.confidence = claim.confidence.min(at_most);
+        claim.confidence = claim.confidence.min(at_most).min(of_interrupts(case, &claim.pieces));
         if culprit.about.proof == Proof::Unproven {
             claim.confidence = Confidence::Hint;
         }
@@ -81,6 +82,15 @@ pub fn reach(case: &mut Case) -> Verdict {
         }
     }
     Verdict { status, findings, limit: None }
+}
+
+/// How sure it can be that interrupts took the time of the pieces: in a guest the host may have had a part of it that no record
+/// shows, in the middle of a handler as anywhere. Of a task its priority is proof that it kept the thread off the CPU.
+fn of_interrupts(case: &Case, pieces: &[usize]) -> Confidence {
+    let interrupting = |index: &usize| held(&case.pieces[*index]).is_some_and(Context::is_interrupting);
+    let interrupts: Vec<usize> = pieces.iter().copied().filter(interrupting).collect();
+    let mostly = case.ns(&interrupts) * 2 > case.ns(pieces);
+    if mostly && !case.is_seen_throughout(&interrupts) { Confidence::Likely } else { Confidence::Certain }
 }
 
 fn finding(case: &Case, id: &str, claim: Claim, ordinary_ns: i64, ordinary: &Controls) -> Finding {

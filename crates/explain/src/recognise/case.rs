@@ -22,6 +22,10 @@ use archive::watched::WatchedKind;
 const STRETCHES_SHOWN: usize = 3;
 /// A finding below this part of the latency is not worth a sentence.
 const SHARE_MIN_PERCENT: i64 = 5;
+/// In a longer pause between two records of a CPU its hypervisor can have had it.
+const PAUSE_NS_MAX: i64 = 100_000;
+/// Part of a stretch that may lie in such pauses for the records to show that the CPU ran.
+const UNSEEN_PERCENT_MAX: i64 = 30;
 
 /// One wake-up with its account.
 pub struct Case<'c> {
@@ -252,11 +256,33 @@ impl<'c> Case<'c> {
                 .is_some_and(|environment| environment.virtualisation.as_deref() == Some(VIRTUAL_TIME))
     }
 
-    /// What the thread on the CPU was charged where that shows that the hypervisor executed the CPU all the time, from the
-    /// first of the pieces to the last.
-    pub fn executed(&self, pieces: &[usize]) -> Option<Charged> {
+    /// Whether the kernel is known to charge tasks without what its hypervisor took.
+    pub fn has_steal_clock(&self) -> bool {
+        self.input.environment.and_then(|environment| environment.steal_clock) == Some(true)
+    }
+
+    /// What the thread on the CPU was charged from the first of the pieces to the last, where that is all of the time: the
+    /// hypervisor did not preempt the CPU. It may have served an exit or a page fault of the guest.
+    pub fn charged_in_full(&self, pieces: &[usize]) -> Option<Charged> {
         let (first, last) = (&self.pieces[*pieces.first()?], &self.pieces[*pieces.last()?]);
-        self.steal_clock.executed(self.trace, first.cpu, first.start_ns, last.end_ns)
+        self.steal_clock.charged_in_full(self.trace, first.cpu, first.start_ns, last.end_ns)
+    }
+
+    /// Whether the records of the CPU show that it ran for most of the pieces. Where no hypervisor can have had it, it did.
+    pub fn is_seen_throughout(&self, pieces: &[usize]) -> bool {
+        let unseen_ns: i64 = pieces.iter().map(|&index| self.pauses_ns(&self.pieces[index])).sum();
+        self.virtualised().is_none() || unseen_ns * 100 <= self.ns(pieces) * UNSEEN_PERCENT_MAX
+    }
+
+    /// Part of a piece that lies in long pauses between two records of its CPU.
+    fn pauses_ns(&self, piece: &Piece) -> i64 {
+        let Some(activity) = self.trace.cpu(piece.cpu) else { return piece.ns() };
+        let first = activity.events.partition_point(|event| event.ts_ns <= piece.start_ns).saturating_sub(1);
+        let last = activity.events.partition_point(|event| event.ts_ns < piece.end_ns);
+        let around = activity.events.get(first..=last.min(activity.events.len().saturating_sub(1))).unwrap_or(&[]);
+        let pauses = around.windows(2).filter(|pair| pair[1].ts_ns - pair[0].ts_ns > PAUSE_NS_MAX);
+        let inside = |pair: &[Event]| pair[1].ts_ns.min(piece.end_ns) - pair[0].ts_ns.max(piece.start_ns);
+        pauses.map(inside).sum()
     }
 
     /// Steal time as a line of evidence.

@@ -12,17 +12,15 @@ use archive::explanation::Confidence;
 const SWITCHING_NS_MAX: i64 = 5_000;
 /// A shorter stretch may be the way out of an interrupt.
 const WAY_OUT_NS_MAX: i64 = 20_000;
-/// Part of the time up to which records of the task must reach for a hypervisor to have had no good part of it.
-const SEEN_PERCENT_MIN: i64 = 70;
 
 /// What the trace shows of a task that went on.
 #[derive(Debug, Clone, Copy)]
 pub struct Signs<'c> {
     /// An event that carries the kernel's demand to yield.
     pub asked: Option<Event<'c>>,
-    /// The last event after that which shows the task in the kernel: one that it caused itself, or an interrupt of a section
+    /// An event after that shows the task in the kernel: one that it caused itself, or an interrupt of a section
     /// with preemption disabled.
-    went_on: Option<Event<'c>>,
+    went_on: bool,
     /// It left the CPU from inside the kernel.
     left_in_kernel: bool,
     functions: bool,
@@ -30,7 +28,7 @@ pub struct Signs<'c> {
 
 impl<'c> Signs<'c> {
     pub fn of(case: &Case<'c>, pieces: &[usize]) -> Self {
-        let (mut asked, mut went_on, mut left_in_kernel, mut functions) = (None, None, false, false);
+        let (mut asked, mut went_on, mut left_in_kernel, mut functions) = (None, false, false, false);
         for piece in pieces.iter().map(|&index| &case.pieces[index]) {
             let Some(activity) = case.trace.cpu(piece.cpu) else { continue };
             let tid = held(piece).and_then(|context| context.tid());
@@ -54,36 +52,32 @@ impl<'c> Signs<'c> {
                 let in_a_section = at_an_edge && event.preempt_off();
                 let by_itself = !interrupted && piece.end_ns - event.ts_ns > SWITCHING_NS_MAX;
                 if in_a_section || by_itself {
-                    went_on = Some(*event);
+                    went_on = true;
                 }
             }
         }
         Self { asked, went_on, left_in_kernel, functions }
     }
 
-    /// How sure it is that the task was in the kernel for the time of the pieces.
+    /// How sure it is that the task was in the kernel for the time of the pieces. In a guest the host may have had a part of it
+    /// that no record shows, even of a task that was charged for all of it.
     pub fn confidence(&self, case: &Case, pieces: &[usize]) -> Confidence {
+        let seen = case.is_seen_throughout(pieces);
+        let shown = if seen { Confidence::Certain } else { Confidence::Likely };
         if self.functions {
-            return Confidence::Certain;
+            return shown;
         }
         if self.asked.is_none() {
             return Confidence::Hint;
         }
-        let executed =
-            case.virtualised().is_none() || case.executed(pieces).is_some() || self.seen_to_the_end(case, pieces);
-        let in_kernel = self.went_on.is_some() || self.left_in_kernel;
-        match (executed, in_kernel) {
-            (true, true) => Confidence::Certain,
-            (_, false) if case.ns(pieces) <= WAY_OUT_NS_MAX => Confidence::Hint,
-            (true, false) if case.virtualised().is_none() => Confidence::Certain,
-            // It yields at once in user space, unless the hypervisor took the CPU within those microseconds.
-            (true, false) | (false, _) => Confidence::Likely,
+        match self.went_on || self.left_in_kernel {
+            true => shown,
+            false if case.ns(pieces) <= WAY_OUT_NS_MAX => Confidence::Hint,
+            false if case.virtualised().is_none() => Confidence::Certain,
+            // In user space it yields at once, unless the host has the CPU within those microseconds, which a steal clock
+            // would have left out.
+            false if case.has_steal_clock() && !seen && case.charged_in_full(pieces).is_none() => Confidence::Hint,
+            false => Confidence::Likely,
         }
-    }
-
-    fn seen_to_the_end(&self, case: &Case, pieces: &[usize]) -> bool {
-        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return false };
-        let (start_ns, end_ns) = (case.pieces[*first].start_ns, case.pieces[*last].end_ns);
-        self.went_on.is_some_and(|event| (event.ts_ns - start_ns) * 100 >= (end_ns - start_ns) * SEEN_PERCENT_MIN)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A lock still held where the interrupt came in at last speaks for it. The interrupt flag of the events in between says
 //! nothing, since the scheduler's and the timers' own events are always recorded with interrupts off. That of functions
-//! does: a function tracer proves it.
+//! does: a function tracer proves it. In a guest nothing else does: a lock shows no more than that the interrupt came in
+//! inside of a section, and a task that was charged for all of the time need not have run all of it.
 
 use super::about::{About, Proof};
 use crate::account::ledger::Piece;
@@ -13,7 +14,7 @@ use crate::replay::context::Context;
 use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions show it, and with a lock still held where it comes in, on bare metal or where the steal clock shows that the hypervisor ran nothing else",
+    recognised: "the timer interrupt comes late on top of a task; above a hint only in virtual time, where functions show it, and on bare metal with a lock still held where it comes in",
     confirm: "the irqsoff tracer where the kernel has it; `stacktrace` as a trigger on timer/hrtimer_expire_entry",
     fix: "report the function to its maintainers; keep the task off the CPU (cpuset, taskset, isolcpus)",
     reading: &["ftrace - Function Tracer", "Lock types and their rules"],
@@ -29,7 +30,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     let pieces = case.claim(is_late_in_task)?;
     let entry = case.wake_interrupt_entry();
     let locked = entry.is_some_and(|entry| entry.preempt_off());
-    let executed = case.executed(&pieces);
+    let charged = case.charged_in_full(&pieces);
     let who = case.culprits(&pieces);
     let share = case.share(&pieces);
     let (confidence, why) = match case.virtualised() {
@@ -49,18 +50,13 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             Confidence::Hint,
             "either it had interrupts masked or firmware had the CPU; the trace does not show which".to_owned(),
         ),
-        Some(host) if executed.is_some() && locked => (
-            Confidence::Likely,
-            format!(
-                "it held a lock, most likely with interrupts masked; the steal clock shows that the hypervisor ({host}) ran \
-                 nothing else"
-            ),
-        ),
-        Some(host) if executed.is_some() => (
+        // A host that serves an exit or a page fault of the guest charges the task as if it ran.
+        Some(host) if charged.is_some() => (
             Confidence::Hint,
             format!(
-                "the steal clock shows that the hypervisor ({host}) ran nothing else; either the task had interrupts masked or the \
-                 host served a page fault or an exit of the guest"
+                "{}either it had interrupts masked, or the host served an exit or a page fault of the guest; the steal clock \
+                 shows that the hypervisor ({host}) did not preempt the CPU",
+                if locked { "it held a lock: " } else { "" }
             ),
         ),
         Some(host) => (
@@ -76,7 +72,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         ),
     };
     let lock = locked.then(|| "preemption was disabled when the interrupt arrived: the task held a lock".to_owned());
-    let charged = executed.map(|charged| {
+    let charged = charged.map(|charged| {
         let due_ns = case.trace.window.due_ns;
         format!(
             "from {} to {} the threads on the CPU were charged {} of {}",

@@ -78,8 +78,9 @@ pub fn claim<'c>(case: &Case<'c>, pieces: Vec<usize>, about: &About, what: &str)
         false => vec!["the kernel had asked it to yield (N) with preemption disabled".to_owned()],
         true => Vec::new(),
     };
+    let bracketed = !tasks || given_the_cpu(case) && was_asked && case.is_seen_throughout(&pieces);
     Claim {
-        confidence: if !tasks || (given_the_cpu(case) && was_asked) { Confidence::Certain } else { Confidence::Likely },
+        confidence: if bracketed { Confidence::Certain } else { Confidence::Likely },
         sentence: format!("{what}: {} {verb} ({})", case.culprits(&pieces), case.share(&pieces)),
         events: asked.into_iter().chain(sender).collect(),
         evidence,
