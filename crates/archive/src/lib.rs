@@ -11,6 +11,7 @@
 pub mod absence;
 pub mod atomic_file;
 pub mod causes;
+pub mod counted;
 pub mod counters;
 pub mod damage;
 pub mod directory;

@@ -3,6 +3,7 @@
 //! Messages travel as JSON inside [`crate::frame`]s, so that a reader of another version skips what it does not know.
 
 use crate::absence::SpikeAbsences;
+use crate::counted::OutputCounts;
 use crate::counters::CounterSecond;
 use crate::environment::Environment;
 use crate::histogram::Histogram;
@@ -143,6 +144,8 @@ pub enum Message {
     KernelSeries(Vec<KernelSeries>),
     /// Series of watched threads; one that is named again replaces what was said of it.
     Watched(Vec<WatchedSeries>),
+    /// Said by the host that started the watched command and reads what it prints.
+    OutputCounts(OutputCounts),
     Loss(Loss),
     Problem(Problem),
     End {

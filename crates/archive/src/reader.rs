@@ -4,6 +4,7 @@
 //! and what is missing. The archive is untrusted input; sizes are bounded.
 
 use crate::absence::SpikeAbsences;
+use crate::counted::OutputCounts;
 use crate::counters::CounterSecond;
 use crate::damage::Damage;
 use crate::directory::{ArchiveDirectory, replace_inside};
@@ -90,6 +91,8 @@ pub struct Run {
     pub threads: BTreeMap<u32, ThreadRun>,
     /// What the threads are, when another program was watched; by number of the series.
     pub watched: BTreeMap<u32, WatchedSeries>,
+    /// Lines of the watched command's output that were to be counted.
+    pub output: OutputCounts,
     /// In the order they happened; dropped ones are absent, and those that were recorded afterwards come last.
     pub spikes: Vec<Spike>,
     /// By number of the spike: when the host did not execute the machine's CPUs around it. Absent where no host looked.
@@ -254,6 +257,10 @@ impl Run {
             Message::LatencyTrace(trace) => self.latency_traces.push(*trace),
             Message::KernelSeries(series) => series.into_iter().for_each(|series| self.replace_series(series)),
             Message::Watched(series) => self.watched.extend(series.into_iter().map(|one| (one.thread, one))),
+            Message::OutputCounts(counts) => {
+                self.output.totals = counts.totals;
+                self.output.lines.extend(counts.lines);
+            }
             Message::Loss(loss) => self.losses.push(loss),
             Message::Problem(problem) => self.problems.push(problem),
             Message::End { ending, monotonic_ns } => self.ending = Some((ending, monotonic_ns)),

@@ -1,9 +1,11 @@
 //! The document that `--json`, the report and the index show: a run condensed, with its explanations beside its spikes.
 
 mod bars;
+mod counted;
 mod figures;
 
 pub use bars::{CpuHistogram, HistogramBar};
+pub use counted::{BESIDE_NS, CountedText, PrintedLine, SpikeBeside};
 pub use figures::LatencyFigures;
 
 use crate::causes::RunCauses;
@@ -172,6 +174,9 @@ pub struct RunSummary {
     /// Spikes first, then ordinary wake-ups, controls last; the largest of each first.
     pub spikes: Vec<SpikeSummary>,
     pub loads: Vec<LoadReport>,
+    /// Texts that were counted in the output of a watched command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<CountedText>,
     /// What the kernel counted meanwhile, over the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterSummary>,
@@ -263,6 +268,7 @@ impl RunSummary {
             ),
             spikes: spike_summaries(run, explanations),
             loads: run.loads.clone(),
+            counted: counted::counted(run, start),
             counters: condensed(&run.counters),
             kernel_series: kernel_series(run),
             latency_traces: latency_traces(run),

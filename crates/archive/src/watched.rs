@@ -19,6 +19,9 @@ pub struct WatchSettings {
     pub command: Vec<String>,
     /// Cycles that take longer are counted as over the limit, and are spikes.
     pub cycle_limit_ns: Option<i64>,
+    /// Texts whose lines in the output of the command are counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub count: Vec<String>,
     /// The process waits, stopped, and is to be continued once everything is armed, and ended with the measurement.
     pub ours: bool,
 }

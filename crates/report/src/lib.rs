@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod conditions;
+pub mod counted;
 mod html;
 pub mod kernel_tracers;
 mod number;

@@ -100,6 +100,7 @@ impl Event {
             | Message::Seconds(_)
             | Message::Counters(_)
             | Message::Watched(_)
+            | Message::OutputCounts(_)
             | Message::Thread { .. }
             | Message::LatencyTrace(_)
             | Message::KernelSeries(_)

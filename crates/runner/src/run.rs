@@ -1,10 +1,12 @@
 //! One run: a target is taken through its phases and an archive is left behind, whatever happens.
 
+mod counted_output;
 mod ending;
 mod limits;
 mod received;
 mod session;
 
+pub use counted_output::CountedOutput;
 pub use limits::{TimeLimits, phase_title};
 pub use received::RECEIVED_FILE;
 
@@ -75,7 +77,21 @@ pub fn run(
     stop: &StopRequests,
     watch: &mut dyn FnMut(Event),
 ) -> Result<RunOutcome, RunError> {
-    run_step(target, request, None, stop, watch)
+    run_with(target, request, Extras::default(), stop, watch)
+}
+
+/// Runs one measurement; what the host counts in the output of a command that it started is kept in its archive.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_counting(
+    target: &mut dyn Target,
+    request: &RunRequest,
+    counted: &CountedOutput,
+    stop: &StopRequests,
+    watch: &mut dyn FnMut(Event),
+) -> Result<RunOutcome, RunError> {
+    run_with(target, request, Extras { counted: Some(counted), ..Extras::default() }, stop, watch)
 }
 
 /// Runs one measurement as the step of a plan, which is kept in its archive.
@@ -86,6 +102,23 @@ pub fn run_step(
     target: &mut dyn Target,
     request: &RunRequest,
     planned: Option<&PlannedStep>,
+    stop: &StopRequests,
+    watch: &mut dyn FnMut(Event),
+) -> Result<RunOutcome, RunError> {
+    run_with(target, request, Extras { planned, ..Extras::default() }, stop, watch)
+}
+
+/// What the host adds to what the meter sends.
+#[derive(Clone, Copy, Default)]
+struct Extras<'a> {
+    planned: Option<&'a PlannedStep>,
+    counted: Option<&'a CountedOutput>,
+}
+
+fn run_with(
+    target: &mut dyn Target,
+    request: &RunRequest,
+    Extras { planned, counted }: Extras<'_>,
     stop: &StopRequests,
     watch: &mut dyn FnMut(Event),
 ) -> Result<RunOutcome, RunError> {
@@ -110,7 +143,7 @@ pub fn run_step(
     if target.keeps_output() {
         received = Some(Received::create(&request.directory)?);
     }
-    let facts = match measure(target, request, stop, &mut writer, received.as_mut(), watch) {
+    let facts = match measure(target, request, stop, &mut writer, (received.as_mut(), counted), watch) {
         Ok(facts) => facts,
         Err(error) => {
             let stopped = matches!(error, TargetError::Stopped { .. });
@@ -211,7 +244,7 @@ fn measure(
     request: &RunRequest,
     stop: &StopRequests,
     writer: &mut RunWriter,
-    received: Option<&mut Received>,
+    (received, counted): (Option<&mut Received>, Option<&CountedOutput>),
     watch: &mut dyn FnMut(Event),
 ) -> Result<Facts, TargetError> {
     let meter = Command { program: request.meter.clone(), arguments: vec!["measure".into()] };
@@ -224,7 +257,7 @@ fn measure(
     }
     let command = started?;
     let limits = limits_on(target, request);
-    Ok(Session::new(command, writer, &limits, stop, watch).keeping(received).follow())
+    Ok(Session::new(command, writer, &limits, stop, watch).keeping(received).counting(counted).follow())
 }
 
 fn limits_on(target: &dyn Target, request: &RunRequest) -> TimeLimits {

@@ -93,19 +93,19 @@ pub fn main() -> ExitCode {
             let for_git =
                 typed.get(1).is_some_and(|verb| verb == "bisect") && typed.iter().any(|word| word == "--step");
             let wrong = if for_git { Exit::GiveUp } else { Exit::Usage };
-            return if refusal.use_stderr() { wrong } else { Exit::Measured }.into();
+            return code_of(if refusal.use_stderr() { wrong } else { Exit::Measured }, &typed);
         }
     };
     let command: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let ended = arguments.verb.map_or_else(first_page::show, |verb| start(verb, command));
     match ended {
-        Ok(exit) => exit.into(),
+        Ok(exit) => code_of(exit, &typed),
         Err(error) => {
             complain!("tardy: {}", printable(&in_words(&error)));
             if asks_for_json(&typed) {
                 let _ = json::print(&refusal::Document::of(&error));
             }
-            Exit::of_error(&error).into()
+            code_of(Exit::of_error(&error), &typed)
         }
     }
 }
@@ -141,6 +141,12 @@ fn start(verb: Verb, command: Vec<String>) -> anyhow::Result<Exit> {
         Verb::Completions(arguments) => completions::run(&arguments),
         Verb::Man(arguments) => man::run(&arguments),
     }
+}
+
+/// A watched command's codes are passed on, so ours are others there.
+fn code_of(exit: Exit, typed: &[OsString]) -> ExitCode {
+    let around_a_command = typed.get(1).is_some_and(|verb| verb == "watch") && typed.iter().any(|word| word == "--");
+    if around_a_command { exit.around_a_command() } else { exit.into() }
 }
 
 /// Whether standard output holds one JSON document and nothing else; `--` ends the options.

@@ -22,6 +22,10 @@ pub enum Exit {
     NotEnoughData,
     /// The watched command failed by itself, with this code.
     Command(u8),
+    /// The command that was to be watched cannot be executed.
+    NotExecutable,
+    /// There is no command of that name to watch.
+    NoSuchCommand,
     /// For `git bisect run`: this commit cannot be tested.
     Untestable,
     /// For `git bisect run`: end the search.
@@ -34,8 +38,25 @@ impl Exit {
         let wrong_path = matches!(error.downcast_ref(), Some(OpenError::Missing(_) | OpenError::Foreign(_)));
         let taken = matches!(error.downcast_ref(), Some(RunError::Write(WriteError::Exists(_))))
             || matches!(error.downcast_ref(), Some(WriteError::Exists(_)));
+        match error.downcast_ref() {
+            Some(ProgramError::Missing(_)) => return Self::NoSuchCommand,
+            Some(ProgramError::NotExecutable(_)) => return Self::NotExecutable,
+            None => {}
+        }
         let refused = error.downcast_ref().is_some_and(NothingMeasured::is_usage);
         if wrong_path || taken || refused || error.is::<UsageError>() { Self::Usage } else { Self::NotMeasured }
+    }
+}
+
+impl Exit {
+    /// The same of a verb that runs a command and passes on how it ended: our own codes are those of `timeout` and `env`,
+    /// which no command should use.
+    pub fn around_a_command(self) -> ExitCode {
+        match self {
+            Self::LimitExceeded => 124.into(),
+            Self::Usage | Self::NotMeasured | Self::NotEnoughData => 125.into(),
+            other => other.into(),
+        }
     }
 }
 
@@ -48,6 +69,8 @@ impl From<Exit> for ExitCode {
             Exit::NotMeasured => 3,
             Exit::NotEnoughData => 4,
             Exit::Command(code) => code,
+            Exit::NotExecutable => 126,
+            Exit::NoSuchCommand => 127,
             Exit::Untestable => 125,
             Exit::GiveUp => 128,
         })
@@ -64,6 +87,15 @@ pub fn in_words(error: &anyhow::Error) -> String {
         }
     }
     words
+}
+
+/// The command that was to be watched is not there.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ProgramError {
+    #[error("there is no program {0} to start; give its path")]
+    Missing(String),
+    #[error("{0} cannot be executed; chmod +x {0}, or put its interpreter before it")]
+    NotExecutable(String),
 }
 
 /// Something that was typed cannot be done; the text says what to type instead.

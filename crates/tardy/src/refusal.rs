@@ -1,6 +1,6 @@
 //! Why a verb did nothing, as a value: the code, the words and the fix that `--json` prints.
 
-use crate::exit::{UsageError, in_words};
+use crate::exit::{ProgramError, UsageError, in_words};
 use archive::problem::{Code, Definition, Problem, Severity};
 use archive::reader::OpenError;
 use archive::write_error::WriteError;
@@ -94,7 +94,7 @@ fn code_of(error: &anyhow::Error) -> Code {
         (Some(OpenError::Io { .. }), _) => "host.archive-unreadable",
         (None, Some(WriteError::Exists(_))) => "usage.archive-exists",
         (None, Some(WriteError::Io { .. })) => "host.archive-not-written",
-        (None, None) if error.is::<UsageError>() => "usage.refused",
+        (None, None) if error.is::<UsageError>() || error.is::<ProgramError>() => "usage.refused",
         (None, None) => "host.failed",
     })
 }

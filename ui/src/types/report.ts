@@ -17,6 +17,19 @@ export type Code = string;
 export type Confidence = "hint" | "likely" | "certain";
 
 /**
+ * One text that was to be counted.
+ */
+export type CountedText = { text: string, 
+/**
+ * Lines that contain it.
+ */
+count: number, 
+/**
+ * Those that were kept, the first ones, in the order they were printed.
+ */
+lines: Array<PrintedLine>, };
+
+/**
  * A figure over a whole run.
  */
 export type CounterSummary = { name: string, 
@@ -543,6 +556,15 @@ export type PhaseSpan = { name: PhaseName, start_ns: number, end_ns: number, };
 export type Policy = "fifo" | "rr" | "deadline" | "other";
 
 /**
+ * A line that contains a counted text.
+ */
+export type PrintedLine = { line: string, 
+/**
+ * When it was read, since the measurement started, in ns; `None` where the command ran on another machine.
+ */
+at_ns: number | null, beside: SpikeBeside | null, };
+
+/**
  * Something that did not go as asked.
  */
 export type Problem = { 
@@ -694,6 +716,10 @@ all_cpus: LatencyFigures,
  */
 spikes: Array<SpikeSummary>, loads: Array<LoadReport>, 
 /**
+ * Texts that were counted in the output of a watched command.
+ */
+counted?: Array<CountedText>, 
+/**
  * What the kernel counted meanwhile, over the whole run.
  */
 counters?: Array<CounterSummary>, 
@@ -793,6 +819,15 @@ put_aside_ns?: number | null, };
  * How the trace around a spike is kept.
  */
 export type SnapshotMode = "auto" | "trigger" | "onmax" | "flip" | "off";
+
+/**
+ * The largest spike in the [`BESIDE_NS`] before a line.
+ */
+export type SpikeBeside = { spike: number, latency_ns: number, 
+/**
+ * From the end of the late wake-up until the line was read, in ns.
+ */
+before_ns: number, };
 
 /**
  * Why a sample got a snapshot.
@@ -962,6 +997,10 @@ command: Array<string>,
  * Cycles that take longer are counted as over the limit, and are spikes.
  */
 cycle_limit_ns: number | null, 
+/**
+ * Texts whose lines in the output of the command are counted.
+ */
+count: Array<string>, 
 /**
  * The process waits, stopped, and is to be continued once everything is armed, and ended with the measurement.
  */

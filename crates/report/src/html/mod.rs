@@ -5,6 +5,7 @@
 
 mod answer;
 mod causes;
+mod counted;
 mod counters;
 mod cpus;
 mod honesty;
@@ -48,6 +49,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                     li { a href="#distribution" { "How often, how late" } }
                     li { a href="#time" { "When" } }
                     @if plots.counters.is_some() { li { a href="#counters" { "What the machine did" } } }
+                    @if !summary.counted.is_empty() { li { a href="#counted" { (crate::counted::TITLE) } } }
                     @if causes::is_shown(data) { li { a href="#causes" { "Causes" } } }
                     li { a href="#spikes" { "The worst wake-ups" } }
                     li { a href="#machine" { "Machine" } }
@@ -73,6 +75,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
                  account below. Equal distances between the peaks suggest a periodic cause."
             }))
             (counters::section(summary, plots))
+            (counted::section(summary))
             (causes::section(data))
             (spikes::section(summary, plots))
             (kernel_tracers::section(summary))

@@ -1,5 +1,6 @@
 //! Follows one meter from its first frame to its end: stores, tells, heeds requests to stop, and gives up on a stuck one.
 
+use super::counted_output::CountedOutput;
 use super::ending::{Facts, Stuck};
 use super::limits::TimeLimits;
 use super::received::Received;
@@ -29,6 +30,7 @@ pub struct Session<'a> {
     watch: &'a mut dyn FnMut(Event),
     decoder: Decoder,
     received: Option<&'a mut Received>,
+    counted: Option<&'a CountedOutput>,
     phase: Option<RunPhase>,
     phase_since: Duration,
     last_frame: Duration,
@@ -54,6 +56,7 @@ impl<'a> Session<'a> {
             watch,
             decoder: Decoder::default(),
             received: None,
+            counted: None,
             phase: None,
             phase_since: Duration::ZERO,
             last_frame: Duration::ZERO,
@@ -66,6 +69,12 @@ impl<'a> Session<'a> {
     /// Keeps what comes through the line, byte for byte, until the run is complete.
     pub fn keeping(mut self, received: Option<&'a mut Received>) -> Self {
         self.received = received;
+        self
+    }
+
+    /// Keeps what is counted in the output of a command beside it.
+    pub fn counting(mut self, counted: Option<&'a CountedOutput>) -> Self {
+        self.counted = counted;
         self
     }
 
@@ -89,6 +98,7 @@ impl<'a> Session<'a> {
                 }
             }
             self.report_what_was_said();
+            self.keep_what_was_counted();
             self.report_what_the_host_saw(false);
             if !self.heed_requests() || !self.heed_limits() {
                 self.command.kill();
@@ -117,6 +127,7 @@ impl<'a> Session<'a> {
 
     fn ended(mut self) -> Facts {
         self.report_what_was_said();
+        self.keep_what_was_counted();
         self.report_what_the_host_saw(true);
         self.facts.phase = self.phase;
         self.facts.diagnostics = self.command.diagnostics();
@@ -133,6 +144,13 @@ impl<'a> Session<'a> {
                 let _ = self.writer.append(&Message::Problem(Problem::new(Severity::Notice, &news)));
             }
             (self.watch)(Event::Line(news));
+        }
+    }
+
+    fn keep_what_was_counted(&mut self) {
+        while let Some(counts) = self.counted.and_then(CountedOutput::take) {
+            // An archive that takes no more shows at the next frame.
+            let _ = self.writer.append(&Message::OutputCounts(counts));
         }
     }
 

@@ -46,7 +46,10 @@ pub fn summary_page(summary: &RunSummary, shown: Option<&Problem>, mut page: Pag
     }
     lay_out_series(&summary.kernel_series, &mut page);
     match is_watch(summary) {
-        true => watched::spikes(summary, &mut page),
+        true => {
+            watched::output_counts(summary, &mut page);
+            watched::spikes(summary, &mut page);
+        }
         false => worst_spikes(summary, &mut page),
     }
     lay_out_latencies(&summary.latency_traces, &mut page);

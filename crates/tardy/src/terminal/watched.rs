@@ -5,6 +5,7 @@ use crate::terminal::table::{Align, Table};
 use archive::explanation::{Confidence, Explanation, ExplanationStatus};
 use archive::summary::{CpuSummary, RunSummary, SpikeSummary};
 use archive::watched::{WatchedKind, WatchedSeries};
+use report::counted::{beside, when};
 use report::watched::{KINDS, meaning, runs_as, series, thread_name};
 use std::collections::BTreeMap;
 use words::figures::{count, counted, latency, microseconds_rough};
@@ -12,6 +13,7 @@ use words::vocabulary::confidence_phrase;
 
 const SERIES_SHOWN: usize = 12;
 const FINDINGS_SHOWN: usize = 3;
+const LINES_SHOWN: usize = 5;
 /// A table for each kind, those with the largest maxima when there are many threads.
 pub fn tables(summary: &RunSummary, page: &mut Page) {
     for kind in KINDS {
@@ -85,6 +87,25 @@ fn page_faults(summary: &RunSummary, page: &mut Page) {
     page.blank();
     page.heading("Page faults after the first wake-up");
     lines.values().for_each(|line| page.wrapped("  ", line));
+}
+
+/// Lines of the command's output, each beside the late wake-up before it.
+pub fn output_counts(summary: &RunSummary, page: &mut Page) {
+    if summary.counted.is_empty() {
+        return;
+    }
+    page.blank();
+    page.heading(report::counted::TITLE);
+    for text in &summary.counted {
+        page.wrapped("  ", &report::counted::headline(text));
+        for line in text.lines.iter().take(LINES_SHOWN) {
+            page.wrapped("    ", &format!("{}, {}: {}", when(line), beside(line), line.line));
+        }
+        let unshown = text.count.saturating_sub(text.lines.len().min(LINES_SHOWN) as u64);
+        if unshown > 0 {
+            page.line(&format!("    and {} more", count(unshown)));
+        }
+    }
 }
 
 /// The worst sample of each series that has a trace, with everything that was found, and then the causes of all.

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod interpreter;
+mod reading;
 mod started;
 
 pub use arguments::WatchArguments;
@@ -17,6 +18,7 @@ use archive::watched::WatchSettings;
 use machines::local;
 use machines::meter_places::MeterPlaces;
 use runner::event::Event;
+use runner::run::CountedOutput;
 use started::Started;
 use std::fs;
 use std::io::{self, Write};
@@ -32,6 +34,7 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     let output = &arguments.output;
     let silent = output.json || output.quiet;
     let meter = MeterPlaces::of_process().find()?;
+    let counted = CountedOutput::new(arguments.texts_to_count());
     let signals = Signals::watch()?;
     let mut target = machine::open(&arguments.target, &meter, &signals)?;
     let mut started = match arguments.command() {
@@ -56,7 +59,7 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
             None
         }
         // What the command prints would spoil a document of ours.
-        words => Some(Started::waiting(&meter, words, silent)?),
+        words => Some(Started::waiting(&meter, words, silent, &counted)?),
     };
     if let (Some(started), Some(watch)) = (&started, &mut settings.watch) {
         *watch = WatchSettings { pid: Some(started.pid()), ours: true, ..std::mem::take(watch) };
@@ -65,9 +68,13 @@ pub fn run(arguments: &WatchArguments, command: Vec<String>) -> anyhow::Result<E
     // A block that is redrawn and the words of a command do not go on one terminal.
     let mut progress = Progress::new(output.quiet || started.is_some(), request.settings.duration_ns);
     let mut failed_there = false;
-    let outcome = runner::run::run(target.as_mut(), &request, signals.requests(), &mut |event| {
+    let outcome = runner::run::run_counting(target.as_mut(), &request, &counted, signals.requests(), &mut |event| {
         match &event {
-            Event::Said { line } => progress.aside(|| pass_on(line, silent)),
+            Event::Said { line } => {
+                // When it was printed, by the clock of that machine, is not known.
+                counted.look_at(line, None);
+                progress.aside(|| pass_on(line, silent));
+            }
             // A command that still runs is asked to end after this phase has begun.
             Event::Phase(RunPhase::Collect) => started.iter_mut().for_each(Started::notice_end),
             Event::Problem(problem) if problem.code == COMMAND_FAILED => failed_there = true,

@@ -65,6 +65,6 @@ fn a_virtual_machine_is_sent_no_program_that_cannot_run_there() {
     let Some(desk) = Desk::new() else { return };
     assert_eq!(desk.shell("tardy target add vm --kernel debian:6.1-rt").code, Some(0));
     let ended = desk.shell("tardy watch --target vm -- /bin/sh");
-    assert_eq!(ended.code, Some(2), "{}", ended.shown());
+    assert_eq!(ended.code, Some(125), "{}", ended.shown());
     assert!(ended.shown().contains("link the program statically"), "{}", ended.shown());
 }

@@ -95,6 +95,45 @@ fn what_a_command_prints_and_how_it_ends_is_kept() {
 }
 
 #[test]
+fn codes_of_a_command_are_told_from_those_of_the_watch() {
+    let with_command = |limit: u64, code: i32| {
+        let words = ["watch", "--cycle-limit", "100us", "--out", "here", "--", "sh", "-c", &format!("exit {code}")];
+        watching(limit).run(&words).code
+    };
+    assert_eq!([1, 2, 3, 4].map(|code| with_command(0, code)), [1, 2, 3, 4].map(Some));
+    assert_eq!([0, 1].map(|code| with_command(2, code)), [Some(124); 2], "the limit comes first");
+    let killed = ["watch", "--out", "here", "--", "sh", "-c", "kill -9 $$"];
+    assert_eq!(watching(0).run(&killed).code, Some(137));
+}
+
+#[test]
+fn lines_of_a_command_are_counted_and_passed_on() {
+    let command = ["--", "sh", "-c", "echo XRun one; printf 'XRun two, no end'; echo a late XRun >&2"];
+    let bench = watching(0);
+    let options = ["watch", "--count", "XRun", "--count", "late", "--count", "never", "--out", "here"];
+    let ended = bench.run(&[&options[..], &command].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.starts_with("XRun one\nXRun two, no end"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("a late XRun\n"), "{}", ended.stderr);
+    for expected in ["Counted in the output", "3 lines with XRun", "1 line with late", "0 lines with never"] {
+        assert!(ended.stdout.contains(expected), "{expected:?} is not in {}", ended.stdout);
+    }
+    let summary = bench.run(&["explain", "here", "--json"]);
+    assert_eq!(summary.code, Some(0), "{}", summary.stderr);
+    let report = bench.run(&["report", "here"]);
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+    let page = fs::read_to_string(bench.path("here").join("report.html")).unwrap();
+    assert!(page.contains("Counted in the output") && page.contains("XRun two, no end"));
+    let ended = watching(0).run(&[&["watch", "--json", "--count", "XRun", "--out", "here"][..], &command].concat());
+    let counted = &ended.json()["counted"][0];
+    assert_eq!((&counted["text"], &counted["count"]), (&"XRun".into(), &3.into()));
+    let lines = counted["lines"].as_array().unwrap();
+    assert_eq!(lines.len(), 3);
+    assert!(lines.iter().all(|line| line["at_ns"].is_i64()), "{lines:?}");
+    assert!(ended.stderr.contains("XRun one\n"), "{}", ended.stderr);
+}
+
+#[test]
 fn a_command_does_not_outlive_a_watch_that_failed() {
     let bench = Bench::new().does("if [ \"$1\" = start ]; then shift; exec \"$@\"; fi").says(&[
         hello(),
@@ -105,7 +144,7 @@ fn a_command_does_not_outlive_a_watch_that_failed() {
     let line = format!("echo $$ > {}; exec sleep 1000", mark.display());
     let begun = Instant::now();
     let ended = bench.run(&["watch", "--out", "here", "--", "sh", "-c", &line]);
-    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(125), "{}", ended.stderr);
     assert!(ended.stderr.contains("no tracing"), "{}", ended.stderr);
     assert!(begun.elapsed() < Duration::from_secs(500), "it waited for the command");
     if let Ok(pid) = fs::read_to_string(&mark) {
@@ -121,10 +160,21 @@ fn nobody_and_nothing_are_wrong_usage() {
         (&["watch", "--pid", "7", "--comm", "x"], "--comm"),
         (&["watch", "--pid", "999999999"], "no process 999999999"),
         (&["watch", "--comm", "a_name_of_sixteen"], "15 letters"),
-        (&["watch", "--", "./not-there"], "no program ./not-there"),
     ] {
         let ended = bench.run(words);
         assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{words:?}: {}", ended.stderr);
+    }
+    fs::write(bench.path("text"), "no program").unwrap();
+    for (words, code, expected) in [
+        (&["watch", "--", "./not-there"][..], 127, "no program ./not-there"),
+        (&["watch", "--", "./text"], 126, "chmod +x"),
+        (&["watch", "--pid", "7", "--", "true"], 125, "--pid"),
+        (&["watch", "--nonsense", "--", "true"], 125, "--nonsense"),
+        (&["watch", "--count", "x", "--pid", "1"], 2, "--count"),
+    ] {
+        let ended = bench.run(words);
+        assert_eq!(ended.code, Some(code), "{words:?}: {}", ended.stderr);
         assert!(ended.stderr.contains(expected), "{words:?}: {}", ended.stderr);
     }
     assert!(!bench.path("runs").exists(), "no archive of what never began");

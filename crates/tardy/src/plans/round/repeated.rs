@@ -97,8 +97,8 @@ fn graver(one: Exit, other: Exit) -> Exit {
     let weight = |exit: Exit| match exit {
         Exit::Measured => 0,
         Exit::NotEnoughData => 1,
-        Exit::Usage | Exit::NotMeasured | Exit::Command(_) | Exit::Untestable | Exit::GiveUp => 2,
         Exit::LimitExceeded => 3,
+        _ => 2,
     };
     if weight(other) > weight(one) { other } else { one }
 }

@@ -1,15 +1,17 @@
 //! The options of `tardy watch` and what they ask of the meter.
 
-use crate::exit::UsageError;
+use crate::exit::{ProgramError, UsageError};
 use crate::measuring::arguments::{ExtentArguments, LoadArguments, OutputArguments, TraceArguments, TraceDefaults};
+use crate::measuring::machine::is_board;
 use crate::options::quantity::latency_ns;
 use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use archive::watched::WatchSettings;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args};
 use machines::local;
 use std::env;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,12 +19,14 @@ Examples:
   tardy watch --pid 4711 --duration 10min --limit 200us
   tardy watch --comm 'ros2_control*' --duration 1h
   tardy watch --load messaging --cycle-limit 1ms -- ./robot
+  tardy watch --count XRun --limit 500us -- jackd -R -ddummy -r48000 -p64
 
 It ends with the program, after --duration, or with Ctrl-C; a program that was already running keeps running.
 A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer, \
 from being woken) until it gets the CPU. Cycles are timed as well: from there until the next timer is set.
-Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid; where this would \
-be 0 and the command failed by itself, its own exit code, or 128 and the number of its signal.";
+Exit codes with a COMMAND: its own, or 128 and the number of the signal that ended it; 124 limit exceeded, 125 tardy failed: wrong \
+usage, could not measure or the numbers are invalid; 126 the command cannot be executed, 127 there is no such command. With --pid \
+and --comm those of tardy run: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid.";
 
 /// A cycle may reach back further than a wake-up; its whole course is wanted.
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
@@ -53,6 +57,11 @@ pub struct WatchArguments {
     #[arg(long, value_name = "TIME", value_parser = latency_ns, help_heading = "Measurement")]
     cycle_limit: Option<i64>,
 
+    /// Count the lines of the command's output that contain TEXT, like XRun, and show each beside the late wake-ups before
+    /// it; may be repeated
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["pid", "comm"], value_parser = NonEmptyStringValueParser::new(), help_heading = "Measurement")]
+    count: Vec<String>,
+
     #[command(flatten)]
     load: LoadArguments,
 
@@ -68,31 +77,46 @@ impl WatchArguments {
         &self.command
     }
 
-    /// Whether the program exists, as far as the host can check.
-    fn startable(program: &str) -> bool {
-        let runs =
-            |path: &Path| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
-        match program.contains('/') {
-            true => runs(Path::new(program)),
-            false => env::var_os("PATH").iter().flat_map(env::split_paths).any(|folder| runs(&folder.join(program))),
+    /// Texts to count in the output of the command.
+    pub fn texts_to_count(&self) -> &[String] {
+        &self.count
+    }
+
+    /// Looks for the program on this machine.
+    fn find(program: &str) -> Result<(), ProgramError> {
+        let is_file = |path: &Path| path.metadata().is_ok_and(|file| file.is_file());
+        let runs = |path: &Path| path.metadata().is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
+        let places: Vec<PathBuf> = match program.contains('/') {
+            true => vec![program.into()],
+            false => env::var_os("PATH").iter().flat_map(env::split_paths).map(|folder| folder.join(program)).collect(),
+        };
+        let files: Vec<&PathBuf> = places.iter().filter(|path| is_file(path)).collect();
+        match files.iter().any(|path| runs(path)) {
+            true => Ok(()),
+            false if files.is_empty() => Err(ProgramError::Missing(program.into())),
+            false => Err(ProgramError::NotExecutable(program.into())),
         }
     }
 
     /// What the meter is asked to do; a command gets its process number when it is started.
-    pub fn settings(&self) -> Result<RunSettings, UsageError> {
+    ///
+    /// # Errors
+    /// [`UsageError`] and [`ProgramError`].
+    pub fn settings(&self) -> anyhow::Result<RunSettings> {
         if self.comm.as_ref().is_some_and(|name| name.bytes().filter(|letter| *letter != b'*').count() > 15) {
             let text =
                 "the kernel keeps 15 letters of a thread's name; write the first ones and a *, like 'ros2_control_n*'";
-            return Err(UsageError(text.into()));
+            return Err(UsageError(text.into()).into());
         }
         if let Some(pid) =
             self.pid.filter(|pid| self.target == local::NAME && !Path::new(&format!("/proc/{pid}")).exists())
         {
             let text = format!("there is no process {pid}; `ps -e` lists the processes");
-            return Err(UsageError(text));
+            return Err(UsageError(text).into());
         }
-        if let Some(program) = self.command.first().filter(|program| !Self::startable(program)) {
-            return Err(UsageError(format!("there is no program {program} to start; give its path")));
+        // A board has its own programs.
+        if let Some(program) = self.command.first().filter(|_| !is_board(&self.target)) {
+            Self::find(program)?;
         }
         Ok(RunSettings {
             duration_ns: self.extent.duration,
@@ -108,6 +132,7 @@ impl WatchArguments {
                 comm: self.comm.clone(),
                 command: self.command.clone(),
                 cycle_limit_ns: self.cycle_limit,
+                count: self.count.clone(),
                 ours: false,
             }),
             ..RunSettings::default()
@@ -148,11 +173,21 @@ mod tests {
     }
 
     #[test]
+    fn only_the_output_of_a_command_can_be_counted() {
+        let arguments = parsed(&["--count", "XRun", "--count", "late", "--", "/bin/sh"]).unwrap();
+        assert_eq!(arguments.settings().unwrap().watch.unwrap().count, ["XRun", "late"]);
+        assert!(parsed(&["--count", "XRun", "--pid", "1"]).is_err(), "the output of a running process is not ours");
+        assert!(parsed(&["--count", "", "--", "/bin/sh"]).is_err(), "every line contains nothing");
+    }
+
+    #[test]
     fn names_no_thread_can_have_are_refused() {
         let refused = parsed(&["--comm", "a_name_of_sixteen"]).unwrap().settings().unwrap_err();
         assert!(refused.to_string().contains("15 letters"), "{refused}");
         let absent = parsed(&["--", "./not-there"]).unwrap().settings().unwrap_err();
-        assert!(absent.to_string().contains("no program ./not-there"), "{absent}");
+        assert_eq!(absent.downcast_ref(), Some(&ProgramError::Missing("./not-there".into())));
+        let text = parsed(&["--", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]).unwrap().settings().unwrap_err();
+        assert!(matches!(text.downcast_ref(), Some(ProgramError::NotExecutable(_))), "{text}");
         assert!(parsed(&["--comm", "ros2_control_n*"]).unwrap().settings().is_ok());
     }
 }

@@ -1,0 +1,26 @@
+//! Lines that a watched command printed with a text in them that was to be counted.
+
+use serde::{Deserialize, Serialize};
+
+/// Letters of a line that are kept.
+pub const LINE_LETTERS_MAX: usize = 200;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedLine {
+    /// Position of the text in [`crate::watched::WatchSettings::count`].
+    pub text: u32,
+    /// CLOCK_MONOTONIC of the watched machine when the line was read, in ns; `None` where the command ran on another machine.
+    pub monotonic_ns: Option<i64>,
+    /// Its first letters.
+    pub line: String,
+}
+
+/// What was counted so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputCounts {
+    /// Lines with each text since the start; a later message replaces them.
+    pub totals: Vec<u64>,
+    /// Lines that no earlier message has. Only the first ones of a run are kept.
+    pub lines: Vec<CountedLine>,
+}

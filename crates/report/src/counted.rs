@@ -1,0 +1,28 @@
+//! What was counted in the output of a watched command, in words.
+
+use archive::summary::{BESIDE_NS, CountedText, PrintedLine};
+use words::figures::{counted, duration, latency};
+
+/// Title of the section, and what stands under it.
+pub const TITLE: &str = "Counted in the output";
+
+/// How often a text was printed.
+pub fn headline(text: &CountedText) -> String {
+    format!("{} with {}", counted(text.count, "line"), text.text)
+}
+
+/// When a line was printed, as far as it is known.
+pub fn when(line: &PrintedLine) -> String {
+    line.at_ns.map_or_else(|| "at an unknown instant".into(), |at| format!("at {}", duration(at)))
+}
+
+/// Which late wake-up came before a line.
+pub fn beside(line: &PrintedLine) -> String {
+    match (line.at_ns, line.beside) {
+        (None, _) => "the command ran on another machine".into(),
+        (Some(_), None) => format!("no captured spike in the {} before", duration(BESIDE_NS)),
+        (Some(_), Some(beside)) => {
+            format!("{} after spike {} ({})", latency(beside.before_ns), beside.spike, latency(beside.latency_ns))
+        }
+    }
+}

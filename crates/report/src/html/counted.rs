@@ -1,0 +1,43 @@
+//! Lines that were counted in the output of a watched command, each beside the late wake-up before it.
+
+use super::said;
+use crate::counted::{TITLE, beside, headline, when};
+use archive::summary::{PrintedLine, RunSummary};
+use maud::{Markup, html};
+
+const LINES_SHOWN: usize = 100;
+
+pub fn section(summary: &RunSummary) -> Markup {
+    html! {
+        @if !summary.counted.is_empty() {
+            section #counted aria-labelledby="counted-title" {
+                h2 #counted-title { (TITLE) }
+                p {
+                    "Lines that the command printed, each with the largest captured spike that ended shortly before. \
+                     That one came before the other does not show that it was the reason."
+                }
+                @for text in &summary.counted {
+                    h3 { (said(headline(text))) }
+                    @if !text.lines.is_empty() {
+                        ul { @for line in text.lines.iter().take(LINES_SHOWN) { (item(line)) } }
+                    }
+                    @let unshown = text.count.saturating_sub(text.lines.len().min(LINES_SHOWN) as u64);
+                    @if unshown > 0 { p { "and " (super::number::grouped(unshown)) " more" } }
+                }
+            }
+        }
+    }
+}
+
+fn item(line: &PrintedLine) -> Markup {
+    html! {
+        li {
+            (when(line)) ", "
+            @match line.beside {
+                Some(near) => a href={ "#spike-" (near.spike) } { (beside(line)) },
+                None => (beside(line)),
+            }
+            ": " code { (said(&line.line)) }
+        }
+    }
+}
