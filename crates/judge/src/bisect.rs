@@ -1,5 +1,5 @@
-//! The search for the first bad one of an ordered list: what to check next, what a step shows, and how sure a step must be
-//! for the whole search to be as sure as was asked for.
+//! Search for the first bad candidate of an ordered list: what to check next, what a step shows, and the confidence
+//! that each step needs for the whole search to reach the requested one.
 
 use crate::experiment::{ExperimentResult, Outcome, PRIMARY_PART};
 use crate::sign_flip::PAIRS_MAX;
@@ -13,7 +13,7 @@ use words::amounts::percent;
 pub enum StepVerdict {
     Good,
     Bad,
-    /// It could not be measured, or its numbers show neither.
+    /// The candidate could not be measured, or its figures show neither.
     Untestable,
 }
 
@@ -27,19 +27,19 @@ impl StepVerdict {
     }
 }
 
-/// Where the search stands. Numbers are places in the list, from 0: the good end.
+/// State of the search. Numbers are indices into the list; 0 is the good end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     Check(usize),
-    /// Everything before it that was tested is good.
+    /// Every tested candidate before it is good.
     FirstBad(usize),
-    /// One of these, in order; all but the last cannot be tested.
+    /// The first bad candidate is one of these, in order; all but the last cannot be tested.
     Suspects(Vec<usize>),
-    /// An end of the list is not what it is said to be, so there is nothing to search for.
+    /// An end of the list is not what the caller says it is, so there is nothing to search for.
     WrongEnd(usize, StepVerdict),
 }
 
-/// What to do next; `verdicts` has one place for each candidate, the good end first.
+/// What to do next. `verdicts` has one entry per candidate, the good end first.
 pub fn next(verdicts: &[Option<StepVerdict>]) -> Next {
     let Some(last) = verdicts.len().checked_sub(1) else { return Next::Suspects(Vec::new()) };
     for (end, expected) in [(0, StepVerdict::Good), (last, StepVerdict::Bad)] {
@@ -62,7 +62,7 @@ pub fn next(verdicts: &[Option<StepVerdict>]) -> Next {
     }
 }
 
-/// Steps that a search of so many candidates takes at most when all can be tested, both ends included.
+/// Most steps that a search of this number of candidates takes if all can be tested, including both ends.
 pub fn steps_most(candidates: usize) -> u32 {
     match candidates.saturating_sub(1) {
         0 => 1,
@@ -70,12 +70,12 @@ pub fn steps_most(candidates: usize) -> u32 {
     }
 }
 
-/// How sure each of so many steps must be for all of them to be right with this confidence (Bonferroni).
+/// Confidence that each of `steps` steps needs for all of them to be right at `confidence` (Bonferroni).
 pub fn step_confidence(confidence: f64, steps: u32) -> f64 {
     1.0 - (1.0 - confidence) / f64::from(steps.max(1))
 }
 
-/// Rounds that an experiment of this confidence needs at least: with fewer no order of signs is rare enough.
+/// Fewest rounds for an experiment at this confidence: with fewer, no pattern of signs is rare enough.
 pub fn rounds_least(confidence: f64) -> u32 {
     (1..=PAIRS_MAX as i32)
         .find(|rounds| 2f64.powi(1 - rounds) <= PRIMARY_PART * (1.0 - confidence) + 1e-12)
@@ -91,8 +91,8 @@ pub fn of_verdict(verdict: Verdict) -> StepVerdict {
     }
 }
 
-/// What an experiment of the good end against a candidate shows. `worse_at_least`: by what factor the bad end is shown to
-/// be worse at least; a candidate that is shown to be less worse than that is without the change that is looked for.
+/// What an experiment of the good end against a candidate shows. `worse_at_least` is the lower bound of the factor by
+/// which the bad end is worse; a candidate shown to be less worse than that does not contain the change.
 pub fn of_experiment(result: &ExperimentResult, worse_at_least: Option<f64>) -> (StepVerdict, String) {
     let sentence = &result.sentence;
     let upper = result.primary.ratio.as_ref().and_then(|ratio| ratio.interval).map(|interval| interval.high);
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Searches a list whose truth is known; answers where it ended and how many steps it took.
+    /// Searches a list whose truth is known. Returns the end of the search and its number of steps.
     fn search(truth: &[StepVerdict]) -> (Next, u32) {
         let mut verdicts = vec![None; truth.len()];
         for steps in 0.. {

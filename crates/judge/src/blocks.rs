@@ -1,20 +1,20 @@
-//! Time in blocks, each good or bad. Late wake-ups come in bursts, so they are no independent events: a minute that held one
-//! is bad, however many it held.
+//! Time in blocks, each good or bad. Late wake-ups come in bursts and are not independent events, so a minute with any
+//! number of them is one bad block.
 
 use archive::sample::Second;
 use serde::{Deserialize, Serialize};
 
-/// Blocks are no longer than this, in seconds.
+/// Longest block, in seconds.
 pub const BLOCK_S_DEFAULT: u32 = 60;
 
-/// A longer measurement is not believed: more than a year.
+/// Longer measurements are rejected: more than a year.
 pub const SECONDS_MAX: usize = 40_000_000;
 
-/// What one second of one thread is known to be.
+/// State of one second of one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SecondState {
     Good,
-    /// Its record is missing, or its latencies are rounded so that it may be bad.
+    /// The second has no record, or its latencies are rounded so that it may be bad.
     Unknown,
     Bad,
 }
@@ -26,8 +26,8 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// So many seconds; records of later ones count as part of the last. With `gaps_are_normal` (intervals longer than a second) a
-    /// second without record is good.
+    /// `count` seconds; records of later ones count as part of the last. With `gaps_are_normal` (intervals longer than
+    /// a second) a second without a record is good.
     pub fn of(
         records: &[Second],
         length: usize,
@@ -44,7 +44,7 @@ impl Seconds {
         Self { states: states.into_iter().map(|state| state.unwrap_or(absent)).collect() }
     }
 
-    /// Joins them into blocks of so many seconds; what is left over at the end joins the last one.
+    /// Joins seconds into blocks of `block_s` seconds; the remainder joins the last block.
     pub fn blocks(&self, block_s: u32) -> Blocks {
         let size = (block_s.max(1) as usize).min(self.states.len().max(1));
         let count = self.states.len() / size;
@@ -74,11 +74,11 @@ pub struct Blocks {
     pub block_s: u32,
     pub count: u64,
     pub bad: u64,
-    /// Blocks without a bad second in which a second may be bad.
+    /// Blocks without a bad second in which some second may be bad.
     pub unknown: u64,
 }
 
-/// Autocorrelation of a series at a lag; `None` when the series is constant or not longer than the lag.
+/// Autocorrelation of a series at a lag; `None` if the series is constant or not longer than the lag.
 pub fn autocorrelation(series: &[f64], lag: usize) -> Option<f64> {
     let mean = series.iter().sum::<f64>() / series.len() as f64;
     let variance: f64 = series.iter().map(|value| (value - mean).powi(2)).sum();

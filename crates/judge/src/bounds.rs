@@ -1,15 +1,16 @@
-//! Bounds that need no assumption about the distribution: how often something happens at most, between which samples a
-//! quantile lies, how long a test must be, and what a maximum means.
+//! Bounds that assume no distribution: the highest rate of an event, the samples between which a quantile lies, the
+//! length that a test needs, and what a maximum means.
 //!
-//! What is counted must be independent. Samples are not: count events or time blocks ([`crate::blocks`]), or divide by
+//! Counted events must be independent. Samples are not: count events or time blocks ([`crate::blocks`]), or divide by
 //! the dispersion first.
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::gamma_lr;
 
-/// Below so many expected successes and failures ranks come from the binomial distribution itself; above, the normal
-/// one differs by less than a rank in a hundred thousand, and the sums of the exact one no longer converge.
+/// Below this number of expected successes and failures, ranks come from the binomial distribution itself. Above it,
+/// the normal approximation differs by less than a rank in a hundred thousand, and the sums of the exact distribution
+/// no longer converge.
 const EXACT_MAX: f64 = 5000.0;
 
 /// Probability of an event, from `hits` events in `trials` independent trials: `(low, high)`, each at the one-sided
@@ -37,7 +38,8 @@ pub fn probability(hits: f64, trials: f64, confidence: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// Expected number of events where `events` were seen: `(low, high)`, each at the one-sided `confidence` (Garwood 1936).
+/// Expected number of events after `events` observed ones: `(low, high)`, each at the one-sided `confidence` (Garwood
+/// 1936).
 pub fn expected_events(events: u64, confidence: f64) -> (f64, f64) {
     let seen = events as f64;
     let widest = 2.0 * seen + 100.0 - 10.0 * (1.0 - confidence).ln();
@@ -55,7 +57,7 @@ fn poisson_more(events: f64, mean: f64) -> f64 {
     if mean <= 0.0 { 0.0 } else { gamma_lr(events, mean) }
 }
 
-/// Where an increasing function crosses zero, to the last digit.
+/// Zero of an increasing function, to the last digit.
 fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..2000 {
         let middle = 0.5 * (low + high);
@@ -67,13 +69,13 @@ fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// Ranks, counted from 1, between whose samples a quantile lies.
+/// Ranks, counted from 1, of the samples between which a quantile lies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranks {
     /// `None`: too few samples for a bound on this side.
     pub low: Option<u64>,
     pub high: Option<u64>,
-    /// Probability that the quantile lies between them; at least the confidence when both are there.
+    /// Probability that the quantile lies between them; at least the confidence if both exist.
     pub coverage: f64,
 }
 
@@ -116,18 +118,19 @@ pub fn trials_needed(p: f64, confidence: f64) -> Option<f64> {
     (p > 0.0 && p < 1.0).then(|| ((1.0 - confidence).ln() / (-p).ln_1p()).ceil())
 }
 
-/// Time after which a rate below `rate` may be claimed with `confidence` if `events` are seen in it, in the unit of time
+/// Time after which a rate below `rate` may be claimed with `confidence` despite `events` events, in the unit of time
 /// of the rate. `None` for a rate of zero: no test is long enough to show *never*.
 pub fn time_needed(rate: f64, events: u64, confidence: f64) -> Option<f64> {
     (rate > 0.0).then(|| expected_events(events, confidence).1 / rate)
 }
 
-/// Probability that the largest of the next `next` blocks exceeds all of the `seen` ones, if all are alike.
+/// Probability that the largest of the next `next` blocks exceeds all `seen` blocks, if all have the same distribution.
 pub fn new_maximum(seen: f64, next: f64) -> f64 {
     if seen + next > 0.0 { next / (seen + next) } else { 0.0 }
 }
 
-/// Mean and variance of the number of records (new maxima, the first included) among `count` alike values.
+/// Mean and variance of the number of records (new maxima, including the first) among `count` values of one
+/// distribution.
 pub fn records_expected(count: u64) -> (f64, f64) {
     const EULER: f64 = 0.577_215_664_901_532_9;
     if count < 1000 {
@@ -138,7 +141,7 @@ pub fn records_expected(count: u64) -> (f64, f64) {
     (mean, mean - std::f64::consts::PI.powi(2) / 6.0 + 1.0 / count as f64)
 }
 
-/// Probability that the next spike has a cause not yet seen, where `once` of `causes`' spikes are the only one of their
+/// Probability that the next spike has an unseen cause, where `once` of `causes`' spikes are the only ones of their
 /// cause (Good 1953), with its upper bound at `confidence` (McAllester and Schapire 2000). `None` without spikes.
 pub fn unseen_cause(spikes: u64, once: u64, confidence: f64) -> Option<(f64, f64)> {
     if spikes == 0 {

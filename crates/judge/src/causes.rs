@@ -1,8 +1,8 @@
-//! The causes of late wake-ups of two runs side by side: which appeared, vanished, grew or shrank.
+//! Compares the causes of late wake-ups of two runs: which appeared, vanished, grew or shrank.
 //!
-//! A recorder keeps what it finds worth keeping: each new maximum, and what is over a limit. How many traces name a cause
-//! therefore says nothing about how often it strikes, with one exception: above the latest wake-up *without* a trace every
-//! one has a trace. [`census`] finds that floor for each run; above the higher of the two, causes are counted, and rates
+//! A recorder keeps a trace of each new maximum and of each latency over a limit. The number of traces that show a
+//! cause therefore does not give its rate, with one exception: above the latest wake-up *without* a trace, every
+//! wake-up has one. [`census`] finds that floor for each run. Above the higher floor, causes are counted, and rates are
 //! compared by the exact conditional test of two Poisson rates (Przyborowski and Wilenski 1940).
 
 mod census;
@@ -19,9 +19,9 @@ use census::{Floor, events, floor};
 use serde::{Deserialize, Serialize};
 use words::amounts::{rough, time};
 
-/// Probability that any sentence about a change of rate is wrong, if wake-ups of a cause come independently.
+/// Probability that any sentence about a change of rate is wrong, if wake-ups of a cause are independent.
 const ERROR: f64 = 0.05;
-/// In what two runs may differ without their causes being of different experiments.
+/// Differences of load and settings that get a caution.
 const CIRCUMSTANCES: [DifferenceKind; 6] = [
     DifferenceKind::Load,
     DifferenceKind::Interval,
@@ -35,13 +35,13 @@ const CIRCUMSTANCES: [DifferenceKind; 6] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Not in A, and oftener in B than chance makes it.
+    /// Absent from A, and more frequent in B than chance explains.
     Appeared,
-    /// Not in B, and rarer than chance makes it.
+    /// Absent from B, and less frequent than chance explains.
     Vanished,
     Grew,
     Shrank,
-    /// Chance suffices for the difference.
+    /// Chance explains the difference.
     NotShown,
     /// Nothing can be counted.
     NotCounted,
@@ -58,30 +58,30 @@ pub struct Rate {
 /// A cause in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CauseInRun {
-    /// Late wake-ups with a trace that it explains.
+    /// Traced late wake-ups that it explains.
     pub spikes: u64,
-    /// How often it struck above the floor, those within a second of each other counted once; `None`: not countable.
+    /// Occurrences above the floor, those within a second of each other counted once; `None` if not countable.
     pub events: Option<u64>,
     pub per_hour: Option<Rate>,
     pub per_million_wakeups: Option<Rate>,
-    /// What it accounts for in a wake-up, in ns; `None` for the unexplained ones.
+    /// The time it adds to a wake-up, in ns; `None` for unexplained ones.
     pub stretch_ns_median: Option<i64>,
     pub stretch_ns_max: Option<i64>,
     pub latency_ns_max: Option<i64>,
-    /// How many of the worst samples it explains.
+    /// Number of the worst samples that it explains.
     pub among_worst: u64,
 }
 
 /// A cause in both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CauseDifference {
-    /// `None`: what nothing explains.
+    /// `None` for unexplained wake-ups.
     pub culprit: Option<String>,
     pub title: String,
     pub change: Change,
     pub a: CauseInRun,
     pub b: CauseInRun,
-    /// Between these lies the rate of B over that of A; `None` above: no upper end.
+    /// Bounds of the rate of B over that of A; `None` as the upper bound: unbounded.
     pub ratio: Option<(f64, Option<f64>)>,
     pub sentence: String,
 }
@@ -91,25 +91,25 @@ pub struct CauseDifference {
 pub struct CountedRun {
     pub wakeups: u64,
     pub hours: Option<f64>,
-    /// Latest wake-up without a trace, in ns: above it the causes of all are looked at.
+    /// Latest wake-up without a trace, in ns: above it the cause of every wake-up is analysed.
     pub floor_ns: Option<i64>,
-    /// Samples among the worst that were looked at, and how many of them have a trace.
+    /// Analysed samples among the worst, and how many of them have a trace.
     pub worst_samples: u64,
     pub worst_with_trace: u64,
 }
 
-/// The causes of two runs side by side.
+/// Comparison of the causes of two runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CausesDifference {
     pub a: CountedRun,
     pub b: CountedRun,
-    /// Causes are counted in wake-ups later than this, in ns; `None`: they cannot be counted.
+    /// Causes are counted in wake-ups later than this, in ns; `None` if they cannot be counted.
     pub counted_above_ns: Option<i64>,
     /// What is counted, or why nothing is.
     pub counted: String,
-    /// Changes first, then by how late they make a wake-up.
+    /// Changes first, then by the latency they cause.
     pub causes: Vec<CauseDifference>,
-    /// What speaks against setting these two side by side.
+    /// Reasons against comparing these two runs.
     pub cautions: Vec<Remark>,
     pub sentence: String,
 }
@@ -121,7 +121,7 @@ pub struct CausesSide<'a> {
     pub causes: &'a RunCauses,
 }
 
-/// Sets the causes of two runs side by side.
+/// Compares the causes of two runs.
 pub fn differ(a: CausesSide, b: CausesSide) -> CausesDifference {
     let floors = [floor(a.of), floor(b.of)];
     let common = common_floor(&floors);
@@ -164,7 +164,7 @@ pub fn differ(a: CausesSide, b: CausesSide) -> CausesDifference {
     }
 }
 
-/// The higher floor, or the run that has none and why.
+/// The higher floor, or the run without a floor and the reason.
 fn common_floor<'a>(floors: &'a [Floor; 2]) -> Result<i64, (&'static str, &'a str)> {
     let of = |name: &'static str, floor: &'a Floor| match floor {
         Floor::Above(ns) => Ok(*ns),
@@ -231,15 +231,15 @@ fn rate(events: u64, per: f64) -> Rate {
     Rate { seen: events as f64 / per, low: low / per, high: high / per }
 }
 
-/// What the cause accounts for in each of its wake-ups; empty for the unexplained ones.
+/// Time that the cause adds to each of its wake-ups; empty for unexplained ones.
 fn stretches(side: Side, group: &CauseGroup) -> Vec<i64> {
     let of = |spike: &u32| side.explanations.iter().find(|known| known.spike == *spike)?.findings.first();
     let found = group.spikes.iter().filter_map(of);
     found.filter(|finding| group.culprit.as_deref() == Some(&finding.culprit)).map(|finding| finding.ns).collect()
 }
 
-/// Given that so many events happened in both runs together, each is one of B with a probability that only the ratio of
-/// the rates decides.
+/// Given the number of events in both runs together, the probability that one of them is in B depends only on the ratio
+/// of the rates.
 fn ratio(a: &CauseInRun, b: &CauseInRun, runs: &[CountedRun; 2], tests: f64) -> Option<(f64, Option<f64>)> {
     let (in_a, in_b) = (a.events?, b.events?);
     let lengths = runs[0].hours? / runs[1].hours?;

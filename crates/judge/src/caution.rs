@@ -1,4 +1,4 @@
-//! What speaks against comparing two runs, or two systems.
+//! Reasons against comparing two runs, or two systems.
 
 use archive::problem::{Code, ProblemKind};
 use std::fmt;
@@ -20,7 +20,7 @@ impl fmt::Display for RunName {
     }
 }
 
-/// Something to keep in mind when two sides are compared.
+/// Something the user must know when comparing two runs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Caution {
     #[error("run {run} is not valid: {reasons}")]

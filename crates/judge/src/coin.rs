@@ -1,12 +1,12 @@
-//! The recorded coin: every random choice follows from a seed that is stored with the result, so that anybody can check
-//! that nobody chose.
+//! The recorded coin: every random choice follows from a seed that is stored with the result, so that anyone can verify
+//! that the order was random.
 //!
 //! The generator is SplitMix64 (Steele, Lea and Flood 2014), whose output for a seed is the same everywhere.
 
-/// Largest seed: whoever reads it as a JSON number in double precision reads it exactly.
+/// Largest seed: a reader that stores JSON numbers in double precision reads it exactly.
 pub const SEED_MAX: u64 = (1 << 53) - 1;
 
-/// A sequence of random numbers that its seed determines.
+/// A sequence of random numbers determined by its seed.
 #[derive(Debug, Clone)]
 pub struct Coin {
     state: u64,
@@ -17,8 +17,8 @@ impl Coin {
         Self { state: seed }
     }
 
-    /// The coin of one round: it depends on the seed and the number of the round only, so that a continued series tosses
-    /// what it would have tossed.
+    /// The coin of one round: it depends only on the seed and the number of the round, so a continued series makes the
+    /// same choices as an uninterrupted one.
     pub fn of_round(seed: u64, round: u32) -> Self {
         let mut coin = Self::new(seed);
         let offset = coin.next_u64();
@@ -45,7 +45,7 @@ impl Coin {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Brings a list into one of its orders, each equally likely.
+    /// Shuffles a list; every order is equally likely.
     pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             let chosen = self.below(last + 1);

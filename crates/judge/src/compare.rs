@@ -1,5 +1,5 @@
-//! Two runs side by side. One run each is no verdict, so this module draws none: it shows figures, who was late for which
-//! cause, and in what the machines and the settings differ.
+//! Compares two runs: figures, causes of late wake-ups, and differences of machine and settings. One run each is no
+//! basis for a verdict, so this module gives none.
 
 use crate::caution::{Caution, RunName};
 use crate::difference::{Difference, differences};
@@ -15,14 +15,14 @@ use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A quantile is shown when at least so many samples are expected above it.
+/// A quantile is shown if at least this number of samples is expected above it.
 const SAMPLES_ABOVE_MIN: f64 = 25.0;
 
-/// What one run each can and cannot say, wherever two are shown.
+/// What one run each can and cannot show, wherever two are shown.
 pub const NO_VERDICT: &str = "One run each is no verdict: it cannot separate a change from what differs between any two \
     runs of the same (10 to 20 % of p99.99 is usual). `tardy experiment` measures in randomised rounds to find out.";
 
-/// What two runs cannot say of the price of a change.
+/// What two runs cannot show about the cost of a change.
 pub const WORK_NO_INTERVAL: &str = "What the loads got done in a second, from their start to the end of the measurement. Of one \
     run each it is not known how much of a difference is scatter; `tardy experiment` measures that and gives an interval.";
 
@@ -34,9 +34,9 @@ pub struct ComparedFigure {
     pub unit: Unit,
     pub a: Option<f64>,
     pub b: Option<f64>,
-    /// b / a, where both are there and positive.
+    /// b / a, if both exist and are positive.
     pub ratio: Option<f64>,
-    /// What a load got done.
+    /// Whether this is the work of a load.
     #[serde(default)]
     pub work: bool,
 }
@@ -49,17 +49,17 @@ pub struct ComparedCulprit {
     pub b: u64,
 }
 
-/// Two runs side by side.
+/// Comparison of two runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// All CPUs of a run together.
     pub figures: Vec<ComparedFigure>,
-    /// Explained spikes, by cause, those that only one run has first; none when only one run kept spikes.
+    /// Explained spikes by cause, those in only one run first; empty if only one run kept spikes.
     pub culprits: Vec<ComparedCulprit>,
-    /// Spikes of each run that nothing explains.
+    /// Unexplained spikes of each run.
     pub unexplained: (u64, u64),
     pub differences: Vec<Difference>,
-    /// What speaks against setting these two side by side.
+    /// Reasons against comparing these two runs.
     pub cautions: Vec<Remark>,
     pub sentence: String,
 }
@@ -72,7 +72,7 @@ pub struct Side<'a> {
     pub explanations: &'a [Explanation],
 }
 
-/// Sets two runs side by side.
+/// Compares two runs.
 pub fn compare(a: Side, b: Side) -> Comparison {
     let (causes_a, unexplained_a) = causes(a);
     let (causes_b, unexplained_b) = causes(b);
@@ -89,7 +89,7 @@ pub fn compare(a: Side, b: Side) -> Comparison {
     }
     let kept = |side: Side| !side.run.spikes.is_empty();
     if kept(a) != kept(b) {
-        // A run without traces has no causes; that is no cause lost.
+        // A run without traces has no causes; that is not a lost cause.
         cautions.push(Caution::NoSpikes(if kept(a) { RunName::B } else { RunName::A }));
         culprits.clear();
     }
@@ -151,7 +151,7 @@ fn missed_per_hour(summary: &RunSummary) -> Option<f64> {
     Some(missed as f64 / hours)
 }
 
-/// Spikes by the cause that explains most of them, and how many nothing explains.
+/// Spikes by the cause that explains most of each, and the number of unexplained ones.
 fn causes(side: Side) -> (BTreeMap<String, u64>, u64) {
     let mut causes = BTreeMap::new();
     let mut unexplained = 0;

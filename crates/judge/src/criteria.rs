@@ -1,17 +1,17 @@
-//! Pass criteria as Fuego writes them, version 1.0 of its `criteria.json`: what each measure must be, and how many of a group
-//! may fail.
+//! Pass criteria of Fuego, version 1.0 of its `criteria.json`: what each measure must be, and how many members of a
+//! group may fail.
 //!
-//! A measure that no criterion names is neither passed nor failed. Names are dotted, `default.latencies.max_latency`.
+//! A measure without a criterion neither passes nor fails. Names are dotted, such as `default.latencies.max_latency`.
 
 use serde::Deserialize;
 use thiserror::Error;
 
-/// What criteria say of a measure or of a group.
+/// Result of criteria for a measure or a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
     Pass,
     Fail,
-    /// No criterion names it, or anything in it.
+    /// No criterion covers it or any member.
     Unruled,
 }
 
@@ -45,7 +45,7 @@ struct File {
     criteria: Vec<Criterion>,
 }
 
-/// Why a text is not a criteria file of Fuego.
+/// Why a text is not a Fuego criteria file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CriteriaError {
     #[error("it is not a criteria file: {0}")]
@@ -56,7 +56,7 @@ pub enum CriteriaError {
     Reference { criterion: String, why: ReferenceError },
 }
 
-/// Why a reference of a criterion cannot be compared with.
+/// Why a measure cannot be compared with the reference of a criterion.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReferenceError {
     #[error("{0} is not a number")]
@@ -86,7 +86,7 @@ impl Criteria {
         Ok(Self { criteria: file.criteria })
     }
 
-    /// What the criteria say of a measure.
+    /// Applies the criteria to a measure.
     pub fn measure(&self, name: &str, value: f64) -> Ruling {
         let references = self.criteria.iter().filter(|criterion| criterion.tguid == name);
         let mut ruling = Ruling::Unruled;
@@ -100,8 +100,7 @@ impl Criteria {
         ruling
     }
 
-    /// What the criteria say of a group with these members, which are named without the group. Unless they say otherwise
-    /// none may fail.
+    /// Applies the criteria to a group with these members, named without the group. By default no member may fail.
     pub fn group(&self, name: &str, members: &[(&str, Ruling)]) -> Ruling {
         let criterion = self.criteria.iter().find(|criterion| criterion.tguid == name && criterion.reference.is_none());
         let list = |list: fn(&Criterion) -> &Vec<String>| criterion.map_or(&[][..], |criterion| list(criterion));

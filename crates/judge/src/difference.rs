@@ -1,4 +1,4 @@
-//! In what two runs differ beside their latencies: machine, kernel, settings.
+//! Differences between two runs other than their latencies: machine, kernel, settings.
 
 use crate::difference_kind::DifferenceKind;
 use archive::environment::Environment;
@@ -7,7 +7,7 @@ use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// One thing in which two runs differ; `None`: not there, or not known.
+/// One difference between two runs; `None`: absent or unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     pub what: DifferenceKind,
@@ -18,7 +18,7 @@ pub struct Difference {
 /// A named property of a run.
 type Property = (DifferenceKind, Option<String>);
 
-/// Everything that differs. Nothing is left out as harmless: nobody knows beforehand what a latency depends on.
+/// Every difference. None is left out as harmless: any of them may affect latency.
 pub fn differences(a: &RunSummary, b: &RunSummary) -> Vec<Difference> {
     let mut found = Vec::new();
     for ((what, a), (_, b)) in properties(a).into_iter().zip(properties(b)) {
@@ -32,7 +32,7 @@ pub fn differences(a: &RunSummary, b: &RunSummary) -> Vec<Difference> {
     found
 }
 
-/// In what two runs were asked for something else: without the seed, and without what changes nothing that is measured.
+/// Differences of the requested settings, without the seed and settings that do not affect the measurement.
 pub(crate) fn of_settings(a: &RunSettings, b: &RunSettings) -> Vec<Difference> {
     const NOT_MEASURED: [DifferenceKind; 3] =
         [DifferenceKind::Seed, DifferenceKind::Limit, DifferenceKind::EverySample];
@@ -103,7 +103,7 @@ fn settings(settings: Option<&RunSettings>) -> Vec<Property> {
     ]
 }
 
-/// Lists of which whatever is in one run only is a difference.
+/// Lists in which each entry of only one run is a difference.
 type Lines = fn(&RunSummary) -> Vec<String>;
 const LISTS: [(DifferenceKind, Lines); 9] = [
     (DifferenceKind::Load, |summary| summary.settings.as_ref().map_or(Vec::new(), loads)),
@@ -125,10 +125,10 @@ const LISTS: [(DifferenceKind, Lines); 9] = [
     }),
 ];
 
-/// Ingredients of a machine in virtual time that it tells of itself, too.
+/// Ingredients of a machine in virtual time that its facts already include.
 const SHOWN_ELSEWHERE: [&str; 3] = ["host name", "kernel arguments", "memory in MB"];
 
-/// Sums by their first digits, which is how people tell them apart.
+/// Checksums shortened to the digits that people compare.
 fn shortened(value: &str) -> String {
     if value.starts_with("sha256:") { value.chars().take("sha256:".len() + 12).collect() } else { value.into() }
 }
@@ -144,7 +144,7 @@ pub(crate) fn load(request: &LoadRequest) -> String {
     }
 }
 
-/// Lines of one list only; two that set the same name to different values stand beside each other.
+/// Entries in only one list; two that set the same name to different values form one difference.
 fn only_in_one(what: DifferenceKind, a: &[String], b: &[String]) -> Vec<Difference> {
     let (set_a, set_b): (BTreeSet<&String>, BTreeSet<&String>) = (a.iter().collect(), b.iter().collect());
     let name = |line: &str| line.split(['=', ':']).next().unwrap_or_default().to_owned();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What differs. Stored under the name that people read.
+/// What differs. Stored under its display name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum DifferenceKind {
     #[serde(rename = "target")]
@@ -95,7 +95,7 @@ pub enum DifferenceKind {
 }
 
 impl DifferenceKind {
-    /// The name that people read.
+    /// The display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Target => "target",

@@ -1,13 +1,14 @@
-//! A test that may be looked at after every round: evidence against "the variants do the same" as the wealth of a gambler
-//! who bets on the sign of each difference before the coin is tossed. By Ville's inequality it ever reaches 1/a with
+//! A test that may be evaluated after every round. The evidence against "the variants do the same" is the wealth of a
+//! gambler who bets on the sign of each difference before the coin is tossed. By Ville's inequality, if there is no
+//! difference, it ever reaches 1/a with probability at most a.
 //! probability at most a, if there is nothing to be found.
 
 use crate::sign_flip::Interval;
 
-/// How boldly the gamblers bet; the process is the mean of all of them, on either sign.
+/// Boldness of the gamblers; the process is the mean of all of them, on both signs.
 const BOLDNESS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
-/// The evidence after each of the differences, in their order.
+/// The evidence after each difference, in order.
 pub fn evidence(differences: &[f64]) -> Vec<f64> {
     let mut sizes: Vec<f64> = Vec::with_capacity(differences.len());
     let mut wealth = [1.0; 2 * BOLDNESS.len()];
@@ -16,7 +17,8 @@ pub fn evidence(differences: &[f64]) -> Vec<f64> {
         let at = sizes.partition_point(|size| *size < difference.abs());
         sizes.insert(at, difference.abs());
         let scale = median(&sizes);
-        // The size of a difference is known before the coin, the sign is not: dividing by sizes is no look ahead.
+        // The size of a difference is known before the coin toss, its sign is not: dividing by sizes does not look
+        // ahead.
         let scaled = if scale > 0.0 { difference / scale } else { difference.signum() * f64::from(*difference != 0.0) };
         for (at, gambler) in wealth.iter_mut().enumerate() {
             let side = if at.is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -27,14 +29,14 @@ pub fn evidence(differences: &[f64]) -> Vec<f64> {
     process
 }
 
-/// A p-value that may be looked at after every round: whatever decides when to stop, it is at most `a` with probability at most `a`
-/// if there is nothing to be found.
+/// A p-value that may be evaluated after every round: under any stopping rule it is at most `a` with probability at
+/// most `a` if there is no difference.
 pub fn p_value(differences: &[f64]) -> f64 {
     evidence(differences).into_iter().fold(1.0, f64::max).recip()
 }
 
-/// All shifts of the differences that the evidence has never spoken against, whenever one stops. `None`: it speaks against none of
-/// those tried, so few rounds allow no interval.
+/// All shifts of the differences that the evidence never contradicts, under any stopping rule. `None` if it contradicts
+/// none of the shifts tried: the rounds are too few for an interval.
 pub fn interval(differences: &[f64], confidence: f64) -> Option<Interval> {
     let mean = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
     let reach = differences.iter().map(|difference| (difference - mean).abs()).fold(0.0, f64::max);
@@ -43,7 +45,7 @@ pub fn interval(differences: &[f64], confidence: f64) -> Option<Interval> {
         p_value(&shifted) > 1.0 - confidence
     };
     let end = |sign: f64| -> Option<f64> {
-        // Beyond all differences every sign is the same; further away nothing changes.
+        // Beyond all differences every sign is the same, so nothing changes further out.
         let (mut inside, mut outside) = (mean, mean + sign * 100.0 * reach.max(f64::MIN_POSITIVE));
         if !allowed(mean) || allowed(outside) {
             return None;
@@ -92,7 +94,7 @@ mod tests {
         assert!(evidence(&[]).is_empty());
     }
 
-    /// Looked at after every one of 20 rounds it fires in at most one of twenty series without a difference.
+    /// Evaluated after each of 20 rounds, it fires in at most one of twenty series without a difference.
     #[test]
     fn looking_often_does_no_harm() {
         let mut coin = Coin::new(3);

@@ -1,4 +1,4 @@
-//! Two variants in randomised rounds: which figures differ, by how much, and what would have been seen.
+//! Two variants in randomised rounds: which figures differ, by how much, and what change would have been found.
 
 mod causes;
 mod metric;
@@ -23,22 +23,22 @@ use round::{differences, pairs};
 use serde::{Deserialize, Serialize};
 use words::amounts::percent;
 
-/// The primary figure gets this part of the error that is allowed, the others share the rest.
+/// Share of the allowed error for the primary figure; the others share the rest.
 pub const PRIMARY_PART: f64 = 0.8;
 
 /// When an experiment ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stopping {
-    /// After a number of rounds fixed beforehand. The sign-flip test decides.
+    /// After a number of rounds fixed in advance. The sign-flip test decides.
     #[default]
     FixedRounds,
     /// As soon as a figure is decided. The evidence decides, after every round and at the end.
     UntilDecided,
 }
 
-/// Compares the variants; `None` without any complete round or metric. `metrics` are those fixed beforehand, the primary
-/// one first. Rounds beyond [`PAIRS_MAX`] are left out.
+/// Compares the variants; `None` without a complete round or a metric. `metrics` were fixed in advance, the primary one
+/// first. Rounds beyond [`PAIRS_MAX`] are left out.
 pub fn experiment(
     rounds: &[PairedRound],
     metrics: &[Metric],
@@ -91,8 +91,8 @@ pub fn experiment(
     })
 }
 
-/// The answer and the rows that give it, the one that decides first: the worst one that is shown to be worse, beside what the
-/// primary one shows.
+/// The outcome and the rows behind it, the deciding one first: the worst row that is shown to be worse, and the primary
+/// one.
 fn headline(rows: &[MetricResult]) -> (Outcome, Vec<&MetricResult>) {
     let harm = |row: &&MetricResult| row.harm().unwrap_or(0.0);
     let worst = rows.iter().filter(|row| row.harm().is_some()).max_by(|one, other| harm(one).total_cmp(&harm(other)));

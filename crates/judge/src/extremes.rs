@@ -1,9 +1,10 @@
-//! How late a wake-up may come in a time longer than the test: extreme value theory, behind a gate.
+//! Extrapolates how late a wake-up may come in a time longer than the test: extreme value theory, behind a gate.
 //!
-//! [`peaks`] fits the excesses over a threshold (generalised Pareto), [`maxima`] the maxima of blocks (generalised extreme
-//! value) to check it against; both give intervals by profile likelihood. [`gate`] asks first whether the series stays what
-//! it is, and [`threshold`] from where on its tail is regular. [`extrapolation`](mod@extrapolation) puts them together
-//! and refuses with a reason. It is blind to whatever did not happen during the test, and no test can warn of that.
+//! [`peaks`] fits the excesses over a threshold (generalised Pareto). [`maxima`] fits the maxima of blocks (generalised
+//! extreme value) as a cross-check. Both give intervals by profile likelihood. [`gate`] first tests whether the series
+//! is stationary, and [`threshold`] finds where its tail becomes regular. [`extrapolation`](mod@extrapolation) combines
+//! them and refuses with a reason. It cannot account for anything that did not happen during the test, and no test can
+//! warn of that.
 
 pub mod extrapolation;
 pub mod gate;
@@ -14,7 +15,7 @@ pub mod threshold;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-/// A level or shape with what the data do not contradict. An end is absent where no value was found that they do.
+/// A level or shape with its interval. A bound is `None` if no value beyond it was found to contradict the data.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     pub value: f64,
@@ -22,7 +23,7 @@ pub struct Profile {
     pub high: Option<f64>,
 }
 
-/// By how much a log-likelihood may lie below its maximum inside of an interval: half the quantile of chi-square with one
+/// How far a log-likelihood may lie below its maximum inside an interval: half the quantile of chi-square with one
 /// degree of freedom.
 fn likelihood_drop(confidence: f64) -> Option<f64> {
     let inside = confidence > 0.0 && confidence < 1.0;

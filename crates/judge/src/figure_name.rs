@@ -1,4 +1,4 @@
-//! Which figure of a run a comparison is about.
+//! Names of the figures that comparisons use.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -15,15 +15,15 @@ pub enum FigureName {
     Max,
     MissedPeriods,
     OverLimit,
-    /// What a load got done, by the name of the load.
+    /// The work of a load, by the name of the load.
     Load(String),
 }
 
-/// How figures of loads begin.
+/// Prefix of the figures of loads.
 const LOAD_PREFIX: &str = "load ";
 
 impl FigureName {
-    /// The quantiles that are compared, and which share of the samples lies below each.
+    /// The compared quantiles, with the share of samples below each.
     pub const QUANTILES: [(Self, f64); 5] =
         [(Self::P50, 0.5), (Self::P99, 0.99), (Self::P99_9, 0.999), (Self::P99_99, 0.9999), (Self::P99_999, 0.99999)];
 
@@ -31,7 +31,7 @@ impl FigureName {
         matches!(self, Self::P50 | Self::P99 | Self::P99_9 | Self::P99_99 | Self::P99_999)
     }
 
-    /// The load whose work this is.
+    /// The load whose work this is, if any.
     pub fn load(&self) -> Option<&str> {
         match self {
             Self::Load(name) => Some(name),
@@ -39,12 +39,12 @@ impl FigureName {
         }
     }
 
-    /// As it stands where loads have a table of their own: `messaging`.
+    /// The name inside a table of loads: `messaging`.
     pub fn without_prefix(&self) -> String {
         self.load().map_or_else(|| self.to_string(), str::to_owned)
     }
 
-    /// The figure of this name; `None` for one that this program does not know.
+    /// The figure of this name; `None` if unknown.
     fn known(name: &str) -> Option<Self> {
         Some(match name {
             "p50" => Self::P50,
@@ -82,14 +82,14 @@ impl From<FigureName> for String {
     }
 }
 
-/// Whatever is no figure of the latencies is the name of a load.
+/// Any name that is not a latency figure is the name of a load.
 impl From<String> for FigureName {
     fn from(name: String) -> Self {
         Self::known(&name).unwrap_or_else(|| Self::Load(name.strip_prefix(LOAD_PREFIX).unwrap_or(&name).to_owned()))
     }
 }
 
-/// Stores the figure of a load as the name of the load alone, as comparisons and observer effects do.
+/// Stores the figure of a load as the bare name of the load, as comparisons and observer effects do.
 pub(crate) mod without_prefix {
     use super::FigureName;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -1,5 +1,5 @@
-//! One number of each kind for a run: what comparisons of runs work on. Samples of one run are never compared with those
-//! of another, because they share everything that differs from run to run.
+//! One value of each figure per run, for comparisons of runs. Samples of two runs are never compared directly: those of
+//! one run share everything that differs from run to run.
 
 use archive::histogram::{Histogram, bucket_high_ns, bucket_low_ns};
 use archive::load::CPU_TICKS;
@@ -7,23 +7,23 @@ use archive::message::RunPhase;
 use archive::reader::Run;
 use serde::{Deserialize, Serialize};
 
-/// What a load got done.
+/// The work of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadRate {
     pub name: String,
     pub unit: String,
-    /// Units of progress for each second between the start of the loads and the end of the measurement.
+    /// Units of progress per second between the start of the loads and the end of the measurement.
     pub per_second: f64,
 }
 
 impl LoadRate {
-    /// Whether the load counts its work. A user's command counts none, and its processor time stands in.
+    /// Whether the load counts its work. A user's command does not; its processor time is used instead.
     pub fn counts_work(&self) -> bool {
         self.unit != CPU_TICKS
     }
 }
 
-/// The figures of one run, all its CPUs together.
+/// The figures of one run over all its CPUs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunFigures {
     pub cycles: u64,
@@ -36,7 +36,7 @@ pub struct RunFigures {
 }
 
 impl RunFigures {
-    /// `None` when the run left no samples.
+    /// `None` if the run has no samples.
     pub fn of(run: &Run) -> Option<Self> {
         let mut all = Histogram::default();
         for thread in run.threads.values() {
@@ -52,8 +52,8 @@ impl RunFigures {
     }
 }
 
-/// The `q` quantile in ns, interpolated linearly inside its bucket; `None` when the histogram is empty or `q` is not in
-/// 0 ..= 1.
+/// The `q` quantile in ns, interpolated linearly inside its bucket; `None` if the histogram is empty or `q` is not in 0
+/// ..= 1.
 pub fn quantile_ns(histogram: &Histogram, q: f64) -> Option<f64> {
     let total = histogram.total();
     if total == 0 || !(0.0..=1.0).contains(&q) {
@@ -65,7 +65,7 @@ pub fn quantile_ns(histogram: &Histogram, q: f64) -> Option<f64> {
         let within = (wanted - below as f64) / *count as f64;
         if within <= 1.0 {
             let (low, high) = (bucket_low_ns(*bucket as usize), bucket_high_ns(*bucket as usize));
-            // A bucket of one value stands for that value, not for the stretch up to the next.
+            // A bucket of one value means that value, not the range up to the next.
             return Some(low as f64 + (high - low) as f64 * within.max(0.0));
         }
         below = below.saturating_add(*count);

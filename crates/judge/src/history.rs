@@ -1,7 +1,7 @@
-//! Change points of a series of runs: where a figure changed its level, found by E-divisive splits (Matteson and James 2014)
-//! with a permutation test. A detector, no proof: every change it flags is one to confirm by an experiment.
+//! Change points of a series of runs: where a figure changed its level, found by E-divisive splits (Matteson and James
+//! 2014) with a permutation test. A detected change is not proof: confirm it by an experiment.
 //!
-//! Maxima are never looked at: they scatter so much that a detector sees either nothing or chance.
+//! Maxima are not analysed: their scatter hides any change, and a detector would report chance.
 
 mod scenario;
 mod split;
@@ -21,18 +21,18 @@ use words::figures::counted;
 
 pub use split::{RUNS_A_SIDE, change_points, detectable_step};
 
-/// Probability with which one series without any change shows one. Many series share 5 %.
+/// Probability of a false change in one series. Many series share 5 %.
 const RISK: f64 = 0.001;
 const RISK_OF_ALL: f64 = 0.05;
-/// Changes below this ratio are not worth a look.
+/// Smaller ratios are not reported.
 const RATIO_MIN: f64 = 1.05;
-/// Longer series are looked at from their end: what changed long ago is known.
+/// Of longer series only the last runs are analysed: older changes are known.
 pub const RUNS_MAX: usize = 300;
 
-/// One run as a history sees it.
+/// One run in a history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryRun {
-    /// Where its archive lies.
+    /// Path of its archive.
     pub archive: String,
     pub summary: RunSummary,
     pub values: BTreeMap<FigureName, f64>,
@@ -40,7 +40,7 @@ pub struct HistoryRun {
 }
 
 impl HistoryRun {
-    /// `None` when the run is not valid or left no samples.
+    /// `None` if the run is invalid or has no samples.
     pub fn of(run: &Run) -> Option<Self> {
         let summary = RunSummary::of(run, &[]);
         let figures = variant_figures(run, &[]).filter(|_| summary.valid)?;
@@ -72,18 +72,19 @@ pub struct Point {
 pub struct ChangePoint {
     /// Index of the first run after it.
     pub at: usize,
-    /// Level from the change before to this one, and from this one to the next: geometric means, arithmetic ones of rates.
+    /// Level from the previous change to this one, and from this one to the next: geometric means; arithmetic means for
+    /// rates.
     pub before: f64,
     pub after: f64,
-    /// Absent where a level is zero.
+    /// `None` if a level is zero.
     pub ratio: Option<f64>,
     pub p_value: f64,
-    /// In what the last run before and the first one after it differ besides.
+    /// Other differences between the last run before and the first run after.
     pub differences: Vec<Difference>,
     pub sentence: String,
 }
 
-/// One figure of one machine and scenario over its runs.
+/// One figure of one machine and scenario over all runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Machine and scenario.
@@ -92,20 +93,21 @@ pub struct Series {
     /// Oldest first.
     pub points: Vec<Point>,
     pub changes: Vec<ChangePoint>,
-    /// No order of so few runs is rare enough.
+    /// Whether the runs are too few for any order to be rare enough.
     pub too_few: bool,
-    /// Ratio of a change half-way that would have been found with 80 % probability; absent where runs resemble their neighbours.
+    /// Ratio of a change half-way that would have been found with 80 % probability; `None` if runs resemble their
+    /// neighbours.
     #[serde(default)]
     pub detectable: Option<f64>,
-    /// Correlation of neighbouring runs, changes apart, where chance alone does not bring it about: a warm room or a filling disk
-    /// does, and looks like a change.
+    /// Correlation of neighbouring runs without the changes, if chance does not explain it: a warm room or a filling
+    /// disk does, and looks like a change.
     #[serde(default)]
     pub autocorrelation: Option<f64>,
     /// Why no change can be found, or what was found.
     pub sentence: String,
 }
 
-/// The series that runs make, each with its changes. `seed`: what the permutations are drawn with.
+/// The series of these runs, each with its changes. `seed` determines the permutations.
 pub fn history(runs: &[HistoryRun], seed: u64) -> Vec<Series> {
     let mut groups: BTreeMap<String, Vec<&HistoryRun>> = BTreeMap::new();
     for run in runs {
@@ -231,7 +233,7 @@ fn sentence(runs: usize, changes: usize, risk: f64, detectable: Option<f64>, aut
 fn change_sentence(found: &ChangePoint, metric: &Metric, points: &[Point], autocorrelation: Option<f64>) -> String {
     let amount = |value: f64| metric.unit.amount(value);
     let relative = found.ratio.map_or(String::new(), |ratio| format!(" ({})", change(ratio)));
-    // How rare it is depends on how much runs resemble each other, which so few of them show roughly.
+    // How rare it is depends on the correlation of runs, which few runs show only roughly.
     let rare = autocorrelation.map_or(p_value(found.p_value), |_| "p unknown: runs resemble their neighbours".into());
     format!(
         "{} went from {} to {}{relative} between {} and {}, {rare}.",

@@ -1,7 +1,8 @@
-//! How late the wake-ups of each second were, against one latency: what is certain, and what may be as well.
+//! How late the wake-ups of each second were against one latency: what is certain, and what is possible.
 //!
 //! A period that was never served is later than any latency. A value that its source rounded is an interval. A second
-//! without a record may have been late from its beginning to its end. Samples that the histogram counts and no second's
+//! without a record may have been late throughout. Samples in the histogram that no second's record accounts for may
+//! all have come at once.
 //! record places may all have come at once.
 
 use crate::blocks::SECONDS_MAX;
@@ -12,42 +13,42 @@ use archive::reader::{Run, ThreadRun};
 use archive::sample::Second;
 use archive::summary::RunSummary;
 
-/// A stretch of time against a latency.
+/// Counts over a stretch of time, against a latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Stretch {
     /// Periods that were due, served or not.
     periods: f64,
-    /// Periods that were certainly late, those never served among them.
+    /// Periods that were certainly late, including those never served.
     late: f64,
     /// Periods of seconds without a record.
     unknown: f64,
-    /// Whether samples beyond those that are certainly late may be.
+    /// Whether more samples may be late than certainly are.
     suspect: bool,
 }
 
-/// What is known of a thread's wake-ups against a latency.
+/// What is known about a thread's wake-ups against a latency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lateness {
     seconds: Vec<Stretch>,
     /// Maximum of each second with a record.
     pub maxima_ns: Vec<i64>,
-    /// Whether each second's record counts its late samples. Otherwise it only shows that there is one.
+    /// Whether each second's record counts its late samples. Otherwise it only shows that there is at least one.
     pub counted: bool,
     pub periods: u64,
     pub missed: u64,
-    /// Late periods, those never served among them: certainly, and at most.
+    /// Late periods, including those never served: certainly, and at most.
     pub late: u64,
     pub late_most: u64,
     /// Seconds without a record.
     pub unknown_s: u64,
-    /// Late samples that no second's record places: certainly, and at most.
+    /// Late samples that no second's record accounts for: certainly, and at most.
     unplaced: f64,
     unplaced_most: f64,
 }
 
 impl Lateness {
     /// # Errors
-    /// When the archive has no record of each second, or one of a damaged archive.
+    /// If the archive has no record of each second, or one that is damaged.
     pub fn of(run: &Run, summary: &RunSummary, thread: &ThreadRun, latest_ns: i64) -> Result<Self, Refusal> {
         let length = length_s(thread, summary)?;
         let step_ns = step_ns(summary);
@@ -86,7 +87,7 @@ impl Lateness {
             late_most: most.max(placed as u64).saturating_add(missed),
             unknown_s: unknown,
             unplaced: (least as f64 - placed).max(0.0),
-            // Seconds without a record are as late as they can be already.
+            // Seconds without a record already count as late throughout.
             unplaced_most: (most as f64 - placed - unknown as f64 * usual).max(0.0),
             seconds,
         })
@@ -96,13 +97,13 @@ impl Lateness {
         self.seconds.len()
     }
 
-    /// Late periods of each second, certainly.
+    /// Certainly late periods of each second.
     pub fn late_of_seconds(&self) -> Vec<f64> {
         self.seconds.iter().map(|second| second.late).collect()
     }
 
-    /// Shares of late periods in stretches of so many seconds, as large as they may be. What no second's record places is in as
-    /// few stretches as hold it: that is worst.
+    /// Shares of late periods in stretches of `stretch_s` seconds, as large as they may be. Samples without a second
+    /// are put into as few stretches as can hold them: the worst case.
     pub fn shares_most(&self, stretch_s: usize) -> Shares {
         let mut stretches = self.stretches(stretch_s);
         stretches.iter_mut().for_each(|stretch| stretch.late += stretch.unknown);
@@ -110,7 +111,8 @@ impl Lateness {
         shares(&stretches)
     }
 
-    /// The same as small as they may be. What no second's record places is in as few stretches as hold it: that shows least.
+    /// The same as small as they may be. Samples without a second are put into as few stretches as can hold them: this
+    /// shows least.
     pub fn shares_least(&self, stretch_s: usize) -> Shares {
         let mut stretches = self.stretches(stretch_s);
         stretches.iter_mut().for_each(|stretch| stretch.suspect &= stretch.late > 0.0);
@@ -118,7 +120,7 @@ impl Lateness {
         shares(&stretches)
     }
 
-    /// Seconds joined to stretches; what is left over joins the last one.
+    /// Joins seconds into stretches of `stretch_s` seconds; the remainder joins the last stretch.
     fn stretches(&self, stretch_s: usize) -> Vec<Stretch> {
         let size = stretch_s.clamp(1, self.seconds.len().max(1));
         let count = self.seconds.len() / size;
@@ -135,7 +137,7 @@ impl Lateness {
     }
 }
 
-/// Makes so many more samples of suspect stretches late, of those first that have most already.
+/// Makes `samples` more samples of suspect stretches late, starting with the stretches that have most late samples.
 fn concentrate(stretches: &mut [Stretch], mut samples: f64) {
     if samples <= 0.0 {
         return;
@@ -163,7 +165,7 @@ fn shares(stretches: &[Stretch]) -> Shares {
     Shares { counts: alike.map(|part| (part[0], part.len() as f64)).collect() }
 }
 
-/// Seconds that the measurement lasted, or that there are records of.
+/// Seconds that the measurement lasted, or for which there are records.
 ///
 /// # Errors
 /// Without records, or with more than a year of them.
@@ -174,25 +176,25 @@ pub fn length_s(thread: &ThreadRun, summary: &RunSummary) -> Result<usize, Refus
     if length > SECONDS_MAX { Err(Refusal::SecondsDamaged) } else { Ok(length) }
 }
 
-/// Whether wake-ups come so seldom that a second may have none.
+/// Whether wake-ups are so rare that a second may have none.
 pub fn gaps_are_normal(summary: &RunSummary) -> bool {
     let interval_ns = summary.settings.as_ref().map(|settings| settings.interval_ns);
     interval_ns.is_some_and(|ns| ns.saturating_mul(3) / 2 >= 1_000_000_000)
 }
 
-/// Every latency is rounded down to a multiple of this.
+/// The unit in ns to whose multiples latencies are rounded down.
 pub fn step_ns(summary: &RunSummary) -> i64 {
     let imported = summary.imported.as_ref();
     imported.and_then(|imported| i64::try_from(imported.resolution_ns).ok()).unwrap_or(1).max(1)
 }
 
-/// Whether a second may hold a sample later than this.
+/// Whether a second may hold a sample later than `latest_ns`.
 pub fn may_be_late(record: &Second, latest_ns: i64, step_ns: i64) -> bool {
     record.latency_ns_max.saturating_add(step_ns - 1) > latest_ns
 }
 
-/// Whether it is known how many periods went without a wake-up. Other tools do not count them; none was missed where no
-/// wake-up came later than half of the time between two.
+/// Whether the number of missed periods is known. Other tools do not count them; none was missed if no wake-up was
+/// later than half of the interval.
 pub fn missed_are_known(summary: &RunSummary, thread: &ThreadRun) -> bool {
     if summary.imported.is_none() {
         return true;
@@ -202,22 +204,22 @@ pub fn missed_are_known(summary: &RunSummary, thread: &ThreadRun) -> bool {
     matches!((spacing_ns, latest_ns), (Some(spacing), Some(latest)) if latest <= 0.5 * spacing)
 }
 
-/// Whether the run counted the samples of each second over this latency: for its own limit alone. `<` and `<=` differ by a
-/// nanosecond, which a run does not count apart.
+/// Whether the run counted the samples of each second over this latency; it does so only for its own limit. `<` and
+/// `<=` differ by a nanosecond, which a run does not distinguish.
 fn counts_over(run: &Run, latest_ns: i64) -> bool {
     let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
     let counted_ns = settings.and_then(|settings| settings.limit_ns);
     counted_ns.is_some_and(|ns| ns == latest_ns || ns.checked_sub(1) == Some(latest_ns))
 }
 
-/// Samples later than this by the histogram: certainly, and at most. Those that are in no bucket may be.
+/// Samples later than `latest_ns` in the histogram: certainly, and at most. Samples outside every bucket may be.
 pub fn late_samples(thread: &ThreadRun, latest_ns: i64, step_ns: i64) -> (u64, u64) {
     let Histogram { buckets } = &thread.histogram;
     let sum = |holds: &dyn Fn(usize) -> bool| {
         let counts = buckets.iter().filter(|(bucket, _)| holds(*bucket as usize)).map(|(_, count)| *count);
         counts.fold(0u64, u64::saturating_add)
     };
-    // The largest multiple of the step in a bucket, and what it was rounded down from.
+    // The largest multiple of the step in a bucket, and the largest value that rounds down to it.
     let highest = |bucket: usize| {
         let high = bucket_high_ns(bucket).min(thread.totals.latency_ns_max.unwrap_or(i64::MAX).max(0));
         (high / step_ns * step_ns).max(bucket_low_ns(bucket)).saturating_add(step_ns - 1)
@@ -230,7 +232,7 @@ pub fn late_samples(thread: &ThreadRun, latest_ns: i64, step_ns: i64) -> (u64, u
     )
 }
 
-/// Periods of a second as most seconds have them.
+/// Typical number of periods in a second.
 fn usual_periods(seconds: &[Stretch]) -> f64 {
     let mut periods: Vec<f64> = seconds.iter().map(|second| second.periods).filter(|periods| *periods > 0.0).collect();
     periods.sort_by(f64::total_cmp);
@@ -245,7 +247,7 @@ mod tests {
     use archive::sample::Totals;
     use std::collections::BTreeMap;
 
-    /// Seconds of 100 samples of 50 ns, but for the third, whose maximum is 900 ns and which has two of them.
+    /// Seconds of 100 samples of 50 ns, except the third, which has two samples of 900 ns.
     fn thread() -> ThreadRun {
         let second = |second: u32| Second {
             second,

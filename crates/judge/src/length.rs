@@ -1,5 +1,5 @@
-//! How long a test must be before it is begun: what shows that a limit holds, when so many events come in between. The same
-//! functions judge the test afterwards.
+//! Plans the length of a test: how long it must be to show that a limit holds, for a number of events during the test.
+//! The same functions judge the test afterwards.
 
 use crate::bounds::time_needed;
 use crate::limit::{Limit, Requirement};
@@ -7,22 +7,22 @@ use crate::quantile::stretches_needed;
 use serde::{Deserialize, Serialize};
 use words::amounts::{hours_more, percent, rough};
 
-/// Events that may come during the test.
+/// Numbers of events during the test to plan for.
 const EVENTS: [u64; 4] = [0, 1, 2, 3];
-/// A test longer than this is none that anybody makes: 30 years.
+/// The longest test worth printing: 30 years.
 const HOURS_MAX: f64 = 263_000.0;
 
-/// A test that shows something although so many events come in it.
+/// Length of a test that shows a limit to hold despite `events` events.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Length {
     pub events: u64,
     /// On each CPU.
     pub hours: f64,
-    /// Wake-ups on each CPU, where a quantile is to be shown.
+    /// Wake-ups on each CPU, for a limit on a quantile.
     pub samples: Option<f64>,
 }
 
-/// How long it takes to show that a limit holds.
+/// Test lengths that show a limit to hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Needed {
     pub limit: Limit,
@@ -31,12 +31,12 @@ pub struct Needed {
     pub sentence: String,
 }
 
-/// Above so many an hour the record of each second cannot resolve a rate.
+/// Above this rate the record of each second cannot resolve it.
 const PER_HOUR_MAX: f64 = 360.0;
-/// A quantile is shown by stretches of time that are this long at least, in seconds: one may be late throughout.
+/// Shortest stretch of time for a quantile, in seconds: one may be late throughout.
 const STRETCH_S: f64 = 1.0;
 
-/// How long a test must be that shows a limit to hold, with wake-ups every `interval_ns`.
+/// Length of a test that shows a limit to hold, with wake-ups every `interval_ns`.
 pub fn needed(limit: &Limit, interval_ns: u64, confidence: f64) -> Needed {
     let length = |events: u64| -> Option<Length> {
         let (hours, samples) = match (&limit.requirement, &limit.allow) {

@@ -1,23 +1,25 @@
-//! Archives in, what their numbers prove out.
+//! Decides what may be claimed from archives.
 //!
-//! A number of one run is an observation. This crate says what may be claimed from it, with which guarantee, and refuses
-//! with a reason where nothing may be claimed. docs/explanation/judging.md explains each claim and its conditions.
+//! A figure of one run is an observation. This crate determines what may be claimed from it and with which guarantee,
+//! and refuses with a reason if nothing may be claimed. docs/explanation/judging.md explains each claim and its
+//! conditions.
 //!
-//! * [`figures`] takes the one number of a run that a comparison uses; [`sign_flip`] compares paired rounds of runs whose
-//!   order a [`coin`] decided; [`observer`] applies both to what tracing costs, [`experiment`] to two variants of
-//!   anything, with [`multiplicity`] for many figures and an [`e_process`] for many looks.
-//! * [`bounds`] says how often something happens at most, [`mean_share`] bounds shares of any distribution, [`lateness`] says what
-//!   is certain of each second and what may be, [`memory`] how long independent stretches of time are, [`occasions`] what comes at
-//!   once, [`limit`] reads what must hold, [`verdict`] says whether a run shows it.
-//! * [`criteria`] reads what Fuego's files say must hold.
-//! * [`proof`](mod@proof) says what a run proves by its length, [`length`] how long one must be.
-//! * [`stationarity`] asks whether a series stays what it is; [`extremes`] extrapolates from one that does.
-//! * [`step`] says what came out of the steps of a plan.
+//! * [`figures`] reduces a run to the values that comparisons use. [`sign_flip`] compares paired rounds of runs in an
+//!   order decided by a [`coin`]. [`observer`] applies both to the cost of tracing, [`experiment`] to two variants of
+//!   anything, with [`multiplicity`] for many figures and an [`e_process`] for repeated evaluation.
+//! * [`bounds`] bounds the rate of events, [`mean_share`] the mean of shares of any distribution. [`lateness`]
+//!   separates what is certain about each second from what is possible, [`memory`] finds how long independent stretches
+//!   of time are, [`occasions`] groups late wake-ups that come together, [`limit`] parses limits, [`verdict`] judges a
+//!   run by one.
+//! * [`criteria`] parses the pass criteria of Fuego.
+//! * [`proof`](mod@proof) determines what a run proves by its length, [`length`] how long one must be.
+//! * [`stationarity`] tests whether a series is stationary; [`extremes`] extrapolates from one that is.
+//! * [`step`] defines the verdicts of the steps of a plan.
 //! * [`history`] finds where a series of runs changed.
-//! * [`bisect`] searches an ordered list for its first bad one, with a bound on the error of all steps together.
-//! * [`virtual_time`] compares what was measured in virtual time, where the same always gives the same.
-//! * [`compare`] sets two runs side by side without a verdict, [`causes`] what made their wake-ups late, [`difference`] says
-//!   in what else they differ.
+//! * [`bisect`] searches an ordered list for its first bad candidate, with a bound on the error of all steps together.
+//! * [`virtual_time`] compares measurements in virtual time, which are reproducible.
+//! * [`compare`] compares two runs without a verdict, [`causes`] the causes of their late wake-ups, [`difference`]
+//!   everything else.
 //!
 //! Nothing here does I/O, reads a clock, or draws a random number that the caller did not seed.
 

@@ -1,14 +1,14 @@
-//! Limits as people write them: `latency < 100us`, `p99.9 < 50us`, `missed < 1/h`, and how often they may be broken.
+//! Limits as a user writes them: `latency < 100us`, `p99.9 < 50us`, `missed < 1/h`, and how often they may be broken.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use thiserror::Error;
 
-/// How often something may happen.
+/// A rate of events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     pub per_hour: f64,
-    /// As it was written.
+    /// The source text.
     pub text: String,
 }
 
@@ -16,31 +16,31 @@ pub struct Rate {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Requirement {
-    /// No wake-up later than this, but for what is allowed.
+    /// No wake-up later than this, beyond the allowed rate.
     Latency { latest_ns: i64 },
-    /// This share of the wake-ups not later than this.
+    /// This share of the wake-ups is no later than this.
     Quantile { q: f64, latest_ns: i64 },
-    /// No period missed, but for what is allowed.
+    /// No missed period, beyond the allowed rate.
     Missed,
 }
 
-/// A requirement and how often it may be broken. A quantile says that by itself.
+/// A requirement and how often it may be broken. For a quantile, the requirement itself includes that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
-    /// As it was written, without needless spaces.
+    /// The source text without extra spaces.
     pub text: String,
     pub requirement: Requirement,
     pub allow: Option<Rate>,
 }
 
-/// Why a text is not a limit, with what to write instead.
+/// Why a text is not a limit, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LimitError {
     #[error("`{0}` is not a rate; write a number and a time, like 1/h, 3/day or 0.5/week")]
     Rate(String),
     #[error("`{0}` is not a limit; write `latency < 100us`, `p99.9 < 50us` or `missed < 1/h`")]
     Form(String),
-    /// As the reader of times words it.
+    /// The message of the parser of times.
     #[error("{0}")]
     Time(String),
     #[error("a limit must be longer than 0")]
@@ -59,7 +59,7 @@ pub enum LimitError {
     TwoLatencies(String, String),
 }
 
-/// Units of time of a rate, and how many hours they have.
+/// Units of time in a rate, with their length in hours.
 const PERIODS: [(&str, f64); 14] = [
     ("s", 1.0 / 3600.0),
     ("second", 1.0 / 3600.0),
@@ -78,10 +78,10 @@ const PERIODS: [(&str, f64); 14] = [
 ];
 
 impl Rate {
-    /// Reads `1/h`, `3/day`, `0.5/week`, `never`.
+    /// Parses `1/h`, `3/day`, `0.5/week`, `never`.
     ///
     /// # Errors
-    /// [`LimitError`], which says what to write.
+    /// [`LimitError`], which states what to write.
     pub fn parse(text: &str) -> Result<Self, LimitError> {
         let text = text.trim();
         if text == "never" || text == "0" {
@@ -101,10 +101,10 @@ impl Rate {
 }
 
 impl Limit {
-    /// Reads a limit. `time_ns` reads a time with its unit; `allow` is what a latency may be exceeded at.
+    /// Parses a limit. `time_ns` parses a time with its unit; `allow` is the rate at which a latency may be exceeded.
     ///
     /// # Errors
-    /// [`LimitError`], which says what to write.
+    /// [`LimitError`], which states what to write.
     pub fn parse<E: Display>(
         text: &str,
         allow: &Rate,

@@ -1,18 +1,18 @@
-//! Whether a machine's latencies can show that a real-time limit holds at all.
+//! Whether latencies of a machine can show at all that a real-time limit holds.
 
 use archive::summary::RunSummary;
 use serde::{Deserialize, Serialize};
 
-/// Something about a machine that keeps it from passing a real-time limit.
+/// A property of a machine that prevents it from passing a real-time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DoubtKind {
-    /// A program imitated the processor.
+    /// A program emulates the processor.
     Emulated,
-    /// A hypervisor shares it out.
+    /// A hypervisor schedules its virtual CPUs.
     Virtual,
     Container,
-    /// The kernel is not PREEMPT_RT, or does not say.
+    /// The kernel is not PREEMPT_RT, or this is unknown.
     NonRt,
     /// Nothing is known of the machine.
     Unknown,
@@ -21,12 +21,12 @@ pub enum DoubtKind {
 impl DoubtKind {
     pub const ALL: [Self; 5] = [Self::Emulated, Self::Virtual, Self::Container, Self::NonRt, Self::Unknown];
 
-    /// The kind that a word accepts.
+    /// The kind that a command-line word accepts.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// The word that accepts it on a command line.
+    /// The command-line word that accepts it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Emulated => "emulated",
@@ -38,14 +38,14 @@ impl DoubtKind {
     }
 }
 
-/// A doubt and what it rests on.
+/// A doubt and its evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubt {
     pub kind: DoubtKind,
     pub text: String,
 }
 
-/// Everything that keeps this run from passing a real-time limit.
+/// Everything that prevents this run from passing a real-time limit.
 pub fn doubts(summary: &RunSummary) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     let mut doubt = |kind, text: String| doubts.push(Doubt { kind, text });

@@ -1,23 +1,25 @@
-//! Bounds of the mean of independent shares, each between 0 and 1, whatever their distribution: the wealth of gamblers who
-//! bet against a mean. If the mean is what they bet against, their wealth ever reaches 1/a with probability at most a
-//! (Waudby-Smith and Ramdas 2024). Where no share is above 0 the boldest of them gives the rule of three.
+//! Bounds of the mean of independent shares, each between 0 and 1, for any distribution: the wealth of gamblers who bet
+//! against a hypothetical mean. If the true mean is the one they bet against, their wealth ever reaches 1/a with
+//! probability at most a (Waudby-Smith and Ramdas 2024). If no share is above 0, the boldest gambler gives the rule of
+//! three.
 //!
-//! What is bounded is the share of wake-ups over a latency in a stretch of time: any of them may be late, from none to all.
+//! The bounded quantity is the share of wake-ups over a latency in a stretch of time: from none to all of them may be
+//! late.
 
-/// Parts of the capital and how boldly each bets on "less than the mean", 1 being as boldly as one can without going bankrupt
-/// by a share of 1. Most of it on what a run shows that is nearly always on time.
+/// Parts of the capital, with the boldness of each when betting on "less than the mean"; 1 is the boldest bet that a
+/// share of 1 does not bankrupt. Most of the capital is on the bet that suits a run that is nearly always on time.
 const BELOW: [(f64, f64); 6] = [(0.8, 1.0), (0.04, 0.75), (0.04, 0.5), (0.04, 0.3), (0.04, 0.15), (0.04, 0.05)];
-/// The same for "more than the mean": halves, down to one bet in four thousand.
+/// The same for "more than the mean": boldness halves down to one in four thousand.
 const ABOVE_BOLDNESS: usize = 12;
 
-/// How often each share was seen. The numbers may be fractions, for times a run is longer than another.
+/// Number of occurrences of each share. The numbers may be fractions, to represent a longer run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shares {
     pub counts: Vec<(f64, f64)>,
 }
 
 impl Shares {
-    /// The same shares in a run so many times as long.
+    /// The same shares in a run `factor` times as long.
     pub fn scaled(&self, factor: f64) -> Self {
         Self { counts: self.counts.iter().map(|(share, count)| (*share, count * factor)).collect() }
     }
@@ -27,7 +29,7 @@ impl Shares {
         crossing(|mean| self.show_less(mean, confidence))
     }
 
-    /// Whether they show, at a one-sided confidence, that their mean is less than this.
+    /// Whether the shares show, at a one-sided confidence, that their mean is less than `mean`.
     pub fn show_less(&self, mean: f64, confidence: f64) -> bool {
         let bet = |boldness: f64| self.log_wealth(|share| boldness * (mean - share) / (1.0 - mean));
         log_sum(BELOW.iter().map(|(part, boldness)| part.ln() + bet(*boldness))) >= -(1.0 - confidence).ln()
@@ -38,7 +40,7 @@ impl Shares {
         crossing(|mean| !self.show_more(mean, confidence))
     }
 
-    /// Whether they show, at a one-sided confidence, that their mean is more than this.
+    /// Whether the shares show, at a one-sided confidence, that their mean is more than `mean`.
     pub fn show_more(&self, mean: f64, confidence: f64) -> bool {
         if self.counts.iter().all(|(share, count)| *share <= 0.0 || *count <= 0.0) {
             return false;
@@ -58,15 +60,15 @@ impl Shares {
     }
 }
 
-/// Logarithm of the sum of what these are the logarithms of.
+/// Logarithm of the sum of the exponentials of `logarithms`.
 fn log_sum(logarithms: impl Iterator<Item = f64>) -> f64 {
     let all: Vec<f64> = logarithms.collect();
     let largest = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if largest.is_finite() { largest + all.iter().map(|one| (one - largest).exp()).sum::<f64>().ln() } else { largest }
 }
 
-/// The smallest mean in 0 ..= 1 for which a condition holds that holds for all larger ones. The smallest differ
-/// in their logarithm.
+/// The smallest mean in 0 ..= 1 for which a monotonic condition holds. The search is logarithmic, to resolve small
+/// means.
 fn crossing(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (-40.0, 0.0);
     for _ in 0..60 {
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn small_shares_cost_what_they_are_and_whole_stretches_much_more() {
-        // 1e-4 of the wake-ups, each in a stretch of its own.
+        // 1e-4 of the wake-ups, each in another stretch.
         let spread = shares(&[(0.0, 3240.0), (0.001, 360.0)]).at_most(0.95);
         assert!((9e-4..1e-3).contains(&spread), "{spread}");
         let whole = shares(&[(0.0, 3599.0), (1.0, 1.0)]).at_most(0.95);
@@ -112,7 +114,7 @@ mod tests {
 
     type Draw = fn(&mut Coin) -> f64;
 
-    /// Shares of every kind: either bound may be wrong in one of twenty.
+    /// Shares of several distributions: either bound may be wrong in one of twenty.
     #[test]
     fn bounds_cover_what_they_promise() {
         let mut coin = Coin::new(5);

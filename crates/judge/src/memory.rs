@@ -1,27 +1,27 @@
 //! How long a stretch of a run must be to be independent of its neighbours, as far as the run shows.
 //!
-//! Where nothing exceeds a limit, what does not exceed it cannot show how late wake-ups come together. The latest of the
-//! seconds stand in for it: whatever makes one second of them late and lasts makes the next one late as well.
+//! If nothing exceeds a limit, the run cannot show how late wake-ups cluster. The seconds with the latest wake-ups are
+//! used instead: a disturbance that lasts longer than one of them makes the next second late as well.
 
 use crate::blocks::autocorrelation;
 
-/// The share of the seconds whose latencies stand in for those over the limit.
+/// Share of the seconds that are used instead of those over the limit.
 const LATEST: f64 = 0.05;
-/// Fewer say nothing about whether they come together.
+/// With fewer of them, clustering cannot be determined.
 const LATEST_MIN: usize = 8;
-/// Neighbouring stretches that resemble each other more than this, and more than chance brings about, are too short.
+/// If neighbouring stretches correlate more than this, and more than chance explains, they are too short.
 const AUTOCORRELATION_MAX: f64 = 0.1;
-/// Stretches are never so long that fewer than this many are left.
+/// Stretches are never so long that fewer than this number remain.
 const STRETCHES_MIN: usize = 20;
 
-/// Length in seconds of stretches that do not resemble their neighbours, and none longer do, by what was counted in each
-/// second. `None`: all that this run is long enough for do.
+/// Length in seconds from which on stretches do not correlate with their neighbours, by the counts of each second.
+/// `None` if they correlate at every length that this run can show.
 pub fn independent_s(counts: &[f64]) -> Option<usize> {
     let lengths = std::iter::successors(Some(1usize), |length| Some(2 * length));
     let long_enough = |length: &usize| counts.len() / length >= STRETCHES_MIN;
     let resemble = |length: &usize| {
         let stretches: Vec<f64> = counts.chunks_exact(*length).map(|part| part.iter().sum()).collect();
-        // Three standard deviations of what scatters: many lengths are looked at.
+        // Three standard deviations of chance correlation, because many lengths are tested.
         let chance = 3.0 / (stretches.len() as f64).sqrt();
         autocorrelation(&stretches, 1).is_some_and(|r| r > AUTOCORRELATION_MAX.max(chance))
     };
@@ -29,7 +29,7 @@ pub fn independent_s(counts: &[f64]) -> Option<usize> {
     (length == 1 || long_enough(&length)).then_some(length)
 }
 
-/// The same by the latest twentieth of the seconds, each given by its maximum.
+/// The same for the latest twentieth of the seconds, each given by its maximum.
 pub fn of_latest(maxima_ns: &[i64]) -> Option<usize> {
     let mut sorted = maxima_ns.to_vec();
     sorted.sort_unstable();
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn phases_need_stretches_as_long_as_they_are() {
-        // Two minutes of load every twenty.
+        // Two minutes of load every twenty minutes.
         let phases: Vec<i64> = (0..20 * 3600).map(|second| if second % 1200 < 120 { 200 } else { 1 }).collect();
         let length = of_latest(&phases).unwrap();
         assert!((64..=256).contains(&length), "{length}");

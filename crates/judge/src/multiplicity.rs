@@ -1,6 +1,6 @@
-//! Several tests at once: p-values that keep their promise together.
+//! Corrects p-values for several simultaneous tests.
 
-/// Holm's step-down: whoever rejects at `a` wrongly rejects anything with probability at most `a`, whatever the
+/// Holm's step-down correction: rejecting at `a`, the probability of any wrong rejection is at most `a`, under any
 /// dependence. In the order of the input.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let order = ascending(p_values);
@@ -13,7 +13,7 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// The same where some tests get a larger part of `a` than others: what a rejected one had goes to the rest (Holm 1979).
+/// The same with a larger part of `a` for some tests; the part of a rejected test goes to the rest (Holm 1979).
 pub fn weighted_holm(tests: &[(f64, f64)]) -> Vec<f64> {
     let order = ascending(&tests.iter().map(|(p, weight)| p / weight).collect::<Vec<_>>());
     let mut left: f64 = tests.iter().map(|(_, weight)| weight).sum();
@@ -28,8 +28,8 @@ pub fn weighted_holm(tests: &[(f64, f64)]) -> Vec<f64> {
     adjusted
 }
 
-/// Benjamini and Hochberg: of what is rejected at `a`, a share of at most `a` is wrong on average, for independent tests.
-/// For lists to look into, not for claims.
+/// Benjamini and Hochberg's correction: of the rejections at `a`, at most a share `a` is wrong on average, for
+/// independent tests. For lists to investigate, not for claims.
 pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
     let order = ascending(p_values);
     let mut adjusted = vec![0.0; p_values.len()];

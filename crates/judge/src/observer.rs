@@ -1,4 +1,4 @@
-//! The observer effect: what tracing costs a wake-up, from rounds in which every level ran once in a random order.
+//! The observer effect: what tracing costs a wake-up, from rounds in which every level ran once in random order.
 
 use crate::figure_name::FigureName;
 use crate::figures::RunFigures;
@@ -9,15 +9,15 @@ use archive::problem::Remark;
 use serde::{Deserialize, Serialize};
 use words::amounts::{change, p_value, percent};
 
-/// How much is recorded while a run measures.
+/// How much is recorded during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Nothing.
     Off,
-    /// The events that explanations are made from: what a run does by itself.
+    /// The events that explanations use: the default of a run.
     Events,
-    /// The events and every function of the kernel.
+    /// The events and every kernel function.
     Functions,
 }
 
@@ -41,7 +41,7 @@ impl Level {
     }
 }
 
-/// The figures of one complete round: one run of each level.
+/// The figures of one complete round: one run at each level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     pub runs: Vec<(Level, RunFigures)>,
@@ -53,41 +53,41 @@ impl Round {
     }
 }
 
-/// A mean over the rounds with what the data do not contradict.
+/// A mean over the rounds with its interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     pub value: f64,
-    /// `None`: too few rounds for the confidence that was asked for.
+    /// `None` if the rounds are too few for the requested confidence.
     pub interval: Option<Interval>,
 }
 
-/// What a level does to one figure.
+/// Effect of a level on one figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FigureCost {
     /// The median, the p99, or the work of a load.
     #[serde(with = "crate::figure_name::without_prefix")]
     pub figure: FigureName,
     pub unit: Unit,
-    /// Geometric means over the rounds; arithmetic ones where there is no ratio.
+    /// Geometric means over the rounds; arithmetic ones if there is no ratio.
     pub off: f64,
     pub traced: f64,
-    /// Traced minus off, in `unit`; with its interval it is that of the ratio, applied to `off`.
+    /// Traced minus off, in `unit`; if there is an interval, it is that of the ratio, applied to `off`.
     pub difference: Estimate,
-    /// Geometric mean of traced / off; absent when a value is not positive, and differences are compared instead.
+    /// Geometric mean of traced / off; `None` if a value is not positive and differences are compared instead.
     pub ratio: Option<Estimate>,
-    /// Of "this level changes nothing", two-sided and exact.
+    /// P-value of "this level changes nothing", two-sided and exact.
     pub p_value: f64,
     pub sentence: String,
 }
 
-/// What a level costs against no tracing.
+/// Cost of a level compared with no tracing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LevelCost {
     pub level: Level,
     pub figures: Vec<FigureCost>,
 }
 
-/// Smallest and largest of the maxima of a level's runs, in ns: a description, never tested.
+/// Smallest and largest of the maxima of a level's runs, in ns: descriptive, never tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Maxima {
     pub level: Level,
@@ -100,16 +100,16 @@ pub struct Maxima {
 pub struct ObserverEffect {
     /// Complete rounds.
     pub rounds: u32,
-    /// Confidence asked for, in 0 .. 1; of each interval by itself.
+    /// Requested confidence of each single interval, in 0 .. 1.
     pub confidence: f64,
     pub costs: Vec<LevelCost>,
     pub maxima: Vec<Maxima>,
-    /// Why there are no intervals, when there are none.
+    /// Why there are no intervals, if there are none.
     pub no_interval: Option<Remark>,
 }
 
-/// Compares every level with [`Level::Off`]. Rounds that lack a run count as absent, and those beyond
-/// [`crate::sign_flip::PAIRS_MAX`] are left out; `None` without any complete round.
+/// Compares every level with [`Level::Off`]. Incomplete rounds are ignored, and those beyond
+/// [`crate::sign_flip::PAIRS_MAX`] are left out; `None` without a complete round.
 pub fn observer_effect(rounds: &[Round], levels: &[Level], confidence: f64) -> Option<ObserverEffect> {
     let complete = |round: &&Round| levels.iter().all(|level| round.of(*level).is_some());
     let rounds: Vec<&Round> = rounds.iter().filter(complete).take(crate::sign_flip::PAIRS_MAX).collect();
@@ -139,7 +139,7 @@ fn maxima(rounds: &[&Round], level: Level) -> Option<Maxima> {
     Some(Maxima { level, low_ns: all().min()?, high_ns: all().max()? })
 }
 
-/// One figure of a pair of runs, off and traced.
+/// One figure of each pair of runs, off and traced.
 type Pairs = Vec<(f64, f64)>;
 
 fn level_cost(rounds: &[&Round], level: Level, confidence: f64) -> LevelCost {
@@ -154,7 +154,7 @@ fn level_cost(rounds: &[&Round], level: Level, confidence: f64) -> LevelCost {
     add(FigureName::P99, Unit::Nanoseconds, pairs(&|figures| Some(figures.p99_ns)));
     let loads = rounds[0].of(Level::Off).map_or(&[][..], |figures| &figures.loads);
     for (at, load) in loads.iter().enumerate() {
-        // Two loads may have the same name; their place tells them apart.
+        // Two loads may have the same name; their position distinguishes them.
         let rate =
             |figures: &RunFigures| figures.loads.get(at).filter(|other| other.name == load.name).map(|l| l.per_second);
         add(FigureName::Load(load.name.clone()), Unit::work(&load.unit), pairs(&rate));
@@ -173,8 +173,8 @@ fn figure_cost(level: Level, figure: FigureName, unit: Unit, pairs: &Pairs, conf
     Some(cost)
 }
 
-/// Latencies and rates scatter in proportion to their size, so their logarithms are compared; what that means in the
-/// figure's unit follows from its geometric mean.
+/// Latencies and rates scatter in proportion to their size, so their logarithms are compared. The geometric mean
+/// converts the result to the figure's unit.
 fn by_ratio(figure: FigureName, unit: Unit, pairs: &Pairs, confidence: f64) -> Option<FigureCost> {
     let logarithms: Vec<f64> = pairs.iter().map(|(off, traced)| (traced / off).ln()).collect();
     let test = SignFlip::of(&logarithms).ok()?;

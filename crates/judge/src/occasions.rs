@@ -1,20 +1,21 @@
-//! Occasions on which wake-ups are late. What makes one of them late often makes others late soon after, so late wake-ups
-//! within some time of the first of an occasion belong to it, and the next one starts another.
+//! Occasions on which wake-ups are late. The cause of a late wake-up often makes others late soon after, so late
+//! wake-ups within some time of the first of an occasion belong to it. The next one starts another occasion.
 
 use crate::blocks::{SecondState, Seconds};
 
-/// A late wake-up this many seconds after the first of an occasion starts another one. Shorter where the allowed rate requires it.
+/// A late wake-up this many seconds after the first of an occasion starts another one. Shorter if the allowed rate
+/// requires it.
 pub const OCCASION_S_MAX: u32 = 600;
-/// An occasion is at most this part of the time in which one is allowed.
+/// Longest occasion, as a part of the time in which one is allowed.
 const OF_ALLOWED: f64 = 1.0 / 6.0;
 
-/// Length of an occasion in seconds at this allowed rate an hour.
+/// Length of an occasion in seconds for an allowed rate per hour.
 pub fn occasion_s(per_hour: f64) -> u32 {
     let allowed = OF_ALLOWED * 3600.0 / per_hour;
     if allowed < f64::from(OCCASION_S_MAX) { allowed.max(1.0) as u32 } else { OCCASION_S_MAX }
 }
 
-/// Occasions of seconds that are certainly bad.
+/// Occasions among seconds that are certainly bad.
 pub fn occasions(seconds: &Seconds, occasion_s: u32) -> u64 {
     let (mut count, mut ends) = (0, 0);
     for (second, state) in seconds.states.iter().enumerate() {

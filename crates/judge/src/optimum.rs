@@ -1,10 +1,10 @@
-//! Where a function is largest, and where it falls to a value: searches without derivatives and without random numbers, so
-//! that the same data always give the same answer.
+//! Finds where a function is largest and where it falls below a value: searches without derivatives and without random
+//! numbers, so the same data always give the same result.
 
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
 
-/// The largest value of a function on a grid, refined between the neighbours of the best point: `(at, value)`. `None` where
-/// the function is nowhere finite.
+/// The largest value of a function on a grid, refined between the neighbours of the best point: `(at, value)`. `None`
+/// if the function is finite nowhere.
 pub fn largest_on(grid: &[f64], function: &dyn Fn(f64) -> f64) -> Option<(f64, f64)> {
     let finite = |at: &f64| Some((*at, function(*at))).filter(|(_, value)| value.is_finite());
     let best = (0..grid.len())
@@ -33,8 +33,8 @@ pub fn largest_on(grid: &[f64], function: &dyn Fn(f64) -> f64) -> Option<(f64, f
     candidates.max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
-/// The largest value of a function of several variables near `start`, by the simplex of Nelder and Mead, begun anew until it
-/// gains nothing: `(at, value)`. Where the function is not finite it counts as lowest.
+/// The largest value of a function of several variables near `start`, by the simplex of Nelder and Mead, restarted
+/// until it gains nothing: `(at, value)`. Non-finite values count as lowest.
 pub fn largest_near<const N: usize>(
     start: [f64; N],
     step: [f64; N],
@@ -102,8 +102,8 @@ fn simplex<const N: usize>(start: [f64; N], step: [f64; N], value: &dyn Fn([f64;
     corners[0]
 }
 
-/// Where a function that is at least `level` at `inside` first falls below it on the way to `limit`, in steps that begin with
-/// `step` and double. `None` where it does not before the limit.
+/// Where a function that is at least `level` at `inside` first falls below it on the way to `limit`, in steps that
+/// start at `step` and double. `None` if it does not before the limit.
 pub fn falls_below(inside: f64, step: f64, limit: f64, level: f64, function: &dyn Fn(f64) -> f64) -> Option<f64> {
     let below = |at: f64| function(at) < level || function(at).is_nan();
     let (mut near, mut stride) = (inside, step);

@@ -1,17 +1,17 @@
-//! Which change a test of paired rounds would have found, from how the rounds scattered.
+//! The smallest change that a test of paired rounds would have found, from the scatter of the rounds.
 //!
-//! How much they scatter is itself known from few rounds only, so the chance is the mean over what their scatter may be.
+//! Few rounds estimate their scatter only roughly, so the chance is averaged over the plausible scatters.
 
 use crate::sign_flip::PAIRS_MAX;
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 
-/// Chance with which the smallest detectable change would have been found.
+/// Chance of finding the smallest detectable change.
 pub const POWER: f64 = 0.8;
-/// Scatters tried, all equally likely.
+/// Number of equally likely scatters to average over.
 const SCATTERS: u32 = 40;
 
-/// The mean difference that the sign-flip test would find with [`POWER`] at this two-sided level. `None` for so few rounds that it
-/// finds nothing at that level.
+/// The mean difference that the sign-flip test would find with [`POWER`] at this two-sided level. `None` if the rounds
+/// are too few to find anything at that level.
 pub fn detectable(differences: &[f64], level: f64) -> Option<f64> {
     let count = differences.len();
     if !(3..=PAIRS_MAX).contains(&count) {
@@ -22,10 +22,10 @@ pub fn detectable(differences: &[f64], level: f64) -> Option<f64> {
     Some(in_deviations(count, level)? * variance.sqrt()).filter(|size| size.is_finite())
 }
 
-/// The same in standard deviations as they were seen.
+/// The same in observed standard deviations.
 fn in_deviations(count: usize, level: f64) -> Option<f64> {
     let patterns = (1u64 << count) as f64;
-    // Of all sign patterns so many on either side are rare enough.
+    // Number of sign patterns on either side that are rare enough.
     let rare = (level * patterns / 2.0 + 1e-9).floor();
     if rare < 1.0 {
         return None;
@@ -39,7 +39,7 @@ fn in_deviations(count: usize, level: f64) -> Option<f64> {
     let normal = Normal::standard();
     let chance = |shift: f64| -> f64 {
         if rare < 2.0 {
-            // Only all signs alike will do.
+            // Only equal signs suffice.
             return normal.cdf(shift).powi(count as i32);
         }
         let far = (count as f64).sqrt() * shift;
@@ -64,7 +64,7 @@ mod tests {
         (-2.0 * (1.0 - coin.unit()).ln()).sqrt() * (std::f64::consts::TAU * coin.unit()).cos()
     }
 
-    /// A change of the size that one series says would be found, in series of the same kind.
+    /// A change of the size that one series gives is found in series of the same kind.
     #[test]
     fn what_would_be_found_is_found_as_often_as_said() {
         let mut coin = Coin::new(12);

@@ -1,4 +1,4 @@
-//! The codes of refusals and cautions, with what each means and what to do.
+//! The codes of refusals and cautions, with their meaning and what to do.
 
 use archive::problem::Definition;
 

@@ -1,5 +1,5 @@
-//! What the length of a run proves by itself, without any limit: what its maximum means, between which latencies its
-//! quantiles lie, how likely the next late wake-up has a cause not seen yet.
+//! What a run proves by its length, without any limit: what its maximum means, between which latencies its quantiles
+//! lie, and how likely the next late wake-up has a new cause.
 
 use crate::bounds::{new_maximum, time_needed, unseen_cause};
 use crate::lateness::{Lateness, missed_are_known, step_ns};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use words::amounts::{hours, hours_more, percent, time};
 
-/// Quantiles that an interval is looked for.
+/// Quantiles that get an interval.
 const QUANTILES: [(&str, f64); 6] = [
     ("p99", 0.99),
     ("p99.9", 0.999),
@@ -23,22 +23,22 @@ const QUANTILES: [(&str, f64); 6] = [
     ("p99.9999", 0.999999),
     ("p99.99999", 0.9999999),
 ];
-/// Quantiles whose test length is shown.
+/// Number of quantiles whose test length is shown.
 const LENGTHS_SHOWN: usize = 3;
-/// Rates whose test length is told, and the hours a horizon lies ahead.
+/// Rates whose test length is shown, and the hours of each horizon.
 const RATES: [(&str, f64); 4] =
     [("1/h", 1.0), ("1/day", 1.0 / 24.0), ("1/week", 1.0 / 168.0), ("1/year", 1.0 / 8766.0)];
 const HORIZONS_HOURS: [f64; 3] = [24.0, 168.0, 8766.0];
 
-/// Between which latencies a quantile lies, in ns.
+/// The latencies between which a quantile lies, in ns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QuantileInterval {
     pub quantile: String,
-    /// `None`: nothing is known but that it is no more than the other end.
+    /// `None`: the quantile may be anywhere below the upper bound.
     pub low_ns: Option<i64>,
     /// `None`: the run is too short for an upper bound.
     pub high_ns: Option<i64>,
-    /// Length in seconds of stretches that are taken as independent.
+    /// Length in seconds of the stretches that count as independent.
     #[serde(default)]
     pub stretch_s: u32,
 }
@@ -59,25 +59,25 @@ pub struct NewMaximum {
     pub probability: f64,
 }
 
-/// Hours without any event that show a rate to be lower.
+/// Hours without any event that show a lower rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestLength {
     pub rate: String,
     pub hours: f64,
 }
 
-/// Causes of the spikes. Those of one cause within minutes of each other are one occasion.
+/// Causes of the spikes. Spikes of one cause within minutes of each other form one occasion.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct NewCause {
     /// Occasions with an explained spike.
     pub spikes: u64,
-    /// Those that are the only one of their cause.
+    /// Occasions that are the only one of their cause.
     pub once: u64,
-    /// Spikes with a trace that nothing explains; each may be of a cause of its own. Older documents do not count them.
+    /// Traced spikes that nothing explains; each may have a separate cause. Older documents do not count them.
     #[serde(default)]
     pub unexplained: u64,
     pub probability: f64,
-    /// At the confidence asked for.
+    /// Upper bound at the requested confidence.
     pub high: f64,
 }
 
@@ -90,11 +90,11 @@ pub struct Proof {
     pub new_maximum: Vec<NewMaximum>,
     pub test_lengths: Vec<TestLength>,
     pub new_cause: Option<NewCause>,
-    /// The same in words.
+    /// The same as sentences.
     pub sentences: Vec<String>,
 }
 
-/// What a run proves; `None` when it measured nothing, or nobody knows for how long.
+/// What a run proves; `None` if it measured nothing, or for an unknown time.
 pub fn proof(run: &Run, summary: &RunSummary, explanations: &[Explanation], confidence: f64) -> Option<Proof> {
     let length = summary.measured_ns.filter(|ns| *ns > 0)? as f64 / 3.6e12;
     let cpus: Vec<CpuProof> = run.threads.values().map(|thread| cpu_proof(run, summary, thread, confidence)).collect();
@@ -128,8 +128,8 @@ fn cpu_proof(run: &Run, summary: &RunSummary, thread: &ThreadRun, confidence: f6
     }
 }
 
-/// All latencies of which the run does not show that the quantile is another: what [`stretches`] say of each bucket of the
-/// histogram. `None` where even the maximum is no upper bound; then it is none of a higher quantile.
+/// All latencies at which the quantile may lie as far as the run shows, from the [`stretches`] of each histogram
+/// bucket. `None` if not even the maximum is an upper bound; then it is not an upper bound of any higher quantile.
 fn interval(
     run: &Run,
     summary: &RunSummary,
@@ -153,7 +153,7 @@ fn interval(
     if !shown || !missed_are_known(summary, thread) {
         return None;
     }
-    // From bucket to bucket less is later.
+    // The share of later wake-ups falls from bucket to bucket.
     let first = |holds: &dyn Fn(&Stretches) -> bool| {
         let (mut low, mut high) = (0, buckets.len() - 1);
         while low < high {
@@ -212,7 +212,7 @@ fn occasions_at(mut instants: Vec<i64>) -> u64 {
 
 fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
     let mut sentences = Vec::new();
-    // Of horizons that are certain for everyday purposes the first says enough.
+    // Of several practically certain horizons, one is enough.
     let certain = proof.new_maximum.iter().position(|next| next.probability > 0.999).unwrap_or(usize::MAX);
     let later: Vec<String> = proof
         .new_maximum
@@ -266,7 +266,7 @@ fn sentences(proof: &Proof, max_ns: i64) -> Vec<String> {
     sentences
 }
 
-/// A probability as people read it; never one that rounding made certain.
+/// A probability as a percentage; rounding never makes it 0 or certain.
 fn share(probability: f64) -> String {
     match probability * 100.0 {
         p if p > 99.95 && p < 100.0 => "over 99.9 %".into(),
@@ -315,7 +315,8 @@ mod tests {
                         next 24.0 h, 88 % in the next 7 days, 99.7 % in the next 365 days.";
         assert_eq!(proof.sentences[0], expected);
         assert!(proof.sentences[1].contains("3 h for 1/h, 3 days for 1/day"), "{}", proof.sentences[1]);
-        // One in 20 000 is over: p99.99 is 100 ns. Of p99.999 the run shows no upper bound: a bad second may still come.
+        // One in 20 000 is over: p99.99 is 100 ns. For p99.999 the run shows no upper bound: a bad second may still
+        // come.
         let quantiles = &proof.cpus[0].quantiles;
         let shown: Vec<(&str, Option<i64>, Option<i64>)> =
             quantiles.iter().map(|known| (known.quantile.as_str(), known.low_ns, known.high_ns)).collect();

@@ -1,40 +1,40 @@
-//! Which share of the wake-ups is later than a latency, with bounds that count stretches of time.
+//! The share of wake-ups that is later than a latency, with bounds that count stretches of time.
 //!
-//! Late wake-ups come in bursts, and a run that has not seen one does not show how long it would be. So a stretch of time
-//! may be late from its beginning to its end, whatever was seen of the others.
+//! Late wake-ups come in bursts, and a run without one does not show how long it would last. A stretch of time may
+//! therefore be late throughout, whatever the others show.
 
 use crate::lateness::Lateness;
 use crate::mean_share::Shares;
 use crate::memory;
 use serde::{Deserialize, Serialize};
 
-/// Fewer late seconds say nothing about whether they come together.
+/// With fewer late seconds, clustering cannot be determined.
 const LATE_SECONDS_MIN: usize = 3;
-/// Where late samples are counted, FAIL takes longer stretches: what makes wake-ups late may come again for minutes.
+/// If late samples are counted, FAIL uses longer stretches: a disturbance may last for minutes.
 const FAIL_STRETCH_S_MAX: usize = 600;
 const FAIL_STRETCHES: usize = 6;
 
-/// Wake-ups over a latency and the stretches they were counted in.
+/// Wake-ups over a latency and the stretches in which they were counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QuantileCounts {
     /// Periods that were due, served or not.
     pub samples: u64,
-    /// Of those, how many were never served.
+    /// Samples that were never served.
     pub missed: u64,
-    /// Periods that were late, those never served among them: certainly, and at most.
+    /// Late periods, including those never served: certainly, and at most.
     pub over: u64,
     pub over_most: u64,
-    /// Length in seconds of stretches that are taken as independent, and their number.
+    /// Length in seconds of the stretches that count as independent, and their number.
     pub stretch_s: u32,
     pub stretches: u64,
-    /// Seconds that were counted, and how many of them have no record.
+    /// Number of seconds, and how many of them have no record.
     pub seconds: u64,
     pub seconds_unknown: u64,
 }
 
-/// How long stretches of time are that are independent as far as the run shows. The second value: whether it shows that.
-/// `of_latest`: what [`memory::of_latest`] says of its seconds.
+/// Length in seconds of independent stretches, and whether the run shows that they are independent. `of_latest` is the
+/// result of [`memory::of_latest`] for its seconds.
 fn stretch_s(lateness: &Lateness, of_latest: Option<usize>) -> (usize, bool) {
     let late = lateness.late_of_seconds();
     let enough = late.iter().filter(|late| **late > 0.0).count() >= LATE_SECONDS_MIN;
@@ -46,13 +46,13 @@ fn stretch_s(lateness: &Lateness, of_latest: Option<usize>) -> (usize, bool) {
     }
 }
 
-/// Shares of late wake-ups in stretches that are taken as independent.
+/// Shares of late wake-ups in stretches that count as independent.
 pub(crate) struct Stretches {
-    /// As large as they may be, and as small.
+    /// The largest and the smallest possible shares.
     pub most: Shares,
     pub least: Shares,
     pub stretch_s: usize,
-    /// Whether the run shows how long a stretch must be.
+    /// Whether the run shows the necessary length of a stretch.
     pub independent: bool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn stretches(lateness: &Lateness, of_latest: Option<usize>) -> Stretc
     let fail_stretch_s = if lateness.counted {
         stretch_s.max((lateness.length_s() / FAIL_STRETCHES).min(FAIL_STRETCH_S_MAX))
     } else {
-        // What is not placed is in as few stretches as hold it, so short ones do.
+        // Samples without a second are in as few stretches as can hold them, so short stretches suffice.
         stretch_s
     };
     Stretches {
@@ -72,8 +72,8 @@ pub(crate) fn stretches(lateness: &Lateness, of_latest: Option<usize>) -> Stretc
     }
 }
 
-/// Stretches of time after which a share of late wake-ups below `allowed` may be claimed, if wake-ups are late in so many of them
-/// throughout. `None`: more than anything measures.
+/// Number of stretches after which a share of late wake-ups below `allowed` may be claimed if `late` of them are late
+/// throughout. `None` if it is too large to measure.
 pub fn stretches_needed(allowed: f64, late: u64, confidence: f64) -> Option<f64> {
     let shows = |stretches: f64| {
         let counts = vec![(0.0, stretches - late as f64), (1.0, late as f64)];
@@ -93,7 +93,7 @@ pub fn stretches_needed(allowed: f64, late: u64, confidence: f64) -> Option<f64>
     Some(high.ceil())
 }
 
-/// How many times as long a run like this one would have to be for PASS; infinite if it never would.
+/// How many times as long a run like this must be for PASS; infinite if no length suffices.
 pub(crate) fn factor_needed(shares: &Shares, allowed: f64, confidence: f64) -> f64 {
     let passes = |factor: f64| shares.scaled(factor).show_less(allowed, confidence);
     let (mut low, mut high) = (1.0, 2.0);

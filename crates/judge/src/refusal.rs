@@ -5,7 +5,7 @@ use thiserror::Error;
 use words::amounts::{hours, percent, time};
 use words::figures::counted;
 
-/// A reason against a claim, or a limit of one.
+/// A reason against a claim, or a limitation of one.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum Refusal {
     #[error("the run is not valid: {0}")]
@@ -49,7 +49,7 @@ pub enum Refusal {
     MaximumUnplaced { certain: bool },
     #[error("{} are too short; it takes {}", hours(*hours_measured), hours(*hours_needed))]
     TooShort { hours_measured: f64, hours_needed: f64 },
-    /// The series changes; the second field is where, most clearly.
+    /// The series changes; `after_hours` is where it changes most clearly.
     #[error("{change}{}", split(*.after_hours))]
     NotStationary { change: Change, after_hours: Option<f64> },
     #[error("its largest latencies are all equal")]
@@ -88,7 +88,7 @@ pub enum Refusal {
     TooFewRounds { rounds: usize, confidence_max: f64, confidence: f64, rounds_needed: usize },
 }
 
-/// How a series that should stay the same changes.
+/// How a series that should be stationary changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Change {
     #[error("its maxima rise during the run")]

@@ -1,9 +1,9 @@
-//! The exact sign-flip test of paired rounds, and the interval that comes from inverting it.
+//! The exact sign-flip test of paired rounds, and the interval obtained by inverting it.
 //!
-//! In each round two variants run in an order that a coin decided. If the variants do the same, exchanging their names in
-//! a round changes nothing but the sign of its difference, so all sign patterns are equally likely whatever the
-//! distribution, drift or memory of the machine. The p-value is the share of patterns whose sum is at least as far from
-//! zero as the sum that was seen: P(p <= a) <= a, exactly.
+//! In each round a coin decides the order of two variants. If they do the same, exchanging their names in a round only
+//! flips the sign of its difference, so all sign patterns are equally likely for any distribution, drift or memory of
+//! the machine. The p-value is the share of patterns whose sum is at least as far from zero as the observed sum: P(p <=
+//! a) <= a, exactly.
 //!
 //! The interval holds all shifts that the test does not reject. Its ends are means of subsets of the differences
 //! (Hartigan 1969), so it is found by sorting all subset means.
@@ -11,10 +11,10 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// More pairs than this are not enumerated: 2^20 patterns take milliseconds and some MB.
+/// Most pairs to enumerate: 2^20 patterns take milliseconds and a few MB.
 pub const PAIRS_MAX: usize = 20;
 
-/// Sums that differ by less than this share of the sum of all sizes count as equal.
+/// Sums that differ by less than this share of the sum of all magnitudes count as equal.
 const ROUNDING: f64 = 1e-12;
 
 /// Why there is no test.
@@ -33,7 +33,7 @@ pub enum SignFlipError {
 pub struct Interval {
     pub low: f64,
     pub high: f64,
-    /// Confidence that was asked for, in 0 .. 1. The interval's own is at least that.
+    /// Requested confidence, in 0 .. 1. The interval's actual confidence is at least this.
     pub confidence: f64,
 }
 
@@ -43,12 +43,12 @@ impl Interval {
     }
 }
 
-/// So few rounds allow no interval of the confidence that was asked for.
+/// The rounds are too few for an interval of the requested confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TooFewRounds {
-    /// Highest confidence that so many rounds allow, in 0 .. 1.
+    /// Highest confidence that this number of rounds allows, in 0 .. 1.
     pub confidence_max: f64,
-    /// Rounds that allow what was asked for.
+    /// Rounds needed for the requested confidence.
     pub rounds_needed: usize,
 }
 
@@ -60,7 +60,7 @@ pub struct SignFlip {
 
 impl SignFlip {
     /// # Errors
-    /// [`SignFlipError`] when there is nothing, too much, or something that is no number.
+    /// [`SignFlipError`] if there are no values, too many, or one that is not a number.
     pub fn of(differences: &[f64]) -> Result<Self, SignFlipError> {
         match differences.len() {
             0 => return Err(SignFlipError::Empty),
@@ -81,13 +81,13 @@ impl SignFlip {
     pub fn p_value(&self) -> f64 {
         let total: f64 = self.differences.iter().sum();
         let rounding = ROUNDING * self.differences.iter().map(|difference| difference.abs()).sum::<f64>();
-        // Flipping a subset takes twice its sum from the total.
+        // Flipping a subset subtracts twice its sum from the total.
         let as_far =
             self.subset_sums().iter().filter(|subset| (total - 2.0 * **subset).abs() >= total.abs() - rounding).count();
         as_far as f64 / self.patterns()
     }
 
-    /// The smallest p-value that so many rounds can give, 2^-(n-1).
+    /// The smallest p-value that this number of rounds can give, 2^-(n-1).
     pub fn p_value_least(&self) -> f64 {
         2.0 / self.patterns()
     }
@@ -95,7 +95,7 @@ impl SignFlip {
     /// Interval of the mean difference.
     ///
     /// # Errors
-    /// [`TooFewRounds`] when even unanimous rounds could not reject anything at this confidence.
+    /// [`TooFewRounds`] if even unanimous rounds could not reject anything at this confidence.
     pub fn interval(&self, confidence: f64) -> Result<Interval, TooFewRounds> {
         let allowed = ((1.0 - confidence) * self.patterns() / 2.0 + 1e-9).floor() as usize;
         if allowed == 0 {
@@ -105,7 +105,7 @@ impl SignFlip {
         let mut means: Vec<f64> =
             self.subset_sums().iter().enumerate().skip(1).map(|(set, sum)| sum / f64::from(set.count_ones())).collect();
         let last = means.len() - 1;
-        // One subset mean is the median of all; with more allowed than half of them both ends meet there.
+        // One subset mean is the median of all; if more than half are allowed, both ends meet there.
         let allowed = allowed.min(means.len().div_ceil(2));
         let (_, low, _) = means.select_nth_unstable_by(allowed - 1, f64::total_cmp);
         let low = *low;
@@ -117,7 +117,7 @@ impl SignFlip {
         (1u64 << self.differences.len()) as f64
     }
 
-    /// Sum of each subset; bit i of the index says whether difference i is in it.
+    /// Sum of each subset; bit i of the index is set if difference i is in it.
     fn subset_sums(&self) -> Vec<f64> {
         let mut sums = vec![0.0; 1 << self.differences.len()];
         for set in 1..sums.len() {
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(none.interval(0.95).unwrap(), Interval { low: 0.0, high: 0.0, confidence: 0.95 });
     }
 
-    /// Rounds that drift and have heavy tails: 1000 series of 8, of which at most 5 % may be called different.
+    /// Rounds that drift and have heavy tails: of 1000 series of 8, at most 5 % may be reported as different.
     #[test]
     fn false_alarms_stay_below_what_is_promised() {
         let mut coin = Coin::new(20_261_122);

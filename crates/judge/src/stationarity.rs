@@ -1,11 +1,11 @@
-//! Whether a series stays what it is: trend, level, independence, records. What extrapolation must ask before it
-//! begins, and what tells a machine that changed from one that scatters.
+//! Tests whether a series is stationary: trend, level, independence, records. Extrapolation requires it; it also
+//! distinguishes a machine that changed from one that scatters.
 
 use crate::blocks::autocorrelation;
 use crate::bounds::records_expected;
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
-/// A statistic and the probability of one at least as far from what an unchanging series gives.
+/// A statistic and the probability that a stationary series gives one at least as extreme.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
     pub statistic: f64,
@@ -17,8 +17,8 @@ fn two_sided(z: f64) -> Option<Test> {
     z.is_finite().then(|| Test { statistic: z, p_value: (2.0 * normal.sf(z.abs())).min(1.0) })
 }
 
-/// Trend: Z of Mann and Kendall's count of rising over falling pairs, with its correction for ties. `None` for fewer than
-/// three values, or when all are alike.
+/// Trend: Z of Mann and Kendall's count of rising minus falling pairs, corrected for ties. `None` for fewer than three
+/// values, or if all are equal.
 pub fn mann_kendall(series: &[f64]) -> Option<Test> {
     let count = series.len() as f64;
     if series.len() < 3 || series.iter().any(|value| !value.is_finite()) {
@@ -41,7 +41,7 @@ fn tie_lengths(series: &[f64]) -> Vec<f64> {
     sorted.chunk_by(|one, other| one == other).map(|ties| ties.len() as f64).collect()
 }
 
-/// Level: the statistic of Kwiatkowski, Phillips, Schmidt and Shin with so many lags. Its p-value is interpolated in the
+/// Level: the statistic of Kwiatkowski, Phillips, Schmidt and Shin with `lags` lags. Its p-value is interpolated in the
 /// published table, which ends at 0.01 and 0.10. `None` for a constant series.
 pub fn kpss_level(series: &[f64], lags: usize) -> Option<Test> {
     const TABLE: [(f64, f64); 4] = [(0.347, 0.10), (0.463, 0.05), (0.574, 0.025), (0.739, 0.01)];
@@ -75,12 +75,12 @@ pub fn kpss_level(series: &[f64], lags: usize) -> Option<Test> {
     Some(Test { statistic, p_value })
 }
 
-/// Lags for [`kpss_level`] that are usual for a series of this length.
+/// The usual number of lags of [`kpss_level`] for a series of this length.
 pub fn kpss_lags(length: usize) -> usize {
     (4.0 * (length as f64 / 100.0).powf(0.25)).trunc() as usize
 }
 
-/// Independence: Ljung and Box's sum over so many lags. `None` for a constant or too short series.
+/// Independence: Ljung and Box's sum over `lags` lags. `None` for a constant or too short series.
 pub fn ljung_box(series: &[f64], lags: usize) -> Option<Test> {
     let count = series.len() as f64;
     if lags == 0 || series.len() <= lags {
@@ -93,7 +93,7 @@ pub fn ljung_box(series: &[f64], lags: usize) -> Option<Test> {
 }
 
 /// Independence: Z of the number of runs above and below the median (Wald and Wolfowitz). Values at the median count as
-/// below. `None` when all lie on one side.
+/// below. `None` if all values are on one side.
 pub fn runs_about_median(series: &[f64]) -> Option<Test> {
     let mut sorted = series.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -115,7 +115,7 @@ pub fn runs_about_median(series: &[f64]) -> Option<Test> {
     two_sided((runs - 1.0 - product / count) / variance.sqrt())
 }
 
-/// Trend of the extremes: Z of the number of records. Too many speak of maxima that grow.
+/// Trend of the extremes: Z of the number of records. Too many indicate growing maxima.
 pub fn records(series: &[f64]) -> Option<Test> {
     let mut largest = f64::NEG_INFINITY;
     let mut count = 0u32;
@@ -128,8 +128,8 @@ pub fn records(series: &[f64]) -> Option<Test> {
     if variance > 0.0 { two_sided((f64::from(count) - mean) / variance.sqrt()) } else { None }
 }
 
-/// Where one change splits a series best: the index at which the second part begins and the E-divisive statistic (Matteson
-/// and James 2014, exponent 1). Each part has at least `part_min` values; `None` when there is no such split.
+/// The best single split of a series: the index at which the second part starts and the E-divisive statistic (Matteson
+/// and James 2014, exponent 1). Each part has at least `part_min` values; `None` if there is no such split.
 pub fn best_split(series: &[f64], part_min: usize) -> Option<(usize, f64)> {
     let part_min = part_min.max(2);
     if series.len() < 2 * part_min || series.iter().any(|value| !value.is_finite()) {
@@ -138,7 +138,7 @@ pub fn best_split(series: &[f64], part_min: usize) -> Option<(usize, f64)> {
     let distances = |part: &[f64], other: &[f64]| -> f64 {
         part.iter().map(|one| other.iter().map(|two| (one - two).abs()).sum::<f64>()).sum()
     };
-    // Moving one value over the border changes each sum by its distances to both parts.
+    // Moving one value across the split changes each sum by its distances to both parts.
     let (mut before, mut after) = series.split_at(part_min);
     let (mut within_before, mut within_after) = (distances(before, before), distances(after, after));
     let mut between = distances(before, after);

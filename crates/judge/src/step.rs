@@ -1,28 +1,28 @@
-//! What came out of one step of a plan, and of all of them together.
+//! The verdict of one step of a plan, and of all steps together.
 
 use crate::limit::{Limit, LimitError, Requirement};
 use crate::verdict::{Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// The outcome of a step, the gravest last.
+/// The outcome of a step, ordered by severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepVerdict {
-    /// It shows that each of its limits holds.
+    /// The run shows that each limit holds.
     Pass,
-    /// It measured; nothing says what must hold, so nothing is passed.
+    /// The run has no limit, so nothing is passed.
     Measured,
     NotEnoughData,
-    /// It measured, and cannot be judged by one of its limits.
+    /// The run cannot be judged by one of its limits.
     NoVerdict,
-    /// There is no measurement to judge. That says nothing about any limit.
+    /// There is no measurement to judge. That shows nothing about any limit.
     Error,
-    /// It shows that one of its limits is broken.
+    /// The run shows that a limit is broken.
     Fail,
 }
 
 impl StepVerdict {
-    /// The verdict of a step whose run is `valid`, by each of its limits.
+    /// The verdict of a step with a `valid` run, from the judgement of each limit.
     pub fn of(valid: bool, judgements: &[Judgement]) -> Self {
         if !valid {
             return Self::Error;
@@ -36,7 +36,7 @@ impl StepVerdict {
         }
     }
 
-    /// The verdict of several steps: the gravest. No step at all is an error.
+    /// The verdict of several steps: the most severe. Without any step it is an error.
     pub fn of_all(steps: impl IntoIterator<Item = Self>) -> Self {
         steps.into_iter().max().unwrap_or(Self::Error)
     }
@@ -53,11 +53,11 @@ impl StepVerdict {
     }
 }
 
-/// The latency over which a run must count its samples for its limits to be judged: that of its quantiles, of which a run
-/// can count one, or else the lowest of its latencies, over which each sample is worth evidence.
+/// The latency over which a run must count samples for its limits to be judged: that of its quantiles, of which a run
+/// can count one, otherwise the lowest latency limit, over which each sample is kept as evidence.
 ///
 /// # Errors
-/// [`LimitError::TwoLatencies`], when the quantiles have different latencies.
+/// [`LimitError::TwoLatencies`] if the quantiles have different latencies.
 pub fn counted_ns(limits: &[Limit]) -> Result<Option<i64>, LimitError> {
     let mut quantiles = limits.iter().filter(|limit| matches!(limit.requirement, Requirement::Quantile { .. }));
     let latest_ns = |limit: &Limit| match limit.requirement {

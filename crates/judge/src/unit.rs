@@ -1,4 +1,4 @@
-//! The unit of a figure that is compared.
+//! Units of the compared figures.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,12 +16,12 @@ pub enum Unit {
     AnHour,
     /// `1/h`, in a comparison of two runs.
     PerHour,
-    /// What a load counts, each second: `messages/s`.
+    /// What a load counts per second: `messages/s`.
     Work(String),
 }
 
 impl Unit {
-    /// Work of a load for each second, by what the load counts.
+    /// Work of a load per second, in the unit that the load counts.
     pub fn work(counts: &str) -> Self {
         Self::Work(format!("{counts}/s"))
     }

@@ -1,10 +1,11 @@
 //! Whether a run shows that a limit holds, shows that it does not, or is too short for either.
 //!
-//! PASS is wrong with probability at most 1 - confidence if any CPU breaks the limit: every CPU must show by itself that
-//! it holds, so nothing is added up and no correction is needed. FAIL is wrong with probability at most 1 - confidence if
-//! no CPU breaks it: one CPU suffices, so each gets its share of the error (Bonferroni).
+//! If any CPU breaks the limit, PASS is wrong with probability at most 1 - confidence: every CPU must show by itself
+//! that the limit holds, so no correction is needed. If no CPU breaks it, FAIL is wrong with probability at most 1 -
+//! confidence: one CPU suffices, so each gets its share of the error (Bonferroni).
 //!
-//! What is unknown is never good: a run without an end, with lost records or with periods that nobody counted does not pass.
+//! Unknown never counts as good: a run without an end, with lost records or with uncounted missed periods does not
+//! pass.
 
 mod completeness;
 mod quantile;
@@ -25,13 +26,13 @@ use rate::judge_rate;
 use sentence::sentence;
 use serde::{Deserialize, Serialize};
 
-/// What a run says about a limit.
+/// What a run shows about a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Pass,
     NotEnoughData,
-    /// The run cannot be judged by this limit at all.
+    /// The run cannot be judged by this limit.
     NoVerdict,
     Fail,
 }
@@ -51,54 +52,54 @@ impl Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Occasions {
     pub count: u64,
-    /// Late wake-ups within so many seconds of the first of an occasion belong to it.
+    /// Late wake-ups within this time of the first of an occasion belong to it.
     pub within_s: u32,
-    /// Stretches of so many seconds do not resemble their neighbours.
+    /// Stretches of this length do not correlate with their neighbours.
     pub independent_s: u32,
 }
 
-/// What is counted on one CPU.
+/// The counts and bounds of one CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuJudgement {
     pub thread: u32,
     pub cpu: u32,
     pub verdict: Verdict,
-    /// Time that was judged, in hours.
+    /// Judged time, in hours.
     pub hours: f64,
-    /// Time blocks, when a rate was judged.
+    /// Time blocks, if a rate was judged.
     pub blocks: Option<Blocks>,
     #[serde(default)]
     pub occasions: Option<Occasions>,
-    /// Wake-ups over the latency, when a quantile was judged.
+    /// Wake-ups over the latency, if a quantile was judged.
     pub samples: Option<QuantileCounts>,
-    /// Occasions an hour, or share of wake-ups over the latency: as seen, and between what it is at the confidence.
+    /// Occasions per hour, or share of wake-ups over the latency: observed, and its bounds at the confidence.
     pub seen: f64,
     pub low: f64,
     pub high: f64,
-    /// Hours still needed for PASS if nothing bad comes any more; `None` when no time suffices or none is needed.
+    /// Hours still needed for PASS without another bad event; `None` if no time suffices or none is needed.
     pub hours_needed: Option<f64>,
     /// Why there is no verdict, or what limits it.
     pub because: Option<Remark>,
 }
 
-/// What a run says about one limit.
+/// What a run shows about one limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     pub limit: Limit,
     /// In 0 .. 1.
     pub confidence: f64,
     pub verdict: Verdict,
-    /// The verdict in words, with what it rests on.
+    /// The verdict and its evidence as a sentence.
     pub sentence: String,
     pub cpus: Vec<CpuJudgement>,
-    /// What keeps the machine from passing a real-time limit, accepted or not.
+    /// What prevents the machine from passing a real-time limit, accepted or not.
     pub doubts: Vec<Doubt>,
-    /// What was lost, and what else is to be kept in mind.
+    /// Losses, and other cautions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<Remark>,
 }
 
-/// Judges a run by a limit. `accepted`: doubts about the machine that do not keep it from passing.
+/// Judges a run by a limit. `accepted` lists the doubts about the machine that do not prevent PASS.
 pub fn judge(run: &Run, summary: &RunSummary, limit: &Limit, confidence: f64, accepted: &[DoubtKind]) -> Judgement {
     let doubts = doubts(summary);
     let mut judgement = Judgement {

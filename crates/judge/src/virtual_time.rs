@@ -1,7 +1,7 @@
-//! Runs in virtual time. The same system with the same seed has the same samples, all of them; two systems are compared
-//! over several seeds, by their distributions and cause by cause. The same archives always give the same answer.
+//! Runs in virtual time. The same system with the same seed produces exactly the same samples. Two systems are compared
+//! over several seeds, by their distributions and cause by cause. The same archives always give the same result.
 //!
-//! Nothing here is about hardware: a nanosecond is an executed instruction.
+//! None of this is about hardware: a nanosecond is an executed instruction.
 
 mod asked;
 mod baseline;
@@ -26,23 +26,23 @@ pub use tracing_cost::{TracedWakeUp, TracingCost, tracing_cost};
 use archive::explanation::Explanation;
 use archive::summary::RunSummary;
 
-/// One run in virtual time, with all that is compared.
+/// One run in virtual time, with everything that is compared.
 #[derive(Debug, Clone, Copy)]
 pub struct SeedRun<'a> {
     pub summary: &'a RunSummary,
-    /// Due instant and latency of every sample in their order, in ns.
+    /// Due instant and latency of each sample in order, in ns.
     pub samples: &'a [(i64, i64)],
-    /// Of its worst samples; empty where none was explained.
+    /// Explanations of its worst samples; empty if none was explained.
     pub explanations: &'a [Explanation],
 }
 
 impl SeedRun<'_> {
-    /// What its intervals were drawn with; 0 where they were not.
+    /// The seed of its intervals; 0 if they were not randomised.
     pub fn seed(&self) -> u64 {
         self.summary.settings.as_ref().and_then(|settings| settings.dither_seed).unwrap_or_default()
     }
 
-    /// Whether nothing but the measurement ran.
+    /// Whether the run had no load.
     pub fn is_idle(&self) -> bool {
         self.summary.settings.as_ref().is_some_and(|settings| settings.loads.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Runs of any content, also such as no meter leaves: whatever is asked of them, no number comes out that is none.
+//! Runs of arbitrary content, including content that no meter writes: no result is NaN or infinite.
 
 use archive::environment::Environment;
 use archive::histogram::{BUCKETS, Histogram};
@@ -33,7 +33,7 @@ fn limits() -> Vec<Limit> {
     ]
 }
 
-/// Latencies as they come, and as they must never come.
+/// Latencies, valid and invalid.
 fn latency() -> impl Strategy<Value = i64> {
     prop_oneof![0i64..1000, Just(0), Just(100), Just(i64::MAX), Just(-5), Just(i64::MIN), any::<i64>()]
 }
@@ -89,7 +89,7 @@ fn run() -> impl Strategy<Value = Run> {
     )
 }
 
-/// Numbers hide from JSON, which has no word for those that are none, but not from here.
+/// JSON cannot represent NaN and infinity, but the Debug output shows them.
 fn only_numbers(what: &impl Debug) -> Result<(), TestCaseError> {
     let text = format!("{what:?}");
     let at =

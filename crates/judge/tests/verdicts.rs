@@ -1,4 +1,4 @@
-//! Invented runs against limits: what passes, what fails, what is too short, and what is refused.
+//! Synthetic runs against limits: PASS, FAIL, too short, and refusals.
 
 use archive::environment::Environment;
 use archive::histogram::{Histogram, bucket_of};
@@ -15,7 +15,8 @@ use judge::machine::DoubtKind;
 use judge::verdict::{Judgement, Verdict, judge};
 use std::collections::BTreeMap;
 
-/// What a thread of an invented run saw in a second: maximum in ns, samples over the limit of the run, missed periods.
+/// What a thread of a synthetic run observed in a second: maximum in ns, samples over the limit of the run, missed
+/// periods.
 type Seen = (i64, u32, u32);
 
 /// A run on a real machine with a real-time kernel, 1000 wake-ups a second, `limit_ns` 100 µs.
@@ -104,7 +105,7 @@ fn a_late_wake_up_on_one_cpu_fails_the_machine() {
     let expected = "FAIL: on CPU 1 wake-ups later than 100.0 µs came on 6 occasions in 60 min, in 12 of 60 stretches of 60 s: \
                     with 95 % confidence that is more often than 1/h.";
     assert_eq!(failed.sentence, expected);
-    // Exactly at the limit: `<` breaks it, `<=` keeps it.
+    // Exactly at the limit: `<` is broken, `<=` holds.
     let at = run(4 * HOUR, 1, |_, second| (if second % 300 == 7 { 100_000 } else { 50_000 }, 0, 0));
     assert_eq!(judged(&at, "latency < 100us", "1/h").verdict, Verdict::Fail);
     assert_eq!(judged(&at, "latency <= 100us", "1/h").verdict, Verdict::Pass);
@@ -142,7 +143,7 @@ fn missed_periods_are_judged_like_late_wake_ups() {
 
 #[test]
 fn quantiles_are_judged_by_stretches_of_time() {
-    // Every tenth second one sample over: 1e-4 of all.
+    // One sample over in every tenth second: 1e-4 of all.
     let spread = |hours: u32| run(hours * HOUR, 1, |_, second| (200_000, u32::from(second % 10 == 0), 0));
     let passed = judged(&spread(1), "p99.9 < 100us", "1/h");
     assert_eq!(passed.verdict, Verdict::Pass, "{}", passed.sentence);
@@ -214,7 +215,7 @@ fn a_run_without_an_end_or_with_lost_records_passes_nothing() {
     assert_eq!(judged(&late, "latency < 100us", "1/h").verdict, Verdict::Fail, "what is there may still show harm");
 }
 
-/// The same as another tool leaves it, rounded down to microseconds.
+/// The same as another tool records it, rounded down to microseconds.
 fn imported(mut run: Run) -> Run {
     let manifest = run.manifest.as_mut().unwrap();
     manifest.settings = None;
@@ -280,7 +281,7 @@ fn a_disturbance_longer_than_a_block_is_one_occasion() {
 
 #[test]
 fn phases_in_what_is_below_the_limit_make_a_test_longer() {
-    // Half an hour of load every two, in which wake-ups are later, and nothing over the limit.
+    // Half an hour of load every two hours, with later wake-ups but none over the limit.
     let phases = |hours: u32| {
         run(hours * HOUR, 1, |_, second| {
             (if second % 7200 < 1800 { 60_000 + i64::from(second % 90) } else { 10_000 }, 0, 0)
@@ -352,8 +353,8 @@ fn no_sentence_holds_a_number_that_is_none() {
     }
 }
 
-/// Runs of a machine whose true rate is a little above what is allowed, with bursts: PASS may be said of at most one in
-/// twenty; and of one whose rate is a little below, FAIL.
+/// Runs with bursts whose true rate is slightly above the allowed one: PASS in at most one of twenty. With a rate
+/// slightly below, the same for FAIL.
 #[test]
 fn verdicts_are_seldom_wrong() {
     let mut coin = Coin::new(31);

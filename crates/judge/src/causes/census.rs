@@ -1,4 +1,4 @@
-//! From which latency on every wake-up of a run has a trace, and how often a cause struck above that.
+//! The latency above which every wake-up of a run has a trace, and how often a cause occurred above it.
 
 use crate::compare::Side;
 use archive::causes::CauseGroup;
@@ -6,10 +6,10 @@ use archive::explanation::ExplanationStatus;
 use archive::reader::{Run, ThreadRun};
 use std::collections::BTreeSet;
 
-/// Wake-ups of one cause that follow each other within this count once.
+/// Consecutive wake-ups of one cause within this time count once.
 const BURST_NS: i64 = 1_000_000_000;
 
-/// From where on a run is known completely.
+/// The latency above which the causes of a run are known completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Floor {
     /// Every wake-up later than this, in ns, has a trace.
@@ -58,7 +58,7 @@ fn of_thread(thread: &ThreadRun, traced: &BTreeSet<(u32, u64)>) -> Result<i64, &
     let worst = thread.worst.iter();
     let untraced = worst.clone().filter(|sample| !traced.contains(&(thread.thread, sample.cycle)));
     let untraced = untraced.map(|sample| sample.latency_ns).max();
-    // What did not get among the worst is at most as late as the last of them.
+    // Samples outside the worst list are at most as late as its last entry.
     let rest = if (thread.worst.len() as u64) < thread.totals.cycles {
         Some(worst.map(|sample| sample.latency_ns).min().ok_or("the worst samples were not kept")?)
     } else {
@@ -67,7 +67,7 @@ fn of_thread(thread: &ThreadRun, traced: &BTreeSet<(u32, u64)>) -> Result<i64, &
     Ok(untraced.max(rest).unwrap_or(0))
 }
 
-/// How often the cause of a group struck in wake-ups later than `above_ns`, bursts counted once.
+/// Occurrences of a group's cause in wake-ups later than `above_ns`; a burst counts once.
 pub fn events(run: &Run, group: &CauseGroup, above_ns: i64) -> u64 {
     let mut due: Vec<i64> = run
         .spikes

@@ -1,4 +1,4 @@
-//! Made-up pairs of runs whose difference is known.
+//! Synthetic pairs of runs with a known difference.
 
 use super::*;
 use archive::causes::CpuCount;
@@ -159,7 +159,7 @@ fn a_run_without_traces_has_no_causes_to_lose() {
     assert!(found.cautions.iter().any(|caution| caution.code == "judge.no-traces"));
 }
 
-/// Two runs whose causes strike alike: how often any change is told must stay below the error, whatever the rates.
+/// Two runs with equal rates of each cause: changes must be reported less often than the error allows, at any rate.
 #[test]
 fn alike_runs_seldom_differ() {
     let mut coin = crate::coin::Coin::new(5);

@@ -7,16 +7,17 @@ use crate::figures::LoadRate;
 use crate::unit::Unit;
 use serde::{Deserialize, Serialize};
 
-/// A quantile resolves when this number of a run's samples is expected above it: 25 independent ones where two come together.
+/// A quantile resolves if at least this number of a run's samples is expected above it: 25 independent ones if they
+/// come in pairs.
 const SAMPLES_ABOVE_MIN: f64 = 50.0;
 
-/// How the numbers of a figure are compared.
+/// How the values of a figure are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// By their ratio: latencies, rates of loads.
     Ratio,
-    /// By the difference of their roots, which scatter alike however many there are: counts.
+    /// By the difference of their square roots, whose scatter does not depend on the count: counts.
     Count,
 }
 
@@ -29,8 +30,8 @@ pub struct Metric {
     pub scale: Scale,
 }
 
-/// The metrics of an experiment whose runs have this number of samples each; the first one is primary: the highest quantile
-/// that resolves. What loads get done comes on top, for each that ran in all runs.
+/// The metrics of an experiment whose runs have this number of samples each. The first is primary: the highest quantile
+/// that resolves. Added to them is the work of each load that ran in all runs.
 pub fn metrics(samples: f64) -> Vec<Metric> {
     let resolves = |q: f64| samples * (1.0 - q) >= SAMPLES_ABOVE_MIN * (1.0 - 1e-9);
     let latency = |name: FigureName| Metric { name, unit: Unit::Nanoseconds, scale: Scale::Ratio };
@@ -45,7 +46,7 @@ pub fn metrics(samples: f64) -> Vec<Metric> {
     metrics
 }
 
-/// What loads get done, for each that all runs have. The processor time of a command is no measure of its work.
+/// Work of each load that all runs have. The processor time of a command does not measure its work.
 pub fn load_metrics(rounds: &[PairedRound]) -> Vec<Metric> {
     let Some(first) = rounds.first() else { return Vec::new() };
     let metric = |load: &LoadRate| Metric {

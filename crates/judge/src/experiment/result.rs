@@ -6,39 +6,39 @@ use crate::observer::Estimate;
 use serde::{Deserialize, Serialize};
 use words::amounts::{change, p_value, percent, rough};
 
-/// What happened to one figure.
+/// The result for one figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricResult {
     pub metric: Metric,
-    /// Geometric means over the rounds; arithmetic ones of counts.
+    /// Geometric means over the rounds; arithmetic means for counts.
     pub a: f64,
     pub b: f64,
-    /// Of b / a; absent for counts.
+    /// Of b / a; `None` for counts.
     pub ratio: Option<Estimate>,
     /// Two-sided and exact.
     pub p_value: f64,
-    /// Corrected for the other metrics, of which the primary one has the largest part of the error (Holm).
+    /// Corrected for the other metrics; the primary one has the largest share of the error (Holm).
     pub p_adjusted: f64,
-    /// A ratio that would have been found with 80 % probability; absent for counts and where the rounds are too few to find anything.
+    /// The ratio that would have been found with 80 % probability; `None` for counts and if the rounds are too few.
     pub detectable: Option<f64>,
     pub differs: bool,
     pub sentence: String,
 }
 
 impl MetricResult {
-    /// By which factor B is worse, where that is shown: later, more missed, less work done.
+    /// Factor by which B is shown to be worse: later, more missed, less work.
     pub fn harm(&self) -> Option<f64> {
         let worse = if self.of_load().is_some() { self.a / self.b } else { self.b / self.a };
         (self.differs && worse > 1.0).then_some(worse)
     }
 
-    /// Name of the load whose work this is, if it is that of one.
+    /// Name of the load, if the figure is the work of one.
     pub fn of_load(&self) -> Option<&str> {
         self.metric.name.load()
     }
 }
 
-/// In how many runs of each variant a cause occurred.
+/// Number of runs of each variant in which a cause occurred.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CulpritResult {
     pub culprit: String,
@@ -54,7 +54,7 @@ pub struct CulpritResult {
 pub enum Outcome {
     /// A metric of B is shown to be worse.
     Worse,
-    /// One is shown to be better, and none to be worse.
+    /// A metric is shown to be better, and none to be worse.
     Better,
     NoDifferenceFound,
     TooFewRounds,

@@ -1,4 +1,4 @@
-//! What runs give to an experiment: their figures, loads and causes, in pairs.
+//! What runs contribute to an experiment: their figures, loads and causes, in pairs.
 
 use super::{Metric, Scale};
 use crate::figure_name::FigureName;
@@ -8,11 +8,11 @@ use archive::histogram::Histogram;
 use archive::reader::Run;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one run gives to a comparison.
+/// What one run contributes to a comparison.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VariantFigures {
     pub values: BTreeMap<FigureName, f64>,
-    /// What its loads got done.
+    /// Work rates of its loads.
     pub loads: Vec<LoadRate>,
     /// Causes of its spikes.
     pub culprits: BTreeSet<String>,
@@ -25,7 +25,7 @@ pub struct PairedRound {
     pub b: VariantFigures,
 }
 
-/// The numbers of a run; `None` when it left none.
+/// The figures of a run; `None` if it has no samples.
 pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<VariantFigures> {
     let mut all = Histogram::default();
     run.threads.values().for_each(|thread| all.merge(&thread.histogram));
@@ -39,7 +39,7 @@ pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<Varian
     values.insert(FigureName::MissedPeriods, missed as f64);
     let loads = load_rates(run);
     for load in &loads {
-        // Loads of one name do the same; what all of them get done is the figure.
+        // Loads of one name do the same work; the figure is their sum.
         *values.entry(FigureName::Load(load.name.clone())).or_default() += load.per_second;
     }
     let explained = explanations.iter().filter(|explanation| {
@@ -49,7 +49,7 @@ pub fn variant_figures(run: &Run, explanations: &[Explanation]) -> Option<Varian
     Some(VariantFigures { values, loads, culprits })
 }
 
-/// One difference for each round, b against a.
+/// One difference per round, b against a.
 pub fn differences(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<f64>> {
     let difference = |(a, b): (f64, f64)| match metric.scale {
         Scale::Ratio => (a > 0.0 && b > 0.0).then(|| (b / a).ln()),
@@ -58,7 +58,7 @@ pub fn differences(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<f64>> 
     pairs(rounds, metric)?.into_iter().map(difference).collect()
 }
 
-/// The values of a metric in each round, where all rounds have it.
+/// The values of a metric in each round, if all rounds have it.
 pub fn pairs(rounds: &[PairedRound], metric: &Metric) -> Option<Vec<(f64, f64)>> {
     rounds.iter().map(|round| Some((*round.a.values.get(&metric.name)?, *round.b.values.get(&metric.name)?))).collect()
 }

@@ -132,7 +132,7 @@ fn the_headline_is_the_worst_row_that_is_shown() {
 
 #[test]
 fn until_decided_has_one_budget_for_all_looks() {
-    // One sign short of unanimous: the fixed test rejects, the evidence of all looks does not.
+    // One sign short of unanimous: the fixed test rejects, the evidence over all rounds does not.
     let differences = [1.0, 1.2, 0.9, -0.1, 1.1, 1.0, 1.3, 0.8];
     let round = |difference: &f64| PairedRound {
         a: figures(50_000.0, &[]),
@@ -147,7 +147,7 @@ fn until_decided_has_one_budget_for_all_looks() {
     assert_eq!(looking.primary.detectable, None);
 }
 
-/// Experiments on two variants that do the same may find a difference in one of twenty.
+/// Experiments on two equal variants may find a difference in one of twenty.
 #[test]
 fn false_alarms_stay_below_what_is_promised() {
     let series = 400;

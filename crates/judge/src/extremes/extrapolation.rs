@@ -1,4 +1,4 @@
-//! The latency that the largest of a longer time lies below with probability one half, or why there is none to be told.
+//! The median of the maximum of a longer time, or why it cannot be estimated.
 
 use super::gate::{Gate, block_maxima, pass};
 use super::threshold::{PEAKS_MIN, apart, extremal_index, largest, tail, tied};
@@ -13,35 +13,35 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use words::amounts::{hours, percent, time};
 
-/// Nothing is said of a time more than so many times as long as the test.
+/// Longest horizon, as a multiple of the test's length.
 pub const HORIZON_MAX: f64 = 10.0;
-/// An interval whose end lies this many times above the estimate bounds nothing.
+/// An interval whose upper end lies this many times above the estimate bounds nothing.
 const BOUND_FACTOR_MAX: f64 = 10.0;
-/// More equal peaks than this share: the clock or a rounding is too coarse.
+/// Largest share of equal peaks: with more, the clock or a rounding is too coarse.
 const TIED_MAX: f64 = 0.05;
-/// A clock is fine enough where its step is at most this part of how far the largest latencies spread.
+/// A clock is fine enough if its step is at most this part of the spread of the largest latencies.
 const STEP_MAX: f64 = 0.05;
-/// Peaks come together when more than a fifth of them have a neighbour.
+/// Peaks come in clusters if more than a fifth of them have a neighbour.
 const EXTREMAL_INDEX_MIN: f64 = 0.8;
 const PEAK_S_MAX: usize = 60;
-/// Seconds whose record may be missing, as a share.
+/// Largest share of seconds without a record.
 const MISSING_MAX: f64 = 0.01;
 
-/// What the tail of one thread's latencies says of a longer time.
+/// What the tail of one thread's latencies shows about a longer time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The maximum of the horizon lies below this with probability one half, in ns, and its interval.
+    /// Median of the horizon's maximum in ns, with its interval.
     pub median_maximum_ns: Profile,
     /// The same from the maxima of blocks.
     pub cross_check_ns: Profile,
     pub threshold_ns: f64,
     pub peaks: u32,
-    /// Length of a time that gives one peak, in seconds.
+    /// Length of time per peak, in seconds.
     pub peak_s: u32,
     pub shape: Profile,
 }
 
-/// The answer for one thread.
+/// The result for one thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Extrapolation {
     pub thread: u32,
@@ -51,14 +51,14 @@ pub struct Extrapolation {
     pub estimate: Option<Estimate>,
     /// Why there is no estimate.
     pub refusal: Option<Remark>,
-    /// In words.
+    /// The result as a sentence.
     pub sentence: String,
 }
 
-/// A gate that was passed or not, and the estimate or the reason against it.
+/// The gate, passed or not, and the estimate or the reason for its refusal.
 pub type Answer = (Gate, Result<Estimate, Refusal>);
 
-/// What each thread of a run says of a time of `horizon_hours`. CPUs are never put together.
+/// Extrapolates each thread of a run to `horizon_hours`. CPUs are never pooled.
 pub fn extrapolate(
     run: &Run,
     summary: &RunSummary,
@@ -89,7 +89,7 @@ pub fn extrapolate(
     run.threads.values().map(answer).collect()
 }
 
-/// The maxima of the seconds of a thread in ns, where its run may be extrapolated at all.
+/// The maxima of a thread's seconds in ns, if its run may be extrapolated at all.
 fn sound(summary: &RunSummary, thread: &ThreadRun, horizon_hours: f64) -> Result<Vec<f64>, Refusal> {
     if !summary.valid {
         return Err(Refusal::InvalidRun(Remark::joined(&summary.invalid_because)));
@@ -117,8 +117,8 @@ fn sound(summary: &RunSummary, thread: &ThreadRun, horizon_hours: f64) -> Result
     Ok(thread.seconds.iter().map(|second| second.latency_ns_max.max(0) as f64).collect())
 }
 
-/// From the maxima of seconds to the median of the maximum of `horizon_s`, all in the unit of the maxima. This is where
-/// the gate stands.
+/// The median of the maximum of `horizon_s` from the maxima of seconds, all in the unit of the maxima. Applies the
+/// gate.
 pub fn of_seconds(seconds: &[f64], horizon_s: f64, confidence: f64) -> Answer {
     let spread_out = without_ties(seconds);
     let seconds = spread_out.as_deref().unwrap_or(seconds);
@@ -148,9 +148,9 @@ fn estimate(
     }
     let tail = tail(&candidates).ok_or(Refusal::TailIrregular)?;
     let per_second = tail.excesses.len() as f64 / (peaks.len() * peak_s) as f64;
-    // The largest of n lies below the level that one of n / ln 2 exceeds with probability one half.
+    // The median of the largest of n lies at the level that one of n / ln 2 exceeds on average.
     let half = std::f64::consts::LN_2;
-    // The threshold was chosen by the same data, which spends half of the error that is allowed.
+    // The threshold was chosen from the same data, which spends half of the allowed error.
     let confidence = 1.0 - (1.0 - confidence) / 2.0;
     let excess = tail.fit.excess_interval(&tail.excesses, per_second * horizon_s / half, confidence);
     let excess = excess.ok_or(Refusal::TailTooShort)?;
@@ -177,8 +177,8 @@ fn estimate(
     })
 }
 
-/// The same with each value anywhere within its step, where many of the largest are equal and the step is small beside their
-/// spread; a quiet machine has many equal latencies of a clock that counts nanoseconds.
+/// The same series with each value at random within its step, if many of the largest are equal and the step is small
+/// against their spread; a quiet machine has many equal latencies even with a clock that counts nanoseconds.
 fn without_ties(seconds: &[f64]) -> Option<Vec<f64>> {
     let candidates = largest(seconds)?;
     if tied(&candidates) <= TIED_MAX {
@@ -194,7 +194,7 @@ fn without_ties(seconds: &[f64]) -> Option<Vec<f64>> {
     (step <= STEP_MAX * spread).then(|| seconds.iter().map(|value| value + step * coin.unit()).collect())
 }
 
-/// Peaks that come singly: the maxima of seconds, or of as much longer times as it takes.
+/// Peaks that come singly: the maxima of seconds, or of as much longer times as that needs.
 fn separate_peaks(seconds: &[f64]) -> Result<(usize, Vec<f64>), Refusal> {
     let mut peak_s = 1;
     loop {
@@ -217,7 +217,7 @@ fn too_few(peaks: usize, peak_s: usize) -> Refusal {
 }
 
 /// # Errors
-/// The causes, when the explained peaks over the threshold have more than one.
+/// The causes, if the explained peaks over the threshold have more than one.
 fn one_cause(run: &Run, explanations: &[Explanation], thread: &ThreadRun, estimate: &Estimate) -> Result<(), Refusal> {
     let peak = |number| {
         run.spikes.iter().any(|spike| {

@@ -1,4 +1,4 @@
-//! What a series must be before anything is extrapolated from it: the same all the time, without memory, finely resolved.
+//! What a series must be before anything is extrapolated from it: stationary, without memory, finely resolved.
 
 use crate::refusal::{Change, Refusal};
 use crate::stationarity::{
@@ -6,13 +6,13 @@ use crate::stationarity::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Each test may wrongly speak against a sound series with this probability.
+/// Probability with which each test may wrongly reject a sound series.
 const RISK: f64 = 0.01;
-/// Blocks are minutes to begin with, and not longer than this because of memory.
+/// Blocks start at one minute; memory may lengthen them up to the maximum.
 const BLOCK_S: usize = 60;
 const BLOCK_S_MAX: usize = 600;
 const BLOCKS_MIN: usize = 30;
-/// More blocks than this take the tests, which compare all pairs, too long; they are made longer then.
+/// With more blocks the tests, which compare all pairs, take too long, so blocks are lengthened.
 const BLOCKS_MAX: usize = 2000;
 
 /// What a test of a gate looks for.
@@ -35,7 +35,7 @@ pub struct GateTest {
     pub passed: bool,
 }
 
-/// The tests of a series and the blocks they were made on.
+/// The tests of a series and the blocks they were run on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     /// Length of a block in seconds.
@@ -43,7 +43,7 @@ pub struct Gate {
     pub tests: Vec<GateTest>,
 }
 
-/// Maxima of blocks of so many values; what is left over at the end joins the last one.
+/// Maxima of blocks of `size` values; the remainder joins the last block.
 pub fn block_maxima(series: &[f64], size: usize) -> Vec<f64> {
     let count = (series.len() / size.max(1)).max(1);
     let end = |number: usize| if number + 1 == count { series.len() } else { (number + 1) * size };
@@ -54,7 +54,7 @@ pub fn block_maxima(series: &[f64], size: usize) -> Vec<f64> {
 /// Tests the maxima of each second. Returns the tests and the maxima of the blocks that passed them.
 ///
 /// # Errors
-/// Why the series must not be extrapolated, with the tests made so far.
+/// Why the series must not be extrapolated, with the tests run so far.
 pub fn pass(seconds: &[f64]) -> Result<(Gate, Vec<f64>), (Gate, Refusal)> {
     let longest = seconds.len() / BLOCKS_MIN;
     let mut block_s = BLOCK_S * (seconds.len() / BLOCK_S).div_ceil(BLOCKS_MAX).max(1);
@@ -113,7 +113,7 @@ fn changing(failed: &GateTest) -> Change {
     }
 }
 
-/// After how many hours the change is clearest.
+/// Hours after which the change is clearest.
 fn split(maxima: &[f64], block_s: usize) -> Option<f64> {
     best_split(maxima, 5).map(|(at, _)| in_hours(at * block_s))
 }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_comes_together_needs_longer_blocks_or_is_refused() {
-        // Ten minutes of load, ten of none.
+        // Ten minutes with load, ten without.
         let loaded = |at: usize| if at % 1200 < 600 { 30.0 } else { 90.0 };
         let (_, why) = pass(&series(36_000, loaded)).unwrap_err();
         assert!(matches!(why, Refusal::BlocksCluster(_)), "{why}");

@@ -1,5 +1,4 @@
-//! Maxima of blocks: the generalised extreme value distribution by maximum likelihood. A second opinion on what the peaks
-//! say.
+//! Maxima of blocks: the generalised extreme value distribution by maximum likelihood, as a cross-check of the peaks.
 
 use super::{Profile, likelihood_drop};
 use crate::optimum::{falls_below, largest_near};
@@ -9,7 +8,7 @@ const XI_ZERO: f64 = 1e-9;
 const XI: (f64, f64) = (-0.999, 4.0);
 const EULER: f64 = 0.577_215_664_901_532_9;
 
-/// Maxima of blocks as a generalised extreme value distribution.
+/// Generalised extreme value distribution of block maxima.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MaximaFit {
     /// Location and scale, in the unit of the maxima.
@@ -19,7 +18,7 @@ pub struct MaximaFit {
     pub log_likelihood: f64,
 }
 
-/// Fits maxima of blocks. `None` for fewer than 10 or all alike.
+/// Fits maxima of blocks. `None` for fewer than 10 or if all are equal.
 pub fn fit(maxima: &[f64]) -> Option<MaximaFit> {
     let count = maxima.len() as f64;
     let mean = maxima.iter().sum::<f64>() / count;
@@ -58,7 +57,7 @@ fn log_likelihood_of(maxima: &[f64], mu: f64, sigma: f64, xi: f64) -> f64 {
     sum
 }
 
-/// How far above mu, in sigma, lies the level below which a block's maximum stays with probability exp(-rate).
+/// Distance above mu, in sigma, of the level below which a block's maximum stays with probability exp(-rate).
 fn reach(xi: f64, rate: f64) -> f64 {
     if xi.abs() < XI_ZERO { -rate.ln() } else { (-xi * rate.ln()).exp_m1() / xi }
 }

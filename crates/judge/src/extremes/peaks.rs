@@ -1,18 +1,18 @@
-//! Peaks over a threshold: the generalised Pareto distribution of their excesses, by maximum likelihood (Grimshaw 1993), and
-//! what it says of levels beyond the data.
+//! Peaks over a threshold: the generalised Pareto distribution of their excesses, by maximum likelihood (Grimshaw
+//! 1993), and its levels beyond the data.
 
 use super::{Profile, likelihood_drop};
 use crate::optimum::{falls_below, largest_on};
 use serde::{Deserialize, Serialize};
 
-/// Shapes that are looked at; below -1 there is no maximum likelihood.
+/// Range of shapes; below -1 there is no maximum likelihood.
 const XI: (f64, f64) = (-0.999, 4.0);
-/// Closer to zero the shape is that of the exponential distribution.
+/// Closer to zero the shape counts as exponential.
 const XI_ZERO: f64 = 1e-9;
-/// A level that is so many times the estimate counts as no bound.
+/// A level this many times the estimate counts as no bound.
 const LEVEL_FACTOR_MAX: f64 = 1e5;
 
-/// Excesses over a threshold as a generalised Pareto distribution.
+/// Generalised Pareto distribution of excesses over a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ParetoFit {
     /// Scale, in the unit of the excesses.
@@ -22,7 +22,7 @@ pub struct ParetoFit {
     pub log_likelihood: f64,
 }
 
-/// Fits excesses over a threshold, all above 0. `None` for fewer than 10, for all alike, or where the likelihood has no
+/// Fits excesses over a threshold, all above 0. `None` for fewer than 10, if all are equal, or if the likelihood has no
 /// maximum.
 pub fn fit(excesses: &[f64]) -> Option<ParetoFit> {
     let largest = excesses.iter().copied().fold(0.0, f64::max);
@@ -88,12 +88,12 @@ impl ParetoFit {
         })
     }
 
-    /// The excess that one of so many peaks exceeds on average.
+    /// The excess that one of `peaks` peaks exceeds on average.
     pub fn excess(&self, peaks: f64) -> f64 {
         self.sigma * growth(self.xi, peaks)
     }
 
-    /// Interval of that excess by profile likelihood; an absent upper end means that the data give none.
+    /// Interval of that excess by profile likelihood; without an upper end if the data give none.
     pub fn excess_interval(&self, excesses: &[f64], peaks: f64, confidence: f64) -> Option<Profile> {
         let value = self.excess(peaks);
         if !value.is_finite() || value <= 0.0 || peaks <= 1.0 {
@@ -112,7 +112,7 @@ impl ParetoFit {
         })
     }
 
-    /// Anderson and Darling's distance between the excesses and the fit.
+    /// Anderson-Darling distance between the excesses and the fit.
     pub fn distance(&self, excesses: &[f64]) -> f64 {
         let mut sorted = excesses.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -138,9 +138,9 @@ fn growth(xi: f64, peaks: f64) -> f64 {
     if xi.abs() < XI_ZERO { peaks.ln() } else { (xi * peaks.ln()).exp_m1() / xi }
 }
 
-/// Probability of a distance as large as this one, if the excesses follow a generalised Pareto distribution whose two
-/// parameters were fitted. From simulated quantiles (20 000 samples of 300 for each shape), interpolated in shape and in the
-/// logarithm of the probability; never above 0.5.
+/// Probability of a distance at least this large, if the excesses follow a generalised Pareto distribution with two
+/// fitted parameters. Interpolated in shape and in the logarithm of the probability from simulated quantiles (20 000
+/// samples of 300 for each shape); never above 0.5.
 pub fn distance_p_value(distance: f64, xi: f64) -> f64 {
     const PROBABILITIES: [f64; 8] = [0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.001];
     const QUANTILES: [(f64, [f64; 8]); 9] = [

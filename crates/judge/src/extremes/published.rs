@@ -1,4 +1,4 @@
-//! Published data that the fits are held to.
+//! Published data for checks of the fits.
 
 /// Yearly highest sea level at Port Pirie in m, 1923 to 1987 (Coles 2001).
 pub const PORT_PIRIE: [f64; 65] = [

@@ -1,28 +1,30 @@
-//! From where on a tail is regular: among fixed numbers of largest peaks, the most that follow a generalised Pareto
-//! distribution, and whether the very largest stand apart.
+//! The threshold above which a tail is regular: among fixed numbers of largest peaks, the largest number that follows a
+//! generalised Pareto distribution, and whether the very largest values stand apart.
 
 use super::peaks::{ParetoFit, distance_p_value, fit};
 
-/// Numbers of peaks that are tried, the lowest threshold first.
+/// Numbers of peaks to try, the lowest threshold first.
 const CANDIDATES: [usize; 7] = [400, 300, 200, 150, 100, 75, 50];
-/// The tail is at most this share of all peaks.
+/// Largest share of all peaks in the tail.
 const TAIL_SHARE: f64 = 0.1;
-/// Share of thresholds wrongly found too low that is accepted (G'Sell and others 2016).
+/// Accepted share of thresholds wrongly rejected as too low (G'Sell and others 2016).
 const FALSE_SHARE: f64 = 0.05;
-/// Spacings that are looked at, and the size at which the largest of them is unlikely (1 %) in a regular tail.
+/// Number of spacings to check, and the size at which the largest of them is unlikely (1 %) in a regular tail.
 const SPACINGS: usize = 20;
 const SPACING_MAX: f64 = 7.6;
-/// Few large events of another cause leave a gap below themselves and lie close together. Of so few spacings less is enough.
+/// Few large events of another cause leave a gap below themselves and lie close together. For few spacings a smaller
+/// gap suffices.
 const FEW: usize = 5;
 const SPACING_MAX_OF_FEW: f64 = 5.3;
-/// A gap below so many events at most is compared with those between them, and taken for another cause below this probability.
+/// A gap below at most `CLOSE` events is compared with the spacings between them; below this probability it indicates
+/// another cause.
 const CLOSE: usize = 10;
 const CLOSE_RISK: f64 = 0.002;
 
-/// The fewest peaks that have a tail.
+/// Fewest peaks for a tail.
 pub const PEAKS_MIN: usize = (CANDIDATES[CANDIDATES.len() - 1] as f64 / TAIL_SHARE) as usize;
 
-/// A tail that is regular.
+/// A regular tail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tail {
     pub threshold: f64,
@@ -32,18 +34,18 @@ pub struct Tail {
     pub distance_p: f64,
 }
 
-/// The largest peaks that the lowest threshold leaves, largest first; `None` for fewer than [`PEAKS_MIN`] peaks.
+/// The largest peaks above the lowest threshold, largest first; `None` for fewer than [`PEAKS_MIN`] peaks.
 pub fn largest(peaks: &[f64]) -> Option<Vec<f64>> {
     let tail = (peaks.len() as f64 * TAIL_SHARE + 1e-9) as usize;
     let most = CANDIDATES.into_iter().find(|count| *count <= tail)?;
     let mut sorted = peaks.to_vec();
     sorted.sort_by(|one, other| other.total_cmp(one));
-    // One more: the threshold.
+    // One more than the tail: the threshold.
     sorted.truncate(most + 1);
     Some(sorted)
 }
 
-/// Share of values that another one equals.
+/// Share of values that have an equal.
 pub fn tied(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -52,7 +54,7 @@ pub fn tied(values: &[f64]) -> f64 {
     ties as f64 / values.len().max(1) as f64
 }
 
-/// Whether the largest values lie so far from the others that they are of another kind: how many stand apart.
+/// Number of largest values that lie so far from the others that they must have another cause.
 pub fn apart(largest_first: &[f64]) -> Option<usize> {
     let spacings: Vec<f64> = largest_first
         .windows(2)
@@ -67,8 +69,9 @@ pub fn apart(largest_first: &[f64]) -> Option<usize> {
     wide.or_else(|| close_together(&spacings))
 }
 
-/// How many of the largest values lie so close together above a gap that no regular tail has them there. In a regular tail the gap
-/// over the mean of the spacings above it is distributed like F with 2 and twice as many degrees of freedom as there are.
+/// Number of largest values that lie closer together above a gap than in any regular tail. In a regular tail the gap
+/// over the mean of the spacings above it follows the F distribution with 2 and twice the number of spacings as degrees
+/// of freedom.
 fn close_together(spacings: &[f64]) -> Option<usize> {
     (1..spacings.len().min(CLOSE)).find_map(|above| {
         let mean = spacings[..above].iter().sum::<f64>() / above as f64;
@@ -77,8 +80,8 @@ fn close_together(spacings: &[f64]) -> Option<usize> {
     })
 }
 
-/// The lowest threshold above which the peaks follow a generalised Pareto distribution, by ForwardStop (Bader, Yan and Zhang
-/// 2018); `None` where none does. `largest_first` is of [`largest`].
+/// The lowest threshold above which the peaks follow a generalised Pareto distribution, by ForwardStop (Bader, Yan and
+/// Zhang 2018); `None` if there is none. `largest_first` comes from [`largest`].
 pub fn tail(largest_first: &[f64]) -> Option<Tail> {
     let mut sum = 0.0;
     let counts: Vec<usize> = CANDIDATES.into_iter().filter(|count| *count < largest_first.len()).collect();
@@ -99,8 +102,9 @@ pub fn tail(largest_first: &[f64]) -> Option<Tail> {
     tails.into_iter().nth(rejected).flatten()
 }
 
-/// How many peaks over a threshold come as one, as a share: the extremal index by the intervals between them (Ferro and
-/// Segers 2003). 1 where they come singly, `None` for fewer than two peaks. `at`: their places in the series, ascending.
+/// Extremal index of peaks over a threshold by the intervals between them (Ferro and Segers 2003): the inverse of the
+/// mean size of a cluster. 1 if they come singly, `None` for fewer than two peaks. `at` holds their indices in the
+/// series, ascending.
 pub fn extremal_index(at: &[usize]) -> Option<f64> {
     let gaps: Vec<f64> = at.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
     let count = gaps.len() as f64;
@@ -140,7 +144,7 @@ mod tests {
     #[test]
     fn a_second_mode_moves_the_threshold_up_or_ends_it() {
         let mut coin = Coin::new(8);
-        // 120 of 4000 peaks come from elsewhere.
+        // 120 of 4000 peaks have another cause.
         let peaks: Vec<f64> =
             (0..4000).map(|at| exponential(&mut coin) * 2.0 + if at % 33 == 0 { 60.0 } else { 0.0 }).collect();
         let largest = largest(&peaks).unwrap();

@@ -1,10 +1,10 @@
-//! Which runs are of one series: those of one machine under one load that were measured in one way.
+//! Assigns runs to series: one machine, one load, one way to measure.
 
 use archive::summary::RunSummary;
 use words::amounts::time;
 
-/// Options of a tool's command line that do not change what a wake-up is: how long, and where the result goes. The second
-/// value: whether a word of its own follows.
+/// Options of a tool's command line that do not change what a wake-up is: duration and output. The second value:
+/// whether the option takes an argument.
 const NO_WAY_TO_MEASURE: [(&str, bool); 15] = [
     ("-D", true),
     ("--duration", true),
@@ -23,8 +23,8 @@ const NO_WAY_TO_MEASURE: [(&str, bool); 15] = [
     ("--verbose", false),
 ];
 
-/// What must be alike for runs to be of one series: machine, loads, and how it was measured. Kernels may differ: they are what
-/// a history is kept for.
+/// What must be equal for runs to be of one series: machine, loads, and the way to measure. Kernels may differ, because
+/// a history exists to compare them.
 pub fn scenario(summary: &RunSummary) -> String {
     let machine = summary.environment.as_ref().map_or("", |environment| environment.hostname.as_str());
     let machine = if machine.is_empty() { summary.target.as_str() } else { machine };
@@ -55,13 +55,13 @@ pub fn scenario(summary: &RunSummary) -> String {
     words.join(", ")
 }
 
-/// Another tool's way to measure, as far as it is known.
+/// Another tool's way to measure, as far as known.
 fn imported(summary: &RunSummary) -> String {
     let Some(from) = &summary.imported else { return "imported".into() };
     let version = from.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
     let mut words =
         format!("imported from {}{version}, rounded to {}", from.tool, time(from.resolution_ns.max(1) as f64));
-    // Some tools state their command line as words, some as a line.
+    // Some tools record their command line as words, some as one line.
     let line = summary.command.join(" ");
     let mut rest = line.split_whitespace();
     let mut kept = Vec::new();

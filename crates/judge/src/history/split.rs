@@ -1,19 +1,19 @@
-//! Where a series splits, and how rare such a split is by chance: among orders of the same values, and among series in which
-//! each value resembles the one before as much as these do.
+//! Where a series splits, and how rare such a split is by chance: among permutations of the values, and among series
+//! with the same correlation of neighbouring values.
 
 use crate::blocks::autocorrelation;
 use crate::coin::Coin;
 use crate::stationarity::best_split;
 
-/// A change has at least this many runs on either side.
+/// Fewest runs on either side of a change.
 pub const RUNS_A_SIDE: usize = 5;
-/// Values resemble each other no more than this in a series that is drawn.
+/// Largest correlation of neighbouring values in a simulated series.
 const AUTOCORRELATION_MAX: f64 = 0.9;
-/// Step half-way, in standard deviations, that is found with 80 % probability in a series of so many values, at one false
-/// alarm in a thousand series. Drawn by `make simulate-judge`.
+/// Step half-way, in standard deviations, that is found with 80 % probability in a series of each length, at one false
+/// alarm in a thousand series. Simulated by `make simulate-judge`.
 const DETECTABLE: [(usize, f64); 5] = [(20, 3.3), (30, 2.3), (60, 1.42), (120, 0.98), (300, 0.62)];
 
-/// Step half-way that is found with 80 % probability in a series of so many values, in their standard deviations.
+/// Step half-way that is found with 80 % probability in a series of `count` values, in their standard deviations.
 pub fn detectable_step(count: usize) -> f64 {
     let after = DETECTABLE.iter().position(|(length, _)| *length >= count).unwrap_or(DETECTABLE.len() - 1).max(1);
     let ((short, large), (long, small)) = (DETECTABLE[after - 1], DETECTABLE[after]);
@@ -22,17 +22,17 @@ pub fn detectable_step(count: usize) -> f64 {
     (large.ln() + share * (small.ln() - large.ln())).exp()
 }
 
-/// The smallest p-value that a series of so many runs can give by permutation: the best split of the sorted values.
+/// The smallest p-value that a permutation test of `count` runs can give: that of the best split of the sorted values.
 pub fn least_p(count: usize) -> f64 {
     if count < 2 * RUNS_A_SIDE {
         return 1.0;
     }
-    // Orders that keep both sides together: two of (count choose RUNS_A_SIDE) at least.
+    // Permutations that keep both sides together: at least two of (count choose RUNS_A_SIDE).
     let choices: f64 = (0..RUNS_A_SIDE).map(|at| (count - at) as f64 / (at + 1) as f64).product();
     2.0 / choices
 }
 
-/// A part of a series, where it splits best, and how rare that is.
+/// A part of a series, its best split, and how rare that is.
 struct Split {
     begin: usize,
     end: usize,
@@ -40,8 +40,8 @@ struct Split {
     p_value: f64,
 }
 
-/// Where a series changes its level: the first index of each new part with the p-value of its split, ascending. Parts are
-/// split again until no split is rarer than `risk` by chance.
+/// Where a series changes its level: the first index of each new part with the p-value of its split, ascending. Parts
+/// are split further until no split has a p-value below `risk`.
 pub fn change_points(series: &[f64], risk: f64, seed: u64) -> Vec<(usize, f64)> {
     let mut splits: Vec<Split> = Vec::new();
     let mut open = vec![(0, series.len())];
@@ -54,7 +54,7 @@ pub fn change_points(series: &[f64], risk: f64, seed: u64) -> Vec<(usize, f64)> 
     }
     let mut changes: Vec<usize> = splits.iter().map(|split| split.at).collect();
     changes.sort_unstable();
-    // Several changes look like memory until each is taken out.
+    // Several changes look like correlation until each is removed.
     let memory = Residuals::of(series, &changes).memory();
     if memory > 0.0 {
         for split in &mut splits {
@@ -69,7 +69,7 @@ pub fn change_points(series: &[f64], risk: f64, seed: u64) -> Vec<(usize, f64)> 
     found
 }
 
-/// The best split of a part, and how rare it is among orders of the same values.
+/// The best split of a part, and how rare it is among permutations of the values.
 fn among_orders(part: &[f64], risk: f64, mut coin: Coin) -> Option<(usize, f64)> {
     let (at, statistic) = best_split(part, RUNS_A_SIDE)?;
     if least_p(part.len()) > risk || statistic <= 0.0 {
@@ -83,15 +83,15 @@ fn among_orders(part: &[f64], risk: f64, mut coin: Coin) -> Option<(usize, f64)>
     Some((at, rarity))
 }
 
-/// How rare the best split of a part is among series in which each value remembers this much of the one before.
+/// How rare the best split of a part is among series with this correlation of neighbouring values.
 fn among_memories(part: &[f64], memory: f64, risk: f64, mut coin: Coin) -> f64 {
-    // The scale of a series that is drawn is not that of this one.
+    // A simulated series has another scale.
     let scaled = |series: &[f64]| Some(best_split(series, RUNS_A_SIDE)?.1 / mean_distance(series));
     let Some(seen) = scaled(part) else { return 1.0 };
     rarity(risk, || scaled(&drawn(&mut coin, part.len(), memory)).is_none_or(|other| other >= seen))
 }
 
-/// Share of draws that are as good, the series itself among them. Ends early when it is too large.
+/// Share of draws that are as good, including the series itself. Ends early when it is too large.
 fn rarity(risk: f64, mut as_good: impl FnMut() -> bool) -> f64 {
     let draws = (2.0 / risk).ceil() as u32 - 1;
     let mut good = 0;
@@ -104,7 +104,7 @@ fn rarity(risk: f64, mut as_good: impl FnMut() -> bool) -> f64 {
     f64::from(good + 1) / f64::from(draws + 1)
 }
 
-/// A series without a change in which each value resembles the one before.
+/// A series without a change in which neighbouring values are correlated.
 fn drawn(coin: &mut Coin, length: usize, memory: f64) -> Vec<f64> {
     let mut level = normal(coin);
     let fresh = (1.0 - memory * memory).sqrt();
@@ -128,14 +128,14 @@ fn mean_distance(series: &[f64]) -> f64 {
     (2.0 * sum / (count * (count - 1.0))).max(f64::MIN_POSITIVE)
 }
 
-/// What is left of a series without its changes.
+/// A series with its changes subtracted.
 pub struct Residuals {
     values: Vec<f64>,
     parts: usize,
 }
 
 impl Residuals {
-    /// `changes`: the first index of each part but the first.
+    /// `changes` holds the first index of each part except the first.
     pub fn of(series: &[f64], changes: &[usize]) -> Self {
         let mut ends = vec![0];
         ends.extend(changes.iter().copied().filter(|at| *at < series.len()));
@@ -148,7 +148,7 @@ impl Residuals {
         Self { values: values.collect(), parts: ends.len() - 1 }
     }
 
-    /// How much neighbours resemble each other: their correlation without what taking the means of the parts took from it.
+    /// Correlation of neighbouring values, corrected for the subtraction of the parts' means.
     fn memory(&self) -> f64 {
         let (count, parts) = (self.values.len() as f64, self.parts as f64);
         let Some(seen) = autocorrelation(&self.values, 1) else { return 0.0 };
@@ -156,14 +156,14 @@ impl Residuals {
         if left <= 0.1 { 0.0 } else { ((seen + parts / count) / left).clamp(0.0, AUTOCORRELATION_MAX) }
     }
 
-    /// The same where it is more than chance brings about in one of twenty series.
+    /// The same correlation if it is larger than chance explains in one of twenty series.
     pub fn autocorrelation(&self) -> Option<f64> {
         let (count, parts) = (self.values.len() as f64, self.parts as f64);
         let seen = autocorrelation(&self.values, 1)? + parts / count;
         (seen > 1.645 / count.sqrt()).then(|| self.memory())
     }
 
-    /// Size of a step half-way that would have been found with 80 % probability. `None` for so few values that none is.
+    /// Step half-way that would have been found with 80 % probability. `None` if the values are too few to find any.
     pub fn detectable(&self) -> Option<f64> {
         let count = Some(self.values.len()).filter(|count| *count >= DETECTABLE[0].0)?;
         let freedom = count.checked_sub(self.parts).filter(|freedom| *freedom > 0)? as f64;

@@ -1,4 +1,4 @@
-//! What keeps the numbers of a run from passing a limit whatever they are: parts of it that are missing.
+//! Missing parts of a run that prevent PASS whatever its figures are.
 
 use crate::refusal::Refusal;
 use archive::damage::Damage;
@@ -9,7 +9,7 @@ use archive::problem::Remark;
 use archive::reader::Run;
 use archive::summary::RunSummary;
 
-/// Whether what was lost may hold a late wake-up.
+/// Whether the lost part may contain a late wake-up.
 fn holds_wake_ups(kind: &LossKind) -> bool {
     match kind {
         LossKind::Records
@@ -29,7 +29,7 @@ fn holds_wake_ups(kind: &LossKind) -> bool {
     }
 }
 
-/// Why this run cannot pass; empty when all of it is there.
+/// Why this run cannot pass; empty if it is complete.
 pub fn incomplete(run: &Run, summary: &RunSummary) -> Vec<Remark> {
     let mut missing = Vec::new();
     let ended = matches!(run.ending, Some((Ending::Complete | Ending::Stopped, _)));
@@ -39,14 +39,14 @@ pub fn incomplete(run: &Run, summary: &RunSummary) -> Vec<Remark> {
     for loss in run.losses.iter().filter(|loss| loss.count > 0 && holds_wake_ups(&loss.kind)) {
         missing.push(Remark::new(&Refusal::Lost { count: loss.count, kind: loss.kind.to_string() }));
     }
-    // An end that is missing is a gap as well, and said already.
+    // A missing end is also a gap, and already reported.
     let gaps = run.gaps.iter().filter(|gap| Damage::may_hold_wake_ups(&gap.code));
     missing.extend(gaps.filter(|_| ended).cloned());
     missing.dedup();
     missing
 }
 
-/// What a reader of a verdict has to know of the run: what made it degraded, and what was lost.
+/// What the user must know about the run: what degraded it, and what was lost.
 pub fn cautions(run: &Run) -> Vec<Remark> {
     let degraded = run.problems.iter().filter(|problem| problem.severity == Severity::Degraded).map(Remark::from);
     let lost = run.losses.iter().filter(|loss| loss.count > 0);

@@ -12,7 +12,7 @@ use archive::summary::RunSummary;
 /// Judges a thread by "at most this share of its wake-ups is later".
 ///
 /// # Errors
-/// Why the archive cannot tell.
+/// Why the archive cannot answer that.
 pub fn judge_quantile(
     run: &Run,
     summary: &RunSummary,
@@ -69,7 +69,7 @@ pub fn judge_quantile(
     })
 }
 
-/// A histogram without times can show that a quantile is broken by far, and no more: how late samples come together is unknown.
+/// A histogram without times can only show that a quantile is broken by far: how late samples cluster is unknown.
 fn without_seconds(
     summary: &RunSummary,
     thread: &ThreadRun,
@@ -79,7 +79,7 @@ fn without_seconds(
     let (over, over_most) = late_samples(thread, latest_ns, step_ns(summary));
     let samples = thread.totals.cycles.saturating_add(thread.totals.missed_periods);
     let share = over.saturating_add(thread.totals.missed_periods) as f64 / samples.max(1) as f64;
-    // Whatever they depend on, the share is N times its long-run mean with probability 1 / N at most (Markov).
+    // Under any dependence, the share is at least N times its long-run mean with probability at most 1 / N (Markov).
     let low = share * (1.0 - levels.fail);
     let counts = QuantileCounts {
         samples,

@@ -1,7 +1,7 @@
-//! How often wake-ups are late, against how often they may be.
+//! Judges how often wake-ups are late, against how often they may be.
 //!
-//! The claim is about occasions ([`crate::occasions`]), which are taken as independent of each other. PASS counts every bad block
-//! of a minute or less as an occasion of its own; FAIL counts what comes within minutes of each other once.
+//! The claim is about occasions ([`crate::occasions`]), which count as independent. PASS counts every bad block of a
+//! minute or less as one occasion; FAIL counts late wake-ups within minutes of each other once.
 
 use super::{CpuJudgement, Levels, Occasions, Verdict};
 use crate::blocks::{BLOCK_S_DEFAULT, SecondState, Seconds};
@@ -16,19 +16,19 @@ use archive::reader::ThreadRun;
 use archive::sample::Second;
 use archive::summary::RunSummary;
 
-/// Of a block at most this share may be bad for the allowed rate to mean single events.
+/// Largest share of bad blocks at which the allowed rate still means single events.
 const BAD_SHARE_MAX: f64 = 0.1;
-/// A run is cut into at least so many blocks where its length allows.
+/// Fewest blocks of a run, if its length allows.
 const BLOCKS_WANTED: usize = 30;
-/// In a run too short for many occasions, one is taken to last no longer than this, in seconds.
+/// In a run too short for many occasions, the longest assumed occasion, in seconds.
 const DISTURBANCE_S_MAX: f64 = 30.0;
-/// It is cut into this many blocks for that, none longer than a disturbance.
+/// Number of blocks for that purpose, none longer than a disturbance.
 const SHARE_BLOCKS: usize = 20;
 
-/// The largest latency of a thread, and whether it is a late one.
+/// The largest latency of a thread, and whether it is late.
 struct Known {
     late: SecondState,
-    /// It is later than any second's record shows.
+    /// Whether it is later than any second's record shows.
     unplaced: bool,
 }
 
@@ -80,7 +80,7 @@ pub fn judge_rate(
     Ok(judged)
 }
 
-/// Where nothing is allowed, one late wake-up shows that the limit is broken, wherever it came.
+/// If nothing is allowed, one late wake-up shows that the limit is broken, at any time of the run.
 fn refuted(summary: &RunSummary, thread: &ThreadRun) -> CpuJudgement {
     let hours = summary.measured_ns.unwrap_or(0).max(0) as f64 / 3.6e12;
     let because = thread
@@ -104,11 +104,11 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
     let within_s = occasion_s(allow.per_hour);
     let maxima: Vec<i64> = thread.seconds.iter().map(|record| record.latency_ns_max).collect();
     let independent_s = memory::of_latest(&maxima);
-    // Where neighbouring stretches resemble each other for longer than an occasion, as many as fit come at once.
+    // If neighbouring stretches correlate for longer than an occasion, all occasions in that time may come at once.
     let at_once = independent_s.map_or(1.0, |length| (length as f64 / f64::from(within_s)).max(1.0));
     let suspect = blocks.bad + blocks.unknown + u64::from(known.unplaced);
     let high = at_once * expected_events(suspect, levels.pass).1 / hours;
-    // Two ways to show it, which share the error.
+    // Two ways to show it share the error.
     let level = 1.0 - (1.0 - levels.fail) / 2.0;
     let count = occasions(seconds, within_s);
     let low = (expected_events(count, level).0 / hours).max(low_by_share(seconds, level));
@@ -145,9 +145,9 @@ fn of_seconds(seconds: &Seconds, thread: &ThreadRun, known: &Known, allow: &Rate
     }
 }
 
-/// Lower bound of occasions an hour from the share of the run that was bad. If occasions come so often and last no longer than
-/// [`DISTURBANCE_S_MAX`], the share of bad blocks is on average at most their product, whatever depends on what; and it is so many
-/// times its average with no larger probability than one in so many (Markov).
+/// Lower bound of occasions per hour from the share of the run that was bad. If none lasts longer than
+/// [`DISTURBANCE_S_MAX`], the mean share of bad blocks is at most the rate times the sum of that length and a block,
+/// under any dependence. The share is N times its mean with probability at most 1 / N (Markov).
 fn low_by_share(seconds: &Seconds, confidence: f64) -> f64 {
     let block_s = (seconds.states.len() / SHARE_BLOCKS).clamp(1, DISTURBANCE_S_MAX as usize) as u32;
     let blocks = seconds.blocks(block_s);

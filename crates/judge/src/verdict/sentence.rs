@@ -1,4 +1,4 @@
-//! A verdict in words, with what it rests on and what it assumes.
+//! Renders a verdict with its evidence and assumptions.
 
 use super::{CpuJudgement, Judgement, Verdict};
 use crate::limit::{Limit, Rate, Requirement};
@@ -34,7 +34,7 @@ pub fn sentence(judgement: &Judgement) -> String {
     }
 }
 
-/// On which CPUs, with the space behind it.
+/// The decisive CPUs, followed by a space.
 fn place(decisive: &[&CpuJudgement], all: usize) -> String {
     let names: Vec<String> = decisive.iter().map(|cpu| cpu.cpu.to_string()).collect();
     match (names.len(), all) {

@@ -1,12 +1,12 @@
-//! Whether runs were asked for what the options of a baseline say. A figure of another load or length proves nothing.
+//! Checks that runs used the options of a baseline. A figure with another load or length proves nothing.
 
 use super::SeedRun;
 use crate::difference::of_settings;
 use archive::settings::RunSettings;
 use std::collections::BTreeMap;
 
-/// A sentence for each thing in which runs differ from what is asked for, with the seeds of those that do. An idle run is
-/// asked for the same without the loads.
+/// One sentence for each deviation from the requested settings, with the seeds of the runs concerned. An idle run must
+/// have the same settings without the loads.
 pub fn otherwise(asked: &RunSettings, runs: &[SeedRun]) -> Vec<String> {
     let mut seeds: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for run in runs {

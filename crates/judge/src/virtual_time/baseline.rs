@@ -1,4 +1,4 @@
-//! Expected results of a system in virtual time, and what moved away from them.
+//! Expected results of a system in virtual time, and drift from them.
 
 use super::SeedRun;
 use super::asked;
@@ -13,26 +13,26 @@ use std::fmt;
 use thiserror::Error;
 use words::amounts::time;
 
-/// Version of what is stored.
+/// Version of the stored format.
 pub const BASELINE_VERSION: u32 = 1;
 
-/// What is expected, as it is stored beside a kernel's sources.
+/// Expected results, stored beside a kernel's sources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     pub baseline_version: u32,
-    /// Always true: these figures are instructions, not time of hardware.
+    /// Always true: these figures count instructions, not hardware time.
     pub virtual_time: bool,
-    /// Release of the kernel the figures are of.
+    /// Release of the kernel that was measured.
     pub kernel: String,
     pub target: String,
-    /// How much a figure of the loaded guest may grow or shrink, in percent.
+    /// Tolerated change of a figure with load, in percent.
     pub tolerance_percent: f64,
-    /// How much the idle guest's median may move, in ns.
+    /// Tolerated change of the idle median, in ns.
     pub idle_tolerance_ns: i64,
-    /// Options of `tardy run` that the seeds were run with, a word each.
+    /// Options of `tardy run` for all seeds, one word each.
     pub options: Vec<String>,
-    /// What the machine was made of.
+    /// What the machine was built from.
     #[serde(default)]
     pub ingredients: BTreeMap<String, String>,
     /// Without any load.
@@ -49,12 +49,12 @@ pub struct Baseline {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineCause {
-    /// Culprit; empty where nothing explains.
+    /// Culprit; empty if nothing explains it.
     pub culprit: String,
-    /// Function; empty where none is known.
+    /// Function; empty if unknown.
     pub function: String,
     pub longest_ns: i64,
-    /// Seeds in which it was seen.
+    /// Number of seeds in which it occurred.
     pub seeds: usize,
 }
 
@@ -80,9 +80,9 @@ pub enum BaselineError {
 #[serde(rename_all = "snake_case")]
 pub enum DriftKind {
     Figure,
-    /// Told, and no reason to fail: which cause the worst samples meet changes with every trajectory.
+    /// Reported but not a failure: which causes the worst samples have changes with every trajectory.
     Cause,
-    /// The runs are not of the seeds or the settings that are expected.
+    /// The runs do not have the expected seeds or settings.
     Plan,
 }
 
@@ -90,23 +90,23 @@ pub enum DriftKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
     pub kind: DriftKind,
-    /// Beyond what is tolerated.
+    /// Whether the change exceeds the tolerance.
     pub fails: bool,
     pub sentence: String,
 }
 
-/// How runs stand to a baseline.
+/// Deviation of runs from a baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drift {
     pub virtual_time: bool,
-    /// Every figure of every seed is the expected one.
+    /// Whether every figure of every seed equals the expected one.
     pub identical: bool,
     pub fails: bool,
     pub moved: Vec<Moved>,
 }
 
 impl Baseline {
-    /// What these runs of one system make. `options` are those they were run with.
+    /// The baseline of these runs of one system with `options`.
     pub fn of(
         runs: &[SeedRun],
         target: &str,
@@ -140,10 +140,10 @@ impl Baseline {
         }
     }
 
-    /// Whether the values make sense together.
+    /// Whether the values are consistent.
     ///
     /// # Errors
-    /// [`BaselineError`] for the first value that does not.
+    /// [`BaselineError`] for the first value that is not.
     pub fn check(&self) -> Result<(), BaselineError> {
         if self.baseline_version > BASELINE_VERSION {
             return Err(BaselineError::Newer(self.baseline_version));
@@ -171,7 +171,7 @@ impl Baseline {
     }
 }
 
-/// Whether the guest of a seed ran loads.
+/// Whether a seed ran with loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Guest {
     Idle,
@@ -187,7 +187,7 @@ impl fmt::Display for Guest {
     }
 }
 
-/// What moved between a baseline and runs. `asked` is what the baseline's options ask for.
+/// Deviation of runs from a baseline. `asked` are the settings that the baseline's options request.
 pub fn drift(baseline: &Baseline, asked: &RunSettings, runs: &[SeedRun]) -> Drift {
     let now = Baseline::of(runs, &baseline.target, &baseline.options, 0.0, 0);
     let otherwise = asked::otherwise(asked, runs).into_iter();
@@ -218,7 +218,7 @@ fn invalid(runs: &[SeedRun]) -> Vec<Moved> {
     noted.collect()
 }
 
-/// The same seeds must have been run.
+/// Reports a difference of the seeds.
 fn plan(guest: Guest, expected: &[SeedFigures], seen: &[SeedFigures]) -> Option<Moved> {
     let seeds = |list: &[SeedFigures]| -> Vec<u64> {
         let mut seeds: Vec<u64> = list.iter().map(|seed| seed.seed).collect();
@@ -230,7 +230,8 @@ fn plan(guest: Guest, expected: &[SeedFigures], seen: &[SeedFigures]) -> Option<
     (expected != seen).then_some(Moved { kind: DriftKind::Plan, fails: true, sentence })
 }
 
-/// Figures over the seeds: the middle of the quantiles, the largest maximum. Seed by seed two kernels do not line up.
+/// Compares figures over the seeds: the median of the quantiles, the largest maximum. Two kernels do not correspond
+/// seed by seed.
 fn figures(baseline: &Baseline, guest: Guest, expected: &[SeedFigures], seen: &[SeedFigures]) -> Vec<Moved> {
     let mut moved = Vec::new();
     for figure in [FigureName::P50, FigureName::P99, FigureName::P99_9, FigureName::Max] {
@@ -308,7 +309,7 @@ fn cause_changes(expected: &[BaselineCause], seen: &[BaselineCause]) -> Vec<Move
             Some(_) => {}
         }
     }
-    // Without explanations nothing is gone.
+    // Without explanations, a missing cause is not a change.
     let gone = expected.iter().filter(|cause| !seen.is_empty() && !seen.iter().any(|other| same(cause, other)));
     moved.extend(gone.map(|cause| noted(format!("not seen any more: {}", named(cause)))));
     moved

@@ -1,4 +1,4 @@
-//! Who held the CPU for how long, from the explanations of each seed's worst samples.
+//! What occupied the CPU and for how long, from the explanations of each seed's worst samples.
 
 use super::SeedRun;
 use archive::explanation::{Explanation, ExplanationStatus};
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use words::amounts::time;
 
-/// Callers that are told beside a function.
+/// Most callers shown with a function.
 const CALLERS_MAX: usize = 2;
 
-/// A cause as both sides can have it.
+/// A cause, comparable between both sides.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Cause {
-    /// Identifier of the culprit; `None` where nothing explains the sample.
+    /// Identifier of the culprit; `None` if nothing explains the sample.
     pub culprit: Option<String>,
-    /// The function in which whoever held the CPU spent most of that time; `None` where no function is known.
+    /// The function in which the occupant of the CPU spent most of that time; `None` if no function is known.
     pub function: Option<String>,
 }
 
@@ -22,23 +22,23 @@ pub struct Cause {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CauseShift {
     pub cause: Cause,
-    /// Who called the function where it held longest, the nearest first.
+    /// Callers of the function where it held the CPU longest, the nearest first.
     pub called_by: Vec<String>,
-    /// Longest on each side over all seeds, in ns; `None` where a side does not have the cause.
+    /// Longest on each side over all seeds, in ns; `None` if a side does not have the cause.
     pub a_ns: Option<i64>,
     pub b_ns: Option<i64>,
-    /// How much longer B's longest is; all of it when A has none.
+    /// How much longer B's longest is; all of it if A does not have the cause.
     pub longer_ns: i64,
-    /// Seeds in which it was seen on each side.
+    /// Number of seeds with the cause on each side.
     pub seeds_a: usize,
     pub seeds_b: usize,
-    /// Seeds in which B's is longer than A's, and in which it is shorter.
+    /// Number of seeds in which B's is longer than A's, and in which it is shorter.
     pub longer_in: usize,
     pub shorter_in: usize,
     pub sentence: String,
 }
 
-/// Longest time of one cause in one seed, and the callers at that time.
+/// Longest time of each cause in one seed, and the callers at that time.
 type Longest<'a> = BTreeMap<Cause, (i64, &'a [String])>;
 
 /// Every cause of the paired seeds, those that changed most first.
@@ -72,7 +72,7 @@ fn shift(cause: &Cause, seeds: &[(Longest, Longest)]) -> CauseShift {
     shift
 }
 
-/// The longest time of each cause of one run. Control samples are ordinary on purpose.
+/// The longest time of each cause of one run. Control samples are ordinary by design and are ignored.
 fn longest<'a>(run: &SeedRun<'a>) -> Longest<'a> {
     let is_ordinary = |number| run.summary.spikes.iter().any(|s| s.spike.number == number && !s.late);
     let mut found = Longest::new();
@@ -97,7 +97,7 @@ fn cause_of(explanation: &Explanation) -> Option<(Cause, i64, &[String])> {
         culprit: finding.map(|finding| finding.culprit.clone()),
         function: held.and_then(|held| held.chain.first().cloned()),
     };
-    // The function tells where most of it was spent; how long the CPU was held is told by its owner.
+    // The function is where most of the time went; `owner_ns` is how long the CPU was held.
     let ns = held.map(|held| held.owner_ns).or(finding.map(|finding| finding.ns))?;
     Some((cause, ns, held.map_or(&[], |held| &held.chain)))
 }

@@ -1,4 +1,4 @@
-//! Two systems over several seeds.
+//! Compares two systems over several seeds.
 
 use super::causes::{self, CauseShift};
 use super::figures::SeedFigures;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 use words::amounts::{p_value, time};
 
-/// Chance to call any figure of two alike systems different.
+/// Probability of calling any figure of two equal systems different.
 const RISK: f64 = 0.05;
 
 /// Why two sides cannot be compared.
@@ -37,7 +37,7 @@ pub enum Refusal {
     Invalid(String, String),
 }
 
-/// Smallest, middle and largest of a figure over the seeds, in ns.
+/// Smallest, median and largest of a figure over the seeds, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     pub least_ns: i64,
@@ -51,45 +51,45 @@ pub struct FigureShift {
     pub name: FigureName,
     pub a: Spread,
     pub b: Spread,
-    /// Of B minus A, seed by seed.
+    /// B minus A, seed by seed.
     pub shift: Spread,
-    /// Seeds in which B's is larger, and in which it is smaller.
+    /// Number of seeds in which B's is larger, and in which it is smaller.
     pub longer_in: usize,
     pub shorter_in: usize,
-    /// Exact sign test over the seeds, corrected for the number of figures (Holm).
+    /// P-value of the exact sign test over the seeds, corrected for the number of figures (Holm).
     pub p_adjusted: f64,
     pub differs: bool,
 }
 
-/// Two systems, or one twice, compared.
+/// Comparison of two systems, or of one system with itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VirtualComparison {
-    /// Always true: no figure here is one of hardware.
+    /// Always true: no figure here is hardware time.
     pub virtual_time: bool,
-    /// Both sides are one system, so that every sample must be identical.
+    /// Whether both sides are one system, so that every sample must be identical.
     pub same_system: bool,
-    /// Nothing but the measurement ran: figures compare to the nanosecond.
+    /// Whether the runs had no load: figures compare to the nanosecond.
     pub idle: bool,
     /// Seeds that both sides have.
     pub seeds: Vec<u64>,
-    /// Seeds that one side has; they are left out.
+    /// Seeds of one side only; they are left out.
     pub unpaired: Vec<u64>,
-    /// Seeds whose samples are identical on both sides.
+    /// Number of seeds whose samples are identical on both sides.
     pub identical: usize,
-    /// Where one system with one seed parted from itself: a defect of determinism.
+    /// Where two runs of one system with one seed diverge: a defect of determinism.
     pub defect: Option<FirstDifference>,
     pub figures: Vec<FigureShift>,
     pub causes: Vec<CauseShift>,
     pub differences: Vec<Difference>,
     pub cautions: Vec<Remark>,
-    /// The answer, a sentence each.
+    /// The results, one sentence each.
     pub sentences: Vec<String>,
 }
 
 /// Compares the runs of two sides, paired by their seeds.
 ///
 /// # Errors
-/// [`Refusal`], when the sides are not what they must be.
+/// [`Refusal`] if the sides cannot be compared.
 pub fn compare(a: &[SeedRun], b: &[SeedRun]) -> Result<VirtualComparison, Refusal> {
     let (by_seed_a, by_seed_b) = (one_system('A', a)?, one_system('B', b)?);
     let pairs: Vec<(SeedRun, SeedRun)> =
@@ -143,14 +143,14 @@ fn one_system<'a>(side: char, runs: &[SeedRun<'a>]) -> Result<BTreeMap<u64, Seed
     Ok(by_seed)
 }
 
-/// In what two runs of one side differ besides the seed.
+/// The difference between two runs of one side, other than the seed.
 fn other_system(first: SeedRun, run: SeedRun) -> Option<String> {
     if matches!(relation(first, run), Relation::Same | Relation::OtherSeed) {
         return None;
     }
     let found = differences(first.summary, run.summary).into_iter().map(|difference| difference.what);
     let named = found.into_iter().find(|what| *what != DifferenceKind::Seed).map(|what| what.to_string());
-    // Archives that name no ingredients are one system as far as anything else tells.
+    // Archives without ingredients count as one system unless something else differs.
     named.or_else(|| (first.summary.ingredients != run.summary.ingredients).then(|| "their ingredients".into()))
 }
 

@@ -1,4 +1,4 @@
-//! Runs made by hand, for the tests of the modules beside this one.
+//! Synthetic runs for the tests of the neighbouring modules.
 
 use super::SeedRun;
 use archive::explanation::Explanation;
@@ -7,7 +7,7 @@ use archive::settings::{LoadRequest, RunSettings};
 use archive::summary::RunSummary;
 use std::collections::BTreeMap;
 
-/// What a [`SeedRun`] borrows.
+/// The data that a [`SeedRun`] borrows.
 pub struct Example {
     pub summary: RunSummary,
     pub samples: Vec<(i64, i64)>,
@@ -15,7 +15,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// A valid run of a kernel with one load, whose samples are these.
+    /// A valid run of a kernel with one load and these samples.
     pub fn new(kernel: &str, seed: u64, latencies_ns: &[i64]) -> Self {
         let loads = vec![LoadRequest::Builtin { name: "dentry".into(), workers: 1 }];
         let settings = RunSettings { dither_seed: Some(seed), loads, ..RunSettings::default() };
@@ -36,7 +36,7 @@ impl Example {
         self
     }
 
-    /// With an explained sample: the culprit, the functions that held the CPU, the innermost first, and for how long.
+    /// Adds an explained sample: the culprit, the functions that held the CPU, innermost first, and the time.
     pub fn explained(mut self, culprit: &str, chain: &[&str], ns: i64) -> Self {
         let spike = self.explanations.len() + 1;
         let held = serde_json::json!({ "cpu": 0, "kind": "task", "name": "x-1", "owner_ns": ns, "ns": ns, "chain": chain,

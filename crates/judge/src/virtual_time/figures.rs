@@ -3,7 +3,7 @@
 use crate::figure_name::FigureName;
 use serde::{Deserialize, Serialize};
 
-/// A quantile counts when at least so many samples lie above it.
+/// A quantile counts if at least this number of samples lies above it.
 const SAMPLES_ABOVE_MIN: usize = 5;
 
 /// Figures of one run, in ns.
@@ -14,7 +14,7 @@ pub struct SeedFigures {
     pub samples: usize,
     pub p50_ns: i64,
     pub p99_ns: i64,
-    /// `None` for runs with too few samples above it.
+    /// `None` if too few samples lie above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_9_ns: Option<i64>,
     pub max_ns: i64,
@@ -47,7 +47,7 @@ impl SeedFigures {
     }
 }
 
-/// The smallest sample that a share of `part` in `whole` of all does not exceed.
+/// The smallest sample that a share `part` / `whole` of all samples does not exceed.
 pub fn quantile(sorted: &[i64], part: usize, whole: usize) -> Option<i64> {
     sorted.get(rank(sorted, part, whole).checked_sub(1)?).copied()
 }

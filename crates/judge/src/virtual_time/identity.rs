@@ -1,4 +1,4 @@
-//! The same system twice: identical to the last sample, or a defect of determinism.
+//! Runs of the same system: identical to the last sample, or a defect of determinism.
 
 use super::SeedRun;
 use archive::settings::RunSettings;
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// Ingredients and settings are the same: every sample must be.
+    /// Ingredients and settings are equal: every sample must be, too.
     Same,
     /// Only the seed differs: two trajectories of one system.
     OtherSeed,
-    /// Something else differs as well, or it is not known that nothing does.
+    /// Something else differs as well, or may differ.
     OtherSystem,
 }
 
-/// Whether two runs are of one system. Archives that do not name their ingredients are taken for different ones.
+/// Whether two runs are of one system. Archives without ingredients count as different systems.
 pub fn relation(a: SeedRun, b: SeedRun) -> Relation {
     let known = !a.summary.ingredients.is_empty();
     let Some((settings_a, settings_b)) = a.summary.settings.as_ref().zip(b.summary.settings.as_ref()) else {
@@ -31,7 +31,7 @@ pub fn relation(a: SeedRun, b: SeedRun) -> Relation {
     }
 }
 
-/// Whether settings are the same but for the seed.
+/// Whether settings are equal except for the seed.
 fn alike(a: &RunSettings, b: &RunSettings) -> bool {
     a == &RunSettings { dither_seed: a.dither_seed, ..b.clone() }
 }
@@ -40,14 +40,14 @@ fn alike(a: &RunSettings, b: &RunSettings) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstDifference {
     pub seed: u64,
-    /// Number of the sample, from 0.
+    /// Index of the sample, from 0.
     pub sample: usize,
-    /// Due instant and latency in ns; `None` where a run has no such sample.
+    /// Due instant and latency in ns; `None` if a run has no such sample.
     pub a: Option<(i64, i64)>,
     pub b: Option<(i64, i64)>,
 }
 
-/// Where two runs of one seed part; `None` when all their samples are identical.
+/// The first difference of two runs with one seed; `None` if all their samples are identical.
 pub fn first_difference(a: SeedRun, b: SeedRun) -> Option<FirstDifference> {
     let longest = a.samples.len().max(b.samples.len());
     let at = |run: SeedRun, number: usize| run.samples.get(number).copied();

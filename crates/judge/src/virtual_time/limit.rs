@@ -1,4 +1,4 @@
-//! Whether a limit holds in virtual time. All samples of the seeds are known and would come again, so there is nothing to
+//! Whether a limit holds in virtual time. All samples of the seeds are known and reproducible, so there is nothing to
 //! estimate: it holds for these seeds or it does not.
 
 use super::SeedRun;
@@ -6,17 +6,17 @@ use crate::limit::{Limit, Requirement};
 use serde::{Deserialize, Serialize};
 use words::amounts::time;
 
-/// What the seeds say of a limit.
+/// Result of a limit over the seeds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitOutcome {
     pub limit: String,
     pub holds: bool,
-    /// Seeds in which it is broken.
+    /// Seeds that break it.
     pub broken_in: Vec<u64>,
     pub sentence: String,
 }
 
-/// Judges the runs of one system. Without any run nothing holds.
+/// Judges the runs of one system. Without any run, the limit does not hold.
 pub fn judge_limit(limit: &Limit, runs: &[SeedRun]) -> LimitOutcome {
     let seen: Vec<(u64, i64)> = runs.iter().filter_map(|run| Some((run.seed(), figure(limit, run)?))).collect();
     let latest = match limit.requirement {
@@ -45,14 +45,14 @@ pub fn judge_limit(limit: &Limit, runs: &[SeedRun]) -> LimitOutcome {
     LimitOutcome { limit: limit.text.clone(), holds, broken_in, sentence }
 }
 
-/// What the limit is about, of one run: a latency in ns, or missed periods.
+/// The limited figure of one run: a latency in ns, or the number of missed periods.
 fn figure(limit: &Limit, run: &SeedRun) -> Option<i64> {
     let mut sorted: Vec<i64> = run.samples.iter().map(|(_, latency_ns)| *latency_ns).collect();
     sorted.sort_unstable();
     match limit.requirement {
         Requirement::Latency { .. } => sorted.last().copied(),
         Requirement::Quantile { q, .. } => {
-            // A share as it was written has few digits; a rank must not jump because of the last bit of a float.
+            // A share is written with few digits; the last bit of a float must not change the rank.
             let rank = (q * sorted.len() as f64 - 1e-9).ceil().max(1.0) as usize;
             sorted.get(rank - 1).copied()
         }

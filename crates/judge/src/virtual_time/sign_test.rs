@@ -1,8 +1,8 @@
-//! Whether so many of the seeds moved the same way by chance: the exact sign test, for any number of seeds.
+//! The exact sign test for any number of seeds: whether chance explains how many moved the same way.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// Two-sided p-value of `longer` seeds against `shorter` ones; seeds that did not move say nothing.
+/// Two-sided p-value of `longer` seeds against `shorter` ones; seeds that did not move do not count.
 pub fn p_value(longer: usize, shorter: usize) -> f64 {
     let moved = (longer + shorter) as u64;
     let fewer = longer.min(shorter) as u64;

@@ -1,28 +1,28 @@
-//! What tracing cost a run in virtual time that was made again with the kernel's tracer, to the nanosecond, and from where on
-//! the traced run is another one.
+//! What the kernel's tracer cost a run in virtual time that was repeated with it, to the nanosecond, and from where on
+//! the two runs diverge.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Of the first wake-ups of each run one is in both.
+/// One of the first this many wake-ups of each run must be in both.
 const FIRST_WAKE_UPS: usize = 4;
 
 /// What tracing added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingCost {
-    /// Wake-ups that are in both runs.
+    /// Number of wake-ups in both runs.
     pub pairs: usize,
-    /// How much later those of the traced run were due, all of them: arming a trace takes a while.
+    /// How much later all wake-ups of the traced run were due: arming a trace takes time.
     pub began_later_ns: i64,
-    /// Of these, in ns; the lower of two middle ones.
+    /// Medians of the paired wake-ups, in ns; the lower of two middle ones.
     pub median_ns: i64,
     pub median_traced_ns: i64,
     pub least_ns: i64,
     pub least_traced_ns: i64,
-    /// The first wake-up that cannot be the same one: tracing only adds instructions, and it comes earlier. `None`: all of
-    /// them may be.
+    /// The first wake-up that must differ: it comes earlier although tracing only adds instructions. `None` if all may
+    /// correspond.
     pub parted_at: Option<TracedWakeUp>,
-    /// The wake-ups that were asked for.
+    /// The requested wake-ups.
     pub late: Vec<TracedWakeUp>,
     pub sentences: Vec<String>,
 }
@@ -30,16 +30,16 @@ pub struct TracingCost {
 /// A wake-up in both runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracedWakeUp {
-    /// Its number in the run without tracing, from 0.
+    /// Its index in the run without tracing, from 0.
     pub cycle: u64,
     pub latency_ns: i64,
-    /// `None`: the traced run missed it.
+    /// `None` if the traced run missed it.
     pub traced_ns: Option<i64>,
 }
 
-/// Compares two runs of one seed, the second traced, by due instant and latency of every sample, in ns. `late` are the numbers of
-/// wake-ups to name. The seed draws the instants from the first one on, so the runs are paired by how long after their first
-/// wake-up one is due. `None` when no wake-up is in both.
+/// Compares two runs of one seed, the second traced, by due instant and latency of every sample, in ns. `late` are the
+/// indices of wake-ups to report. The seed determines the instants from the first one on, so wake-ups are paired by
+/// their time after the first wake-up of their run. `None` if no wake-up is in both.
 pub fn tracing_cost(samples: &[(i64, i64)], traced: &[(i64, i64)], late: &[u64]) -> Option<TracingCost> {
     let by_due: BTreeMap<i64, i64> = traced.iter().copied().collect();
     let began_later_ns = began_later_ns(samples, traced, &by_due)?;
@@ -71,7 +71,7 @@ pub fn tracing_cost(samples: &[(i64, i64)], traced: &[(i64, i64)], late: &[u64])
     Some(cost)
 }
 
-/// The shift by which most wake-ups of one are in the other: the first of either may have been missed.
+/// The shift by which most wake-ups of one run are in the other: the first of either may have been missed.
 fn began_later_ns(samples: &[(i64, i64)], traced: &[(i64, i64)], by_due: &BTreeMap<i64, i64>) -> Option<i64> {
     let firsts = samples.iter().take(FIRST_WAKE_UPS);
     let shifts = firsts.flat_map(|own| traced.iter().take(FIRST_WAKE_UPS).filter_map(|of| of.0.checked_sub(own.0)));
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_run_that_began_later_and_missed_its_first_is_paired_all_the_same() {
-        // Unequal intervals, as the seed draws them.
+        // Unequal intervals, as a seed produces them.
         let plain: Vec<(i64, i64)> = (0..20).map(|at: i64| (at * 1_000_000 + at * at * 700, 3000)).collect();
         let traced: Vec<(i64, i64)> = plain[1..].iter().map(|(due, ns)| (due + 300_000_000, ns + 40_000)).collect();
         let cost = tracing_cost(&plain, &traced, &[0, 5]).unwrap();

@@ -1,5 +1,5 @@
-//! Claims of one run where late wake-ups depend on each other: in bursts, in groups minutes apart, with a memory. No claim may be
-//! wrong more often than it says.
+//! Claims of one run with dependent late wake-ups: in bursts, in groups minutes apart, with memory. No claim may be
+//! wrong more often than it states.
 
 use crate::tables::{Table, publish};
 use crate::{error_most, repeated, share};
@@ -25,14 +25,14 @@ const CONFIDENCE: f64 = 0.95;
 const REPETITIONS: usize = 400;
 const HOUR: usize = 3600;
 
-/// How late wake-ups come together. The rate of what is drawn follows from the share of late wake-ups.
+/// How late wake-ups cluster. The event rate follows from the share of late wake-ups.
 #[derive(Debug, Clone, Copy)]
 enum Together {
-    /// So many in a row.
+    /// This number in a row.
     Burst(usize),
-    /// So many bursts of so many, one to three minutes apart.
+    /// This number of bursts of this number each, one to three minutes apart.
     Group(usize, usize),
-    /// The share follows a level that remembers this much of the second before.
+    /// The share follows a level that is correlated this much with the second before.
     Memory(f64),
 }
 
@@ -46,7 +46,7 @@ const KINDS: [(&str, Together); 7] = [
     ("memory of ten seconds, AR(1) 0.9", Together::Memory(0.9)),
 ];
 
-/// What a run saw.
+/// What a run observed.
 struct Seen {
     late: Vec<u32>,
     max_ns: Vec<i64>,
@@ -60,7 +60,7 @@ impl Dice {
         (-2.0 * (1.0 - self.0.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.0.unit()).cos()
     }
 
-    /// Time to the next event of so many a second, in seconds.
+    /// Time to the next event at `rate` events per second, in seconds.
     fn wait(&mut self, rate: f64) -> f64 {
         -(1.0 - self.0.unit()).ln() / rate
     }
@@ -92,12 +92,12 @@ impl Seen {
     }
 }
 
-/// Latency of what is late: from 100 to 200 µs, each as likely.
+/// Latency of a late wake-up: uniform from 100 to 200 µs.
 fn latency_ns(dice: &mut Dice) -> i64 {
     100_000 + (100_000.0 * dice.0.unit()) as i64
 }
 
-/// A run of so many seconds in which this share of the wake-ups is late in the long run.
+/// A run of `seconds` seconds with this long-run share of late wake-ups.
 fn invent(seed: u64, together: Together, share: f64, seconds: usize) -> Seen {
     let mut dice = Dice(Coin::new(seed));
     let mut seen = Seen { late: vec![0; seconds], max_ns: Vec::with_capacity(seconds), late_ns: BTreeMap::new() };
@@ -111,7 +111,7 @@ fn invent(seed: u64, together: Together, share: f64, seconds: usize) -> Seen {
     };
     seen.max_ns.extend((0..seconds).map(|_| 20_000 + (5_000.0 * dice.0.unit()) as i64));
     let rate = share * PER_SECOND as f64 / (length * group) as f64;
-    // What began before the run reaches into it.
+    // Clusters that start before the run reach into it.
     let mut at = -600.0 + dice.wait(rate);
     while at < seconds as f64 {
         let mut burst_at = at;
@@ -229,7 +229,7 @@ fn quantiles_are_seldom_wrong_however_late_wake_ups_come_together() {
     assert!(above.is_empty(), "{above:?} are above {most:.4}");
 }
 
-/// Occasions an hour in the long run.
+/// Long-run occasions per hour.
 fn occasions_per_hour(together: Together, share: f64, within_s: u32) -> f64 {
     let counts = repeated(400, |number| {
         let seen = invent(9_000_000 + number as u64, together, share, 50 * HOUR);
@@ -242,7 +242,7 @@ fn occasions_per_hour(together: Together, share: f64, within_s: u32) -> f64 {
 #[test]
 #[ignore = "minutes; make simulate-judge"]
 fn rates_are_seldom_wrong_however_late_wake_ups_come_together() {
-    // About one occasion an hour of each kind: the share of late wake-ups that makes it.
+    // The share of late wake-ups for about one occasion of each kind per hour.
     let an_hour = |samples: f64| samples / 3.6e6;
     let kinds: [(&str, Together, f64); 6] = [
         ("single wake-ups", Together::Burst(1), an_hour(1.0)),
@@ -290,7 +290,7 @@ fn printed_intervals_and_maxima_hold_however_late_wake_ups_come_together() {
     for (kind, (name, together)) in KINDS.into_iter().enumerate() {
         let mut cells = Vec::new();
         for (at, (quantile, q)) in quantiles.into_iter().enumerate() {
-            // One in 1.2 of the late wake-ups is over the quantile, all between 100 and 200 µs alike.
+            // One in 1.2 of the late wake-ups is over the quantile; they are uniform between 100 and 200 µs.
             let truth_ns = 100_000.0 * (2.0 - 1.0 / 1.2);
             let wrong = repeated(REPETITIONS, |number| {
                 let seed = (20_000_000 + (kind * 10 + at) * 10_000 + number) as u64;
@@ -307,7 +307,7 @@ fn printed_intervals_and_maxima_hold_however_late_wake_ups_come_together() {
             } else {
                 format!("{:.1} of {}", share(&shown) * 100.0, shown.len())
             });
-            // Those that are not shown claim nothing and are no error.
+            // Quantiles that are not shown claim nothing and are not errors.
             missed.push((format!("{name}, {quantile}"), shown.iter().filter(|wrong| **wrong).count()));
         }
         let beaten = repeated(REPETITIONS, |number| {
@@ -328,7 +328,7 @@ fn printed_intervals_and_maxima_hold_however_late_wake_ups_come_together() {
     assert!(maxima.iter().all(|(_, share)| (1.0 - most..=most).contains(share)), "{maxima:?}");
 }
 
-/// How long it takes to pass: no claim of power that is not measured.
+/// The time to PASS: power is measured, not assumed.
 #[test]
 #[ignore = "minutes; make simulate-judge"]
 fn quiet_machines_pass_after_the_time_that_a_plan_says() {

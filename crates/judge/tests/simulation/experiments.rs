@@ -9,13 +9,13 @@ use judge::experiment::{
 };
 use judge::figure_name::FigureName;
 
-/// The default number of rounds, and the fewer for which powers are usually told.
+/// The default number of rounds, and the smaller number for which power is usually stated.
 const ROUNDS: usize = 12;
 const ROUNDS_FEW: usize = 8;
 const RUN_S: usize = 300;
 const CONFIDENCE: f64 = 0.95;
 
-/// What runs differ in beside the variant.
+/// Differences between runs other than the variant.
 #[derive(Clone, Copy)]
 struct Session {
     run_effect: bool,
@@ -55,14 +55,14 @@ fn judged(rounds: &[PairedRound], stopping: Stopping) -> ExperimentResult {
     experiment(rounds, &metrics((RUN_S * 1000) as f64), CONFIDENCE, stopping).expect("there are rounds")
 }
 
-/// Whether an experiment that looks after each round ever decides, at the last one included.
+/// Whether an experiment that is evaluated after each round ever decides, including the last round.
 fn decided_at_some_round(rounds: &[PairedRound]) -> bool {
     (1..=rounds.len()).any(|looked| {
         matches!(judged(&rounds[..looked], Stopping::UntilDecided).outcome, Outcome::Worse | Outcome::Better)
     })
 }
 
-/// All quantiles, also those that resolve badly, each judged as if it were the only one.
+/// All quantiles, including those that resolve badly, each judged as if it were the only one.
 fn singly(rounds: &[PairedRound]) -> Vec<(String, ExperimentResult)> {
     let mut every = metrics(1e9);
     every.retain(|metric| metric.name != FigureName::MissedPeriods);
@@ -74,7 +74,7 @@ fn singly(rounds: &[PairedRound]) -> Vec<(String, ExperimentResult)> {
     every.into_iter().map(one).collect()
 }
 
-/// What a simulation keeps of one experiment.
+/// The part of an experiment's result that a simulation keeps.
 struct Kept {
     found: bool,
     primary: bool,

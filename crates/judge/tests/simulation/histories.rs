@@ -1,4 +1,4 @@
-//! Change points of series of runs: false alarms, with runs that resemble their neighbours as well, and power.
+//! Change points of series of runs: false alarms, also with correlated neighbours, and power.
 
 use crate::tables::{Table, publish};
 use crate::{error_most, repeated, share};
@@ -12,7 +12,7 @@ fn normal(coin: &mut Coin) -> f64 {
     (-2.0 * (1.0 - coin.unit()).ln()).sqrt() * (std::f64::consts::TAU * coin.unit()).cos()
 }
 
-/// Each value remembers this much of the one before.
+/// Neighbouring values are correlated by `memory`.
 fn series(seed: u64, runs: usize, memory: f64, step: f64) -> Vec<f64> {
     let mut coin = Coin::new(seed);
     let mut level = normal(&mut coin);
@@ -43,7 +43,7 @@ fn changes_are_not_found_in_what_only_drifts_and_found_where_they_are() {
         table.row(name, shares.iter().map(|share| format!("{:.1}", share * 100.0)).collect());
         alarms.extend(shares);
     }
-    // In shorter series no step is found so often.
+    // Shorter series do not find a step with this power.
     let [_, long @ ..] = lengths;
     let power = long.map(|runs| found(77_000 * runs as u64, runs, 0.0, detectable_step(runs)));
     let sizes =
@@ -51,7 +51,8 @@ fn changes_are_not_found_in_what_only_drifts_and_found_where_they_are() {
     let sizes: Vec<String> = std::iter::once("-".to_owned()).chain(sizes).collect();
     table.row("step in standard deviations that is found, and how often", sizes);
     publish("histories", &table);
-    // One in a thousand where runs are independent; no p is printed where they resemble each other, and one in twenty is said.
+    // One in a thousand if runs are independent; where they are correlated no p-value is printed, and the stated risk
+    // is one in twenty.
     let (independent, alike) = alarms.split_at(lengths.len());
     assert!(independent.iter().all(|share| *share <= error_most(RISK, REPETITIONS)), "{alarms:?}");
     assert!(alike.iter().all(|share| *share <= error_most(0.05, REPETITIONS)), "{alarms:?}");

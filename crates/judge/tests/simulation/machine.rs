@@ -1,5 +1,5 @@
-//! An invented machine: lognormal latencies in a load that comes and goes, a slow drift, and bursts of spikes with a heavy
-//! tail. Runs of it differ as runs of a real one do.
+//! A simulated machine: lognormal latencies, a load that comes and goes, a slow drift, and bursts of spikes with a
+//! heavy tail. Its runs differ as those of a real machine do.
 
 use archive::histogram::{Histogram, bucket_of};
 use archive::message::{Ending, RunPhase};
@@ -13,34 +13,34 @@ use std::collections::BTreeMap;
 pub const PER_SECOND: usize = 1000;
 const BODY_NS: f64 = 4_000.0;
 const BODY_SIGMA: f64 = 0.35;
-/// Under load the body is so many times as late.
+/// Factor of the body's latencies under load.
 const LOADED: f64 = 1.5;
-/// Chance in a second that the load begins, and that it ends.
+/// Chance per second that the load starts, and that it ends.
 const LOAD_BEGINS: f64 = 1.0 / 20.0;
 const LOAD_ENDS: f64 = 1.0 / 10.0;
 const DRIFT_MEMORY: f64 = 0.9;
 const DRIFT: f64 = 0.03;
-/// Bursts of spikes a second, and the chance that one more spike follows in a burst.
+/// Bursts of spikes per second, and the chance that another spike follows in a burst.
 const BURSTS: f64 = 0.153;
 const ANOTHER: f64 = 0.41;
 const SPIKE_NS: f64 = 21_300.0;
 const SPIKE_SCALE_NS: f64 = 8_000.0;
 const SPIKE_XI: f64 = 0.15;
 
-/// What makes a run of the machine different from another.
+/// What distinguishes one run of the machine from another.
 #[derive(Debug, Clone, Copy)]
 pub struct Character {
     pub body: f64,
     pub spike_size: f64,
     pub spike_rate: f64,
-    /// Events of 150 µs a second.
+    /// Events of 150 µs per second.
     pub rare_mode: f64,
 }
 
 impl Character {
     pub const PLAIN: Self = Self { body: 1.0, spike_size: 1.0, spike_rate: 1.0, rare_mode: 0.0 };
 
-    /// What differs from run to run by chance: 4 % of the body, 6 % of the spikes' size, 15 % of their rate.
+    /// Random differences between runs: 4 % of the body, 6 % of the spikes' size, 15 % of their rate.
     pub fn with_run_effect(self, dice: &mut Dice) -> Self {
         Self {
             body: self.body * (0.04 * dice.normal()).exp(),
@@ -50,7 +50,7 @@ impl Character {
         }
     }
 
-    /// What changes during a session: 10 % of the body and 15 % of the spikes' size by its end.
+    /// Drift during a session: 10 % of the body and 15 % of the spikes' size by its end.
     pub fn drifted(self, share: f64) -> Self {
         Self { body: self.body * (1.0 + 0.10 * share), spike_size: self.spike_size * (1.0 + 0.15 * share), ..self }
     }
@@ -71,7 +71,7 @@ impl Dice {
         Self { coin: Coin::new(seed), body: (0..65_536).map(latency).collect() }
     }
 
-    /// Begins another sequence.
+    /// Starts another sequence.
     pub fn again(&mut self, seed: u64, number: u32) {
         self.coin = Coin::of_round(seed, number);
     }
@@ -85,7 +85,7 @@ impl Dice {
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// How many events of so many a second come in one.
+    /// Number of events in one second at a mean of `rate`.
     fn events(&mut self, rate: f64) -> u32 {
         let (mut events, mut chance) = (0, self.unit());
         let limit = (-rate).exp();
@@ -113,7 +113,7 @@ impl Counted {
     }
 }
 
-/// Measures so many seconds. With `body` left out only spikes are drawn, for truths that need long times.
+/// Measures `seconds` seconds. Without `body` only spikes are simulated, for true values that need long times.
 pub fn measure(dice: &mut Dice, character: Character, seconds: usize, body: bool) -> Counted {
     let mut counted =
         Counted { buckets: vec![0; bucket_of(i64::MAX).unwrap() + 1], seconds: Vec::with_capacity(seconds) };

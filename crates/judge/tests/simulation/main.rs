@@ -1,6 +1,6 @@
-//! What the claims of this crate are worth on invented machines whose truth is known: how often an experiment finds a
-//! difference that is not there, how often an interval holds the truth, and what is found. Minutes of work, so `make
-//! simulate-judge` asks for it; the small versions of these tests stand beside the code.
+//! Checks the claims of this crate on simulated machines whose truth is known: how often an experiment finds a
+//! difference that does not exist, how often an interval contains the truth, and the power. It takes minutes, so only
+//! `make simulate-judge` runs it; small versions of these tests are beside the code.
 
 mod dependence;
 mod experiments;
@@ -12,7 +12,7 @@ mod tails;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Results of so many repetitions, made on all processors, in their order.
+/// Results of `repetitions` repetitions, run on all processors, in order.
 pub fn repeated<T: Send>(repetitions: usize, repetition: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -34,7 +34,7 @@ pub fn repeated<T: Send>(repetitions: usize, repetition: impl Fn(usize) -> T + S
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Errors of a nominal share that chance may bring about: two standard errors above it.
+/// Largest share of errors that chance explains: two standard errors above the nominal share.
 pub fn error_most(nominal: f64, repetitions: usize) -> f64 {
     nominal + 2.0 * (nominal * (1.0 - nominal) / repetitions as f64).sqrt()
 }

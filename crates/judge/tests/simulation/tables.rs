@@ -1,10 +1,11 @@
-//! Tables of the document that says what the claims are worth: the simulations write them, and hold them to be what they wrote.
+//! Tables of the document about the reliability of the claims: the simulations write them, or check them against the
+//! document.
 
 use std::fs;
 use std::path::Path;
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/judging.md");
-/// Set it to write the tables.
+/// If set, the tables are written.
 const UPDATE: &str = "UPDATE_TABLES";
 
 pub struct Table {
@@ -22,13 +23,13 @@ impl Table {
     }
 }
 
-/// Prints a table, and writes or compares it with what stands between its marks in the document.
+/// Prints a table, and writes it to its place in the document or compares it with the text there.
 pub fn publish(name: &str, table: &Table) {
     let text = table.lines.join("\n");
     println!("{name}\n{text}");
     let document = fs::read_to_string(DOCUMENT).expect("the document is there");
     let (begin, end) = (format!("<!-- table {name} -->\n"), format!("\n<!-- end {name} -->"));
-    // Not every table is one for readers.
+    // Some tables are not in the document.
     let Some(place) = document.find(&begin) else { return };
     let from = place + begin.len();
     let to = from + document[from..].find(&end).expect("the place of the table ends");

@@ -1,4 +1,4 @@
-//! Extrapolation: how often its interval holds the truth where it gives one, and what it refuses.
+//! Extrapolation: how often its interval contains the truth, and what it refuses.
 
 use crate::machine::{Character, Dice, measure};
 use crate::{repeated, share};
@@ -10,7 +10,7 @@ const REPETITIONS: usize = 300;
 const TEST_S: usize = 3600;
 const HORIZON_S: f64 = 36_000.0;
 const PER_SECOND: f64 = 1000.0;
-/// Intervals of nominal 95 % must hold the truth at least so often.
+/// Intervals of nominal 95 % must contain the truth at least this often.
 const COVERAGE_MIN: f64 = 0.92;
 
 /// The latency in µs that a sample exceeds with this probability.
@@ -20,7 +20,7 @@ fn normal(exceeded: f64) -> f64 {
     -Normal::standard().inverse_cdf(exceeded)
 }
 
-/// Tails that extrapolation is made for.
+/// Tails for which extrapolation is designed.
 const REGULAR: [(&str, Tail); 6] = [
     ("exponential", |p| -8.0 * p.ln()),
     ("heavy, xi = +0.2", |p| 8.0 * (p.powf(-0.2) - 1.0) / 0.2),
@@ -30,7 +30,7 @@ const REGULAR: [(&str, Tail); 6] = [
     ("Weibull 0.6", |p| 2.0 * (-p.ln()).powf(1.0 / 0.6)),
 ];
 
-/// The largest of each of so many seconds.
+/// The largest value of each second of a test.
 fn maxima(coin: &mut Coin, tail: Tail) -> Vec<f64> {
     let exceeded = |coin: &mut Coin| -((1.0 - coin.unit()).ln() / PER_SECOND).exp_m1();
     (0..TEST_S).map(|_| tail(exceeded(coin).max(1e-300))).collect()

@@ -1,9 +1,9 @@
-//! Comparisons of runs made by hand.
+//! Comparisons of synthetic runs.
 
 use super::super::example::{Example, runs};
 use super::*;
 
-/// Seeds of one kernel whose samples are longer by so much; no two seeds are alike.
+/// Runs of one kernel whose samples are longer by `longer_ns`; no two seeds are alike.
 fn side(kernel: &str, longer_ns: i64, seeds: std::ops::RangeInclusive<u64>) -> Vec<Example> {
     let of = |seed: u64| {
         let samples: Vec<i64> = (0..1000).map(|at| 3000 + (at * 7 + seed as i64 * 13) % 500 + longer_ns).collect();
