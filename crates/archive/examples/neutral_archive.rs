@@ -1,7 +1,8 @@
-//! Makes a small archive that names nobody out of one of a run: `neutral_archive RUN CUTS DIRECTORY [NAME=NEUTRAL]...`.
+//! Makes a small anonymous archive from one of a run: `neutral_archive RUN CUTS DIRECTORY [NAME=NEUTRAL]...`.
 //!
-//! Machine, boot and command line are replaced. A spike's trace is taken from `CUTS/<spike>/trace.dat` where there is one,
-//! else from the run. In traces every thread called NAME becomes NEUTRAL; both must be of one length, so that nothing moves.
+//! Machine, boot and command line are replaced. A spike's trace is taken from `CUTS/<spike>/trace.dat` if it exists,
+//! otherwise from the run. In traces every thread called NAME becomes NEUTRAL; both must have the same length, so that
+//! no offset changes.
 
 use archive::environment::Environment;
 use archive::explanation::Explanation;
@@ -69,7 +70,7 @@ fn pair_of(pair: &str) -> Result<(String, String), String> {
     same.then(|| (name.into(), neutral.into())).ok_or(format!("{pair}: the names differ in length"))
 }
 
-/// Replaces a name where it stands alone: in a record it ends in a zero byte, in a list of threads the line ends.
+/// Replaces a name that is a whole word: in a record it ends in a zero byte, in a list of threads the line ends.
 fn rename(bytes: &mut [u8], name: &str, neutral: &str) {
     let ends = |byte: Option<&u8>| matches!(byte, Some(0 | b'\n'));
     for at in 0..bytes.len().saturating_sub(name.len()) {
@@ -102,7 +103,7 @@ fn neutralise(message: &mut Message, trace_bytes: u64) {
     }
 }
 
-/// Sends a file through the writer as a meter would.
+/// Passes a file to the writer as a meter would send it.
 fn store_file(writer: &mut RunWriter, file: u32, kind: FileKind, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
     let mut encoder = Encoder::default();
     let mut frames = encoder.message(&Message::FileBegin { file, kind });

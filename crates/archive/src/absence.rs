@@ -1,14 +1,14 @@
-//! When the host of a virtual machine did not execute one of its CPUs, as the host saw it.
+//! Absences of a virtual machine's CPU: when the host did not execute it, as the host recorded.
 //!
-//! A guest cannot tell that from masked interrupts; its host can.
+//! A guest cannot distinguish this from masked interrupts; its host can.
 
 use serde::{Deserialize, Serialize};
 
-/// Absences that are kept for one spike. Beyond that the longest stay.
+/// Most absences kept per spike. Beyond that the longest are kept.
 pub const ABSENCES_MAX: usize = 256;
 
-/// A stretch in which the host did not execute a CPU although the guest had something to do there, or in which it was
-/// stopped, whatever the guest had to do.
+/// A stretch in which the host did not execute a CPU although the guest had something to run there, or in which it was
+/// stopped, whether or not the guest had anything to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absence {
     /// Number of the CPU in the guest.
@@ -16,26 +16,27 @@ pub struct Absence {
     /// CLOCK_MONOTONIC of the guest, in ns.
     pub start_ns: i64,
     pub end_ns: i64,
-    /// Each of the two instants is exact to so many ns, on either side. The most of it is the same for both.
+    /// Error of each of the two instants in ns, in either direction. Most of it is common to both.
     pub slack_ns: i64,
-    /// The emulator was stopped: by a signal, a debugger, a frozen control group. Otherwise others had the host's CPU.
+    /// The emulator was stopped: by a signal, a debugger, a frozen control group. Otherwise other tasks had the host's
+    /// CPU.
     pub stopped: bool,
 }
 
-/// What the host saw around one spike.
+/// What the host recorded around one spike.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpikeAbsences {
     pub spike: u32,
-    /// In the order of their beginning; none: the host executed every CPU whenever it wanted to run, as far as it looked.
+    /// In order of their start. Empty if the host always executed a CPU that was ready to run, as far as it recorded.
     pub absences: Vec<Absence>,
-    /// CLOCK_MONOTONIC of the host minus that of the guest, in ns, to within the slack: what the host itself recorded can
-    /// be set beside the guest's record.
+    /// CLOCK_MONOTONIC of the host minus that of the guest, in ns, to within the slack. It aligns records of the host
+    /// with those of the guest.
     pub host_minus_guest_ns: i64,
     pub slack_ns: i64,
-    /// Shorter ones beyond [`ABSENCES_MAX`].
+    /// Number of shorter absences dropped beyond [`ABSENCES_MAX`].
     #[serde(default)]
     pub left_out: u64,
-    /// One thread of the emulator executes all CPUs in turn: while one of them records, no other is executed.
+    /// One thread of the emulator executes all CPUs in turn: while one CPU is executed, no other is.
     #[serde(default)]
     pub in_turns: bool,
 }

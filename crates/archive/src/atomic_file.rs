@@ -1,4 +1,4 @@
-//! A file that is either the old one or the new one, whole.
+//! Atomic replacement of a file: it is either the old one or the new one, complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,11 +8,11 @@ use crate::write_error::WriteError;
 
 /// Replaces a file in one step: a reader, or a crash, sees the old one or the new one.
 ///
-/// A link stays a link: the file it leads to is replaced. What is no regular file, such as a pipe or `/dev/null`, is
-/// written to, for a rename would put a file in the place of the device.
+/// A symbolic link is kept: the file it points to is replaced. Anything that is not a regular file, such as a pipe or
+/// `/dev/null`, is written to, because a rename would put a file in the place of the device.
 ///
 /// # Errors
-/// [`WriteError::Io`] naming the file.
+/// [`WriteError::Io`] with the file's path.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let fail = |source| WriteError::Io { path: path.to_owned(), source };
     match fs::metadata(path) {

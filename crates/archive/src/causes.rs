@@ -1,4 +1,4 @@
-//! What the spikes of a whole run have in common: which culprits, how often, on which CPUs, and in what rhythm.
+//! What the spikes of a whole run have in common: culprits, their frequency, CPUs and period.
 
 use crate::explanation::PhaseName;
 use serde::{Deserialize, Serialize};
@@ -10,24 +10,24 @@ pub struct CpuCount {
     pub count: u32,
 }
 
-/// A rhythm that random instants would show by chance less often than the level of the test.
+/// A period that random instants would show by chance less often than the level of the test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Period {
     pub period_ns: i64,
-    /// Where in a period it happens: due instant modulo the period, CLOCK_MONOTONIC, in ns.
+    /// Position within a period: due instant modulo the period, CLOCK_MONOTONIC, in ns.
     pub phase_ns: i64,
     /// Probability that random instants look as regular, corrected for everything that was tried.
     pub p: f64,
-    /// How many times it happened, bursts counted once.
+    /// Number of occurrences, bursts counted once.
     pub times: u32,
-    /// What has this period in every kernel; empty when nothing known has.
+    /// A kernel mechanism with this period; empty if none is known.
     pub known_as: String,
 }
 
 /// The spikes that one culprit explains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CauseGroup {
-    /// Identifier of the culprit; `None`: the spikes that are not explained.
+    /// Identifier of the culprit; `None` for unexplained spikes.
     pub culprit: Option<String>,
     /// The culprit in a few words.
     pub title: String,
@@ -36,25 +36,25 @@ pub struct CauseGroup {
     pub latency_ns_max: i64,
     /// Most spikes first.
     pub cpus: Vec<CpuCount>,
-    /// How many of the worst samples of the run are spikes of this group.
+    /// Number of the run's worst samples that are spikes of this group.
     pub worst: u32,
     pub period: Option<Period>,
-    /// Why no period can be told, or what it means, in words; empty when none was found.
+    /// Why no period can be determined, or what it means; empty if none was found.
     pub rhythm: String,
 }
 
-/// The chance that the next spike has a cause that has not been seen, after Good and Turing.
+/// The chance that the next spike has an unseen cause, after Good and Turing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct NewCause {
     /// Spikes with a known cause.
     pub attributed: u32,
-    /// Causes that were seen exactly once.
+    /// Causes that occurred exactly once.
     pub seen_once: u32,
-    /// Spikes that nothing explains; each may be of a cause of its own. Older documents do not count them.
+    /// Spikes that nothing explains; each may have a separate cause. Older documents do not count them.
     #[serde(default)]
     pub unexplained: u32,
     pub chance: f64,
-    /// The chance is at most this, with 95 % confidence, if spikes are independent.
+    /// Upper bound of the chance at 95 % confidence, if spikes are independent.
     pub chance_max: f64,
 }
 
@@ -63,15 +63,15 @@ pub struct NewCause {
 pub struct ComposedPart {
     pub phase: PhaseName,
     pub ns: i64,
-    /// The spike it was seen in.
+    /// The spike in which it occurred.
     pub spike: u32,
 }
 
-/// What a wake-up would take if the worst phases of different spikes met in one.
+/// Latency of a wake-up in which the worst phases of different spikes coincide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Composed {
     pub ns: i64,
-    /// In their order on the way; they sum to `ns`.
+    /// In the order of the phases; they sum to `ns`.
     pub parts: Vec<ComposedPart>,
 }
 
@@ -81,12 +81,12 @@ pub struct Composed {
 pub struct RunCauses {
     /// Most spikes first, the unexplained last.
     pub groups: Vec<CauseGroup>,
-    /// Samples among the worst that were looked at, 1000 at most.
+    /// Samples among the worst that were examined, at most 1000.
     pub worst_samples: u32,
-    /// How many of them have a trace.
+    /// Examined samples that have a trace.
     pub worst_with_trace: u32,
     pub new_cause: Option<NewCause>,
     pub composed: Option<Composed>,
-    /// What was found, a sentence each, most important first.
+    /// Results, one sentence each, most important first.
     pub sentences: Vec<String>,
 }

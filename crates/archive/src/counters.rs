@@ -1,4 +1,4 @@
-//! What the kernel of a target counted while a run went on: what vmstat, mpstat and pidstat show, about once a second.
+//! What the kernel of a target counted during a run: the figures of vmstat, mpstat and pidstat, about once a second.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct CpuCount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct NamedCount {
-    /// As the kernel calls it: `TIMER`, `NET_RX`.
+    /// The kernel's name: `TIMER`, `NET_RX`.
     pub name: String,
     pub count: u64,
 }
@@ -27,33 +27,33 @@ pub struct Pressure {
     pub resource: String,
     /// At least one task waited.
     pub some_ns: u64,
-    /// No task that was not idle did anything else.
+    /// All non-idle tasks waited.
     pub full_ns: u64,
 }
 
-/// What was counted from one look to the next, on the whole machine unless it says otherwise. What the kernel does not
-/// tell is absent.
+/// Counts between two readings, of the whole machine unless stated otherwise. Values that the kernel does not provide
+/// are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CounterSecond {
-    /// CLOCK_MONOTONIC of both looks, in ns.
+    /// CLOCK_MONOTONIC of both readings, in ns.
     pub from_ns: i64,
     pub until_ns: i64,
     pub context_switches: Option<u64>,
-    /// Of the measuring threads: those they asked for by going to sleep, and those that were forced on them.
+    /// Of the measuring threads: switches by going to sleep, and preemptions.
     pub voluntary_switches: Option<u64>,
     pub forced_switches: Option<u64>,
     pub forks: Option<u64>,
     pub page_faults: Option<u64>,
-    /// Those that had to wait for a device.
+    /// Faults that had to wait for a device.
     pub major_faults: Option<u64>,
-    /// Time that the host of a virtual machine had the CPUs for others, all CPUs together, in ns.
+    /// Time that the host of a virtual machine gave the CPUs to others, summed over all CPUs, in ns.
     pub steal_ns: Option<u64>,
     pub interrupts: Vec<CpuCount>,
     pub softirqs: Vec<NamedCount>,
     pub pressure: Vec<Pressure>,
-    /// Time the meter spent on the second of the two looks, in ns.
+    /// Time the meter spent on the second of the two readings, in ns.
     pub cost_ns: u64,
 }
 
@@ -62,7 +62,7 @@ impl CounterSecond {
         self.until_ns.saturating_sub(self.from_ns) as f64 / 1e9
     }
 
-    /// Every figure with its name and what it counts, per second.
+    /// Every figure with its name and unit, per second.
     pub fn figures(&self) -> Vec<CounterFigure> {
         let seconds = self.seconds();
         let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
@@ -108,11 +108,12 @@ pub struct CounterSummary {
     /// `1/s`, `%`, or `% of a CPU`.
     pub unit: String,
     pub mean: f64,
-    /// Of the busiest stretch between two looks.
+    /// Largest value between two readings.
     pub max: f64,
 }
 
-/// Condenses the seconds of a run: every figure's mean over time and its largest value; then what looking cost.
+/// Condenses the seconds of a run: the mean over time and the largest value of every figure, then the cost of the
+/// readings.
 pub fn condensed(seconds: &[CounterSecond]) -> Vec<CounterSummary> {
     let mut sums: Vec<(CounterSummary, f64)> = Vec::new();
     for second in seconds {
@@ -136,7 +137,7 @@ pub fn condensed(seconds: &[CounterSecond]) -> Vec<CounterSummary> {
     sums.into_iter().map(mean).collect()
 }
 
-/// So many neighbours joined into one: sums, of what each of them has.
+/// Joins every `neighbours` adjacent seconds into one by summing the values that all of them have.
 pub fn joined(seconds: &[CounterSecond], neighbours: usize) -> Vec<CounterSecond> {
     seconds.chunks(neighbours.max(1)).filter_map(|chunk| chunk.iter().cloned().reduce(sum)).collect()
 }
@@ -174,7 +175,7 @@ fn sum(one: CounterSecond, other: CounterSecond) -> CounterSecond {
 }
 
 impl CounterSecond {
-    /// Share of a CPU that looking took, in percent.
+    /// Share of a CPU that the readings took, in percent.
     fn cost(&self) -> f64 {
         let seconds = self.seconds();
         if seconds > 0.0 { self.cost_ns as f64 / 1e7 / seconds } else { 0.0 }

@@ -1,9 +1,9 @@
-//! What can be wrong with an archive itself, and what that means for the run in it.
+//! What can be wrong with an archive itself, and what that means for its run.
 
 use crate::problem::{Code, Definition, ProblemKind};
 use std::fmt;
 
-/// A part of an archive that is missing or damaged, or a reason why its run proves nothing.
+/// A part of an archive that is missing or damaged, or a reason why its run is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
     ManifestUnreadable {
@@ -28,7 +28,7 @@ pub enum Damage {
     BytesDamaged {
         bytes: usize,
     },
-    /// More of it is damaged than not, so it is not read to its end.
+    /// More of the stream is damaged than intact, so the rest is not read.
     StreamAbandoned {
         bytes: u64,
     },
@@ -36,7 +36,7 @@ pub enum Damage {
         count: u64,
     },
     CutOff,
-    /// Nothing is wrong: its writer is alive.
+    /// Not a fault: its writer is alive.
     GoesOn,
     NoTotals,
     TraceMissing {
@@ -45,7 +45,7 @@ pub enum Damage {
     TracerTextMissing {
         number: u32,
     },
-    /// Nobody noted how.
+    /// How it failed was not recorded.
     RunFailed,
     MeterFailed,
     NoSamples,
@@ -53,7 +53,7 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// Whether what is missing may have held wake-ups; traces and files of recordings hold none.
+    /// Whether the missing part may contain wake-ups; traces and files of recordings contain none.
     pub fn may_hold_wake_ups(code: &Code) -> bool {
         let without = [
             "archive.recordings-unreadable",

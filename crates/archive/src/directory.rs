@@ -1,8 +1,8 @@
-//! The one door to the files of an archive: nothing is opened through a link, nothing that is no regular file, nothing
-//! outside of its directory, and no more of a file than its reader can use.
+//! The only access to the files of an archive: it opens nothing through a symbolic link, nothing but regular files,
+//! nothing outside the archive's directory, and no more of a file than its reader can use.
 //!
-//! An archive may come from a stranger. Its directory is what the user named; every name in it is resolved part by part,
-//! each relative to the open directory before, so that a link planted meanwhile is met as well.
+//! An archive may come from an untrusted source. The user chose its directory; every name in it is resolved part by
+//! part, each relative to the directory opened before, so that a link planted during the resolution is detected, too.
 
 use crate::write_error::WriteError;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, statat, unlinkat};
@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 
-/// Why the door stays closed. It is inside an [`io::Error`].
+/// Why a file is not opened. It is inside an [`io::Error`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
     #[error("it is a link or no file, and an archive holds files alone")]
@@ -41,13 +41,13 @@ pub struct ArchiveDirectory {
 }
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// A pipe or a device would otherwise wait for its other end.
+/// NONBLOCK: a pipe or a device would otherwise wait for its other end.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o777);
 
 impl ArchiveDirectory {
-    /// Opens the directory itself. The user named it, so its own path may lead through links.
+    /// Opens the directory itself. The user named it, so its own path may contain links.
     ///
     /// # Errors
     /// Those of opening a directory.
@@ -56,13 +56,13 @@ impl ArchiveDirectory {
         Ok(Self { directory: openat(CWD, here, DIRECTORY, Mode::empty())?, path: path.to_owned() })
     }
 
-    /// Whether anything has this name, be it a link.
+    /// Whether the name exists, even as a link.
     pub fn has(&self, name: impl AsRef<Path>) -> bool {
         let found = self.parent(name.as_ref(), false);
         found.is_ok_and(|(parent, name)| statat(parent.at(self), name, AtFlags::SYMLINK_NOFOLLOW).is_ok())
     }
 
-    /// A regular file, to be read.
+    /// Opens a regular file for reading.
     ///
     /// # Errors
     /// Those of opening it, and [`Refusal`].
@@ -70,7 +70,7 @@ impl ArchiveDirectory {
         self.opened(name.as_ref(), OFlags::RDONLY)
     }
 
-    /// A regular file, to be written at its end.
+    /// Opens a regular file for appending.
     ///
     /// # Errors
     /// As [`Self::file`].
@@ -80,7 +80,7 @@ impl ArchiveDirectory {
 
     fn opened(&self, name: &Path, how: OFlags) -> io::Result<File> {
         let (parent, name) = self.parent(name, false)?;
-        // Asked before opening: to open a device can do something.
+        // Checked before opening, because opening a device can have side effects.
         regular(statat(parent.at(self), name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode)?;
         let file = openat(parent.at(self), name, how | FILE, Mode::empty()).map_err(|error| match error {
             Errno::LOOP => Refusal::NoFile.into(),
@@ -105,7 +105,7 @@ impl ArchiveDirectory {
         Ok(contents)
     }
 
-    /// A new empty file in the place of whatever had the name; the directories it needs are made.
+    /// Creates an empty file, replacing any file of that name, and the directories it needs.
     ///
     /// # Errors
     /// Those of making them, and [`Refusal`].
@@ -140,7 +140,7 @@ impl ArchiveDirectory {
         })
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     ///
     /// # Errors
     /// Those of renaming, and [`Refusal`].
@@ -159,7 +159,7 @@ impl ArchiveDirectory {
         Ok(unlinkat(parent.at(self), name, AtFlags::empty())?)
     }
 
-    /// Puts a file of the archive, and the directories above it up to that of the archive, on the disk.
+    /// Syncs a file of the archive, and the directories above it up to the archive's own, to disk.
     ///
     /// # Errors
     /// Those of opening and writing back.
@@ -170,18 +170,18 @@ impl ArchiveDirectory {
         Ok(rustix::fs::fsync(parent.at(self))?)
     }
 
-    /// Puts the names in a directory of the archive on the disk.
+    /// Syncs the names in a directory of the archive to disk.
     ///
     /// # Errors
     /// Those of opening and writing back.
     pub fn sync_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
-        // The parent of anything in it.
+        // Any name inside, to get its parent.
         let inside = name.as_ref().join("x");
         let (parent, _) = self.parent(&inside, false)?;
         Ok(rustix::fs::fsync(parent.at(self))?)
     }
 
-    /// Puts the names in the archive's directory, and that of the archive itself, on the disk.
+    /// Syncs the names in the archive's directory, and the name of the archive itself, to disk.
     ///
     /// # Errors
     /// Those of writing back.
@@ -217,7 +217,7 @@ impl ArchiveDirectory {
         Ok((parent, name))
     }
 
-    /// The path that the archive was opened by.
+    /// The path with which the archive was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -242,7 +242,7 @@ fn regular(mode: u32) -> io::Result<()> {
 /// Replaces a file of an archive that is not open.
 ///
 /// # Errors
-/// [`WriteError::Io`] naming the file.
+/// [`WriteError::Io`] with the file's path.
 pub fn replace_inside(directory: &Path, name: impl AsRef<Path>, bytes: &[u8]) -> Result<(), WriteError> {
     let name = name.as_ref();
     let replaced = ArchiveDirectory::open(directory).and_then(|archive| archive.replace(name, bytes));

@@ -1,12 +1,12 @@
-//! The fingerprint of the machine a run was taken on: what must be equal for two runs to be comparable.
+//! The fingerprint of a run's machine: what must be equal for two runs to be comparable.
 
 use serde::{Deserialize, Serialize};
 
-/// What stands in [`Environment::virtualisation`] for whoever explains a run of a machine whose clock counts the instructions
-/// it has executed: a hypervisor that takes no time.
+/// Value of [`Environment::virtualisation`] for a machine whose clock counts executed instructions: a hypervisor that
+/// takes no time.
 pub const VIRTUAL_TIME: &str = "virtual time";
 
-/// A real-time task that could hold a CPU against the measuring threads.
+/// A real-time task that could keep a CPU from the measuring threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RtTask {
@@ -17,7 +17,7 @@ pub struct RtTask {
     pub priority: u8,
 }
 
-/// Fingerprint of the target. `None` means: could not be read there.
+/// Fingerprint of the target. `None`: could not be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -27,7 +27,7 @@ pub struct Environment {
     pub kernel_release: String,
     pub kernel_version: String,
     pub command_line: Option<String>,
-    /// `preempt_rt`, `preempt`, `voluntary`, `none`, `lazy`, or as the kernel words it.
+    /// `preempt_rt`, `preempt`, `voluntary`, `none`, `lazy`, or the kernel's own word.
     pub preemption: Option<String>,
     pub preempt_rt: Option<bool>,
     /// Lines of the kernel config that matter for latency, `CONFIG_X=y`.
@@ -46,18 +46,18 @@ pub struct Environment {
     pub frequency_governors: Vec<String>,
     pub rt_period_us: Option<i64>,
     pub rt_runtime_us: Option<i64>,
-    /// `cpu0=50000000` (ns of each period), where the kernel has a fair server.
+    /// `cpu0=50000000` (ns of each period), if the kernel has a fair server.
     pub fair_server_runtime: Vec<String>,
     pub mitigations: Vec<String>,
-    /// `none`, or the hypervisor as far as it says.
+    /// `none`, or the hypervisor as far as it identifies itself.
     pub virtualisation: Option<String>,
-    /// Whether the kernel leaves out of a task's runtime what the hypervisor took: it can, and the hypervisor has said that it
-    /// took time. `None` while nothing was taken, or where the kernel's configuration cannot be read.
+    /// Whether the kernel excludes steal time from a task's runtime: it can, and the hypervisor has reported steal
+    /// time. `None` as long as none was reported, or if the kernel's configuration cannot be read.
     pub steal_clock: Option<bool>,
     pub container: Option<String>,
-    /// Kernel command line or config options that ruin latency by themselves.
+    /// Kernel command line or config options that alone ruin latency.
     pub debug_options: Vec<String>,
-    /// Tasks with a priority at or above ours, the measuring threads excepted.
+    /// Tasks with a priority at or above that of the measuring threads, without those.
     pub rt_tasks: Vec<RtTask>,
     pub load_average: Option<String>,
 }

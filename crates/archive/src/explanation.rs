@@ -1,39 +1,39 @@
-//! The account of one spike: ledger, culprits, evidence, and the picture of who held the CPUs.
+//! The account of one spike: ledger, culprits, evidence, and the picture of what ran on the CPUs.
 
 use crate::functions::FunctionAccount;
 use crate::problem::Remark;
 use crate::recorded::FlightRecording;
 use serde::{Deserialize, Serialize};
 
-/// A stretch on the way from due to seen. In this order; absent ones have no time.
+/// A phase of a wake-up from due to seen, in this order; absent phases took no time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum PhaseName {
-    /// The timer was armed after the wake-up was due: the cycle before overran.
+    /// The timer was armed after the wake-up was due: the previous cycle overran.
     LateArm,
     /// From due (or armed) until the timer interrupt was entered.
     TimerDelay,
-    /// Inside the timer interrupt until our timer's turn came.
+    /// Inside the timer interrupt until the thread's timer was handled.
     Handler,
     /// From our timer's turn until the thread was runnable.
     WakePath,
-    /// From runnable until the thread was given the CPU.
+    /// From runnable until the thread was switched in.
     SchedulingDelay,
-    /// From being given the CPU until it saw the clock.
+    /// From being switched in until it read the clock.
     ReturnToUser,
-    /// A watched thread had the CPU and did its work.
+    /// A watched thread ran on the CPU and did its work.
     Working,
-    /// A watched thread could have worked on and was not given the CPU.
+    /// A watched thread was runnable but did not run.
     Preempted,
-    /// A watched thread waited in the middle of its work.
+    /// A watched thread blocked in the middle of its work.
     Waiting,
-    /// The trace does not tell where this stretch belongs.
+    /// The trace does not show the phase of this stretch.
     Untraced,
 }
 
 impl PhaseName {
-    /// The phase in words, as people read it.
+    /// The phase in words.
     pub fn title(self) -> &'static str {
         match self {
             Self::LateArm => "late arm",
@@ -50,7 +50,7 @@ impl PhaseName {
     }
 }
 
-/// What kind of thing held the CPU.
+/// What kind of thing occupied the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -68,22 +68,22 @@ pub enum OwnerKind {
     Tool,
     /// The idle task, with its state.
     Idle,
-    /// No event on this CPU although it ran something that could be interrupted.
+    /// No event on this CPU although it ran interruptible code.
     SilenceThisCpu,
     /// No event on any CPU: firmware or hypervisor.
     SilenceAllCpus,
-    /// The hypervisor did not execute this CPU, as its host or the guest's steal clock shows.
+    /// The hypervisor did not execute this CPU, according to its host or the guest's steal clock.
     Steal,
     /// The recorder has no data for this stretch.
     Untraced,
 }
 
-/// Who held the CPU, for how long.
+/// What occupied the CPU, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Owner {
     pub kind: OwnerKind,
-    /// Name with what identifies it: `hackbench-4711`, `local_timer`, `NET_RX in ksoftirqd/1-22`, `idle state 2`.
+    /// Name with identifier: `hackbench-4711`, `local_timer`, `NET_RX in ksoftirqd/1-22`, `idle state 2`.
     pub name: String,
     pub ns: i64,
 }
@@ -103,7 +103,7 @@ pub struct Phase {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Confidence {
-    /// Only counters or configuration point there.
+    /// Only counters or configuration suggest it.
     Hint,
     /// A correlated event lies inside the window.
     Likely,
@@ -111,20 +111,20 @@ pub enum Confidence {
     Certain,
 }
 
-/// A catalogue entry that explains a part of a ledger.
+/// A culprit that explains a part of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Finding {
     /// Stable identifier, `blocking-task`.
     pub culprit: String,
-    /// One sentence that names the thing and its share.
+    /// One sentence that names the culprit and its share.
     pub sentence: String,
     pub confidence: Confidence,
-    /// Nanoseconds of the ledger it accounts for.
+    /// The part of the ledger that it explains, in ns.
     pub ns: i64,
     /// Lines of the trace and figures that show it.
     pub evidence: Vec<String>,
-    /// What to run to confirm it.
+    /// How to confirm it.
     pub confirm: String,
     /// What to change.
     pub fix: String,
@@ -137,9 +137,9 @@ pub struct Finding {
 pub enum ExplanationStatus {
     /// Findings account for at least 70 % of the excess over the median.
     Explained,
-    /// They do not; `findings` are the best hints.
+    /// Findings account for less; `findings` are the best hints.
     NotExplained,
-    /// There was nothing to explain from.
+    /// There was no trace to explain it from.
     NoTrace,
 }
 
@@ -162,22 +162,22 @@ pub struct Lane {
     pub segments: Vec<Segment>,
 }
 
-/// What happens at one instant of the picture.
+/// What happened at one instant of the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum MarkKind {
-    /// Somebody begins to wake the thread.
+    /// The waking of the thread started.
     Woken,
-    /// The thread is given the CPU.
+    /// The thread was switched in.
     GivenCpu,
-    /// Another CPU asks the late one for something.
+    /// Another CPU sent an interrupt to the late one.
     Ipi,
-    /// The thread moves to another CPU.
+    /// The thread moved to another CPU.
     Migrated,
-    /// A thread inherits the priority of one that waits for it, or gives it back.
+    /// A thread inherited the priority of one that waits for it, or dropped it again.
     Boosted,
-    /// The speed of a CPU changes.
+    /// The frequency of a CPU changed.
     Frequency,
     /// Text that a program wrote into the trace.
     Marker,
@@ -191,7 +191,7 @@ pub struct Mark {
     /// CPU that recorded it.
     pub cpu: u32,
     pub kind: MarkKind,
-    /// What happened, with who did it: `messaging-send-41 on CPU 0 begins to wake the thread`.
+    /// What happened, and which task did it: `messaging-send-41 on CPU 0 begins to wake the thread`.
     pub text: String,
 }
 
@@ -210,7 +210,7 @@ pub struct PhaseSpan {
 pub struct Explanation {
     pub spike: u32,
     pub latency_ns: i64,
-    /// Median latency of the spike's CPU over the run, in ns: what is ordinary.
+    /// Median latency of the spike's CPU over the run, in ns.
     pub median_ns: i64,
     pub status: ExplanationStatus,
     pub phases: Vec<Phase>,
@@ -221,13 +221,13 @@ pub struct Explanation {
     /// Instants in the picture, ascending.
     #[serde(default)]
     pub marks: Vec<Mark>,
-    /// What the other CPUs had to do with it and did meanwhile, a sentence each.
+    /// What the other CPUs contributed to it and did meanwhile, one sentence each.
     #[serde(default)]
     pub elsewhere: Vec<String>,
-    /// `None` when the trace has neither functions nor stacks.
+    /// `None` if the trace has neither functions nor stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub functions: Option<FunctionAccount>,
-    /// Set when it was recorded in virtual time from outside of the machine: not one nanosecond was added.
+    /// Set if it was recorded in virtual time from outside the machine: the recording added no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<FlightRecording>,
     /// Lost events, missing coverage, absent event types: what limits this account.

@@ -1,6 +1,6 @@
-//! What a target's kernel says of its settings, unjudged: the raw material of `tardy check`.
+//! What a target's kernel reports about its settings, without judgement: the raw material of `tardy check`.
 //!
-//! The meter reads, the host judges. Every text in here comes from the target and is no more trusted than it.
+//! The meter reads, the host judges. All texts come from the target and are as untrusted as it is.
 
 use crate::environment::Environment;
 use serde::{Deserialize, Serialize};
@@ -8,25 +8,25 @@ use std::collections::BTreeMap;
 
 /// Version of [`Facts`] as JSON.
 pub const FACTS_VERSION: u32 = 1;
-/// Longest file that is taken whole, in bytes.
+/// Largest file that is read completely, in bytes.
 pub const FILE_BYTES_MAX: u64 = 64 << 10;
-/// Most bytes a target's facts may have together, as JSON.
+/// Largest size of a target's facts as JSON, in bytes.
 pub const FACTS_BYTES_MAX: usize = 32 << 20;
 
-/// What reading one file gave.
+/// Result of reading one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
-    /// Its contents, byte for byte but for what is no UTF-8.
+    /// Its contents; only bytes that are not UTF-8 are replaced.
     Text(String),
-    /// There is no such file: the kernel has nothing of the kind, or it is hidden.
+    /// The file does not exist: the kernel lacks the feature, or hides it.
     Absent,
-    /// It is there and cannot be read, and why.
+    /// The file exists but cannot be read, and why.
     Refused(String),
 }
 
-/// A task that could hold a CPU against real-time work: one with a real-time policy, a thread of the kernel, or a service
-/// that is known to change settings.
+/// A task that could delay real-time work: one with a real-time policy, a kernel thread, or a service that is known to
+/// change settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskFact {
@@ -34,13 +34,13 @@ pub struct TaskFact {
     pub name: String,
     /// `fifo`, `rr`, `deadline` or `other`.
     pub policy: String,
-    /// 1 to 99 for FIFO and RR, what it inherited from a waiter included; 0 otherwise.
+    /// 1 to 99 for FIFO and RR, including a priority inherited from a waiter; 0 otherwise.
     pub priority: u8,
-    /// CPUs it may use, as `0-3,5`.
+    /// CPUs it may use, such as `0-3,5`.
     pub cpus_allowed: String,
-    /// Whether it is the kernel's own.
+    /// Whether it is a kernel thread.
     pub kernel: bool,
-    /// Whether the kernel refuses to let anybody move it.
+    /// Whether the kernel refuses to change its affinity.
     pub bound: bool,
 }
 
@@ -53,20 +53,20 @@ pub struct SmiFact {
     pub after: u64,
 }
 
-/// Everything that is known of a target.
+/// Everything known about a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
     pub facts_version: u32,
     pub meter_version: String,
-    /// Whether it was read with the rights of root.
+    /// Whether the meter read them as root.
     pub root: bool,
     pub environment: Environment,
-    /// Lines `CONFIG_X=value` of the kernel's configuration that are set; `None` where it cannot be read.
+    /// Lines `CONFIG_X=value` of the options set in the kernel's configuration; `None` if it cannot be read.
     pub kernel_config: Option<String>,
     /// Files by their absolute paths.
     pub files: BTreeMap<String, Fact>,
-    /// Resolution the kernel states for CLOCK_MONOTONIC, in ns: 1 with high-resolution timers.
+    /// Resolution of CLOCK_MONOTONIC according to the kernel, in ns: 1 with high-resolution timers.
     pub clock_resolution_ns: Option<u64>,
     pub smi: Vec<SmiFact>,
     /// Pause between the two reads of the counters, in ns.
@@ -78,18 +78,18 @@ pub struct Facts {
     pub tasks: Vec<TaskFact>,
     /// Tasks and files left out because there were too many.
     pub omitted: u64,
-    /// Why nothing is known of the trace file system.
+    /// Why the tracing file system could not be read.
     pub tracing_problem: Option<String>,
 }
 
-/// What became of one setting that was to be applied.
+/// Result of applying one setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applied {
     pub path: String,
     pub value: String,
-    /// What was there before, as the kernel writes it.
+    /// The previous value, as the kernel prints it.
     pub before: Option<String>,
-    /// Why it was not changed; `None` when it was.
+    /// Why it was not changed; `None` if it was.
     pub problem: Option<String>,
 }
 

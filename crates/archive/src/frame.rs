@@ -1,30 +1,30 @@
-//! Frames: messages and file chunks over any byte stream, checksummed, numbered, resynchronising after garbage.
+//! Frames: messages and file chunks over any byte stream, with checksum and number, resynchronising after garbage.
 //!
-//! A frame is `magic[4] kind:u8 version:u8 zero:u16 length:u32 sequence:u32 crc:u32 payload[length]`, little-endian. The
-//! checksum is CRC-32 (IEEE) over everything but the magic and itself. The same bytes go through a pipe, ssh or a UART
-//! with kernel messages in between, and lie in `stream.tardy` of an archive; any prefix can be read.
+//! A frame is `magic[4] kind:u8 version:u8 zero:u16 length:u32 sequence:u32 crc:u32 payload[length]`, little-endian.
+//! The checksum is CRC-32 (IEEE) over everything except the magic and itself. The same bytes go through a pipe, ssh or
+//! a UART with kernel messages in between, and are stored in `stream.tardy` of an archive; any prefix can be read.
 
 use crate::STREAM_VERSION;
 use crate::message::{Loss, LossKind, Message};
 
 const MAGIC: [u8; 4] = [0xF7, b'T', 0xD1, b'Y'];
-/// What stands before a payload.
+/// Bytes before a payload.
 pub const HEADER_BYTES: usize = 20;
 /// Longest payload a reader accepts.
 pub const PAYLOAD_BYTES_MAX: usize = 4 << 20;
 /// File data carried by one frame.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
-/// The most of a file that a frame has room for, beside the number of the file and the offset.
+/// File data that fits a frame, beside the number of the file and the offset.
 const CHUNK_DATA_MAX: usize = PAYLOAD_BYTES_MAX - CHUNK_HEAD_BYTES;
 const CHUNK_HEAD_BYTES: usize = 12;
-/// Bytes of candidates that turn out to be no frames, before the bytes that came pay for more.
+/// Bytes of false frame candidates that may be scanned before received bytes must pay for more.
 const CANDIDATES_BYTES: u64 = 64 << 20;
-/// How many bytes of such candidates each byte that came pays for.
+/// Bytes of false candidates that each received byte pays for.
 const CANDIDATE_BYTES_PER_BYTE: u64 = 4;
 
 const KIND_MESSAGE: u8 = 1;
-/// A frame with a stretch of a file; its payload begins with the number of the file.
+/// A frame with a stretch of a file; its payload starts with the number of the file.
 pub const KIND_CHUNK: u8 = 2;
 
 /// Turns messages and chunks into frames. Holds the sequence number, so one encoder serves one stream.
@@ -34,7 +34,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// One message: a frame, or several where a list in it is longer than a frame carries. What cannot be divided is
+    /// Encodes one message: one frame, or several if a list in it exceeds a frame. A message that cannot be divided is
     /// counted as a loss.
     pub fn message(&mut self, message: &Message) -> Vec<u8> {
         let payload = serde_json::to_vec(message).expect("a message has only string keys");
@@ -50,7 +50,7 @@ impl Encoder {
         }
     }
 
-    /// A stretch of a file announced by [`Message::FileBegin`]: a frame, or several where it is longer than one carries.
+    /// Encodes a stretch of a file announced by [`Message::FileBegin`]: one frame, or several if it exceeds one.
     pub fn chunk(&mut self, file: u32, offset: u64, data: &[u8]) -> Vec<u8> {
         let mut frames = self.chunk_frame(file, offset, &data[..data.len().min(CHUNK_DATA_MAX)]);
         for (number, piece) in (1..).zip(data.chunks(CHUNK_DATA_MAX).skip(1)) {
@@ -63,7 +63,7 @@ impl Encoder {
         self.frame(KIND_CHUNK, &[&file.to_le_bytes(), &offset.to_le_bytes(), data])
     }
 
-    /// Gives a frame of another stream the next number of this one.
+    /// Gives a frame of another stream the next sequence number of this one.
     pub fn renumber(&mut self, frame: &mut [u8]) {
         frame[12..16].copy_from_slice(&self.sequence.to_le_bytes());
         let crc = checksum(frame);
@@ -97,7 +97,7 @@ fn checksum(frame: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// A message as two of half the length; `None` for one that is no list.
+/// Splits a message into two of half the length; `None` if it is not a list.
 fn halves(message: &Message) -> Option<[Message; 2]> {
     fn cut<T: Clone>(list: &[T]) -> Option<[Vec<T>; 2]> {
         let (first, second) = list.split_at(list.len() / 2);
@@ -108,7 +108,7 @@ fn halves(message: &Message) -> Option<[Message; 2]> {
         Message::Counters(list) => Some(cut(list)?.map(Message::Counters)),
         Message::KernelSeries(list) => Some(cut(list)?.map(Message::KernelSeries)),
         Message::Watched(list) => Some(cut(list)?.map(Message::Watched)),
-        // The worst of a thread are sorted: what goes is the least of them.
+        // The worst samples of a thread are sorted, so the smallest are dropped.
         Message::Thread { thread, cpu, totals, histogram, worst } => {
             let [kept, gone] = cut(worst)?;
             let detail = format!("least of the worst of thread {thread}: more than a frame carries");
@@ -121,7 +121,7 @@ fn halves(message: &Message) -> Option<[Message; 2]> {
     }
 }
 
-/// What came out of the stream.
+/// A decoded item of the stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     Message(Message),
@@ -130,11 +130,11 @@ pub enum Item {
         offset: u64,
         data: Vec<u8>,
     },
-    /// A sound frame of a kind or with a message this version does not know.
+    /// A valid frame with a kind or message that this version does not know.
     Unknown {
         why: String,
     },
-    /// Bytes that belong to no frame: noise on the line, or a damaged frame.
+    /// Bytes outside any frame: noise on the line, or a damaged frame.
     Garbage {
         bytes: Vec<u8>,
     },
@@ -152,18 +152,18 @@ pub struct Decoder {
     next_sequence: Option<u32>,
     /// Bytes before the pending ones.
     passed: u64,
-    /// Bytes of candidates that were no frames.
+    /// Bytes of false frame candidates.
     in_vain: u64,
 }
 
 impl Decoder {
-    /// Takes bytes and returns the items that are complete now.
+    /// Takes bytes and returns the items that are now complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Item> {
         self.pending.extend_from_slice(bytes);
         self.items(false)
     }
 
-    /// The items at the front of what is pending. `last`: nothing comes after it.
+    /// Removes the items at the front of the pending bytes. `last`: no bytes follow.
     fn items(&mut self, last: bool) -> Vec<Item> {
         let mut items = Vec::new();
         let mut at = 0;
@@ -185,7 +185,7 @@ impl Decoder {
                 }
                 Parsed::Incomplete if !last || rest.is_empty() => break,
                 Parsed::Incomplete => {
-                    // A damaged length makes the decoder wait for bytes that never come while sound frames lie behind it.
+                    // A damaged length makes the decoder wait for bytes that never come while valid frames follow.
                     self.garbage.push(rest[0]);
                     at += 1;
                 }
@@ -204,7 +204,7 @@ impl Decoder {
         items
     }
 
-    /// Ends the stream: what is left is a frame cut short, or noise.
+    /// Ends the stream: the rest is a truncated frame, or noise.
     pub fn finish(mut self) -> Vec<Item> {
         let mut items = self.items(true);
         flush(&mut self.garbage, &mut items);
@@ -218,27 +218,27 @@ fn flush(garbage: &mut Vec<u8>, items: &mut Vec<Item>) {
     }
 }
 
-/// What stands at the front of some bytes.
+/// What is at the front of some bytes.
 pub enum Parsed<'a> {
     Frame { kind: u8, sequence: u32, payload: &'a [u8], length: usize },
     Incomplete,
     Noise(usize),
 }
 
-/// Reads the front of some bytes, which is a frame, part of one, or so many bytes of something else.
+/// Parses the front of some bytes: a frame, a part of one, or a number of other bytes.
 pub fn parse(bytes: &[u8]) -> Parsed<'_> {
     parse_within(bytes, u64::MAX)
 }
 
-/// The length that bytes with the front of a frame declare.
+/// The length declared in the header of a possible frame.
 fn candidate_bytes(bytes: &[u8]) -> Option<u64> {
     let length = u32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?) as usize;
     let begins = bytes.starts_with(&MAGIC) && bytes.len() >= HEADER_BYTES && length <= PAYLOAD_BYTES_MAX;
     begins.then_some((HEADER_BYTES + length) as u64)
 }
 
-/// The same, where a front that declares more bytes than these is taken for something else: a stream of false ones would
-/// cost the length that each declares.
+/// The same, but a header that declares more than `length_max` bytes is not a frame: each false one in a stream would
+/// cost its declared length.
 fn parse_within(bytes: &[u8], length_max: u64) -> Parsed<'_> {
     if bytes.is_empty() {
         return Parsed::Incomplete;

@@ -1,19 +1,19 @@
-//! What the functions in a trace show about one spike, where a function tracer or stack traces were recorded.
+//! What the functions in a trace show about one spike, if a function tracer or stack traces were recorded.
 
 use crate::explanation::OwnerKind;
 use serde::{Deserialize, Serialize};
 
-/// Where the owners of a ledger spent their time, and for how long the late CPU could not be interrupted or preempted.
+/// Where the owners of a ledger spent their time, and how long the late CPU had interrupts or preemption disabled.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct FunctionAccount {
-    /// The owners that held the CPU longest, the longest first; those whose functions are not in the trace are absent.
+    /// The owners that occupied the CPU longest, the longest first, without those whose functions are not in the trace.
     pub held: Vec<HeldInFunction>,
-    /// The longest stretch with interrupts off that overlaps the wake-up, interrupt handlers left out.
+    /// The longest IRQ-off section that overlaps the wake-up, without interrupt handlers.
     pub irqs_off: Option<MaskedStretch>,
-    /// The longest stretch with preemption off that overlaps the wake-up, idle left out.
+    /// The longest preemption-off section that overlaps the wake-up, without idle.
     pub preempt_off: Option<MaskedStretch>,
-    /// The lock that was held longest while the wake-up was late; known where calls and returns were recorded.
+    /// The lock that was held longest while the wake-up was late; known only with calls and returns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<HeldLock>,
 }
@@ -24,27 +24,28 @@ pub struct FunctionAccount {
 pub struct HeldInFunction {
     pub cpu: u32,
     pub kind: OwnerKind,
-    /// As the owner is called in the ledger.
+    /// The owner's name in the ledger.
     pub name: String,
     /// Time of the owner in the ledger.
     pub owner_ns: i64,
-    /// The part of it in the first function of `chain`, the functions that it called included; `None` when only a stack
-    /// trace tells of it.
+    /// The part of it in the first function of `chain`, including the functions that it called; `None` if only a stack
+    /// trace shows it.
     pub ns: Option<i64>,
     /// Innermost first.
     pub chain: Vec<String>,
     pub source: ChainSource,
     /// The first function of `chain` was entered, and then nothing was recorded for most of the time: it was spent
-    /// there, or where no function is traced.
+    /// there, or in untraced functions.
     pub last_entered: bool,
 }
 
-/// How a chain of callers is known.
+/// How a chain of callers was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum ChainSource {
-    /// Function entries, each with its caller; returns are not recorded, so times are as exact as calls are frequent.
+    /// Function entries, each with its caller. Returns are not recorded, so times are only as exact as calls are
+    /// frequent.
     Entries,
     /// Function entries and returns.
     Graph,
@@ -52,15 +53,16 @@ pub enum ChainSource {
     Stack,
 }
 
-/// A lock, from its taking to its release, or to the ends of the record. Locks have no names; who takes one tells which.
+/// A lock, from its acquisition to its release, or to the ends of the record. Locks have no names; the function that
+/// acquires one identifies it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct HeldLock {
-    /// Function that took it ...
+    /// Function that acquired it ...
     pub taker: String,
     /// ... by calling this one ...
     pub by: String,
-    /// ... and the function that gave it back; empty when it was still held at the end.
+    /// ... and the function that released it; empty if it was still held at the end.
     pub releaser: String,
     /// Thread that held it.
     pub thread: String,
@@ -71,7 +73,7 @@ pub struct HeldLock {
     pub late_ns: i64,
 }
 
-/// A stretch in which the CPU could not be interrupted, or the task on it not be preempted.
+/// A stretch in which the CPU could not be interrupted, or its task not be preempted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct MaskedStretch {
@@ -82,9 +84,9 @@ pub struct MaskedStretch {
     pub end_ns: i64,
     /// ... and it was at most this long: from and to the records that show the opposite.
     pub ns_max: i64,
-    /// Thread that ran at its beginning.
+    /// Thread that ran at its start.
     pub thread: String,
-    /// Function in which it began, as near as the trace shows.
+    /// Function in which it started, as near as the trace shows.
     pub first: String,
     /// Function in which it ended.
     pub last: String,

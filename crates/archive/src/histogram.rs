@@ -1,7 +1,7 @@
 //! A log-linear histogram of latencies in ns: at most 0.1 % wide buckets, no overflow.
 //!
-//! Values below 1024 have a bucket each; every further power of two is cut into 1024 equal buckets, so a bucket is never
-//! wider than 1/1024 of its lower bound. Exact minimum, maximum and sum are kept beside it in [`crate::sample::Totals`].
+//! Values below 1024 have one bucket each; every further power of two is divided into 1024 equal buckets, so a bucket
+//! is never wider than 1/1024 of its lower bound. Exact minimum, maximum and sum are in [`crate::sample::Totals`].
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ pub fn bucket_high_ns(bucket: usize) -> i64 {
     if bucket + 1 >= BUCKETS { i64::MAX } else { bucket_low_ns(bucket + 1) - 1 }
 }
 
-/// Counts by bucket, sparse and sorted: the form in which a histogram travels and rests.
+/// Counts by bucket, sparse and sorted: the format on the wire and on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
     /// `(bucket, count)`, ascending, no zero counts.
@@ -54,7 +54,7 @@ impl Histogram {
         Self { buckets }
     }
 
-    /// Restores the promise of `buckets` on data from outside: sorted, merged, inside the range.
+    /// Restores the invariants of `buckets` on external data: sorted, merged, in range.
     pub fn normalised(mut self) -> Self {
         self.buckets.retain(|(bucket, count)| (*bucket as usize) < BUCKETS && *count > 0);
         self.buckets.sort_unstable_by_key(|(bucket, _)| *bucket);
@@ -78,8 +78,8 @@ impl Histogram {
         *self = std::mem::take(self).normalised();
     }
 
-    /// The order statistic of rank `ceil(q * total)` as the upper edge of its bucket, in ns: never an understatement, at
-    /// most 0.1 % above the true one. `q` in (0, 1]; `None` when empty. Cap it with the exact maximum when there is one.
+    /// The order statistic of rank `ceil(q * total)` as the upper edge of its bucket, in ns: never below the true
+    /// value, at most 0.1 % above it. `q` in (0, 1]; `None` if empty. Cap it with the exact maximum if that is known.
     pub fn quantile_ns(&self, q: f64) -> Option<i64> {
         self.value_of_rank_ns(rank(q, self.total())?)
     }
@@ -97,7 +97,7 @@ impl Histogram {
     }
 }
 
-/// Rank of the `q` quantile among `total` values, `ceil(q * total)`; `None` when there are none or `q` is not in (0, 1].
+/// Rank of the `q` quantile among `total` values, `ceil(q * total)`; `None` if there are none or `q` is not in (0, 1].
 pub fn rank(q: f64, total: u64) -> Option<u64> {
     (total > 0 && q > 0.0 && q <= 1.0).then(|| ((q * total as f64).ceil() as u64).clamp(1, total))
 }

@@ -1,11 +1,11 @@
-//! What a run is, and how it lies on disk and on the wire.
+//! Defines a run, and its format on disk and on the wire.
 //!
-//! This crate is the waist of the hourglass: the measuring side writes these types, every presenter reads them. It knows
-//! nothing of tracing, of targets or of statistics, and it starts no process.
+//! This crate is the narrow waist between the measuring side, which writes these types, and every presenter, which
+//! reads them. It contains nothing about tracing, targets or statistics, and starts no process.
 //!
-//! * [`message`] is the vocabulary of a run; [`frame`] carries it over any byte stream, damaged ones included.
-//! * [`writer`] turns a stream into an archive directory, [`reader`] opens one, whatever a crash left of it.
-//! * [`facts`] is what a target says of its settings, for a check instead of a run.
+//! * [`message`] defines the messages of a run; [`frame`] carries them over any byte stream, including damaged ones.
+//! * [`writer`] turns a stream into an archive directory; [`reader`] opens one, even after a crash.
+//! * [`facts`] is what a target reports about its settings, for a check instead of a run.
 //! * [`summary`] condenses an opened run into the document that `--json`, the report and the index show.
 
 pub mod absence;

@@ -1,5 +1,5 @@
-//! The loads there are, and how they are written: the words of `--load`, of plans and of variants, which the host reads and
-//! the meter obeys.
+//! The available loads and their notation: the words of `--load`, of plans and of variants, which the host parses and
+//! the meter executes.
 
 mod builtin;
 mod programs;
@@ -9,7 +9,7 @@ pub use builtin::{BUILTIN_LOADS, BuiltinLoad, Workers, builtin};
 pub use programs::{PROGRAM_LOADS, ProgramLoad, ProgramOption, Subject, program};
 pub use words::{LoadWordsError, cpu_list};
 
-/// Unit of a load that counts no work of its own: a user's command, whose processor time stands in.
+/// Unit of a load that counts no work, such as a user's command: its processor time is used instead.
 pub const CPU_TICKS: &str = "CPU ticks";
 
 #[cfg(test)]

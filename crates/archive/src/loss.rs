@@ -1,9 +1,9 @@
-//! What was lost on the way, counted. Nothing decides by the words.
+//! Counts of lost data. No decision depends on the words.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What was lost on the way, counted.
+/// A number of lost records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Loss {
@@ -15,7 +15,7 @@ pub struct Loss {
     pub detail: String,
 }
 
-/// What it is that was lost. Stored as the words that a user reads.
+/// What was lost. Stored as the words that a user sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum LossKind {
@@ -31,11 +31,11 @@ pub enum LossKind {
     LineBytes,
     Files,
     FileBytes,
-    /// Of an import: values of which only their number is known, or that they were beyond a bound.
+    /// Values of an import of which only the number is known, or that they exceeded a bound.
     Values,
     OverflowValues,
     CountedWakeUps,
-    /// Of another version of this program.
+    /// A kind of another version of this program.
     Other(String),
 }
 

@@ -1,31 +1,31 @@
-//! `manifest.json`: what a run archive is, readable without any tool.
+//! `manifest.json`: describes a run archive, readable without any tool.
 
 use crate::problem::{Code, Problem, Remark, Severity};
 use crate::settings::RunSettings;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// How far the run got, as the host knows it.
+/// State of the run as the host knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum RunState {
     /// Being written, or the writer was killed.
     Running,
-    /// Ended as asked.
+    /// Ended as requested.
     Complete,
-    /// Ended early by a person or a signal; what is there is sound.
+    /// Ended early by the user or a signal; the recorded part is valid.
     Interrupted,
-    /// Something broke; `problem` says what.
+    /// Something failed; `problem` states what.
     Failed,
 }
 
-/// Where a run that another tool measured came from, and what that tool kept to itself.
+/// Origin of a run that another tool measured, and what that tool did not record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ImportedFrom {
-    /// The tool that measured, as far as the file says: `cyclictest`, `jitterdebugger`, `rteval` ...
+    /// The measuring tool, as far as the file states it: `cyclictest`, `jitterdebugger`, `rteval` ...
     pub tool: String,
     pub version: Option<String>,
     /// Name of the imported file, without its directory.
@@ -34,47 +34,47 @@ pub struct ImportedFrom {
     pub format: String,
     /// The source rounded every latency down to a multiple of this.
     pub resolution_ns: u64,
-    /// Begin and end as the source states them; they include its set-up.
+    /// Start and end according to the source, including its set-up.
     pub started_unix_ns: Option<i64>,
     pub ended_unix_ns: Option<i64>,
     pub imported_unix_ns: i64,
-    /// What the source did not keep. Whatever is listed here is unknown, not zero.
+    /// What the source did not record. Everything listed here is unknown, not zero.
     pub lost: Vec<Remark>,
-    /// What the source says and this archive has no other place for, a phrase each.
+    /// Statements of the source for which this archive has no other field, a phrase each.
     pub stated: Vec<String>,
 }
 
-/// The first file written and the last one rewritten.
+/// The first file to be written and the last to be rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Manifest {
     pub archive_version: u32,
     pub id: String,
     pub tool_version: String,
-    /// The command line, as typed; of an imported run the one its source states, else empty.
+    /// The command line as typed; for an imported run the one in its source, otherwise empty.
     pub command: Vec<String>,
     pub target: String,
-    /// A program imitated the machine: its latencies mean nothing as real-time figures.
+    /// A program emulated the machine: its latencies are meaningless as real-time figures.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub emulated: bool,
     /// The machine's clock counted the instructions it executed; `emulated` is true as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub virtual_time: bool,
-    /// What such a machine was made of, by name: sums of its files, its settings. The same ingredients and the same
-    /// settings of the run give the same samples. Empty where that is not promised.
+    /// What such a machine was built from, by name: checksums of its files, its settings. The same ingredients and the
+    /// same settings of the run give the same samples. Empty if that is not guaranteed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ingredients: BTreeMap<String, String>,
-    /// Wall clock of the host in ns since 1970; the time of the import where an imported file gives none.
+    /// Wall clock of the host in ns since 1970; the time of the import if an imported file has none.
     pub started_unix_ns: i64,
     pub ended_unix_ns: Option<i64>,
     pub state: RunState,
-    /// What broke or ended the run early. Older archives have only its text.
+    /// What failed or ended the run early. Older archives have only its text.
     #[serde(default, deserialize_with = "problem_or_its_text")]
     pub problem: Option<Problem>,
-    /// `None`: another tool measured, and nobody knows all it was told.
+    /// `None` if another tool measured: its settings are not fully known.
     #[serde(default)]
     pub settings: Option<RunSettings>,
-    /// `None`: this tool measured.
+    /// `None` if this tool measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedFrom>,
 }

@@ -1,6 +1,6 @@
-//! The vocabulary of a run: everything a meter says, in the order it happens.
+//! Messages of a run: everything a meter reports, in order.
 //!
-//! Messages travel as JSON inside [`crate::frame`]s, so that a reader of another version skips what it does not know.
+//! Messages are JSON inside [`crate::frame`]s, so a reader of another version skips what it does not know.
 
 use crate::absence::SpikeAbsences;
 use crate::counted::OutputCounts;
@@ -31,7 +31,7 @@ pub enum RunPhase {
     Restore,
 }
 
-/// Where one thread stands, for showing only: totals come in [`Message::Thread`].
+/// Progress of one thread, for display only: totals come in [`Message::Thread`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadProgress {
     pub thread: u32,
@@ -42,12 +42,12 @@ pub struct ThreadProgress {
     pub missed_periods: u64,
 }
 
-/// How a load did.
+/// State of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LoadReport {
     pub name: String,
-    /// What one unit of progress is: `messages`, `entries`, `bytes`, `faults`, `rounds`, `CPU ticks`.
+    /// The unit of progress: `messages`, `entries`, `bytes`, `faults`, `rounds`, `CPU ticks`.
     pub unit: String,
     pub progress: u64,
     pub alive: bool,
@@ -64,27 +64,27 @@ pub enum Ending {
     Complete,
     /// A signal or the host asked to stop.
     Stopped,
-    /// The host went away.
+    /// The connection to the host was lost.
     LinkLost,
-    /// It could not measure.
+    /// The measurement failed.
     Failed,
 }
 
-/// Which file of the archive a stream of chunks belongs to. A target names no paths.
+/// The file of the archive to which chunks belong. A target never names a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {
     /// `spikes/<number>/trace.dat`
     SpikeTrace { spike: u32 },
-    /// `spikes/<number>/flight.bin`: what ran in virtual time, recorded outside of the machine.
+    /// `spikes/<number>/flight.bin`: what ran in virtual time, recorded outside the machine.
     FlightRecord { spike: u32 },
     /// `samples/<thread>.bin`: due instant and latency of every sample of a thread, two little-endian `i64` in ns.
     Samples { thread: u32 },
-    /// `tracer/<number>.txt`: what a latency tracer of the kernel printed.
+    /// `tracer/<number>.txt`: the output of a kernel latency tracer.
     LatencyTrace { number: u32 },
 }
 
-/// One thing a meter says.
+/// A message of the meter, unless stated otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -97,7 +97,7 @@ pub enum Message {
         realtime_ns: i64,
         monotonic_ns: i64,
     },
-    /// Said by the host, before anything else; of several the first counts.
+    /// Sent by the host, before any other message; only the first one counts.
     Planned(Box<PlannedStep>),
     Environment(Box<Environment>),
     Effective(Box<EffectiveSettings>),
@@ -110,7 +110,7 @@ pub enum Message {
         snapshots: u32,
     },
     Seconds(Vec<Second>),
-    /// State of one thread so far; a later one replaces an earlier one.
+    /// State of one thread so far; a later message replaces an earlier one.
     Thread {
         thread: u32,
         cpu: u32,
@@ -120,12 +120,12 @@ pub enum Message {
         worst: Vec<Sample>,
     },
     Spike(Box<Spike>),
-    /// A spike whose files the receiver may delete: larger ones took its place.
+    /// A spike whose files the receiver may delete: larger ones replaced it.
     SpikeDropped {
         number: u32,
         why: String,
     },
-    /// Said by the host of a virtual machine, after the spike.
+    /// Sent by the host of a virtual machine, after the spike.
     Absences(SpikeAbsences),
     FileBegin {
         file: u32,
@@ -136,13 +136,13 @@ pub enum Message {
         bytes: u64,
     },
     Loads(Vec<LoadReport>),
-    /// What the kernel counted, each stretch once.
+    /// Counts of the kernel, each stretch once.
     Counters(Vec<CounterSecond>),
-    /// A stretch that a latency tracer of the kernel kept.
+    /// A stretch that a kernel latency tracer recorded.
     LatencyTrace(Box<LatencyTrace>),
-    /// What sources of the kernel's measured so far; a later one of the same name and CPU replaces an earlier one.
+    /// What the kernel's own sources measured so far; a later series of the same name and CPU replaces an earlier one.
     KernelSeries(Vec<KernelSeries>),
-    /// Series of watched threads; one that is named again replaces what was said of it.
+    /// Series of watched threads; a later message about a series replaces an earlier one.
     Watched(Vec<WatchedSeries>),
     /// Said by the host that started the watched command and reads what it prints.
     OutputCounts(OutputCounts),

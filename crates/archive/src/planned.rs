@@ -1,14 +1,14 @@
-//! The step of a plan that a run is: enough to know what it was for, and to judge it again, from the archive alone.
+//! The step of a plan that a run belongs to: enough to know its purpose, and to judge it again, from the archive alone.
 
 use serde::{Deserialize, Serialize};
 
-/// One limit of a plan that holds for this run, as it was written.
+/// One limit of a plan for this run, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PlannedLimit {
-    /// Like `latency < 100us`.
+    /// Such as `latency < 100us`.
     pub limit: String,
-    /// How often it may be broken on each CPU, like `1/h`.
+    /// How often it may be broken on each CPU, such as `1/h`.
     pub allow: String,
 }
 
@@ -16,15 +16,15 @@ pub struct PlannedLimit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PlannedStep {
-    /// Name of the plan: that of its file, without the ending.
+    /// Name of the plan: its file name without the extension.
     pub plan: String,
-    /// The plan's file, whole.
+    /// The complete text of the plan's file.
     pub text: String,
     /// From 1.
     pub step: u32,
     pub steps: u32,
     pub target: String,
-    /// The kernel that the plan chose; `None`: the one that the target has.
+    /// The kernel that the plan chose; `None` for the target's own.
     pub kernel: Option<String>,
     pub load: String,
     pub variant: Option<String>,
@@ -33,6 +33,6 @@ pub struct PlannedStep {
     pub limits: Vec<PlannedLimit>,
     /// Confidence of the verdict, in percent.
     pub confidence_percent: f64,
-    /// Doubts about the machine that do not keep it from passing, by their words.
+    /// Accepted doubts about the machine, by their command-line words.
     pub accept: Vec<String>,
 }

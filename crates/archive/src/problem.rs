@@ -1,7 +1,7 @@
-//! Problems of a run as values: a stable code that programs compare, a severity, and the words for people.
+//! Problems of a run as values: a stable code for programs, a severity, and a sentence for the user.
 //!
-//! Each crate that owns problems has an enum of them that implements [`ProblemKind`], and a list of [`Definition`]s from
-//! which `docs/problems.md` is generated. Nothing decides by comparing or searching the words.
+//! Each crate with problems has an enum of them that implements [`ProblemKind`], and a list of [`Definition`]s from
+//! which `docs/problems.md` is generated. No code compares or searches the sentences.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use std::fmt;
 pub struct Code(Cow<'static, str>);
 
 impl Code {
-    /// Of archives written before problems had codes.
+    /// For archives written before problems had codes.
     pub const UNCLASSIFIED: Self = Self::new("unclassified");
 
     /// A code this program knows.
@@ -27,7 +27,7 @@ impl Code {
         &self.0
     }
 
-    /// What the problem is of, the part before the dot: `meter` of `meter.clock-stepped`.
+    /// The area of the problem, the part before the dot: `meter` of `meter.clock-stepped`.
     pub fn area(&self) -> &str {
         self.0.split('.').next().unwrap_or_default()
     }
@@ -51,18 +51,18 @@ impl PartialEq<&str> for Code {
     }
 }
 
-/// A value that can become a [`Problem`]. Its `Display` is the sentence for people, without the fix.
+/// A value that can become a [`Problem`]. Its `Display` is the sentence for the user, without the fix.
 pub trait ProblemKind: fmt::Display {
     /// The stable code of the variant, without its parameters.
     fn code(&self) -> Code;
 
-    /// What to do about it; empty when there is nothing.
+    /// What to do about it; empty if nothing can be done.
     fn fix(&self) -> String {
         String::new()
     }
 }
 
-/// What `docs/problems.md` says of one code.
+/// The entry of one code in `docs/problems.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Definition {
     pub code: &'static str,
@@ -72,7 +72,7 @@ pub struct Definition {
     pub fix: &'static str,
 }
 
-/// Something that did not go as asked.
+/// Something that did not go as requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Problem {
@@ -81,19 +81,19 @@ pub struct Problem {
     pub code: Code,
     pub severity: Severity,
     pub text: String,
-    /// What to do about it; empty when there is nothing. Older archives call it `mend`.
+    /// What to do about it; empty if nothing can be done. Older archives call it `mend`.
     #[serde(alias = "mend")]
     pub fix: String,
 }
 
 impl Problem {
-    /// A problem of this kind, put into words.
+    /// A problem of this kind, with its sentence and fix.
     pub fn new(severity: Severity, kind: &impl ProblemKind) -> Self {
         Self { code: kind.code(), severity, text: kind.to_string(), fix: kind.fix() }
     }
 }
 
-/// A sentence about a run with the code of what it says. Older archives hold the sentence alone.
+/// A sentence about a run with its code. Older archives have only the sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredRemark")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -103,7 +103,7 @@ pub struct Remark {
 }
 
 impl Remark {
-    /// A remark of this kind, put into words.
+    /// A remark of this kind, with its sentence.
     pub fn new(kind: &impl ProblemKind) -> Self {
         Self { code: kind.code(), text: kind.to_string() }
     }
@@ -126,7 +126,7 @@ impl fmt::Display for Remark {
     }
 }
 
-/// A remark as archives of any version hold it.
+/// A remark in the format of any archive version.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredRemark {
@@ -149,9 +149,9 @@ impl From<StoredRemark> for Remark {
 pub enum Severity {
     /// Worth knowing.
     Notice,
-    /// The numbers stand, but not for what was asked.
+    /// The figures are valid, but not for what was requested.
     Degraded,
-    /// The numbers must not be used.
+    /// The figures must not be used.
     Invalid,
 }
 

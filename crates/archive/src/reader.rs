@@ -1,7 +1,7 @@
-//! Opens an archive directory, whatever a crash, a full disk or a stranger left of it.
+//! Opens an archive directory, whatever a crash, a full disk or an attacker did to it.
 //!
-//! Opening never fails on the contents: it yields what is there plus [`Run::gaps`], each a sentence that names the file
-//! and what is missing. The archive is untrusted input; sizes are bounded.
+//! Opening never fails because of the contents: it returns what is readable plus [`Run::gaps`], each a sentence that
+//! names the file and the missing part. The archive is untrusted input; sizes are bounded.
 
 use crate::absence::SpikeAbsences;
 use crate::counted::OutputCounts;
@@ -33,24 +33,24 @@ use thiserror::Error;
 pub const MANIFEST: &str = "manifest.json";
 pub const STREAM: &str = "stream.tardy";
 const EXPLANATIONS: &str = "explanations.json";
-/// Files larger than these are not read. The sizes of real ones are a hundredth.
+/// Larger files are not read. Real ones have a hundredth of these sizes.
 pub const MANIFEST_BYTES_MAX: u64 = 16 << 20;
 const EXPLANATIONS_BYTES_MAX: u64 = 128 << 20;
 const RECORDED_BYTES_MAX: u64 = 64 << 20;
 pub const TRACE_BYTES_MAX: u64 = 2 << 30;
 pub const FLIGHT_BYTES_MAX: u64 = 256 << 20;
 pub const TRACER_BYTES_MAX: u64 = 256 << 20;
-/// Four months of a kilohertz.
+/// Four months at 1 kHz.
 pub const SAMPLES_BYTES_MAX: u64 = 160 << 30;
-/// Bytes of a stream that may be no frames, beside as many as there are frames; the rest of it is not looked at then.
+/// Bytes outside frames that a stream may have in addition to the bytes in frames; beyond that the rest is not read.
 const DAMAGED_BYTES_MAX: u64 = 16 << 20;
 
-/// Medians that no ordinary wake-up of a thread takes.
+/// An ordinary wake-up takes at most this many medians of its thread.
 const ORDINARY_MEDIANS: i64 = 4;
-/// With fewer samples of a thread all of its maxima are spikes.
+/// With fewer samples of a thread, all its maxima are spikes.
 const ORDINARY_SAMPLES_MIN: u64 = 1000;
 
-/// Why there is nothing to open.
+/// Why there is no archive to open.
 #[derive(Debug, Error)]
 pub enum OpenError {
     #[error("failed to open {0}: no such archive; `tardy run` prints the path of the one it made")]
@@ -61,7 +61,7 @@ pub enum OpenError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// What one measuring thread left.
+/// The data of one measuring thread.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ThreadRun {
     pub thread: u32,
@@ -77,9 +77,9 @@ pub struct ThreadRun {
 pub struct Run {
     pub directory: PathBuf,
     pub manifest: Option<Manifest>,
-    /// Somebody on this machine is writing it.
+    /// A process on this machine is writing it.
     pub goes_on: bool,
-    /// The step of a plan that it is.
+    /// The step of a plan that the run belongs to.
     pub planned: Option<PlannedStep>,
     pub meter_version: Option<String>,
     /// CLOCK_REALTIME minus CLOCK_MONOTONIC of the target, in ns.
@@ -89,22 +89,22 @@ pub struct Run {
     /// Phases the meter entered, with their instants.
     pub phases: Vec<(RunPhase, i64)>,
     pub threads: BTreeMap<u32, ThreadRun>,
-    /// What the threads are, when another program was watched; by number of the series.
+    /// Description of each watched series, by its number.
     pub watched: BTreeMap<u32, WatchedSeries>,
     /// Lines of the watched command's output that were to be counted.
     pub output: OutputCounts,
-    /// In the order they happened; dropped ones are absent, and those that were recorded afterwards come last.
+    /// In chronological order, without dropped ones; those recorded afterwards come last.
     pub spikes: Vec<Spike>,
-    /// By number of the spike: when the host did not execute the machine's CPUs around it. Absent where no host looked.
+    /// When the host did not execute the machine's CPUs, by number of the spike. Absent if no host recorded it.
     pub absences: BTreeMap<u32, SpikeAbsences>,
-    /// By number of the spike: those recorded afterwards, in virtual time.
+    /// Flight records in virtual time, by number of the spike.
     pub recordings: BTreeMap<u32, FlightRecording>,
     pub loads: Vec<LoadReport>,
-    /// What the kernel counted, in the order of time.
+    /// Counts of the kernel, in chronological order.
     pub counters: Vec<CounterSecond>,
-    /// In the order they happened.
+    /// In chronological order.
     pub latency_traces: Vec<LatencyTrace>,
-    /// One of each name and CPU.
+    /// One per name and CPU.
     pub kernel_series: Vec<KernelSeries>,
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
@@ -117,7 +117,7 @@ impl Run {
     /// Opens the archive in a directory.
     ///
     /// # Errors
-    /// Only when there is no archive at all: [`OpenError::Missing`], [`OpenError::Foreign`].
+    /// Only if there is no archive at all: [`OpenError::Missing`], [`OpenError::Foreign`].
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, OpenError> {
         let directory = directory.into();
         if !directory.is_dir() {
@@ -171,7 +171,7 @@ impl Run {
         };
         for spike in recorded.spikes {
             self.recordings.insert(spike.number, recorded.recording.clone());
-            // One that has a snapshot of the kernel's as well is there already.
+            // A spike that also has a snapshot of the kernel is already known.
             if self.spikes.iter().all(|known| known.number != spike.number) {
                 self.spikes.push(spike);
             }
@@ -183,7 +183,7 @@ impl Run {
             Ok(file) => file,
             Err(error) => return self.note(&Damage::StreamUnreadable { error: error.to_string() }),
         };
-        // Its writer holds a lock for as long as it lives; ours goes with the file.
+        // The writer holds a lock for its lifetime; this lock is released with the file.
         self.goes_on = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         let mut decoder = Decoder::default();
         let mut buffer = vec![0; 256 << 10];
@@ -211,7 +211,7 @@ impl Run {
         self.take(decoder.finish());
     }
 
-    /// Applies items of a stream; the same function serves files and live streams.
+    /// Applies items of a stream, from a file or live.
     pub fn take(&mut self, items: Vec<Item>) {
         for item in items {
             match item {
@@ -230,7 +230,7 @@ impl Run {
                 self.meter_version = Some(meter_version);
                 self.realtime_offset_ns = realtime_ns.checked_sub(monotonic_ns);
             }
-            // The host wrote it before the target said anything.
+            // The host wrote it before the target sent anything.
             Message::Planned(planned) => drop(self.planned.get_or_insert(*planned)),
             Message::Environment(environment) => self.environment = Some(*environment),
             Message::Effective(effective) => self.effective = Some(*effective),
@@ -303,10 +303,10 @@ impl Run {
         self.gaps.push(Remark::new(damage));
     }
 
-    /// The bytes of a spike's trace; a part of them when the file was cut short.
+    /// The bytes of a spike's trace; a part of them if the file was truncated.
     ///
     /// # Errors
-    /// [`OpenError::Io`] when there is no such file or it is absurdly large.
+    /// [`OpenError::Io`] if there is no such file or it is too large.
     pub fn spike_trace(&self, number: u32) -> Result<Vec<u8>, OpenError> {
         let (path, file) = self.spike_trace_file(number)?;
         let mut bytes = Vec::new();
@@ -314,10 +314,10 @@ impl Run {
         read.map(|_| bytes).map_err(|source| OpenError::Io { path, source })
     }
 
-    /// The file of a spike's trace, to read only a part of it, and its path; it may have been cut short.
+    /// The file of a spike's trace and its path, to read only a part of it; it may be truncated.
     ///
     /// # Errors
-    /// [`OpenError::Io`] when there is no such file.
+    /// [`OpenError::Io`] if there is no such file.
     pub fn spike_trace_file(&self, number: u32) -> Result<(PathBuf, File), OpenError> {
         let name = file_path(FileKind::SpikeTrace { spike: number });
         let partial = name.with_extension("partial");
@@ -333,17 +333,17 @@ impl Run {
         }
     }
 
-    /// The bytes of a spike's flight record; a part of them when the file was cut short.
+    /// The bytes of a spike's flight record; a part of them if the file was truncated.
     ///
     /// # Errors
-    /// [`OpenError::Io`] when there is no such file.
+    /// [`OpenError::Io`] if there is no such file.
     pub fn flight_record(&self, number: u32) -> Result<Vec<u8>, OpenError> {
         let name = file_path(FileKind::FlightRecord { spike: number });
         let read = ArchiveDirectory::open(&self.directory).and_then(|inside| inside.read(&name, FLIGHT_BYTES_MAX));
         read.map_err(|source| OpenError::Io { path: self.directory.join(name), source })
     }
 
-    /// Adds flight records of spikes, in place of those there were, and notes what vouches for them.
+    /// Adds flight records of spikes, replacing existing ones, with the proof that the second run was identical.
     ///
     /// # Errors
     /// [`WriteError::Io`].
@@ -363,7 +363,7 @@ impl Run {
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Saves explanations beside the run; they can be made again at any time.
+    /// Saves explanations beside the run; they can be regenerated at any time.
     ///
     /// # Errors
     /// [`WriteError::Io`].
@@ -372,8 +372,9 @@ impl Run {
         replace_inside(&self.directory, EXPLANATIONS, &text)
     }
 
-    /// Whether a captured wake-up is a spike, for every verb and page: over the limit, or later than [`Self::ordinary_ns`].
-    /// Control samples are not, and neither are the first maxima of a thread, which are often as late as its median.
+    /// Whether a captured wake-up is a spike, for every verb and page: over the limit, or later than
+    /// [`Self::ordinary_ns`]. Control samples are not, and neither are the first maxima of a thread, which are often
+    /// close to its median.
     pub fn is_late(&self, spike: &Spike) -> bool {
         match spike.reason {
             SpikeReason::Control => false,
@@ -385,18 +386,18 @@ impl Run {
         }
     }
 
-    /// The captured wake-ups that are spikes, in the order they happened.
+    /// The captured wake-ups that are spikes, in chronological order.
     pub fn late_spikes(&self) -> impl Iterator<Item = &Spike> {
         self.spikes.iter().filter(|spike| self.is_late(spike))
     }
 
-    /// Whether a number is that of a captured wake-up that is no spike.
+    /// Whether this is the number of a captured wake-up that is not a spike.
     pub fn is_ordinary(&self, number: u32) -> bool {
         self.spikes.iter().any(|spike| spike.number == number && !self.is_late(spike))
     }
 
-    /// What a thread's wake-ups take ordinarily: 99 % of them, but never more than [`ORDINARY_MEDIANS`] medians, so that a
-    /// disturbance of every tenth wake-up is not ordinary. `None` where there are too few to say.
+    /// The latency of a thread's ordinary wake-ups: the p99, but never more than [`ORDINARY_MEDIANS`] medians, so that
+    /// a disturbance of every tenth wake-up does not count as ordinary. `None` if there are too few samples.
     fn ordinary_ns(&self, thread: u32) -> Option<i64> {
         let histogram = &self.threads.get(&thread)?.histogram;
         if histogram.total() < ORDINARY_SAMPLES_MIN {
@@ -412,7 +413,7 @@ impl Run {
     }
 }
 
-/// Bytes of an item that belong to no frame.
+/// Bytes of an item outside any frame.
 fn damaged_bytes(item: &Item) -> u64 {
     match item {
         Item::Garbage { bytes } => bytes.len() as u64,

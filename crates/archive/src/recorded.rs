@@ -1,8 +1,8 @@
-//! Wake-ups of a run in virtual time that were recorded afterwards: the run was made again, to the nanosecond, with a
-//! recorder outside of the machine.
+//! Wake-ups of a run in virtual time that were recorded afterwards: the run was repeated exactly, with a recorder
+//! outside the machine.
 //!
-//! They are in the file `recorded.json` beside the run and can be made again at any time, as long as kernel, meter and
-//! emulator are there.
+//! They are in the file `recorded.json` beside the run and can be regenerated as long as kernel, meter and emulator are
+//! available.
 
 use crate::spike::Spike;
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ pub const RECORDED_FILE: &str = "recorded.json";
 /// Version of that file.
 pub const RECORDED_VERSION: u32 = 1;
 
-/// What vouches for the records: the second run was the first.
+/// Proof of the records: the second run was identical to the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct FlightRecording {
-    /// Samples of the second run, every one the same as in the first.
+    /// Samples of the second run, all identical to those of the first.
     pub samples_identical: u64,
     /// SHA-256 of the samples of either run, in hexadecimal.
     pub sha256: String,

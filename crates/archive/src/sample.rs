@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Sample {
-    /// CPU on which the thread saw the clock.
+    /// CPU on which the thread read the clock.
     pub cpu: u32,
     /// Number of the wake-up of this thread, from 0.
     pub cycle: u64,
@@ -17,7 +17,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Instant at which the thread saw the clock.
+    /// Instant at which the thread read the clock.
     pub fn seen_ns(&self) -> i64 {
         self.due_ns.saturating_add(self.latency_ns)
     }
@@ -28,7 +28,7 @@ impl Sample {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Second {
     pub thread: u32,
-    /// Index of the second, from 0. Seconds in which no wake-up was due to be seen are absent.
+    /// Index of the second, from 0. Seconds in which no wake-up was due are absent.
     pub second: u32,
     pub cycles: u32,
     /// 0 in a second without a wake-up, all of whose periods were missed.
@@ -53,7 +53,7 @@ pub struct Totals {
     pub latency_ns_sum: i64,
     /// The sample that set the maximum.
     pub worst: Option<Sample>,
-    /// Records the thread could not hand over because the drain was late (seconds, worst samples, every sample).
+    /// Records the thread could not hand over because the reader was late (seconds, worst samples, every sample).
     pub records_dropped: u64,
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Bytes of one sample in the file.
 pub const RECORD_BYTES: usize = 16;
 
-/// One wake-up as the file has it.
+/// One wake-up as stored in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SampleRecord {
     /// CLOCK_MONOTONIC, in ns.
@@ -19,18 +19,18 @@ pub struct SampleRecord {
     pub latency_ns: i64,
 }
 
-/// A file that is read at once is no larger: three days of a kilohertz.
+/// Largest file to read at once: three days at 1 kHz.
 const AT_ONCE_BYTES_MAX: u64 = 4 << 30;
 
 /// The bytes of a thread's file.
 ///
 /// # Errors
-/// When the run kept no samples or the file cannot be read.
+/// If the run kept no samples or the file cannot be read.
 pub fn bytes(archive: &Path, thread: u32) -> io::Result<Vec<u8>> {
     read_inside(archive, file_path(FileKind::Samples { thread }), AT_ONCE_BYTES_MAX)
 }
 
-/// A thread's file, to be read piece by piece.
+/// Opens a thread's file, to be read piece by piece.
 ///
 /// # Errors
 /// As [`bytes`].
@@ -43,7 +43,7 @@ pub fn open(archive: &Path, thread: u32) -> io::Result<File> {
     Ok(file)
 }
 
-/// The samples in the bytes of a file; a cut last one is left out.
+/// The samples in the bytes of a file; a truncated last one is left out.
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = SampleRecord> + '_ {
     let number = |bytes: &[u8]| i64::from_le_bytes(bytes.try_into().expect("eight bytes"));
     bytes

@@ -1,4 +1,4 @@
-//! What a run is asked to do, and what the kernel granted.
+//! The requested settings of a run, and those that the kernel granted.
 
 use crate::tracer::{KernelSource, TracerSettings};
 use crate::watched::WatchSettings;
@@ -13,7 +13,7 @@ pub enum Policy {
     Rr,
     /// SCHED_DEADLINE: runtime is a quarter of the interval, deadline and period are the interval.
     Deadline,
-    /// SCHED_OTHER with a timer slack of 1 ns, the least the kernel takes.
+    /// SCHED_OTHER with a timer slack of 1 ns, the smallest that the kernel accepts.
     Other,
 }
 
@@ -22,7 +22,7 @@ pub enum Policy {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum SnapshotMode {
-    /// The best mode the kernel offers.
+    /// The best mode that the kernel supports.
     Auto,
     /// The marker write swaps the buffers in the kernel (`snapshot` trigger on ftrace/print).
     Trigger,
@@ -39,24 +39,24 @@ pub enum SnapshotMode {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TraceSettings {
     pub mode: SnapshotMode,
-    /// Ring buffer of each CPU and instance.
+    /// Size of the ring buffer per CPU and instance.
     pub buffer_kb_per_cpu: u32,
-    /// Stretch kept before the due instant and after the seen one.
+    /// Time kept before the due instant and after the seen instant.
     pub margin_before_ns: u64,
     pub margin_after_ns: u64,
-    /// A new maximum below this is not worth a snapshot.
+    /// New maxima below this get no snapshot.
     pub threshold_ns: i64,
     /// Snapshots kept; when full, a larger spike replaces the smallest kept one.
     pub snapshots_max: u32,
-    /// Bytes all kept snapshots may take together.
+    /// Limit for the total bytes of all kept snapshots.
     pub budget_bytes: u64,
     /// Ordinary samples captured the same way, for comparison.
     pub controls: u32,
     /// Least time between two snapshots that are not new maxima of the whole run.
     pub rest_ns: u64,
-    /// Measure although another tool traces at the same time.
+    /// Measure even if another tool is tracing.
     pub beside_others: bool,
-    /// Tracer of the kernel that runs beside the events.
+    /// Kernel tracer that runs beside the events.
     #[serde(default)]
     pub tracer: Option<TracerSettings>,
 }
@@ -86,18 +86,18 @@ impl Default for TraceSettings {
 pub enum LoadRequest {
     /// A load built into the meter, by name; `workers` 0 means its default for this machine.
     Builtin { name: String, workers: u32 },
-    /// A shell command of the user's, started again whenever it has succeeded, unless it is to run once. In archives of
-    /// older versions every command ran once.
+    /// A shell command of the user, restarted each time it succeeds, unless it should run once. In archives of older
+    /// versions every command ran once.
     Command {
         line: String,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         once: bool,
     },
-    /// A program of the target's that the meter knows how to start and how to read, in rounds.
+    /// A program on the target that the meter can start and whose output it can parse, in rounds.
     Program { name: String, words: Vec<LoadWord> },
 }
 
-/// What a program is asked for: `key=value`; a flag has no value, and the first word may have no key.
+/// An argument of a program: `key=value`; a flag has no value, and the first word may have no key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LoadWord {
@@ -105,7 +105,7 @@ pub struct LoadWord {
     pub value: String,
 }
 
-/// A kernel setting to change for the run and to put back afterwards.
+/// A kernel setting to change for the run and to restore afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct SettingChange {
@@ -119,11 +119,11 @@ pub struct SettingChange {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RunSettings {
     pub interval_ns: u64,
-    /// `None`: until told to stop.
+    /// `None`: until stopped.
     pub duration_ns: Option<u64>,
     /// Ends the run when every thread has done this many cycles.
     pub cycles: Option<u64>,
-    /// Wake-ups of this first stretch are made but not counted.
+    /// Wake-ups in this first part are made but not counted.
     pub settle_ns: u64,
     /// `None`: every CPU this process may use.
     pub cpus: Option<Vec<u32>>,
@@ -133,7 +133,7 @@ pub struct RunSettings {
     pub lock_memory: bool,
     /// Value held in /dev/cpu_dma_latency; `None` leaves the device alone.
     pub cpu_dma_latency_us: Option<i32>,
-    /// Samples above are counted and are spikes.
+    /// Samples above it are counted and are spikes.
     pub limit_ns: Option<i64>,
     /// Worst samples kept per thread.
     pub worst_kept: u32,
@@ -141,19 +141,19 @@ pub struct RunSettings {
     pub trace: TraceSettings,
     pub loads: Vec<LoadRequest>,
     pub settings: Vec<SettingChange>,
-    /// Go on with what is allowed when privileges are missing; the run is then marked.
+    /// Continue with reduced settings if privileges are missing; the run is then marked as degraded.
     pub degrade: bool,
-    /// Measurements of the kernel's own that run beside the meter's.
+    /// Measurements by the kernel itself that run beside the meter's.
     #[serde(default)]
     pub sources: Vec<KernelSource>,
-    /// Draws each interval anew, evenly from half to one and a half of `interval_ns`, with a generator of this seed:
-    /// wake-ups that keep no step with the kernel's own periods. `None`: all intervals are alike.
+    /// Seed for random intervals, each uniform from half to one and a half of `interval_ns`, so that wake-ups do not
+    /// run in step with the kernel's own periods. `None`: all intervals are equal.
     #[serde(default)]
     pub dither_seed: Option<u64>,
-    /// Watch threads of another program instead of measuring with threads of the meter's own.
+    /// Watch threads of another program instead of measuring with threads of the meter.
     #[serde(default)]
     pub watch: Option<WatchSettings>,
-    /// Look about once a second at what the kernel counts.
+    /// Read the kernel's counters about once a second.
     #[serde(default)]
     pub counters: bool,
 }
@@ -185,7 +185,7 @@ impl Default for RunSettings {
     }
 }
 
-/// What one measuring thread really runs with, read back from the kernel.
+/// Effective settings of one measuring thread, read back from the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct EffectiveThread {
@@ -198,7 +198,7 @@ pub struct EffectiveThread {
     pub timer_slack_ns: u64,
 }
 
-/// What the whole measurement really runs with.
+/// Effective settings of the whole measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct EffectiveSettings {
@@ -207,18 +207,18 @@ pub struct EffectiveSettings {
     /// Value held in /dev/cpu_dma_latency, if any.
     pub cpu_dma_latency_us: Option<i32>,
     pub snapshot_mode: SnapshotMode,
-    /// Events that are recorded, as `system:name`.
+    /// Recorded events, as `system:name`.
     pub events: Vec<String>,
     /// Events of the base set that this kernel does not have.
     pub events_absent: Vec<String>,
     pub trace_clock: Option<String>,
     pub trace_buffer_kb_per_cpu: u32,
-    /// Tracer of the kernel that ran beside the events.
+    /// Kernel tracer that ran beside the events.
     #[serde(default)]
     pub tracer: Option<String>,
-    /// Threads of the meter that do not measure, as they appear in the trace.
+    /// Threads of the meter that do not measure, as named in the trace.
     #[serde(default)]
     pub tool_tids: Vec<i32>,
-    /// Smallest step seen between two reads of the clock, in ns.
+    /// Smallest difference between two reads of the clock, in ns.
     pub clock_step_ns: u64,
 }

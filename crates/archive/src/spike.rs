@@ -22,12 +22,12 @@ pub enum SpikeReason {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Coverage {
     pub cpu: u32,
-    /// Instant of the oldest event still held; `None` when the buffer was empty.
+    /// Instant of the oldest event still held; `None` if the buffer was empty.
     pub oldest_ns: Option<i64>,
     pub newest_ns: Option<i64>,
     /// Events overwritten before `oldest_ns` since the buffer was last cleared: normal for a ring buffer.
     pub overwritten: u64,
-    /// Events the kernel could not record at all: holes in the story.
+    /// Events that the kernel could not record: holes in the trace.
     pub dropped: u64,
 }
 
@@ -38,17 +38,17 @@ pub struct Snapshot {
     pub mode: SnapshotMode,
     /// Instant the recorder was frozen or swapped.
     pub frozen_ns: i64,
-    /// How long the swap itself took.
+    /// Duration of the swap itself.
     pub swap_ns: u64,
-    /// How long no buffer recorded.
+    /// Time in which no buffer recorded.
     pub blind_ns: u64,
     pub coverage: Vec<Coverage>,
     /// Whether the stretch from due to seen lies inside the coverage of the sample's CPU.
     pub window_covered: bool,
     pub trace_bytes: u64,
-    /// Nanoseconds all CPUs spent in steal, from /proc/stat, since the previous snapshot (10 ms resolution).
+    /// Steal time of all CPUs since the previous snapshot in ns, from /proc/stat (10 ms resolution).
     pub steal_ns: Option<u64>,
-    /// Newest event of what the kernel had put aside by itself, at a maximum that it found: mode `onmax` only.
+    /// Newest event of the snapshot that the kernel took by itself at a maximum that it found: mode `onmax` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub put_aside_ns: Option<i64>,
 }
@@ -67,9 +67,9 @@ pub struct Spike {
     /// Seen instant of the previous cycle: the thread was busy or preempted until it could arm this one.
     pub previous_seen_ns: Option<i64>,
     pub snapshot: Option<Snapshot>,
-    /// Why there is no snapshot, in words, when there is none.
+    /// Why there is no snapshot, if there is none.
     pub snapshot_missing: Option<String>,
-    /// What the sample is, when it is one of a watched thread.
+    /// Kind of the sample, if it is one of a watched thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<WatchedKind>,
 }

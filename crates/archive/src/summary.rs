@@ -45,21 +45,22 @@ pub struct CpuSummary {
     pub records_dropped: u64,
     pub latency_ns: LatencyFigures,
     pub worst: Option<Sample>,
-    /// What the samples are, when they are those of a watched thread.
+    /// Description of the series, for a watched thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<WatchedSeries>,
 }
 
-/// What one source of the kernel's measured on one CPU, condensed.
+/// What one of the kernel's own sources measured on one CPU, condensed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct KernelSeriesSummary {
     pub source: KernelSource,
-    /// What is measured, like `timerlat irq`.
+    /// What is measured, such as `timerlat irq`.
     pub name: String,
     pub cpu: u32,
     pub count: u64,
-    /// Of the values the kernel recorded: all of `timerlat` and `osnoise`, those above a threshold of `hwlat`.
+    /// Figures of the values that the kernel recorded: all for `timerlat` and `osnoise`, those above a threshold for
+    /// `hwlat`.
     pub latency_ns: LatencyFigures,
     pub worst: Option<KernelSample>,
     pub records_lost: u64,
@@ -80,14 +81,14 @@ impl KernelSeriesSummary {
     }
 }
 
-/// A spike with what was found out about it.
+/// A spike with its explanation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct SpikeSummary {
     #[serde(flatten)]
     pub spike: Spike,
     pub latency_ns: i64,
-    /// Whether it counts as a spike, see [`Run::is_late`]; the others are ordinary wake-ups that were captured.
+    /// Whether it counts as a spike, see [`Run::is_late`]; the others are captured ordinary wake-ups.
     #[serde(default = "late_in_older_documents")]
     pub late: bool,
     pub explanation: Option<Explanation>,
@@ -97,11 +98,11 @@ fn late_in_older_documents() -> bool {
     true
 }
 
-/// How long a whole run in virtual time took, the guest's boot included.
+/// Duration of a whole run in virtual time, including the guest's boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct VirtualSpeed {
-    /// By the guest's clock, in ns. Time in which it was idle is part of it and was skipped, not waited for.
+    /// By the guest's clock, in ns. It includes idle time, which was skipped, not waited for.
     pub guest_ns: i64,
     /// By the host's clock, in ns.
     pub host_ns: i64,
@@ -114,7 +115,7 @@ impl VirtualSpeed {
         Some(Self { guest_ns, host_ns: manifest.ended_unix_ns? - manifest.started_unix_ns })
     }
 
-    /// Seconds of the guest's clock in a second of the host's.
+    /// Seconds of the guest's clock per second of the host's.
     pub fn guest_per_host(self) -> f64 {
         self.guest_ns as f64 / self.host_ns.max(1) as f64
     }
@@ -129,26 +130,26 @@ pub struct RunSummary {
     /// Path of the archive this was made from.
     pub archive: String,
     pub state: RunState,
-    /// It is [`RunState::Running`], and somebody on this machine is writing the archive; without, it was cut off. The page
-    /// does not ask.
+    /// It is [`RunState::Running`], and a process on this machine is writing the archive; if false, the run was cut
+    /// off. The page does not use it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub goes_on: bool,
-    /// Whether the numbers may be used for what was asked.
+    /// Whether the figures may be used for what was requested.
     pub valid: bool,
     /// Why not.
     pub invalid_because: Vec<Remark>,
     pub target: String,
-    /// A program imitated the machine: its latencies mean nothing as real-time figures.
+    /// A program emulated the machine: its latencies are meaningless as real-time figures.
     #[serde(default)]
     pub emulated: bool,
     /// The machine's clock counted the instructions it executed; `emulated` is true as well.
     #[serde(default)]
     pub virtual_time: bool,
-    /// What a machine in virtual time was made of, see [`crate::manifest::Manifest::ingredients`].
+    /// What a machine in virtual time was built from, see [`crate::manifest::Manifest::ingredients`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ingredients: BTreeMap<String, String>,
-    /// Of a run in virtual time that came to its end.
+    /// For a completed run in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub virtual_speed: Option<VirtualSpeed>,
@@ -156,7 +157,7 @@ pub struct RunSummary {
     pub tool_version: String,
     pub meter_version: Option<String>,
     pub started_unix_ns: Option<i64>,
-    /// Set when another tool measured: `valid` then only means that nothing speaks against the numbers.
+    /// Set if another tool measured: `valid` then only means that nothing contradicts the figures.
     pub imported: Option<ImportedFrom>,
     /// Length of the measuring phase, in ns.
     pub measured_ns: Option<i64>,
@@ -164,12 +165,12 @@ pub struct RunSummary {
     pub measure_start_ns: Option<i64>,
     pub settings: Option<RunSettings>,
     pub effective: Option<EffectiveSettings>,
-    /// What was recorded while the figures were taken, see [`EffectiveSettings::tracing`]; `None`: not known.
+    /// What was recorded during the measurement, see [`EffectiveSettings::tracing`]; `None` if unknown.
     #[serde(default)]
     pub tracing: Option<String>,
     pub environment: Option<Environment>,
     pub cpus: Vec<CpuSummary>,
-    /// All CPUs together; of watched threads their timer wake-ups, or their other ones where no timer woke any.
+    /// All CPUs together; for watched threads their timer wake-ups, or the others if no timer woke any.
     pub all_cpus: LatencyFigures,
     /// Spikes first, then ordinary wake-ups, controls last; the largest of each first.
     pub spikes: Vec<SpikeSummary>,
@@ -177,13 +178,13 @@ pub struct RunSummary {
     /// Texts that were counted in the output of a watched command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<CountedText>,
-    /// What the kernel counted meanwhile, over the whole run.
+    /// What the kernel counted, over the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterSummary>,
     /// Measured by the kernel itself; by name, then CPU.
     #[serde(default)]
     pub kernel_series: Vec<KernelSeriesSummary>,
-    /// Kept by a latency tracer of the kernel; longest first.
+    /// Recorded by a kernel latency tracer; longest first.
     #[serde(default)]
     pub latency_traces: Vec<LatencyTrace>,
     pub losses: Vec<Loss>,
@@ -192,7 +193,7 @@ pub struct RunSummary {
     pub gaps: Vec<Remark>,
 }
 
-/// Everything a report draws.
+/// Everything a report shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ReportData {
@@ -203,7 +204,7 @@ pub struct ReportData {
     #[serde(default)]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub counters: Vec<CounterSecond>,
-    /// What the spikes have in common, if that was asked. The page shows it as HTML only.
+    /// What the spikes have in common, if requested. The page shows it as HTML only.
     #[serde(default)]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub causes: Option<RunCauses>,
@@ -287,7 +288,7 @@ impl RunSummary {
 }
 
 impl ReportData {
-    /// Gathers everything a report draws, histograms at no more than 400 bars a thread.
+    /// Collects everything a report shows, with at most 400 histogram bars per thread.
     pub fn of(run: &Run, explanations: &[Explanation]) -> Self {
         Self {
             summary: RunSummary::of(run, explanations),
@@ -313,7 +314,7 @@ fn invalidities(run: &Run, state: RunState) -> Vec<Remark> {
     if matches!(state, RunState::Failed) {
         let problem = run.manifest.as_ref().and_then(|manifest| manifest.problem.as_ref());
         match problem.map(Remark::from) {
-            // What failed is often what the last problem said already.
+            // The failure is often the last problem, which is already listed.
             Some(why) if reasons.contains(&why) => {}
             Some(why) => reasons.push(why),
             None => reasons.push(Remark::new(&Damage::RunFailed)),
@@ -329,13 +330,13 @@ fn invalidities(run: &Run, state: RunState) -> Vec<Remark> {
     reasons
 }
 
-/// Every latency is a multiple of this: 1, or what the source of an imported run rounded to.
+/// Latencies are multiples of this in ns: 1, or the resolution of an imported run.
 fn step_ns(run: &Run) -> i64 {
     let imported = run.manifest.as_ref().and_then(|manifest| manifest.imported.as_ref());
     imported.and_then(|imported| i64::try_from(imported.resolution_ns).ok()).unwrap_or(1).max(1)
 }
 
-/// Samples of an imported run that are counted and in no bucket.
+/// Samples of an imported run that are counted but in no bucket.
 fn samples_beyond(thread: &ThreadRun) -> u64 {
     thread.totals.cycles.saturating_sub(thread.histogram.total())
 }
@@ -363,7 +364,7 @@ fn cpu_summary(run: &Run, thread: &ThreadRun, imported: bool, step_ns: i64) -> C
     }
 }
 
-/// The threads whose samples are summed up: of watched ones the series that says most of how late they woke.
+/// The threads whose samples are summarised: for watched threads, the series that best shows how late they woke.
 fn headline(run: &Run) -> impl Iterator<Item = &ThreadRun> {
     let kind = [WatchedKind::Timer, WatchedKind::Woken, WatchedKind::Cycle]
         .into_iter()

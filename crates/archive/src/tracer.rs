@@ -1,10 +1,10 @@
-//! What is asked of the kernel's own tracers beside the events.
+//! Settings and results of the kernel's own tracers.
 
 use crate::histogram::Histogram;
 use crate::settings::{EffectiveSettings, SnapshotMode};
 use serde::{Deserialize, Serialize};
 
-/// A tracer of the kernel, by the name `available_tracers` has for it, and what narrows it.
+/// A kernel tracer, by its name in `available_tracers`, and its filters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -12,36 +12,36 @@ pub struct TracerSettings {
     /// `nop` for none, `function`, `function_graph`, `wakeup`, `wakeup_rt`, `wakeup_dl`, `irqsoff`, `preemptoff`, `preemptirqsoff`,
     /// `hwlat`, `osnoise` or `timerlat`.
     pub name: String,
-    /// Functions to trace, as globs or `:mod:NAME`; all when empty.
+    /// Functions to trace, as globs or `:mod:NAME`; all if empty.
     pub functions: Vec<String>,
     /// Functions to leave out, as globs.
     pub functions_not: Vec<String>,
-    /// Threads to trace; all when empty.
+    /// Threads to trace; all if empty.
     pub pids: Vec<i32>,
-    /// Trace what those threads start, too.
+    /// Also trace what those threads start.
     pub children: bool,
-    /// Latencies up to this are not recorded by the tracer, in ns; 0: only new maxima are.
+    /// The tracer does not record latencies up to this, in ns; 0: it records only new maxima.
     pub threshold_ns: u64,
-    /// Record the stack that the timer interrupt of the measured thread found.
+    /// Record the stack that the timer interrupt of the measured thread interrupted.
     pub stack: bool,
 }
 
-/// A measurement that the kernel makes by itself, beside that of the meter.
+/// A measurement by the kernel itself, beside that of the meter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum KernelSource {
-    /// Lateness of a timer's interrupt and of the kernel thread it wakes.
+    /// Latency of a timer interrupt and of the kernel thread it wakes.
     Timerlat,
     /// Time that interrupts and other threads take from a busy kernel thread.
     Osnoise,
-    /// Time that is lost while interrupts are off and nothing of the kernel runs.
+    /// Time lost while interrupts are off and no kernel code runs.
     Hwlat,
 }
 
 impl EffectiveSettings {
-    /// How much was recorded while the figures were taken, in words: `off`, `events (flip)`,
-    /// `events (trigger) + function tracer`. Every event costs time, so figures of different levels do not compare.
+    /// What was recorded during the measurement: `off`, `events (flip)`, `events (trigger) + function tracer`. Every
+    /// event costs time, so figures of different levels are not comparable.
     pub fn tracing(&self) -> String {
         let mode = match self.snapshot_mode {
             SnapshotMode::Auto => Some("auto"),
@@ -50,7 +50,7 @@ impl EffectiveSettings {
             SnapshotMode::Flip => Some("flip"),
             SnapshotMode::Off => None,
         };
-        // `nop` is no tracer: it stands for options of the events alone.
+        // `nop` is not a tracer: it only carries options of the events.
         match (mode, self.tracer.as_deref().filter(|name| *name != "nop")) {
             (None, None) => "off".into(),
             (Some(mode), None) => format!("events ({mode})"),
@@ -87,30 +87,30 @@ mod tests {
     }
 }
 
-/// The thread a latency tracer was after, or that ran in the stretch it kept.
+/// The thread that a latency tracer followed, or that ran in the recorded stretch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TracedTask {
     pub name: String,
     pub tid: i32,
-    /// As the kernel counts them: 0 other, 1 FIFO, 2 RR, 6 deadline.
+    /// The kernel's number: 0 other, 1 FIFO, 2 RR, 6 deadline.
     pub policy: u32,
     /// 1 to 99 for a real-time thread, else 0.
     pub priority: u32,
 }
 
-/// A function after which the same CPU recorded nothing for a while.
+/// A function after which the same CPU recorded nothing for a time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TracedFunction {
     pub name: String,
-    /// Who called it; empty when the trace does not say.
+    /// Its caller; empty if the trace does not show it.
     pub caller: String,
-    /// Until the next line of the same CPU, in whole microseconds.
+    /// Time until the next line of the same CPU, in whole microseconds.
     pub ns: i64,
 }
 
-/// A stretch that a latency tracer of the kernel kept, because it was the longest so far or above the threshold.
+/// A stretch that a kernel latency tracer recorded because it was the longest so far or above the threshold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LatencyTrace {
@@ -121,33 +121,33 @@ pub struct LatencyTrace {
     pub latency_ns: i64,
     pub cpu: Option<u32>,
     pub task: Option<TracedTask>,
-    /// Functions between which interrupts or preemption were off; absent with tracers of wake-ups.
+    /// Functions between which interrupts or preemption were off; absent for tracers of wake-ups.
     pub started_at: Option<String>,
     pub ended_at: Option<String>,
-    /// Lines the trace has, and those it had before the oldest were overwritten.
+    /// Lines in the trace, and lines written before the oldest were overwritten.
     pub entries: u64,
     pub entries_written: u64,
     pub longest_function: Option<TracedFunction>,
-    /// CLOCK_MONOTONIC when it was copied; the stretch itself was a little earlier.
+    /// CLOCK_MONOTONIC of the copy; the stretch itself was slightly earlier.
     pub copied_ns: i64,
-    /// The text was longer than is kept.
+    /// The text was longer than the kept part.
     pub cut: bool,
 }
 
-/// A value the kernel measured.
+/// A value that the kernel measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct KernelSample {
     pub ns: i64,
-    /// CLOCK_MONOTONIC when the kernel recorded it.
+    /// CLOCK_MONOTONIC of the kernel's record.
     pub seen_ns: i64,
 }
 
-/// What one source of the kernel's measured on one CPU so far.
+/// What one of the kernel's own sources measured on one CPU so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelSeries {
     pub source: KernelSource,
-    /// What is measured, like `timerlat irq`.
+    /// What is measured, such as `timerlat irq`.
     pub name: String,
     pub cpu: u32,
     pub count: u64,
@@ -155,8 +155,8 @@ pub struct KernelSeries {
     pub min_ns: Option<i64>,
     pub max_ns: Option<i64>,
     pub histogram: Histogram,
-    /// The largest, largest first.
+    /// The largest values, in descending order.
     pub worst: Vec<KernelSample>,
-    /// Records of this CPU and source that the kernel could not keep until they were read.
+    /// Records of this CPU and source that the kernel overwrote before they were read.
     pub records_lost: u64,
 }

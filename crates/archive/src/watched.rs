@@ -1,28 +1,28 @@
-//! Threads of somebody else's program whose wake-ups were watched from outside: what was asked, and what was seen.
+//! Threads of another program whose wake-ups were watched from outside: what was requested, and what was observed.
 //!
-//! A watched thread has up to three series of samples, each with a number of its own where a measuring thread has one:
-//! totals, histogram, seconds and worst samples of a series are those of that number.
+//! A watched thread has up to three series of samples, each with a number where a measuring thread has its own: totals,
+//! histogram, seconds and worst samples with that number belong to the series.
 
 use crate::settings::Policy;
 use serde::{Deserialize, Serialize};
 
-/// Whom to watch. One of `pid` and `comm` is given.
+/// What to watch. Exactly one of `pid` and `comm` is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct WatchSettings {
     /// A process, with its threads and everything it starts.
     pub pid: Option<i32>,
-    /// Threads whose name fits this pattern (`*` and `?`), now or later.
+    /// Threads whose name matches this pattern (`*` and `?`), now or later.
     pub comm: Option<String>,
-    /// The command that was started to be watched, word by word; empty when what is watched ran before.
+    /// The command that was started to be watched, word by word; empty if the watched program was already running.
     pub command: Vec<String>,
-    /// Cycles that take longer are counted as over the limit, and are spikes.
+    /// Longer cycles are counted as over the limit, and are spikes.
     pub cycle_limit_ns: Option<i64>,
     /// Texts whose lines in the output of the command are counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<String>,
-    /// The process waits, stopped, and is to be continued once everything is armed, and ended with the measurement.
+    /// The process is stopped. It is continued once everything is armed, and ended with the measurement.
     pub ours: bool,
 }
 
@@ -31,16 +31,16 @@ pub struct WatchSettings {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum WatchedKind {
-    /// A wake-up by a timer: from the instant the thread had asked for until it was given the CPU.
+    /// A wake-up by a timer: from the requested instant until it was switched in.
     Timer,
-    /// A wake-up by anything else: from being woken until it was given the CPU.
+    /// A wake-up by anything else: from being woken until it was switched in.
     Woken,
-    /// What it did after a timer had woken it: from being given the CPU until it set its next timer.
+    /// What it did after a timer woke it: from being switched in until it set its next timer.
     Cycle,
 }
 
 impl WatchedKind {
-    /// What a sample of it measures, in a few words.
+    /// What its samples measure, in a few words.
     pub fn title(self) -> &'static str {
         match self {
             Self::Timer => "timer wake-up",
@@ -54,13 +54,13 @@ impl WatchedKind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PageFaults {
-    /// Served without a device.
+    /// Served without I/O.
     pub minor: u64,
-    /// Had to wait for a device.
+    /// Had to wait for I/O.
     pub major: u64,
 }
 
-/// One series of one watched thread, as far as it is known; a later one replaces an earlier one.
+/// One series of one watched thread so far; a later one replaces an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct WatchedSeries {
@@ -68,16 +68,16 @@ pub struct WatchedSeries {
     pub thread: u32,
     pub kind: WatchedKind,
     pub tid: i32,
-    /// Name of the thread when it was last seen.
+    /// Last known name of the thread.
     pub name: String,
-    /// As the kernel last told; `None` when the thread was gone before it could be asked.
+    /// Last policy that the kernel reported; `None` if the thread ended before it could be read.
     pub policy: Option<Policy>,
     pub priority: u8,
-    /// Largest slack the kernel was allowed when it set this thread's timers, in ns.
+    /// Largest slack that the kernel was allowed for this thread's timers, in ns.
     pub slack_ns_max: i64,
     /// Timers that were set after they were due: cycles that overran.
     pub late_arms: u64,
-    /// `None` where the kernel did not tell.
+    /// `None` if the kernel did not report them.
     #[serde(default)]
     pub page_faults: Option<PageFaults>,
     /// The thread ended while it was watched.

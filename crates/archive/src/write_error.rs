@@ -1,4 +1,4 @@
-//! Why an archive could not be written, and what mends it.
+//! Why an archive could not be written, and how to fix it.
 
 use std::io;
 use std::path::PathBuf;

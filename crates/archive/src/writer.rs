@@ -1,7 +1,7 @@
-//! Writes an archive directory while the run goes on, so that a crash at any instant leaves one that opens.
+//! Writes an archive directory during a run, so that a crash at any instant leaves one that can be opened.
 //!
 //! `manifest.json` is replaced atomically at the start and at the end; `stream.tardy` only grows; files of spikes are
-//! written beside their final name and renamed when their end was announced. Names come from numbers, never from the
+//! written under a temporary name and renamed once their end is announced. Names come from numbers, never from the
 //! target.
 
 use crate::directory::ArchiveDirectory;
@@ -22,7 +22,7 @@ use std::thread;
 use std::time::Duration;
 
 const RESERVE: &str = "reserve.partial";
-/// Of the stream, what is looked through for the words of the host alone.
+/// Bytes at the start of the stream in which messages of the host are searched.
 const FRONT_BYTES_MAX: u64 = 64 << 20;
 
 /// Path of a file inside an archive.
@@ -45,7 +45,7 @@ struct OpenFile {
 /// Stretches of a file that arrived.
 #[derive(Debug, Default)]
 struct Stretches {
-    /// End by beginning; they neither touch nor overlap.
+    /// End by start; they neither touch nor overlap.
     ends: BTreeMap<u64, u64>,
 }
 
@@ -54,12 +54,12 @@ impl Stretches {
         self.ends.last_key_value().map_or(0, |(_, end)| *end)
     }
 
-    /// Bytes that arrived, each counted once.
+    /// Number of received bytes, each counted once.
     fn bytes(&self) -> u64 {
         self.ends.iter().map(|(start, end)| end - start).sum()
     }
 
-    /// Adds a stretch, together with those it touches.
+    /// Adds a stretch and merges it with those it touches.
     fn add(&mut self, mut start: u64, mut end: u64) {
         while let Some((&before, &before_end)) = self.ends.range(..=end).next_back()
             && before_end >= start
@@ -73,7 +73,7 @@ impl Stretches {
     }
 }
 
-/// Bytes of a file that a target may send, by its kind.
+/// Most bytes that a target may send for a file of this kind.
 fn bytes_max(kind: FileKind) -> u64 {
     match kind {
         FileKind::SpikeTrace { .. } => TRACE_BYTES_MAX,
@@ -83,11 +83,11 @@ fn bytes_max(kind: FileKind) -> u64 {
     }
 }
 
-/// Room kept so that totals and the last manifest still fit when the disk runs full.
+/// Space reserved so that totals and the last manifest fit even on a full disk.
 const RESERVE_BYTES: usize = 512 << 10;
-/// Bytes that may be missing in one place of a file; a stretch beyond them is none of this file.
+/// Largest gap in a file, in bytes; a stretch beyond it is not part of the file.
 const GAP_BYTES_MAX: u64 = 64 << 20;
-/// Stretches of a file with gaps between them. A line that loses so many is no line.
+/// Most stretches of a file with gaps between them. A line that loses more is unusable.
 const STRETCHES_MAX: usize = 10_000;
 const CLAIMS_MAX: u32 = 100;
 const CLAIM_AGAIN_AFTER: Duration = Duration::from_millis(1);
@@ -97,7 +97,7 @@ pub struct RunWriter {
     directory: PathBuf,
     inside: ArchiveDirectory,
     reserved: bool,
-    /// Files that are whole, to be put on the disk at the end.
+    /// Complete files, to be synced at the end.
     finished: BTreeSet<PathBuf>,
     manifest: Manifest,
     stream: File,
@@ -110,7 +110,7 @@ impl RunWriter {
     /// Makes the directory and its first manifest, or nothing.
     ///
     /// # Errors
-    /// [`WriteError::Exists`] when the directory holds something, [`WriteError::Io`] otherwise.
+    /// [`WriteError::Exists`] if the directory is not empty, [`WriteError::Io`] otherwise.
     pub fn create(directory: impl Into<PathBuf>, manifest: Manifest) -> Result<Self, WriteError> {
         let directory = directory.into();
         let occupied = fs::read_dir(&directory).is_ok_and(|mut entries| entries.next().is_some());
@@ -151,11 +151,11 @@ impl RunWriter {
         })
     }
 
-    /// Opens an archive whose stream was cut, to write it again from the meter's first word on. What the host said before
-    /// that is kept; everything else goes.
+    /// Opens an archive whose stream was cut, to write it again from the meter's first message on. Earlier messages of
+    /// the host are kept; everything else is removed.
     ///
     /// # Errors
-    /// [`WriteError::Io`], also for a manifest that cannot be understood.
+    /// [`WriteError::Io`], also for a manifest that cannot be parsed.
     pub fn begin_again(directory: impl Into<PathBuf>) -> Result<Self, WriteError> {
         let directory = directory.into();
         let inside = opened(&directory)?;
@@ -164,7 +164,7 @@ impl RunWriter {
         let fail = |source| WriteError::Io { path: directory.join(STREAM), source };
         let mut encoder = Encoder::default();
         let mut said = Vec::new();
-        // The host said little before the meter's first word.
+        // The host sends little before the meter's first message.
         let mut front = Vec::new();
         if let Ok(stream) = inside.file(STREAM) {
             stream.take(FRONT_BYTES_MAX).read_to_end(&mut front).map_err(fail)?;
@@ -177,7 +177,7 @@ impl RunWriter {
             }
         }
         inside.replace(STREAM, &said).map_err(fail)?;
-        // Of a link in their place, the link goes.
+        // A link in their place is itself removed, not followed.
         for old in ["spikes", "samples", "tracer"] {
             let _ = fs::remove_dir_all(directory.join(old));
         }
@@ -195,7 +195,7 @@ impl RunWriter {
         &self.directory
     }
 
-    /// Gives up the room kept for the end: after a write failed, what must not be lost can be stored again.
+    /// Releases the space reserved for the end: after a failed write, essential data can be stored again.
     pub fn release_reserve(&mut self) {
         if std::mem::take(&mut self.reserved) {
             let _ = self.inside.remove(RESERVE);
@@ -230,7 +230,7 @@ impl RunWriter {
         self.append(&Message::Loss(Loss { kind, count, detail: detail.into() }))
     }
 
-    /// Appends a message of the host's own.
+    /// Appends a message of the host.
     ///
     /// # Errors
     /// [`WriteError::Io`].
@@ -239,7 +239,7 @@ impl RunWriter {
         self.stream.write_all(&frame).map_err(|source| WriteError::Io { path: self.directory.join(STREAM), source })
     }
 
-    /// Puts a file of the host's own beside the run.
+    /// Adds a file of the host beside the run.
     ///
     /// # Errors
     /// [`WriteError::Io`].
@@ -302,8 +302,8 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Puts everything on the disk, and the last manifest behind it: one that says complete says so of what is there
-    /// after a power cut.
+    /// Syncs everything to disk, and after it the last manifest: one that says complete is true even after a power
+    /// failure.
     ///
     /// # Errors
     /// [`WriteError::Io`].
@@ -344,10 +344,10 @@ impl RunWriter {
     }
 }
 
-/// Ends an archive whose writer is gone, and of which nothing more can come.
+/// Ends an archive whose writer is gone and which will receive nothing more.
 ///
 /// # Errors
-/// [`WriteError::Io`], also for a manifest that cannot be understood.
+/// [`WriteError::Io`], also for a manifest that cannot be parsed.
 pub fn give_up(directory: &Path, problem: Problem, ended_unix_ns: i64) -> Result<(), WriteError> {
     let inside = opened(directory)?;
     let manifest = read_manifest(&inside)?;
@@ -355,11 +355,11 @@ pub fn give_up(directory: &Path, problem: Problem, ended_unix_ns: i64) -> Result
     write_manifest(&inside, &Manifest { state, problem, ended_unix_ns: Some(ended_unix_ns), ..manifest })
 }
 
-/// Lets readers see that the stream is being written, until this process ends, however it does. Where a file system has
-/// no locks they cannot see it.
+/// Shows readers that the stream is being written, until this process ends in any way. On a file system without locks
+/// readers cannot see it.
 fn claim(stream: &File) {
     for _ in 0..CLAIMS_MAX {
-        // A reader that looks has it for an instant.
+        // A reader that checks holds the lock for an instant.
         let Err(TryLockError::WouldBlock) = stream.try_lock() else { return };
         thread::sleep(CLAIM_AGAIN_AFTER);
     }

@@ -1,4 +1,4 @@
-//! An archive opens whatever a crash, a cut or a stranger left of it.
+//! An archive can be opened whatever a crash, a cut or an attacker did to it.
 
 use archive::frame::{Decoder, Encoder, Item};
 use archive::histogram::Histogram;
@@ -85,7 +85,7 @@ fn messages() -> Vec<Message> {
     ]
 }
 
-/// The bytes a meter would send for `messages`, the trace's four bytes between its begin and end.
+/// The bytes a meter would send for `messages`, with the trace's four bytes between its start and end.
 fn stream() -> Vec<u8> {
     let mut encoder = Encoder::default();
     let mut bytes = Vec::new();

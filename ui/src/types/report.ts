@@ -2,7 +2,7 @@
 // TARDY_WRITE_TYPES=1 cargo test -p archive --features typescript --test typescript
 
 /**
- * How a chain of callers is known.
+ * How a chain of callers was recorded.
  */
 export type ChainSource = "entries" | "graph" | "stack";
 
@@ -38,7 +38,7 @@ export type CounterSummary = { name: string,
  */
 unit: string, mean: number, 
 /**
- * Of the busiest stretch between two looks.
+ * Largest value between two readings.
  */
 max: number, };
 
@@ -47,7 +47,7 @@ max: number, };
  */
 export type Coverage = { cpu: number, 
 /**
- * Instant of the oldest event still held; `None` when the buffer was empty.
+ * Instant of the oldest event still held; `None` if the buffer was empty.
  */
 oldest_ns: number | null, newest_ns: number | null, 
 /**
@@ -55,7 +55,7 @@ oldest_ns: number | null, newest_ns: number | null,
  */
 overwritten: number, 
 /**
- * Events the kernel could not record at all: holes in the story.
+ * Events that the kernel could not record: holes in the trace.
  */
 dropped: number, };
 
@@ -78,12 +78,12 @@ export type CpuSummary = { thread: number, cpu: number, cycles: number,
  */
 missed: number | null, over_limit: number, clock_anomalies: number, records_dropped: number, latency_ns: LatencyFigures, worst: Sample | null, 
 /**
- * What the samples are, when they are those of a watched thread.
+ * Description of the series, for a watched thread.
  */
 watched?: WatchedSeries | null, };
 
 /**
- * What the whole measurement really runs with.
+ * Effective settings of the whole measurement.
  */
 export type EffectiveSettings = { threads: Array<EffectiveThread>, memory_locked_kb: number, 
 /**
@@ -91,7 +91,7 @@ export type EffectiveSettings = { threads: Array<EffectiveThread>, memory_locked
  */
 cpu_dma_latency_us: number | null, snapshot_mode: SnapshotMode, 
 /**
- * Events that are recorded, as `system:name`.
+ * Recorded events, as `system:name`.
  */
 events: Array<string>, 
 /**
@@ -99,20 +99,20 @@ events: Array<string>,
  */
 events_absent: Array<string>, trace_clock: string | null, trace_buffer_kb_per_cpu: number, 
 /**
- * Tracer of the kernel that ran beside the events.
+ * Kernel tracer that ran beside the events.
  */
 tracer: string | null, 
 /**
- * Threads of the meter that do not measure, as they appear in the trace.
+ * Threads of the meter that do not measure, as named in the trace.
  */
 tool_tids: Array<number>, 
 /**
- * Smallest step seen between two reads of the clock, in ns.
+ * Smallest difference between two reads of the clock, in ns.
  */
 clock_step_ns: number, };
 
 /**
- * What one measuring thread really runs with, read back from the kernel.
+ * Effective settings of one measuring thread, read back from the kernel.
  */
 export type EffectiveThread = { thread: number, tid: number, 
 /**
@@ -121,11 +121,11 @@ export type EffectiveThread = { thread: number, tid: number,
 cpus: Array<number>, policy: Policy, priority: number, timer_slack_ns: number, };
 
 /**
- * Fingerprint of the target. `None` means: could not be read there.
+ * Fingerprint of the target. `None`: could not be read.
  */
 export type Environment = { hostname: string, architecture: string, kernel_release: string, kernel_version: string, command_line: string | null, 
 /**
- * `preempt_rt`, `preempt`, `voluntary`, `none`, `lazy`, or as the kernel words it.
+ * `preempt_rt`, `preempt`, `voluntary`, `none`, `lazy`, or the kernel's own word.
  */
 preemption: string | null, preempt_rt: boolean | null, 
 /**
@@ -137,24 +137,24 @@ config: Array<string>, config_source: string | null, cpu_model: string | null, c
  */
 frequency_governors: Array<string>, rt_period_us: number | null, rt_runtime_us: number | null, 
 /**
- * `cpu0=50000000` (ns of each period), where the kernel has a fair server.
+ * `cpu0=50000000` (ns of each period), if the kernel has a fair server.
  */
 fair_server_runtime: Array<string>, mitigations: Array<string>, 
 /**
- * `none`, or the hypervisor as far as it says.
+ * `none`, or the hypervisor as far as it identifies itself.
  */
 virtualisation: string | null, 
 /**
- * Whether the kernel leaves out of a task's runtime what the hypervisor took: it can, and the hypervisor has said that it
- * took time. `None` while nothing was taken, or where the kernel's configuration cannot be read.
+ * Whether the kernel excludes steal time from a task's runtime: it can, and the hypervisor has reported steal
+ * time. `None` as long as none was reported, or if the kernel's configuration cannot be read.
  */
 steal_clock: boolean | null, container: string | null, 
 /**
- * Kernel command line or config options that ruin latency by themselves.
+ * Kernel command line or config options that alone ruin latency.
  */
 debug_options: Array<string>, 
 /**
- * Tasks with a priority at or above ours, the measuring threads excepted.
+ * Tasks with a priority at or above that of the measuring threads, without those.
  */
 rt_tasks: Array<RtTask>, load_average: string | null, };
 
@@ -163,7 +163,7 @@ rt_tasks: Array<RtTask>, load_average: string | null, };
  */
 export type Explanation = { spike: number, latency_ns: number, 
 /**
- * Median latency of the spike's CPU over the run, in ns: what is ordinary.
+ * Median latency of the spike's CPU over the run, in ns.
  */
 median_ns: number, status: ExplanationStatus, phases: Array<Phase>, 
 /**
@@ -175,15 +175,15 @@ findings: Array<Finding>, spans: Array<PhaseSpan>, lanes: Array<Lane>,
  */
 marks: Array<Mark>, 
 /**
- * What the other CPUs had to do with it and did meanwhile, a sentence each.
+ * What the other CPUs contributed to it and did meanwhile, one sentence each.
  */
 elsewhere: Array<string>, 
 /**
- * `None` when the trace has neither functions nor stacks.
+ * `None` if the trace has neither functions nor stacks.
  */
 functions?: FunctionAccount | null, 
 /**
- * Set when it was recorded in virtual time from outside of the machine: not one nanosecond was added.
+ * Set if it was recorded in virtual time from outside the machine: the recording added no time.
  */
 recording?: FlightRecording | null, 
 /**
@@ -197,7 +197,7 @@ caveats: Array<Remark>, };
 export type ExplanationStatus = "explained" | "not_explained" | "no_trace";
 
 /**
- * A catalogue entry that explains a part of a ledger.
+ * A culprit that explains a part of a ledger.
  */
 export type Finding = { 
 /**
@@ -205,11 +205,11 @@ export type Finding = {
  */
 culprit: string, 
 /**
- * One sentence that names the thing and its share.
+ * One sentence that names the culprit and its share.
  */
 sentence: string, confidence: Confidence, 
 /**
- * Nanoseconds of the ledger it accounts for.
+ * The part of the ledger that it explains, in ns.
  */
 ns: number, 
 /**
@@ -217,7 +217,7 @@ ns: number,
  */
 evidence: Array<string>, 
 /**
- * What to run to confirm it.
+ * How to confirm it.
  */
 confirm: string, 
 /**
@@ -226,11 +226,11 @@ confirm: string,
 fix: string, };
 
 /**
- * What vouches for the records: the second run was the first.
+ * Proof of the records: the second run was identical to the first.
  */
 export type FlightRecording = { 
 /**
- * Samples of the second run, every one the same as in the first.
+ * Samples of the second run, all identical to those of the first.
  */
 samples_identical: number, 
 /**
@@ -239,23 +239,23 @@ samples_identical: number,
 sha256: string, };
 
 /**
- * Where the owners of a ledger spent their time, and for how long the late CPU could not be interrupted or preempted.
+ * Where the owners of a ledger spent their time, and how long the late CPU had interrupts or preemption disabled.
  */
 export type FunctionAccount = { 
 /**
- * The owners that held the CPU longest, the longest first; those whose functions are not in the trace are absent.
+ * The owners that occupied the CPU longest, the longest first, without those whose functions are not in the trace.
  */
 held: Array<HeldInFunction>, 
 /**
- * The longest stretch with interrupts off that overlaps the wake-up, interrupt handlers left out.
+ * The longest IRQ-off section that overlaps the wake-up, without interrupt handlers.
  */
 irqs_off: MaskedStretch | null, 
 /**
- * The longest stretch with preemption off that overlaps the wake-up, idle left out.
+ * The longest preemption-off section that overlaps the wake-up, without idle.
  */
 preempt_off: MaskedStretch | null, 
 /**
- * The lock that was held longest while the wake-up was late; known where calls and returns were recorded.
+ * The lock that was held longest while the wake-up was late; known only with calls and returns.
  */
 lock?: HeldLock | null, };
 
@@ -264,7 +264,7 @@ lock?: HeldLock | null, };
  */
 export type HeldInFunction = { cpu: number, kind: OwnerKind, 
 /**
- * As the owner is called in the ledger.
+ * The owner's name in the ledger.
  */
 name: string, 
 /**
@@ -272,8 +272,8 @@ name: string,
  */
 owner_ns: number, 
 /**
- * The part of it in the first function of `chain`, the functions that it called included; `None` when only a stack
- * trace tells of it.
+ * The part of it in the first function of `chain`, including the functions that it called; `None` if only a stack
+ * trace shows it.
  */
 ns: number | null, 
 /**
@@ -282,16 +282,17 @@ ns: number | null,
 chain: Array<string>, source: ChainSource, 
 /**
  * The first function of `chain` was entered, and then nothing was recorded for most of the time: it was spent
- * there, or where no function is traced.
+ * there, or in untraced functions.
  */
 last_entered: boolean, };
 
 /**
- * A lock, from its taking to its release, or to the ends of the record. Locks have no names; who takes one tells which.
+ * A lock, from its acquisition to its release, or to the ends of the record. Locks have no names; the function that
+ * acquires one identifies it.
  */
 export type HeldLock = { 
 /**
- * Function that took it ...
+ * Function that acquired it ...
  */
 taker: string, 
 /**
@@ -299,7 +300,7 @@ taker: string,
  */
 by: string, 
 /**
- * ... and the function that gave it back; empty when it was still held at the end.
+ * ... and the function that released it; empty if it was still held at the end.
  */
 releaser: string, 
 /**
@@ -321,11 +322,11 @@ late_ns: number, };
 export type HistogramBar = { low_ns: number, high_ns: number, count: number, };
 
 /**
- * Where a run that another tool measured came from, and what that tool kept to itself.
+ * Origin of a run that another tool measured, and what that tool did not record.
  */
 export type ImportedFrom = { 
 /**
- * The tool that measured, as far as the file says: `cyclictest`, `jitterdebugger`, `rteval` ...
+ * The measuring tool, as far as the file states it: `cyclictest`, `jitterdebugger`, `rteval` ...
  */
 tool: string, version: string | null, 
 /**
@@ -341,42 +342,43 @@ format: string,
  */
 resolution_ns: number, 
 /**
- * Begin and end as the source states them; they include its set-up.
+ * Start and end according to the source, including its set-up.
  */
 started_unix_ns: number | null, ended_unix_ns: number | null, imported_unix_ns: number, 
 /**
- * What the source did not keep. Whatever is listed here is unknown, not zero.
+ * What the source did not record. Everything listed here is unknown, not zero.
  */
 lost: Array<Remark>, 
 /**
- * What the source says and this archive has no other place for, a phrase each.
+ * Statements of the source for which this archive has no other field, a phrase each.
  */
 stated: Array<string>, };
 
 /**
- * A value the kernel measured.
+ * A value that the kernel measured.
  */
 export type KernelSample = { ns: number, 
 /**
- * CLOCK_MONOTONIC when the kernel recorded it.
+ * CLOCK_MONOTONIC of the kernel's record.
  */
 seen_ns: number, };
 
 /**
- * What one source of the kernel's measured on one CPU, condensed.
+ * What one of the kernel's own sources measured on one CPU, condensed.
  */
 export type KernelSeriesSummary = { source: KernelSource, 
 /**
- * What is measured, like `timerlat irq`.
+ * What is measured, such as `timerlat irq`.
  */
 name: string, cpu: number, count: number, 
 /**
- * Of the values the kernel recorded: all of `timerlat` and `osnoise`, those above a threshold of `hwlat`.
+ * Figures of the values that the kernel recorded: all for `timerlat` and `osnoise`, those above a threshold for
+ * `hwlat`.
  */
 latency_ns: LatencyFigures, worst: KernelSample | null, records_lost: number, };
 
 /**
- * A measurement that the kernel makes by itself, beside that of the meter.
+ * A measurement by the kernel itself, beside that of the meter.
  */
 export type KernelSource = "timerlat" | "osnoise" | "hwlat";
 
@@ -390,14 +392,14 @@ export type Lane = { cpu: number,
 segments: Array<Segment>, };
 
 /**
- * Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by the
- * exact maximum; with fewer samples than it needs it equals the maximum. `None`: it lies among values that the source of an
- * imported run did not keep.
+ * Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by
+ * the exact maximum; with too few samples it equals the maximum. `None`: it lies among values that the source of an
+ * imported run did not record.
  */
 export type LatencyFigures = { min: number | null, mean: number | null, p50: number | null, p90: number | null, p99: number | null, "p99.9": number | null, "p99.99": number | null, "p99.999": number | null, "p99.9999": number | null, max: number | null, };
 
 /**
- * A stretch that a latency tracer of the kernel kept, because it was the longest so far or above the threshold.
+ * A stretch that a kernel latency tracer recorded because it was the longest so far or above the threshold.
  */
 export type LatencyTrace = { 
 /**
@@ -409,28 +411,28 @@ number: number, tracer: string,
  */
 latency_ns: number, cpu: number | null, task: TracedTask | null, 
 /**
- * Functions between which interrupts or preemption were off; absent with tracers of wake-ups.
+ * Functions between which interrupts or preemption were off; absent for tracers of wake-ups.
  */
 started_at: string | null, ended_at: string | null, 
 /**
- * Lines the trace has, and those it had before the oldest were overwritten.
+ * Lines in the trace, and lines written before the oldest were overwritten.
  */
 entries: number, entries_written: number, longest_function: TracedFunction | null, 
 /**
- * CLOCK_MONOTONIC when it was copied; the stretch itself was a little earlier.
+ * CLOCK_MONOTONIC of the copy; the stretch itself was slightly earlier.
  */
 copied_ns: number, 
 /**
- * The text was longer than is kept.
+ * The text was longer than the kept part.
  */
 cut: boolean, };
 
 /**
- * How a load did.
+ * State of a load.
  */
 export type LoadReport = { name: string, 
 /**
- * What one unit of progress is: `messages`, `entries`, `bytes`, `faults`, `rounds`, `CPU ticks`.
+ * The unit of progress: `messages`, `entries`, `bytes`, `faults`, `rounds`, `CPU ticks`.
  */
 unit: string, progress: number, alive: boolean, 
 /**
@@ -444,12 +446,12 @@ detail: string, };
 export type LoadRequest = { "builtin": { name: string, workers: number, } } | { "command": { line: string, once?: boolean, } } | { "program": { name: string, words: Array<LoadWord>, } };
 
 /**
- * What a program is asked for: `key=value`; a flag has no value, and the first word may have no key.
+ * An argument of a program: `key=value`; a flag has no value, and the first word may have no key.
  */
 export type LoadWord = { key: string, value: string, };
 
 /**
- * What was lost on the way, counted.
+ * A number of lost records.
  */
 export type Loss = { 
 /**
@@ -466,17 +468,17 @@ export type Mark = { at_ns: number,
  */
 cpu: number, kind: MarkKind, 
 /**
- * What happened, with who did it: `messaging-send-41 on CPU 0 begins to wake the thread`.
+ * What happened, and which task did it: `messaging-send-41 on CPU 0 begins to wake the thread`.
  */
 text: string, };
 
 /**
- * What happens at one instant of the picture.
+ * What happened at one instant of the picture.
  */
 export type MarkKind = "woken" | "given_cpu" | "ipi" | "migrated" | "boosted" | "frequency" | "marker";
 
 /**
- * A stretch in which the CPU could not be interrupted, or the task on it not be preempted.
+ * A stretch in which the CPU could not be interrupted, or its task not be preempted.
  */
 export type MaskedStretch = { cpu: number, 
 /**
@@ -492,11 +494,11 @@ end_ns: number,
  */
 ns_max: number, 
 /**
- * Thread that ran at its beginning.
+ * Thread that ran at its start.
  */
 thread: string, 
 /**
- * Function in which it began, as near as the trace shows.
+ * Function in which it started, as near as the trace shows.
  */
 first: string, 
 /**
@@ -505,16 +507,16 @@ first: string,
 last: string, };
 
 /**
- * Who held the CPU, for how long.
+ * What occupied the CPU, and for how long.
  */
 export type Owner = { kind: OwnerKind, 
 /**
- * Name with what identifies it: `hackbench-4711`, `local_timer`, `NET_RX in ksoftirqd/1-22`, `idle state 2`.
+ * Name with identifier: `hackbench-4711`, `local_timer`, `NET_RX in ksoftirqd/1-22`, `idle state 2`.
  */
 name: string, ns: number, };
 
 /**
- * What kind of thing held the CPU.
+ * What kind of thing occupied the CPU.
  */
 export type OwnerKind = "nmi" | "hardirq" | "softirq" | "task" | "rt_task" | "own" | "tool" | "idle" | "silence_this_cpu" | "silence_all_cpus" | "steal" | "untraced";
 
@@ -523,11 +525,11 @@ export type OwnerKind = "nmi" | "hardirq" | "softirq" | "task" | "rt_task" | "ow
  */
 export type PageFaults = { 
 /**
- * Served without a device.
+ * Served without I/O.
  */
 minor: number, 
 /**
- * Had to wait for a device.
+ * Had to wait for I/O.
  */
 major: number, };
 
@@ -541,7 +543,7 @@ export type Phase = { name: PhaseName, ns: number,
 owners: Array<Owner>, };
 
 /**
- * A stretch on the way from due to seen. In this order; absent ones have no time.
+ * A phase of a wake-up from due to seen, in this order; absent phases took no time.
  */
 export type PhaseName = "late_arm" | "timer_delay" | "handler" | "wake_path" | "scheduling_delay" | "return_to_user" | "working" | "preempted" | "waiting" | "untraced";
 
@@ -565,7 +567,7 @@ export type PrintedLine = { line: string,
 at_ns: number | null, beside: SpikeBeside | null, };
 
 /**
- * Something that did not go as asked.
+ * Something that did not go as requested.
  */
 export type Problem = { 
 /**
@@ -573,22 +575,22 @@ export type Problem = {
  */
 code: Code, severity: Severity, text: string, 
 /**
- * What to do about it; empty when there is nothing. Older archives call it `mend`.
+ * What to do about it; empty if nothing can be done. Older archives call it `mend`.
  */
 fix: string, };
 
 /**
- * A sentence about a run with the code of what it says. Older archives hold the sentence alone.
+ * A sentence about a run with its code. Older archives have only the sentence.
  */
 export type Remark = { code: Code, text: string, };
 
 /**
- * Everything a report draws.
+ * Everything a report shows.
  */
 export type ReportData = { summary: RunSummary, histograms: Array<CpuHistogram>, seconds: Array<Second>, };
 
 /**
- * A real-time task that could hold a CPU against the measuring threads.
+ * A real-time task that could keep a CPU from the measuring threads.
  */
 export type RtTask = { tid: number, name: string, 
 /**
@@ -601,7 +603,7 @@ policy: string, priority: number, };
  */
 export type RunSettings = { interval_ns: number, 
 /**
- * `None`: until told to stop.
+ * `None`: until stopped.
  */
 duration_ns: number | null, 
 /**
@@ -609,7 +611,7 @@ duration_ns: number | null,
  */
 cycles: number | null, 
 /**
- * Wake-ups of this first stretch are made but not counted.
+ * Wake-ups in this first part are made but not counted.
  */
 settle_ns: number, 
 /**
@@ -625,7 +627,7 @@ priority: number, lock_memory: boolean,
  */
 cpu_dma_latency_us: number | null, 
 /**
- * Samples above are counted and are spikes.
+ * Samples above it are counted and are spikes.
  */
 limit_ns: number | null, 
 /**
@@ -633,29 +635,29 @@ limit_ns: number | null,
  */
 worst_kept: number, every_sample: boolean, trace: TraceSettings, loads: Array<LoadRequest>, settings: Array<SettingChange>, 
 /**
- * Go on with what is allowed when privileges are missing; the run is then marked.
+ * Continue with reduced settings if privileges are missing; the run is then marked as degraded.
  */
 degrade: boolean, 
 /**
- * Measurements of the kernel's own that run beside the meter's.
+ * Measurements by the kernel itself that run beside the meter's.
  */
 sources: Array<KernelSource>, 
 /**
- * Draws each interval anew, evenly from half to one and a half of `interval_ns`, with a generator of this seed:
- * wake-ups that keep no step with the kernel's own periods. `None`: all intervals are alike.
+ * Seed for random intervals, each uniform from half to one and a half of `interval_ns`, so that wake-ups do not
+ * run in step with the kernel's own periods. `None`: all intervals are equal.
  */
 dither_seed: number | null, 
 /**
- * Watch threads of another program instead of measuring with threads of the meter's own.
+ * Watch threads of another program instead of measuring with threads of the meter.
  */
 watch: WatchSettings | null, 
 /**
- * Look about once a second at what the kernel counts.
+ * Read the kernel's counters about once a second.
  */
 counters: boolean, };
 
 /**
- * How far the run got, as the host knows it.
+ * State of the run as the host knows it.
  */
 export type RunState = "running" | "complete" | "interrupted" | "failed";
 
@@ -668,7 +670,7 @@ export type RunSummary = { summary_version: number, id: string,
  */
 archive: string, state: RunState, 
 /**
- * Whether the numbers may be used for what was asked.
+ * Whether the figures may be used for what was requested.
  */
 valid: boolean, 
 /**
@@ -676,7 +678,7 @@ valid: boolean,
  */
 invalid_because: Array<Remark>, target: string, 
 /**
- * A program imitated the machine: its latencies mean nothing as real-time figures.
+ * A program emulated the machine: its latencies are meaningless as real-time figures.
  */
 emulated: boolean, 
 /**
@@ -684,15 +686,15 @@ emulated: boolean,
  */
 virtual_time: boolean, 
 /**
- * What a machine in virtual time was made of, see [`crate::manifest::Manifest::ingredients`].
+ * What a machine in virtual time was built from, see [`crate::manifest::Manifest::ingredients`].
  */
 ingredients?: { [key in string]: string }, 
 /**
- * Of a run in virtual time that came to its end.
+ * For a completed run in virtual time.
  */
 virtual_speed?: VirtualSpeed, command: Array<string>, tool_version: string, meter_version: string | null, started_unix_ns: number | null, 
 /**
- * Set when another tool measured: `valid` then only means that nothing speaks against the numbers.
+ * Set if another tool measured: `valid` then only means that nothing contradicts the figures.
  */
 imported: ImportedFrom | null, 
 /**
@@ -704,11 +706,11 @@ measured_ns: number | null,
  */
 measure_start_ns: number | null, settings: RunSettings | null, effective: EffectiveSettings | null, 
 /**
- * What was recorded while the figures were taken, see [`EffectiveSettings::tracing`]; `None`: not known.
+ * What was recorded during the measurement, see [`EffectiveSettings::tracing`]; `None` if unknown.
  */
 tracing: string | null, environment: Environment | null, cpus: Array<CpuSummary>, 
 /**
- * All CPUs together; of watched threads their timer wake-ups, or their other ones where no timer woke any.
+ * All CPUs together; for watched threads their timer wake-ups, or the others if no timer woke any.
  */
 all_cpus: LatencyFigures, 
 /**
@@ -720,7 +722,7 @@ spikes: Array<SpikeSummary>, loads: Array<LoadReport>,
  */
 counted?: Array<CountedText>, 
 /**
- * What the kernel counted meanwhile, over the whole run.
+ * What the kernel counted, over the whole run.
  */
 counters?: Array<CounterSummary>, 
 /**
@@ -728,7 +730,7 @@ counters?: Array<CounterSummary>,
  */
 kernel_series: Array<KernelSeriesSummary>, 
 /**
- * Kept by a latency tracer of the kernel; longest first.
+ * Recorded by a kernel latency tracer; longest first.
  */
 latency_traces: Array<LatencyTrace>, losses: Array<Loss>, problems: Array<Problem>, 
 /**
@@ -741,7 +743,7 @@ gaps: Array<Remark>, };
  */
 export type Sample = { 
 /**
- * CPU on which the thread saw the clock.
+ * CPU on which the thread read the clock.
  */
 cpu: number, 
 /**
@@ -762,7 +764,7 @@ latency_ns: number, };
  */
 export type Second = { thread: number, 
 /**
- * Index of the second, from 0. Seconds in which no wake-up was due to be seen are absent.
+ * Index of the second, from 0. Seconds in which no wake-up was due are absent.
  */
 second: number, cycles: number, 
 /**
@@ -776,7 +778,7 @@ latency_ns_max: number, over_limit: number, missed_periods: number, };
 export type Segment = { start_ns: number, end_ns: number, kind: OwnerKind, name: string, };
 
 /**
- * A kernel setting to change for the run and to put back afterwards.
+ * A kernel setting to change for the run and to restore afterwards.
  */
 export type SettingChange = { 
 /**
@@ -795,11 +797,11 @@ export type Snapshot = { mode: SnapshotMode,
  */
 frozen_ns: number, 
 /**
- * How long the swap itself took.
+ * Duration of the swap itself.
  */
 swap_ns: number, 
 /**
- * How long no buffer recorded.
+ * Time in which no buffer recorded.
  */
 blind_ns: number, coverage: Array<Coverage>, 
 /**
@@ -807,11 +809,11 @@ blind_ns: number, coverage: Array<Coverage>,
  */
 window_covered: boolean, trace_bytes: number, 
 /**
- * Nanoseconds all CPUs spent in steal, from /proc/stat, since the previous snapshot (10 ms resolution).
+ * Steal time of all CPUs since the previous snapshot in ns, from /proc/stat (10 ms resolution).
  */
 steal_ns: number | null, 
 /**
- * Newest event of what the kernel had put aside by itself, at a maximum that it found: mode `onmax` only.
+ * Newest event of the snapshot that the kernel took by itself at a maximum that it found: mode `onmax` only.
  */
 put_aside_ns?: number | null, };
 
@@ -835,11 +837,11 @@ before_ns: number, };
 export type SpikeReason = "new_maximum" | "over_limit" | "control";
 
 /**
- * A spike with what was found out about it.
+ * A spike with its explanation.
  */
 export type SpikeSummary = { latency_ns: number, 
 /**
- * Whether it counts as a spike, see [`Run::is_late`]; the others are ordinary wake-ups that were captured.
+ * Whether it counts as a spike, see [`Run::is_late`]; the others are captured ordinary wake-ups.
  */
 late: boolean, explanation: Explanation | null, 
 /**
@@ -855,11 +857,11 @@ tid: number, sample: Sample, reason: SpikeReason,
  */
 previous_seen_ns: number | null, snapshot: Snapshot | null, 
 /**
- * Why there is no snapshot, in words, when there is none.
+ * Why there is no snapshot, if there is none.
  */
 snapshot_missing: string | null, 
 /**
- * What the sample is, when it is one of a watched thread.
+ * Kind of the sample, if it is one of a watched thread.
  */
 watched?: WatchedKind | null, };
 
@@ -868,15 +870,15 @@ watched?: WatchedKind | null, };
  */
 export type TraceSettings = { mode: SnapshotMode, 
 /**
- * Ring buffer of each CPU and instance.
+ * Size of the ring buffer per CPU and instance.
  */
 buffer_kb_per_cpu: number, 
 /**
- * Stretch kept before the due instant and after the seen one.
+ * Time kept before the due instant and after the seen instant.
  */
 margin_before_ns: number, margin_after_ns: number, 
 /**
- * A new maximum below this is not worth a snapshot.
+ * New maxima below this get no snapshot.
  */
 threshold_ns: number, 
 /**
@@ -884,7 +886,7 @@ threshold_ns: number,
  */
 snapshots_max: number, 
 /**
- * Bytes all kept snapshots may take together.
+ * Limit for the total bytes of all kept snapshots.
  */
 budget_bytes: number, 
 /**
@@ -896,33 +898,33 @@ controls: number,
  */
 rest_ns: number, 
 /**
- * Measure although another tool traces at the same time.
+ * Measure even if another tool is tracing.
  */
 beside_others: boolean, 
 /**
- * Tracer of the kernel that runs beside the events.
+ * Kernel tracer that runs beside the events.
  */
 tracer: TracerSettings | null, };
 
 /**
- * A function after which the same CPU recorded nothing for a while.
+ * A function after which the same CPU recorded nothing for a time.
  */
 export type TracedFunction = { name: string, 
 /**
- * Who called it; empty when the trace does not say.
+ * Its caller; empty if the trace does not show it.
  */
 caller: string, 
 /**
- * Until the next line of the same CPU, in whole microseconds.
+ * Time until the next line of the same CPU, in whole microseconds.
  */
 ns: number, };
 
 /**
- * The thread a latency tracer was after, or that ran in the stretch it kept.
+ * The thread that a latency tracer followed, or that ran in the recorded stretch.
  */
 export type TracedTask = { name: string, tid: number, 
 /**
- * As the kernel counts them: 0 other, 1 FIFO, 2 RR, 6 deadline.
+ * The kernel's number: 0 other, 1 FIFO, 2 RR, 6 deadline.
  */
 policy: number, 
 /**
@@ -931,7 +933,7 @@ policy: number,
 priority: number, };
 
 /**
- * A tracer of the kernel, by the name `available_tracers` has for it, and what narrows it.
+ * A kernel tracer, by its name in `available_tracers`, and its filters.
  */
 export type TracerSettings = { 
 /**
@@ -940,7 +942,7 @@ export type TracerSettings = {
  */
 name: string, 
 /**
- * Functions to trace, as globs or `:mod:NAME`; all when empty.
+ * Functions to trace, as globs or `:mod:NAME`; all if empty.
  */
 functions: Array<string>, 
 /**
@@ -948,28 +950,28 @@ functions: Array<string>,
  */
 functions_not: Array<string>, 
 /**
- * Threads to trace; all when empty.
+ * Threads to trace; all if empty.
  */
 pids: Array<number>, 
 /**
- * Trace what those threads start, too.
+ * Also trace what those threads start.
  */
 children: boolean, 
 /**
- * Latencies up to this are not recorded by the tracer, in ns; 0: only new maxima are.
+ * The tracer does not record latencies up to this, in ns; 0: it records only new maxima.
  */
 threshold_ns: number, 
 /**
- * Record the stack that the timer interrupt of the measured thread found.
+ * Record the stack that the timer interrupt of the measured thread interrupted.
  */
 stack: boolean, };
 
 /**
- * How long a whole run in virtual time took, the guest's boot included.
+ * Duration of a whole run in virtual time, including the guest's boot.
  */
 export type VirtualSpeed = { 
 /**
- * By the guest's clock, in ns. Time in which it was idle is part of it and was skipped, not waited for.
+ * By the guest's clock, in ns. It includes idle time, which was skipped, not waited for.
  */
 guest_ns: number, 
 /**
@@ -978,7 +980,7 @@ guest_ns: number,
 host_ns: number, };
 
 /**
- * Whom to watch. One of `pid` and `comm` is given.
+ * What to watch. Exactly one of `pid` and `comm` is set.
  */
 export type WatchSettings = { 
 /**
@@ -986,15 +988,15 @@ export type WatchSettings = {
  */
 pid: number | null, 
 /**
- * Threads whose name fits this pattern (`*` and `?`), now or later.
+ * Threads whose name matches this pattern (`*` and `?`), now or later.
  */
 comm: string | null, 
 /**
- * The command that was started to be watched, word by word; empty when what is watched ran before.
+ * The command that was started to be watched, word by word; empty if the watched program was already running.
  */
 command: Array<string>, 
 /**
- * Cycles that take longer are counted as over the limit, and are spikes.
+ * Longer cycles are counted as over the limit, and are spikes.
  */
 cycle_limit_ns: number | null, 
 /**
@@ -1002,7 +1004,7 @@ cycle_limit_ns: number | null,
  */
 count: Array<string>, 
 /**
- * The process waits, stopped, and is to be continued once everything is armed, and ended with the measurement.
+ * The process is stopped. It is continued once everything is armed, and ended with the measurement.
  */
 ours: boolean, };
 
@@ -1012,7 +1014,7 @@ ours: boolean, };
 export type WatchedKind = "timer" | "woken" | "cycle";
 
 /**
- * One series of one watched thread, as far as it is known; a later one replaces an earlier one.
+ * One series of one watched thread so far; a later one replaces an earlier one.
  */
 export type WatchedSeries = { 
 /**
@@ -1020,15 +1022,15 @@ export type WatchedSeries = {
  */
 thread: number, kind: WatchedKind, tid: number, 
 /**
- * Name of the thread when it was last seen.
+ * Last known name of the thread.
  */
 name: string, 
 /**
- * As the kernel last told; `None` when the thread was gone before it could be asked.
+ * Last policy that the kernel reported; `None` if the thread ended before it could be read.
  */
 policy: Policy | null, priority: number, 
 /**
- * Largest slack the kernel was allowed when it set this thread's timers, in ns.
+ * Largest slack that the kernel was allowed for this thread's timers, in ns.
  */
 slack_ns_max: number, 
 /**
@@ -1036,7 +1038,7 @@ slack_ns_max: number,
  */
 late_arms: number, 
 /**
- * `None` where the kernel did not tell.
+ * `None` if the kernel did not report them.
  */
 page_faults: PageFaults | null, 
 /**

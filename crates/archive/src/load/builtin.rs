@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// How many workers a load has where nobody says.
+/// Default number of workers of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workers {
     Number(u32),
     PerCpu {
         at_most: u32,
     },
-    /// As each part has by itself.
+    /// Each part uses its own default.
     AsItsParts,
 }
 
 impl Workers {
-    /// On a machine with so many CPUs; 0 leaves it to the parts.
+    /// Number of workers on a machine with `cpus` CPUs; 0 leaves it to the parts.
     pub fn on(self, cpus: u32) -> u32 {
         match self {
             Self::Number(number) => number,
@@ -39,7 +39,7 @@ impl fmt::Display for Workers {
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltinLoad {
     pub name: &'static str,
-    /// What one unit of its progress is.
+    /// The unit of its progress.
     pub unit: &'static str,
     /// One line for a list of loads.
     pub what: &'static str,
@@ -48,12 +48,12 @@ pub struct BuiltinLoad {
     pub workers: Workers,
     /// Loads that run together under this name.
     pub parts: &'static [&'static str],
-    /// Names of the causes, as `explain` calls them, that it typically brings out.
+    /// Culprits, as `explain` names them, that it typically causes.
     pub culprits: &'static [&'static str],
-    /// What it needs besides a kernel; empty: nothing.
+    /// What it needs besides a kernel; empty if nothing.
     pub needs: &'static str,
-    /// Bounded by work alone: rounds of a fixed number of files, bytes, pages or messages, numbers drawn with a fixed seed, no clock
-    /// and no time limit. Every run does the same work in the same order, however long it takes.
+    /// Bounded by work alone: rounds of a fixed number of files, bytes, pages or messages, random numbers from a fixed
+    /// seed, no clock and no time limit. Every run does the same work in the same order, regardless of its duration.
     pub by_work: bool,
 }
 

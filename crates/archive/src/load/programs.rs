@@ -1,6 +1,6 @@
-//! The programs that are loads when the target has them: what each is asked for, and in which words.
+//! Programs that can be loads if the target has them: what each can be asked to do, and in which words.
 
-/// An option of a program's load, written `key=value`, or `key` alone for a flag.
+/// An option of a program load, written `key=value`, or `key` alone for a flag.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramOption {
     pub key: &'static str,
@@ -8,22 +8,22 @@ pub struct ProgramOption {
     pub what: &'static str,
 }
 
-/// A program of the target's that can run as a load.
+/// A program on the target that can run as a load.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramLoad {
     pub name: &'static str,
-    /// What one unit of its progress is.
+    /// The unit of its progress.
     pub unit: &'static str,
     pub what: &'static str,
-    /// What stands first behind the name, if anything does; `None`: nothing may.
+    /// The optional first word after the name; `None` if there is none.
     pub subject: Option<Subject>,
     pub options: &'static [ProgramOption],
     pub example: &'static str,
-    /// What to do on a target that has not got it.
+    /// What to do on a target without it.
     pub fix: &'static str,
 }
 
-/// The first word behind a program's name.
+/// The first word after a program's name.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject {
     pub what: &'static str,

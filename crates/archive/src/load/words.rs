@@ -1,4 +1,4 @@
-//! Loads as they are typed, `messaging`, `cpu:2` or `stress-ng:matrix,ops=1000,cpus=0-1`, to requests and back.
+//! Parses loads as typed, `messaging`, `cpu:2` or `stress-ng:matrix,ops=1000,cpus=0-1`, and formats them.
 
 use super::{ProgramLoad, builtin, program};
 use crate::settings::{LoadRequest, LoadWord};
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 const WORKERS_MAX: u32 = 4096;
 
-/// What is wrong with the words of a load, and what to write instead.
+/// What is wrong with a load's notation, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LoadWordsError {
     #[error(
@@ -37,7 +37,7 @@ pub enum LoadWordsError {
 }
 
 impl LoadRequest {
-    /// Reads what stands behind `--load`.
+    /// Parses the argument of `--load`.
     ///
     /// # Errors
     /// [`LoadWordsError`].
@@ -55,7 +55,7 @@ impl LoadRequest {
         }
     }
 
-    /// The text behind `--load` that asks for this; of a command the command itself.
+    /// The argument of `--load` for this request; for a command, the command itself.
     pub fn text(&self) -> String {
         match self {
             Self::Builtin { name, workers: 0 } => name.clone(),
@@ -89,7 +89,7 @@ fn workers(text: &str) -> Result<u32, LoadWordsError> {
 fn parse_program(load: &ProgramLoad, text: &str) -> Result<LoadRequest, LoadWordsError> {
     let mut words: Vec<LoadWord> = Vec::new();
     for (place, part) in text.split(',').map(str::trim).filter(|part| !part.is_empty()).enumerate() {
-        // A list of CPUs has commas, too.
+        // A CPU list contains commas, too.
         let continues = part.chars().all(|letter| letter.is_ascii_digit() || letter == '-');
         if let Some(last) = words.last_mut().filter(|last| continues && last.key == "cpus") {
             last.value = format!("{},{part}", last.value);
@@ -140,7 +140,7 @@ fn word(load: &ProgramLoad, place: usize, part: &str) -> Result<LoadWord, LoadWo
     }
 }
 
-/// The numbers of a list like `0-1,3`.
+/// The CPUs of a list such as `0-1,3`; `None` if the text is not one.
 pub fn cpu_list(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in text.split(',') {

@@ -1,4 +1,4 @@
-//! A histogram as few enough bars to draw.
+//! Reduces a histogram to a drawable number of bars.
 
 use crate::histogram::{Histogram, bucket_high_ns, bucket_low_ns};
 use crate::reader::ThreadRun;
@@ -54,7 +54,7 @@ fn grouped(histogram: &Histogram, group: u32, step_ns: i64) -> Vec<HistogramBar>
     bars.into_iter().map(|(_, bar)| bar).collect()
 }
 
-/// The latencies that a bucket stands for when its values were rounded down to a multiple of `step_ns`.
+/// The latencies of a bucket whose values were rounded down to a multiple of `step_ns`.
 fn rounded_from(bucket: u32, step_ns: i64) -> (i64, i64) {
     let (low, high) = (bucket_low_ns(bucket as usize), bucket_high_ns(bucket as usize));
     let value = high - high % step_ns;

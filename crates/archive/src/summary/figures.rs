@@ -3,9 +3,9 @@
 use crate::histogram::{Histogram, rank};
 use serde::{Deserialize, Serialize};
 
-/// Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by the
-/// exact maximum; with fewer samples than it needs it equals the maximum. `None`: it lies among values that the source of an
-/// imported run did not keep.
+/// Order statistics of a latency distribution, in ns. A quantile is the upper edge of its 0.1 % wide bucket, capped by
+/// the exact maximum; with too few samples it equals the maximum. `None`: it lies among values that the source of an
+/// imported run did not record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LatencyFigures {
@@ -26,7 +26,7 @@ pub struct LatencyFigures {
 }
 
 impl LatencyFigures {
-    /// `beyond`: samples above all those in the histogram whose values are lost. `step_ns`: values are multiples of it.
+    /// `beyond`: number of lost samples, all above those in the histogram. `step_ns`: values are multiples of it.
     pub(super) fn of(
         histogram: &Histogram,
         beyond: u64,
