@@ -1,8 +1,8 @@
 //! Plans: what to measure, on what, beside what, how long, and what must hold, as a TOML file. A plan expands into
 //! [`step::Step`]s, each of which is one run.
 //!
-//! What is measured is said in the words of `tardy run`, which this module carries unread; limits are carried unread, too,
-//! for whoever judges. `docs/how-to/plans.md` describes the file.
+//! Each key is known by its name and kind; `tardy` reads its value as that of the option of `tardy run`, and the limits as
+//! `tardy judge` does. `docs/how-to/plans.md` describes the file.
 
 mod axes;
 pub mod document;
@@ -41,7 +41,7 @@ pub struct Plan {
     /// Empty: everything is as the plan says.
     pub variants: Vec<Variant>,
     pub repetitions: u32,
-    /// Options of `tardy run` that hold for every step.
+    /// How every step measures, except where its variant replaces a value.
     pub options: Vec<PlanOption>,
     pub limits: Vec<PlanLimit>,
     /// How often a limit may be broken where it does not say so itself.

@@ -1,7 +1,7 @@
 //! What a plan varies: targets, kernels, loads, variants.
 
 use super::document::{Problems, Section, Written, kind};
-use super::options::{self, LOAD, LOAD_COMMAND, MEASUREMENT, PlanOption, SET, TRACE};
+use super::options::{self, MEASUREMENT, PlanOption, SET, TRACE};
 use machines::local;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -26,11 +26,21 @@ pub struct KernelChoice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadChoice {
     pub name: String,
-    pub options: Vec<PlanOption>,
+    /// As `--load` of `tardy run` takes them, each by itself.
+    pub builtin: Vec<Written>,
+    /// Shell commands, each started again whenever it ends.
+    pub commands: Vec<Written>,
     pub line: usize,
 }
 
-/// What a step does otherwise than the plan as a whole.
+impl LoadChoice {
+    /// Whether nothing runs beside the measurement.
+    pub fn is_nothing(&self) -> bool {
+        self.builtin.is_empty() && self.commands.is_empty()
+    }
+}
+
+/// Values that replace those of the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
     pub name: String,
@@ -84,7 +94,7 @@ fn kernel(entry: &Spanned<DeValue>, problems: &mut Problems) -> Option<KernelCho
 }
 
 pub fn loads(document: &mut Section, problems: &mut Problems) -> Vec<LoadChoice> {
-    let none = LoadChoice { name: NO_LOAD.into(), options: Vec::new(), line: 0 };
+    let none = LoadChoice { name: NO_LOAD.into(), builtin: Vec::new(), commands: Vec::new(), line: 0 };
     let Some(entries) = document.entries("loads", problems) else { return vec![none] };
     if entries.is_empty() {
         problems.add(document.span(), "loads is an empty list; leave it out for no load");
@@ -98,11 +108,11 @@ fn load(entry: &Spanned<DeValue>, problems: &mut Problems) -> Option<LoadChoice>
     let line = problems.line(&entry.span());
     match entry.get_ref() {
         DeValue::String(text) => {
-            let options = builtin(text, line);
-            if options.is_empty() && text.trim() != NO_LOAD {
+            let builtin = builtin(text, line);
+            if builtin.is_empty() && text.trim() != NO_LOAD {
                 problems.add_at(line, "a load is a name like messaging, or `none`");
             }
-            Some(LoadChoice { name: text.trim().into(), options, line })
+            Some(LoadChoice { name: text.trim().into(), builtin, commands: Vec::new(), line })
         }
         DeValue::Table(table) => {
             let mut section = Section::new("[loads]", table, entry.span());
@@ -110,14 +120,13 @@ fn load(entry: &Spanned<DeValue>, problems: &mut Problems) -> Option<LoadChoice>
             let run = section.scalar("run", problems);
             let commands = section.list("command", problems).unwrap_or_default();
             section.finish(problems);
-            let mut options = run.as_ref().map(|run| builtin(&run.text, run.line)).unwrap_or_default();
-            options.extend(commands.iter().map(|written| PlanOption::of(LOAD_COMMAND, "command", written)));
+            let builtin = run.as_ref().map(|run| builtin(&run.text, run.line)).unwrap_or_default();
             let parts = || run.iter().chain(&commands).map(|written| written.text.as_str()).collect::<Vec<_>>();
             if run.is_none() && commands.is_empty() {
                 problems.add_at(line, "a load needs `run`, like \"messaging + udp\", or `command`");
             }
             let name = name.map_or_else(|| parts().join(" + "), |written| written.text);
-            Some(LoadChoice { name, options, line })
+            Some(LoadChoice { name, builtin, commands, line })
         }
         other => {
             problems.add_at(line, format!("{} is no load; write a text or a table", kind(other)));
@@ -127,9 +136,9 @@ fn load(entry: &Spanned<DeValue>, problems: &mut Problems) -> Option<LoadChoice>
 }
 
 /// Built-in loads that run together, `messaging + cpu:2`.
-fn builtin(text: &str, line: usize) -> Vec<PlanOption> {
+fn builtin(text: &str, line: usize) -> Vec<Written> {
     let parts = text.split('+').map(str::trim).filter(|part| !part.is_empty() && *part != NO_LOAD);
-    parts.map(|part| PlanOption::of(LOAD, "loads", &Written { text: part.into(), line })).collect()
+    parts.map(|part| Written { text: part.into(), line }).collect()
 }
 
 pub fn variants(document: &mut Section, problems: &mut Problems) -> Vec<Variant> {
@@ -157,7 +166,7 @@ pub fn variants(document: &mut Section, problems: &mut Problems) -> Vec<Variant>
 
 /// `[measurement]`, `[trace]` and `[set]`, of the plan or of a variant.
 pub fn measured_options(section: &mut Section, into: &mut Vec<PlanOption>, problems: &mut Problems) {
-    for (name, keys) in [("measurement", &MEASUREMENT[..]), ("trace", &TRACE[..])] {
+    for (name, keys) in [("measurement", MEASUREMENT), ("trace", TRACE)] {
         if let Some(mut below) = section.section(name, problems) {
             into.extend(options::read(&mut below, keys, problems));
             below.finish(problems);
@@ -168,7 +177,7 @@ pub fn measured_options(section: &mut Section, into: &mut Vec<PlanOption>, probl
     }
 }
 
-/// Two steps with one name could not be told apart.
+/// Names identify steps, so each is given once.
 fn named_once<'a>(names: impl Iterator<Item = (&'a String, usize)>, what: &str, problems: &mut Problems) {
     let mut seen: Vec<&String> = Vec::new();
     for (name, line) in names {

@@ -1,128 +1,155 @@
-//! The keys of a plan that are options of `tardy run` under another roof. What they mean and which values they take is
-//! said there, once; here they have their place in the file.
+//! The keys of a plan that say how each step measures. What a value means is the business of the options of `tardy run`,
+//! which have the same names.
 
 use super::document::{Problems, Section, Written};
+use std::fmt;
 
-/// How a key's value becomes words of a command line.
+/// A key whose value is one text or number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// `key = "value"`: `--option=value`
-    Value,
-    /// `key = ["a", "b"]`: `--option=a --option=b`
-    List,
-    /// `key = true`: `--option`
-    Flag,
-    /// `key = false`: `--option`
-    FlagWhenFalse,
+pub enum TextKey {
+    Duration,
+    Cycles,
+    Interval,
+    Seed,
+    Settle,
+    Cpus,
+    Policy,
+    Priority,
+    CpuDmaLatency,
+    WorstKept,
+    MeterTimeout,
+    TraceMode,
+    TraceThreshold,
+    BufferKb,
+    Snapshots,
+    BudgetMb,
+    Controls,
+    Tracer,
+    TracerThreshold,
 }
 
-/// A key and the option it stands for.
-#[derive(Debug, Clone, Copy)]
-pub struct Key {
-    pub key: &'static str,
-    pub option: &'static str,
-    pub form: Form,
+/// A key that is true or false.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlagKey {
+    LockMemory,
+    Counters,
+    Degrade,
+    EverySample,
+    BesideOthers,
+    Stack,
 }
 
-const fn key(key: &'static str, option: &'static str, form: Form) -> Key {
-    Key { key, option, form }
+/// A key with a list of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListKey {
+    Functions,
+    FunctionsNot,
+    Sources,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    Text(TextKey),
+    Flag(FlagKey),
+    List(ListKey),
 }
 
 /// `[measurement]`
-pub const MEASUREMENT: [Key; 15] = [
-    key("duration", "duration", Form::Value),
-    key("cycles", "cycles", Form::Value),
-    key("interval", "interval", Form::Value),
-    key("seed", "seed", Form::Value),
-    key("settle", "settle", Form::Value),
-    key("cpus", "cpus", Form::Value),
-    key("policy", "policy", Form::Value),
-    key("priority", "priority", Form::Value),
-    key("lock_memory", "no-lock-memory", Form::FlagWhenFalse),
-    key("cpu_dma_latency", "cpu-dma-latency", Form::Value),
-    key("counters", "no-counters", Form::FlagWhenFalse),
-    key("degrade", "degrade", Form::Flag),
-    key("every_sample", "every-sample", Form::Flag),
-    key("worst_kept", "worst-kept", Form::Value),
-    key("meter_timeout", "meter-timeout", Form::Value),
+pub const MEASUREMENT: &[(&str, Key)] = &[
+    ("duration", Key::Text(TextKey::Duration)),
+    ("cycles", Key::Text(TextKey::Cycles)),
+    ("interval", Key::Text(TextKey::Interval)),
+    ("seed", Key::Text(TextKey::Seed)),
+    ("settle", Key::Text(TextKey::Settle)),
+    ("cpus", Key::Text(TextKey::Cpus)),
+    ("policy", Key::Text(TextKey::Policy)),
+    ("priority", Key::Text(TextKey::Priority)),
+    ("lock_memory", Key::Flag(FlagKey::LockMemory)),
+    ("cpu_dma_latency", Key::Text(TextKey::CpuDmaLatency)),
+    ("counters", Key::Flag(FlagKey::Counters)),
+    ("degrade", Key::Flag(FlagKey::Degrade)),
+    ("every_sample", Key::Flag(FlagKey::EverySample)),
+    ("worst_kept", Key::Text(TextKey::WorstKept)),
+    ("meter_timeout", Key::Text(TextKey::MeterTimeout)),
 ];
 
 /// `[trace]`
-pub const TRACE: [Key; 13] = [
-    key("mode", "trace", Form::Value),
-    key("threshold", "trace-threshold", Form::Value),
-    key("buffer_kb", "buffer-kb", Form::Value),
-    key("snapshots", "snapshots", Form::Value),
-    key("budget_mb", "budget-mb", Form::Value),
-    key("controls", "controls", Form::Value),
-    key("beside_others", "beside-others", Form::Flag),
-    key("tracer", "tracer", Form::Value),
-    key("functions", "functions", Form::List),
-    key("functions_not", "functions-not", Form::List),
-    key("tracer_threshold", "tracer-threshold", Form::Value),
-    key("stack", "stack", Form::Flag),
-    key("sources", "source", Form::List),
+pub const TRACE: &[(&str, Key)] = &[
+    ("mode", Key::Text(TextKey::TraceMode)),
+    ("threshold", Key::Text(TextKey::TraceThreshold)),
+    ("buffer_kb", Key::Text(TextKey::BufferKb)),
+    ("snapshots", Key::Text(TextKey::Snapshots)),
+    ("budget_mb", Key::Text(TextKey::BudgetMb)),
+    ("controls", Key::Text(TextKey::Controls)),
+    ("beside_others", Key::Flag(FlagKey::BesideOthers)),
+    ("tracer", Key::Text(TextKey::Tracer)),
+    ("functions", Key::List(ListKey::Functions)),
+    ("functions_not", Key::List(ListKey::FunctionsNot)),
+    ("tracer_threshold", Key::Text(TextKey::TracerThreshold)),
+    ("stack", Key::Flag(FlagKey::Stack)),
+    ("sources", Key::List(ListKey::Sources)),
 ];
 
-/// The option of `[set]`, once for each of its keys.
+/// The section whose keys are kernel settings.
 pub const SET: &str = "set";
-/// The options of a load.
-pub const LOAD: &str = "load";
-pub const LOAD_COMMAND: &str = "load-cmd";
 
-/// A word of the command line of `tardy run`, from a line of the plan.
+/// A value that a plan or a variant of it chooses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    Text(TextKey, String),
+    Flag(FlagKey, bool),
+    List(ListKey, Vec<Written>),
+    /// The kernel setting of this option's name.
+    Setting(String),
+}
+
+/// A key of a plan with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanOption {
-    /// Without its dashes.
-    pub option: &'static str,
-    /// `None` for a flag.
-    pub value: Option<String>,
-    /// Whether the word is said: a part of a plan may take a flag of the whole back.
-    pub said: bool,
-    /// What the line calls it.
-    pub key: String,
+    /// The key as written.
+    pub name: String,
+    pub choice: Choice,
     pub line: usize,
 }
 
 impl PlanOption {
-    pub fn of(option: &'static str, key: &str, written: &Written) -> Self {
-        Self { option, value: Some(written.text.clone()), said: true, key: key.into(), line: written.line }
+    /// Whether both choose the value of the same key.
+    fn is_of_the_same_key(&self, other: &Self) -> bool {
+        let is_setting = |option: &Self| matches!(option.choice, Choice::Setting(_));
+        self.name == other.name && is_setting(self) == is_setting(other)
     }
+}
 
-    /// As a word of the command line.
-    pub fn word(&self) -> String {
-        match &self.value {
-            Some(value) => format!("--{}={value}", self.option),
-            None => format!("--{}", self.option),
+/// As a line of a plan: `interval = 1ms`.
+impl fmt::Display for PlanOption {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} = ", self.name)?;
+        match &self.choice {
+            Choice::Text(_, value) | Choice::Setting(value) => out.write_str(value),
+            Choice::Flag(_, value) => write!(out, "{value}"),
+            Choice::List(_, values) => {
+                let texts: Vec<&str> = values.iter().map(|written| written.text.as_str()).collect();
+                write!(out, "[{}]", texts.join(", "))
+            }
         }
-    }
-
-    /// What it decides: of two options with the same, the later one counts.
-    fn decides(&self) -> (&'static str, Option<&str>) {
-        let setting = self.value.as_deref().filter(|_| self.option == SET);
-        (self.option, setting.and_then(|value| value.split('=').next()))
     }
 }
 
 /// Reads the keys of a section.
-pub fn read(section: &mut Section, keys: &[Key], problems: &mut Problems) -> Vec<PlanOption> {
+pub fn read(section: &mut Section, keys: &[(&'static str, Key)], problems: &mut Problems) -> Vec<PlanOption> {
     let mut options = Vec::new();
-    for key in keys {
-        let flag = |said, line| PlanOption { option: key.option, value: None, said, key: key.key.into(), line };
-        match key.form {
-            Form::Value => {
-                let value = section.scalar(key.key, problems);
-                options.extend(value.map(|written| PlanOption::of(key.option, key.key, &written)));
+    for (name, key) in keys {
+        let chosen = match key {
+            Key::Text(key) => {
+                section.scalar(name, problems).map(|written| (Choice::Text(*key, written.text), written.line))
             }
-            Form::List => {
-                let values = section.list(key.key, problems).unwrap_or_default();
-                options.extend(values.iter().map(|written| PlanOption::of(key.option, key.key, written)));
-            }
-            Form::Flag | Form::FlagWhenFalse => {
-                let wanted = key.form == Form::Flag;
-                options.extend(section.flag(key.key, problems).map(|(value, line)| flag(value == wanted, line)));
-            }
-        }
+            Key::Flag(key) => section.flag(name, problems).map(|(value, line)| (Choice::Flag(*key, value), line)),
+            Key::List(key) => section.list(name, problems).map(|values| {
+                let line = values.first().map_or(0, |written| written.line);
+                (Choice::List(*key, values), line)
+            }),
+        };
+        options.extend(chosen.map(|(choice, line)| PlanOption { name: (*name).into(), choice, line }));
     }
     options
 }
@@ -131,10 +158,8 @@ pub fn read(section: &mut Section, keys: &[Key], problems: &mut Problems) -> Vec
 pub fn read_settings(section: Section, problems: &mut Problems) -> Vec<PlanOption> {
     let pairs = section.free(problems);
     let option = |(name, written): (String, Written)| PlanOption {
-        option: SET,
-        value: Some(format!("{name}={}", written.text)),
-        said: true,
-        key: name,
+        name,
+        choice: Choice::Setting(written.text),
         line: written.line,
     };
     pairs.into_iter().map(option).collect()
@@ -142,7 +167,7 @@ pub fn read_settings(section: Section, problems: &mut Problems) -> Vec<PlanOptio
 
 /// The options of the whole plan, with those of a part of it in their place.
 pub fn over(whole: &[PlanOption], part: &[PlanOption]) -> Vec<PlanOption> {
-    let replaced = |option: &&PlanOption| part.iter().any(|other| other.decides() == option.decides());
+    let replaced = |option: &&PlanOption| part.iter().any(|other| other.is_of_the_same_key(option));
     whole.iter().filter(|option| !replaced(option)).chain(part).cloned().collect()
 }
 
@@ -150,17 +175,15 @@ pub fn over(whole: &[PlanOption], part: &[PlanOption]) -> Vec<PlanOption> {
 mod tests {
     use super::*;
 
-    fn option(option: &'static str, value: &str) -> PlanOption {
-        PlanOption::of(option, option, &Written { text: value.into(), line: 1 })
-    }
-
     #[test]
-    fn a_part_replaces_what_it_decides_and_nothing_else() {
-        let whole = [option("interval", "1ms"), option(SET, "a=1"), option(SET, "b=1")];
-        let part = [option("interval", "2ms"), option(SET, "b=2"), option("priority", "9")];
-        let words: Vec<String> = over(&whole, &part).iter().map(PlanOption::word).collect();
-        assert_eq!(words, ["--set=a=1", "--interval=2ms", "--set=b=2", "--priority=9"]);
-        let flag = |said| PlanOption { value: None, said, ..option("degrade", "") };
-        assert!(over(&[flag(true)], &[flag(false)]).iter().all(|option| !option.said));
+    fn a_part_replaces_the_keys_it_names_and_no_others() {
+        let option = |name: &str, choice| PlanOption { name: name.into(), choice, line: 1 };
+        let text = |name, key, value: &str| option(name, Choice::Text(key, value.into()));
+        let set = |name, value: &str| option(name, Choice::Setting(value.into()));
+        let degrade = |value| option("degrade", Choice::Flag(FlagKey::Degrade, value));
+        let whole = [text("interval", TextKey::Interval, "1ms"), set("a", "1"), set("interval", "1"), degrade(true)];
+        let part = [text("interval", TextKey::Interval, "2ms"), set("b", "2"), degrade(false)];
+        let lines: Vec<String> = over(&whole, &part).iter().map(PlanOption::to_string).collect();
+        assert_eq!(lines, ["a = 1", "interval = 1", "interval = 2ms", "b = 2", "degrade = false"]);
     }
 }

@@ -21,7 +21,7 @@ pub struct Step {
     /// From 1, of how many.
     pub repetition: u32,
     pub repetitions: u32,
-    /// Options of `tardy run` without the target, the load's included.
+    /// How it measures.
     pub options: Vec<PlanOption>,
     /// Those that are for this step.
     pub limits: Vec<PlanLimit>,
@@ -31,7 +31,7 @@ impl Step {
     /// What it is, in words: `vm, debian:6.1-rt, messaging`.
     pub fn title(&self) -> String {
         let kernel = self.kernel.as_ref().map(|kernel| kernel.name.as_str());
-        let load = if self.load.options.is_empty() { "no load" } else { &self.load.name };
+        let load = if self.load.is_nothing() { "no load" } else { &self.load.name };
         let parts = [Some(self.target.as_str()), kernel, self.variant.as_deref(), Some(load)];
         let mut title = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
         if self.repetitions > 1 {
@@ -71,8 +71,7 @@ impl Plan {
                     for variant in &variants {
                         for load in &self.loads {
                             let part = variant.map_or(&[][..], |variant| &variant.options);
-                            let mut options = over(&self.options, part);
-                            options.extend(load.options.iter().cloned());
+                            let options = over(&self.options, part);
                             steps.push(Step {
                                 number: steps.len() as u32 + 1,
                                 steps: 0,

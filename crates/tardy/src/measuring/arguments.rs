@@ -3,6 +3,7 @@
 mod extent;
 mod load;
 mod output;
+pub mod planned;
 mod trace;
 mod tracer;
 pub mod words;
@@ -13,7 +14,9 @@ pub use output::{OutputArguments, Showing};
 pub use trace::{TraceArguments, TraceDefaults};
 
 use crate::exit::UsageError;
-use crate::options::quantity::{QuantityError, cpu_ranges, cpus, interval_ns, real_time_priority, time_ns};
+use crate::options::quantity::{
+    QuantityError, cpu_ranges, cpus, interval_ns, real_time_priority, time_ns, whole_microseconds_ns,
+};
 use archive::settings::{Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
 use std::time::Duration;
@@ -69,7 +72,7 @@ pub struct RunArguments {
     #[arg(long, requires = "limit", help_heading = "Measurement")]
     stop_at_limit: bool,
     /// Hold this value in /dev/cpu_dma_latency, in whole microseconds; 0 forbids idle states
-    #[arg(long, value_name = "TIME", value_parser = time_ns, help_heading = "Measurement")]
+    #[arg(long, value_name = "TIME", value_parser = whole_microseconds_ns, help_heading = "Measurement")]
     cpu_dma_latency: Option<u64>,
     /// Change a kernel setting for the run, like kernel.sched_rt_runtime_us=-1; restored afterwards
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = setting, help_heading = "Measurement")]
@@ -133,6 +136,11 @@ impl RunArguments {
         Err(UsageError(format!("{what} {missing} cannot be measured here; this process may use {there}")))
     }
 
+    /// Measures this long, whatever was asked for before.
+    pub fn replace_duration(&mut self, ns: u64) {
+        self.extent.duration = Some(ns);
+    }
+
     pub fn silence(&self) -> Duration {
         self.output.silence()
     }
@@ -153,7 +161,7 @@ impl RunArguments {
             },
             priority: self.priority,
             lock_memory: !self.no_lock_memory,
-            cpu_dma_latency_us: self.cpu_dma_latency.map(whole_microseconds).transpose()?,
+            cpu_dma_latency_us: self.cpu_dma_latency.map(|ns| (ns / 1000) as i32),
             limit_ns: self.extent.limit,
             worst_kept: self.output.worst_kept.unwrap_or(WORST_KEPT_DEFAULT),
             every_sample: self.output.every_sample || virtual_time,
@@ -180,18 +188,13 @@ impl RunArguments {
     }
 }
 
-fn whole_microseconds(ns: u64) -> Result<i32, UsageError> {
-    let whole = ns.is_multiple_of(1000).then(|| i32::try_from(ns / 1000).ok()).flatten();
-    whole.ok_or_else(|| UsageError("--cpu-dma-latency takes whole microseconds up to 35 min, like 0 or 20us".into()))
-}
-
 fn parse_cpus(text: &str) -> Result<CpuList, QuantityError> {
     cpus(text).map(CpuList)
 }
 
 /// What is wrong with a kernel setting.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-enum SettingError {
+pub enum SettingError {
     #[error("write it as PATH=VALUE, like kernel.sched_rt_runtime_us=-1")]
     NoValue,
     #[error("`{0}` is neither a file below /proc/sys or /sys nor a sysctl name")]
@@ -201,6 +204,11 @@ enum SettingError {
 /// `PATH=VALUE`, where PATH is a file below /proc/sys or /sys or a sysctl name.
 fn setting(text: &str) -> Result<SettingChange, SettingError> {
     let (name, value) = text.split_once('=').ok_or(SettingError::NoValue)?;
+    setting_change(name, value)
+}
+
+/// A setting by its name, which is a file below /proc/sys or /sys or a sysctl name.
+fn setting_change(name: &str, value: &str) -> Result<SettingChange, SettingError> {
     let name = name.trim();
     let path = if name.starts_with('/') {
         name.to_owned()

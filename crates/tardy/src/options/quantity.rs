@@ -34,6 +34,8 @@ pub enum QuantityError {
     Nothing,
     #[error("no wake-ups can be measured at such an interval; choose one from 1us to 1h")]
     Interval,
+    #[error("it takes whole microseconds up to 35 min, like 0 or 20us")]
+    NotMicroseconds,
     #[error("`{0}` is no CPU or range of CPUs; write a list like 0-1,3")]
     Cpus(String),
     #[error("real-time priorities are 1 to 99")]
@@ -85,6 +87,17 @@ pub fn positive_time_ns(text: &str) -> Result<u64, QuantityError> {
     match time_ns(text)? {
         0 => Err(QuantityError::Nothing),
         ns => Ok(ns),
+    }
+}
+
+/// A time that the kernel takes in whole microseconds of 31 bits, in ns.
+///
+/// # Errors
+/// As [`time_ns`], and for a fraction of a microsecond.
+pub fn whole_microseconds_ns(text: &str) -> Result<u64, QuantityError> {
+    match time_ns(text)? {
+        ns if ns.is_multiple_of(1000) && i32::try_from(ns / 1000).is_ok() => Ok(ns),
+        _ => Err(QuantityError::NotMicroseconds),
     }
 }
 

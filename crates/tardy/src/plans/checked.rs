@@ -1,20 +1,19 @@
 //! A plan whose every word makes sense: options are those of `tardy run`, limits are limits, steps can be started.
 
 use crate::measuring::arguments::RunArguments;
-use crate::measuring::arguments::words::{is_about_a_value, reason};
 use crate::measuring::machine::is_in_virtual_time;
-use crate::options::limits::time_of_limit;
-use crate::options::limits::{confidence, limits_of};
+use crate::options::limits::{confidence, limits_of, time_of_limit};
+use crate::options::quantity::positive_time_ns;
 use archive::planned::{PlannedLimit, PlannedStep};
 use archive::settings::RunSettings;
 use judge::limit::{Limit, Rate};
 use judge::machine::DoubtKind;
 use judge::step::counted_ns;
 use machines::local;
-use runner::plan::Plan;
 use runner::plan::document::{Problem, Written};
-use runner::plan::options::PlanOption;
+use runner::plan::options::{Choice, PlanOption, TextKey, over};
 use runner::plan::step::Step;
+use runner::plan::{Plan, Variant};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -102,16 +101,15 @@ impl Problems {
         }
     }
 
-    /// Each option by itself, so that what is wrong with a value is told with its line.
+    /// Each part of the plan by itself: a wrong value is reported once, with its line, however many steps use it.
     fn check_options(&mut self, plan: &Plan) {
-        let variants = plan.variants.iter().flat_map(|variant| &variant.options);
-        let loads = plan.loads.iter().flat_map(|load| &load.options);
-        for option in plan.options.iter().chain(variants).chain(loads) {
-            let word = option.word();
-            if let Err(error) = RunArguments::of_words([word.as_str()])
-                && is_about_a_value(&error)
-            {
-                self.add(Some(option.line), format!("{}: {}", option.key, reason(&error)));
+        let variants: Vec<Option<&Variant>> =
+            if plan.variants.is_empty() { vec![None] } else { plan.variants.iter().map(Some).collect() };
+        for variant in variants {
+            let options = over(&plan.options, variant.map_or(&[], |variant| &variant.options));
+            for load in &plan.loads {
+                let (_, found) = RunArguments::planned(&options, load);
+                found.into_iter().for_each(|Problem { line, text }| self.add(line, text));
             }
         }
     }
@@ -162,22 +160,23 @@ impl Problems {
 
     /// The step with all its options together.
     fn step(&mut self, plan: &Plan, step: Step, overrides: &Overrides, confidence: f64) -> Option<CheckedStep> {
-        let mut words: Vec<String> = step.options.iter().filter(|option| option.said).map(PlanOption::word).collect();
+        // Its problems were reported with those of the whole plan.
+        let (mut arguments, _) = RunArguments::planned(&step.options, &step.load);
         if let Some(duration) = &overrides.duration {
-            words.retain(|word| !word.starts_with("--duration="));
-            words.push(format!("--duration={duration}"));
-        }
-        let arguments = match RunArguments::of_words(words.iter().map(String::as_str)) {
-            Ok(arguments) => arguments,
-            Err(error) => {
-                self.add(None, reason(&error));
-                return None;
+            match positive_time_ns(duration) {
+                Ok(ns) => arguments.replace_duration(ns),
+                Err(why) => {
+                    self.add(None, format!("--duration: {why}"));
+                    return None;
+                }
             }
-        };
+        }
         let mut settings = match arguments.settings(is_in_virtual_time(&step.target)) {
             Ok(settings) => settings,
             Err(error) => {
-                self.add(None, error.to_string());
+                let tracer = |option: &&PlanOption| matches!(option.choice, Choice::Text(TextKey::Tracer, _));
+                let line = step.options.iter().find(tracer).map(|option| option.line);
+                self.add(line, format!("step {} ({}): {error}", step.number, step.title()));
                 return None;
             }
         };
@@ -283,38 +282,10 @@ mod tests {
     #[test]
     fn settings_that_contradict_are_refused() {
         let reported = checked("[trace]\nfunctions = [\"ext4_*\"]").unwrap_err();
-        assert!(reported[0].contains("--tracer"), "{reported:?}");
+        assert_eq!(reported, ["2: functions: needs `tracer` in [trace], like tracer = \"function\""]);
+        let reported = checked("[trace]\ntracer = \"hwlat\"\nfunctions = [\"x\"]").unwrap_err();
+        assert!(reported[0].starts_with("2: step 1 (local, no load): functions, threads"), "{reported:?}");
         let reported = checked("[[limits]]\nlimit = \"p99 < 1ms\"\n[[limits]]\nlimit = \"p99.9 < 2ms\"").unwrap_err();
         assert!(reported[0].starts_with("2: a run counts the samples over one latency"), "{reported:?}");
-    }
-
-    #[test]
-    fn every_option_of_run_has_a_key_or_a_reason_to_have_none() {
-        use clap::Args;
-        use runner::plan::options::{LOAD, LOAD_COMMAND, MEASUREMENT, SET, TRACE};
-        // Chosen by the plan in another way, for virtual time alone, of one process only, or about one command.
-        let without = [
-            LOAD,
-            LOAD_COMMAND,
-            "load-once",
-            "stop-at-limit",
-            SET,
-            "limit",
-            "target",
-            "seeds",
-            "trace-pid",
-            "trace-children",
-            "out",
-            "json",
-            "quiet",
-        ];
-        let keys: Vec<&str> = MEASUREMENT.iter().chain(&TRACE).map(|key| key.option).collect();
-        let command = RunArguments::augment_args(clap::Command::new("run"));
-        let options: Vec<&str> = command.get_arguments().filter_map(|option| option.get_long()).collect();
-        for option in &options {
-            let known = keys.contains(option) || without.contains(option);
-            assert!(known, "--{option} of `tardy run` has no key in a plan; see runner/src/plan/options.rs");
-        }
-        assert_eq!(keys.iter().find(|key| !options.contains(key)), None);
     }
 }

@@ -8,10 +8,10 @@ pub struct LoadArguments {
     /// Run a load during the measurement: a built-in one with its number of workers, like dentry:4, or a program on the
     /// target, like stress-ng:matrix,ops=1000,cpus=0-1; `tardy load list` lists them
     #[arg(long = "load", value_name = "NAME[:WORKERS]", value_parser = LoadRequest::parse, help_heading = "Load")]
-    loads: Vec<LoadRequest>,
+    pub(super) loads: Vec<LoadRequest>,
     /// Run a shell command as a load during the measurement; whenever it ends with success, start it again
     #[arg(long = "load-cmd", value_name = "COMMAND", help_heading = "Load")]
-    load_commands: Vec<String>,
+    pub(super) load_commands: Vec<String>,
     /// Run a shell command as a load once; it may end before the measurement does
     #[arg(long = "load-once", value_name = "COMMAND", help_heading = "Load")]
     load_once: Vec<String>,

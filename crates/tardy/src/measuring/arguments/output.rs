@@ -24,7 +24,7 @@ pub struct OutputArguments {
     pub quiet: bool,
     /// Give up if the meter sends nothing for TIME
     #[arg(long = "meter-timeout", value_name = "TIME", default_value = "30s", value_parser = positive_time_ns, help_heading = "Output")]
-    silence: u64,
+    pub(super) silence: u64,
 }
 
 /// How a result is printed: as a page unless one of these is true.

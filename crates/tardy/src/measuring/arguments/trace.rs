@@ -18,29 +18,29 @@ pub struct TraceDefaults {
 pub struct TraceArguments {
     /// How to capture the trace around a spike
     #[arg(long, value_enum, default_value = "auto", help_heading = "Trace")]
-    trace: TraceName,
+    pub(super) trace: TraceName,
     /// New maxima below this get no snapshot
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = latency_ns, help_heading = "Trace")]
-    trace_threshold: i64,
+    pub(super) trace_threshold: i64,
     /// Trace buffer of each CPU, in kB [default: 4096; with function_graph and in `tardy watch` 8192]
     #[arg(long, value_name = "KB", value_parser = clap::value_parser!(u32).range(8..), help_heading = "Trace")]
-    buffer_kb: Option<u32>,
+    pub(super) buffer_kb: Option<u32>,
     /// Snapshots to keep; larger spikes replace smaller ones [default: 40; in `tardy watch` 60]
     #[arg(long, value_name = "N", help_heading = "Trace")]
-    snapshots: Option<u32>,
+    pub(super) snapshots: Option<u32>,
     /// Disk space for all snapshots, in MB [default: 64; in `tardy watch` 128]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trace")]
-    budget_mb: Option<u32>,
+    pub(super) budget_mb: Option<u32>,
     /// On-time wake-ups to capture for comparison
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Trace")]
-    controls: u32,
+    pub(super) controls: u32,
     /// Trace even while another tool is tracing
     #[arg(long, help_heading = "Trace")]
-    beside_others: bool,
+    pub(super) beside_others: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum TraceName {
+pub(super) enum TraceName {
     /// The best the kernel offers
     Auto,
     /// The kernel swaps its buffers at a late wake-up

@@ -1,7 +1,7 @@
 //! The options of `tardy run` about the kernel's own tracers.
 
 use crate::exit::UsageError;
-use crate::options::quantity::time_ns;
+use crate::options::quantity::whole_microseconds_ns;
 use archive::tracer::{KernelSource, TracerSettings};
 use clap::{Args, ValueEnum};
 
@@ -17,16 +17,16 @@ pub struct TracerArguments {
     /// irqsoff, preemptoff and preemptirqsoff keep the longest latencies or sections; timerlat, osnoise and hwlat are
     /// sources
     #[arg(long, value_name = "NAME", help_heading = "Kernel tracers")]
-    tracer: Option<String>,
+    pub(super) tracer: Option<String>,
     /// Kernel measurement to run as well; may be repeated
     #[arg(long = "source", value_enum, value_name = "NAME", help_heading = "Kernel tracers")]
-    sources: Vec<SourceName>,
+    pub(super) sources: Vec<SourceName>,
     /// Record only these functions: globs like ext4_*, or :mod:NAME for a module
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',', requires = "tracer", help_heading = "Kernel tracers")]
-    functions: Vec<String>,
+    pub(super) functions: Vec<String>,
     /// Exclude these functions
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',', requires = "tracer", help_heading = "Kernel tracers")]
-    functions_not: Vec<String>,
+    pub(super) functions_not: Vec<String>,
     /// Record the functions of this thread only; may be repeated. Events are recorded for all threads
     #[arg(long = "trace-pid", value_name = "TID", requires = "tracer", value_parser = clap::value_parser!(i32).range(1..), help_heading = "Kernel tracers")]
     pids: Vec<i32>,
@@ -34,15 +34,15 @@ pub struct TracerArguments {
     #[arg(long, requires = "pids", help_heading = "Kernel tracers")]
     trace_children: bool,
     /// Keep every latency or section longer than TIME [default: each new maximum]
-    #[arg(long, value_name = "TIME", value_parser = time_ns, requires = "tracer", help_heading = "Kernel tracers")]
-    tracer_threshold: Option<u64>,
+    #[arg(long, value_name = "TIME", value_parser = whole_microseconds_ns, requires = "tracer", help_heading = "Kernel tracers")]
+    pub(super) tracer_threshold: Option<u64>,
     /// Record the stack that each timer interrupt of a sleeping thread interrupted
     #[arg(long, help_heading = "Kernel tracers")]
-    stack: bool,
+    pub(super) stack: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum SourceName {
+pub(super) enum SourceName {
     /// Lateness of a timer interrupt, and of the kernel thread it wakes
     Timerlat,
     /// Time that interrupts and threads take from a busy kernel thread
@@ -74,17 +74,13 @@ impl TracerArguments {
         if name.is_none() && !self.stack {
             return Ok(None);
         }
-        let threshold_ns = self.tracer_threshold.unwrap_or(0);
-        if !threshold_ns.is_multiple_of(1000) {
-            return Err(UsageError("--tracer-threshold takes whole microseconds, like 50us".into()));
-        }
         Ok(Some(TracerSettings {
             name: name.unwrap_or_else(|| "nop".into()),
             functions: self.functions.clone(),
             functions_not: self.functions_not.clone(),
             pids: self.pids.clone(),
             children: self.trace_children,
-            threshold_ns,
+            threshold_ns: self.tracer_threshold.unwrap_or(0),
             stack: self.stack,
         }))
     }
@@ -158,6 +154,7 @@ mod tests {
         assert_eq!(parsed("--stack").tracer().unwrap().unwrap().name, "nop");
         assert_eq!(parsed("").tracer().unwrap(), None);
         assert_eq!(parsed("--tracer irqsoff --tracer-threshold 50us").tracer().unwrap().unwrap().threshold_ns, 50_000);
-        assert!(parsed("--tracer irqsoff --tracer-threshold 1500ns").tracer().is_err());
+        let refused = Line::try_parse_from(["run", "--tracer=irqsoff", "--tracer-threshold=1500ns"]).unwrap_err();
+        assert!(refused.to_string().contains("whole microseconds"), "{refused}");
     }
 }

@@ -5,6 +5,7 @@ use crate::plans::checked::{CheckedPlan, CheckedStep, duration_ns};
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
 use runner::plan::PlanLimit;
+use runner::plan::options::PlanOption;
 use serde_json::{Value, json};
 use words::figures::{counted, duration};
 
@@ -65,19 +66,19 @@ pub fn lay_out(plan: &CheckedPlan, mut page: Page) -> Page {
     lines[1..].iter().for_each(|line| page.line(line));
     page.blank();
     page.line(&format!("{}.", extent(plan)));
-    let options: Vec<String> =
-        plan.plan.options.iter().filter(|option| option.said).map(|option| option.word()).collect();
-    if !options.is_empty() {
-        page.wrapped("Options of each run: ", &options.join(" "));
+    if !plan.plan.options.is_empty() {
+        page.wrapped("Each run: ", &lines_of(&plan.plan.options));
     }
     for variant in &plan.plan.variants {
-        let options: Vec<String> =
-            variant.options.iter().filter(|option| option.said).map(|option| option.word()).collect();
-        let options = if options.is_empty() { "as the plan".into() } else { options.join(" ") };
+        let options = if variant.options.is_empty() { "as the plan".into() } else { lines_of(&variant.options) };
         page.wrapped(&format!("Variant {}: ", variant.name), &options);
     }
     lay_out_limits(plan, &mut page);
     page
+}
+
+fn lines_of(options: &[PlanOption]) -> String {
+    options.iter().map(PlanOption::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn lay_out_limits(plan: &CheckedPlan, page: &mut Page) {
