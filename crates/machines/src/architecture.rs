@@ -1,11 +1,11 @@
-//! The processor architectures of targets, and how one knows what a program was built for.
+//! The processor architectures of targets, and how to detect that of a program.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// What a target's programs are built for. The names are Debian's, but for the first.
+/// The architecture of a target's programs. Names are Debian's, except the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Architecture {
@@ -18,7 +18,7 @@ pub enum Architecture {
     Riscv64,
 }
 
-/// A name that is none of the architectures.
+/// A name that is not a known architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{name}` is no architecture of ours; there are {}", Architecture::ALL.map(Architecture::name).join(", "))]
 pub struct UnknownArchitecture {
@@ -30,7 +30,7 @@ const MACHINE_AT: usize = 18;
 impl Architecture {
     pub const ALL: [Self; 4] = [Self::X86_64, Self::Arm64, Self::Armhf, Self::Riscv64];
 
-    /// That of the running program; `None` where there is none of ours.
+    /// That of the running program; `None` if it is not supported.
     pub fn of_host() -> Option<Self> {
         match std::env::consts::ARCH {
             "x86_64" => Some(Self::X86_64),
@@ -41,11 +41,11 @@ impl Architecture {
         }
     }
 
-    /// What an ELF file is for; `None` for anything else.
+    /// The architecture of an ELF file; `None` for anything else.
     pub fn of_program(bytes: &[u8]) -> Option<Self> {
         let machine = bytes.get(MACHINE_AT..MACHINE_AT + 2)?;
         let machine = u16::from_le_bytes([machine[0], machine[1]]);
-        // Class and byte order, then the number that ELF gives the processor.
+        // Class and byte order, then ELF's number of the processor.
         match (bytes.get(..6)?, machine) {
             (b"\x7fELF\x02\x01", 62) => Some(Self::X86_64),
             (b"\x7fELF\x02\x01", 183) => Some(Self::Arm64),
@@ -74,7 +74,7 @@ impl fmt::Display for Architecture {
 impl FromStr for Architecture {
     type Err = UnknownArchitecture;
 
-    /// Takes the names of Debian and those of the kernel.
+    /// Accepts the names of Debian and those of the kernel.
     fn from_str(text: &str) -> Result<Self, UnknownArchitecture> {
         match text {
             "x86_64" | "amd64" => Ok(Self::X86_64),

@@ -1,6 +1,7 @@
-//! Boards: machines that are there without us, and on which nothing of us must stay.
+//! Boards: machines not managed by tardy, on which it must leave nothing behind.
 //!
-//! [`board_file`] is what is written about one, `ssh` and `serial` are the ways to it; docs/how-to/boards.md says what happens there.
+//! [`board_file`] defines a board's target file, `ssh` and `serial` connect to it; docs/how-to/boards.md describes what
+//! happens there.
 
 pub mod board_file;
 pub mod error;
@@ -34,17 +35,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// How a board is to be had.
+/// How to get access to a board.
 #[derive(Debug, Clone)]
 pub struct AccessOptions {
     pub purpose: Purpose,
-    /// How long somebody else may take to give it back.
+    /// How long another user may take to release it.
     pub wait: Duration,
-    /// New software for the board before it is used: what the hook is to deploy, which may be empty.
+    /// New software for the board before it is used: the argument of the deploy hook, possibly empty.
     pub deploy: Option<String>,
-    /// Who we are, in words for others.
+    /// Description of this user for others.
     pub who: String,
-    /// Says what is being waited for.
+    /// Reports what the host is waiting for.
     pub report: fn(&str),
 }
 
@@ -62,16 +63,16 @@ impl Default for AccessOptions {
     }
 }
 
-/// The meter for a board, under a name that no other meter has.
+/// The meter for a board, under a unique name.
 struct MeterCopy {
     name: String,
     bytes: Vec<u8>,
 }
 
 impl MeterCopy {
-    /// The one for what `uname -m` says.
+    /// The meter for an output of `uname -m`.
     fn find(places: &MeterPlaces, machine: &str) -> Result<Self, MeterCopyError> {
-        // What a 64-bit processor calls itself to 32-bit programs.
+        // How a 64-bit processor identifies itself to 32-bit programs.
         let machine = if machine == "armv8l" { "armv7l" } else { machine };
         let architecture: Architecture = machine.parse().map_err(MeterCopyError::from)?;
         let path = places.find_for(architecture)?;

@@ -1,6 +1,6 @@
-//! What a machine's console said: its beginning and its end, never more than fits in memory.
+//! Output of a machine's console: its start and its end, bounded in memory.
 
-/// Bytes kept of the beginning, and of the end.
+/// Bytes kept of the start, and of the end.
 const KEPT_BYTES: usize = 256 << 10;
 const LINES_QUOTED: usize = 3;
 const PANIC: &str = "Kernel panic - not syncing";
@@ -25,7 +25,7 @@ impl Console {
         }
     }
 
-    /// Everything kept; a line says how much is not.
+    /// Everything kept; a line states how much is missing.
     pub fn text(&self) -> Vec<u8> {
         let mut text = self.head.clone();
         if self.left_out > 0 {
@@ -40,7 +40,7 @@ impl Console {
         self.lines().into_iter().find(|line| line.contains(PANIC))
     }
 
-    /// What tells most about a machine that went down: the panic, or the last lines.
+    /// The most informative lines about a machine that went down: the panic, or the last lines.
     pub fn last_words(&self) -> Vec<String> {
         let lines = self.lines();
         match self.panic() {
@@ -57,7 +57,7 @@ impl Console {
     }
 }
 
-/// Firmware clears the screen and places its cursor before the kernel begins to speak.
+/// Firmware clears the screen and moves the cursor before the kernel prints anything.
 fn visible(line: &str) -> String {
     let mut out = String::new();
     let mut letters = line.chars();

@@ -15,11 +15,11 @@ pub enum Step {
     Say(Vec<u8>),
     /// Writes a line to its standard error.
     Complain(String),
-    /// Lets this much time pass in silence.
+    /// Lets this time pass silently.
     Pass(Duration),
-    /// Goes on when its input has this line; until then time passes.
+    /// Continues once its input contains this line; until then time passes.
     Await(String),
-    /// Never does anything again, but lives.
+    /// Does nothing more, but stays alive.
     Hang,
 }
 
@@ -30,11 +30,11 @@ pub struct Script {
     pub exit: Exit,
 }
 
-/// What happened on the fake target, readable after the run.
+/// What happened on the fake target, for assertions after the run.
 #[derive(Debug, Default)]
 pub struct FakeLog {
     pub started: Vec<Command>,
-    /// Everything written to the input of commands.
+    /// Everything written to the commands' input.
     pub input: Vec<u8>,
     pub sent: Vec<(PathBuf, PathBuf)>,
     pub fetched: Vec<(PathBuf, PathBuf)>,
@@ -42,13 +42,13 @@ pub struct FakeLog {
     pub closed: bool,
 }
 
-/// A target whose commands follow scripts, one script a command, in order.
+/// A target whose commands follow scripts, one script per command, in order.
 #[derive(Debug, Default)]
 pub struct FakeTarget {
     pub scripts: VecDeque<Script>,
     /// [`Target::prepare`] fails with this.
     pub refusal: Option<String>,
-    /// What its console says.
+    /// Output of its console.
     pub console: Vec<u8>,
     pub log: Rc<RefCell<FakeLog>>,
 }

@@ -1,4 +1,4 @@
-//! Finds the flight recorder, the plugin for QEMU that virtual time is recorded with.
+//! Finds the flight recorder, the QEMU plugin that records virtual time.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,9 +7,9 @@ use thiserror::Error;
 
 /// File name of the recorder.
 pub const RECORDER_NAME: &str = "librecorder.so";
-/// Environment variable that names a recorder outright.
+/// Environment variable with the path of a recorder.
 pub const RECORDER_VARIABLE: &str = "TARDY_RECORDER";
-/// Where it is, seen from the directory of the program: beside it, or where libraries are.
+/// Directories to search, relative to that of the program: its own, and those of libraries.
 const FOLDERS: [&str; 3] = [".", "../lib", "../lib/tardy"];
 
 /// Why there is no recorder to load.
@@ -44,10 +44,10 @@ impl RecorderPlaces {
         }
     }
 
-    /// The recorder, by an absolute path.
+    /// The absolute path of the recorder.
     ///
     /// # Errors
-    /// [`RecorderError`], naming what to do.
+    /// [`RecorderError`], which states what to do.
     pub fn find(&self) -> Result<PathBuf, RecorderError> {
         if let Some(named) = &self.named {
             let path = PathBuf::from(named);
@@ -59,7 +59,7 @@ impl RecorderPlaces {
     }
 }
 
-/// QEMU looks for a plugin without a slash among the system's libraries.
+/// QEMU searches a plugin without a slash among the system's libraries.
 fn absolute(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

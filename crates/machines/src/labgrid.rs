@@ -1,7 +1,7 @@
-//! Boards of a lab that labgrid shares out: a place is acquired, switched on, reached over ssh, and always released.
+//! Boards of a lab managed by labgrid: a place is acquired, switched on, reached over ssh, and always released.
 //!
-//! `labgrid-client` is used as a program. [`place_file`] is what is written about a place, [`keeper`] has it and gives it back;
-//! docs/how-to/boards.md says what happens.
+//! `labgrid-client` is run as a program. [`place_file`] defines a place's target file, [`keeper`] holds the place and
+//! releases it; docs/how-to/boards.md describes what happens.
 
 pub mod error;
 mod keeper;
@@ -29,27 +29,28 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a place that somebody has is asked for again.
+/// Interval between attempts to acquire a place that another user has.
 const ASK_EVERY: Duration = Duration::from_secs(5);
-/// How often a board that boots is tried.
+/// Interval between attempts to reach a booting board.
 const TRY_EVERY: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Switching takes a few seconds; a power switch that does not answer should be told of.
+/// Switching takes a few seconds; a power switch that does not answer must be reported.
 const POWER_LIMIT: Duration = Duration::from_secs(120);
 const SHOW_LIMIT: Duration = Duration::from_secs(60);
 
-/// A board behind a place.
+/// A board in a place.
 pub struct LabgridTarget {
     name: String,
     place: LabgridPlace,
     meters: MeterPlaces,
     access: AccessOptions,
     stop: StopRequests,
-    /// Of two runs of one user labgrid tells no difference, and the first would release the place under the second.
+    /// labgrid does not distinguish two runs of one user, and the first would release the place while the second uses
+    /// it.
     lock: Option<BoardLock>,
     keeper: Option<Keeper>,
     board: Option<BoardTarget>,
-    /// What was said while it got new software.
+    /// Output of the deployment of new software.
     notes: Vec<u8>,
     notices: Vec<Problem>,
 }
@@ -97,7 +98,7 @@ impl LabgridTarget {
         if self.access.deploy.is_some() {
             target.close().map_err(LabgridError::of_board)?;
             target = reaching(self.access.clone());
-            // Not tried again: a card that was half written is none to boot from.
+            // Not retried: a half-written card cannot be booted.
             let deployed = target.prepare();
             self.notes = target.console();
             deployed.map_err(LabgridError::of_board)?;
@@ -106,7 +107,7 @@ impl LabgridTarget {
         Ok(())
     }
 
-    /// Has the place, or says who has it; waits for it as long as was asked.
+    /// Acquires the place, or returns its holder; waits for it as long as requested.
     fn acquire(&mut self) -> Result<(), LabgridError> {
         let begun = Instant::now();
         let mut reported = String::new();
@@ -144,7 +145,7 @@ impl LabgridTarget {
         })
     }
 
-    /// The board once its shell answers; one that was switched on may take its time.
+    /// The board once its shell answers; after power-on that may take long.
     fn reached(&self, mut target: BoardTarget) -> Result<BoardTarget, LabgridError> {
         let begun = Instant::now();
         let limit = Duration::from_secs(self.place.boot_wait_seconds().into());
@@ -176,7 +177,7 @@ impl LabgridTarget {
         }
     }
 
-    /// What `labgrid-client` prints.
+    /// Runs `labgrid-client` and returns its output.
     fn client(&self, words: &[&str], limit: Duration) -> Result<String, ClientError> {
         let mut running = LocalTarget
             .start(&self.place.client_command(words))
@@ -279,7 +280,7 @@ impl Target for LabgridTarget {
 
 impl Drop for LabgridTarget {
     fn drop(&mut self) {
-        // There is no one to report to; the place is in the state that `labgrid-client` shows.
+        // Errors cannot be reported here; `labgrid-client` shows the state of the place.
         let _ = self.give_back();
     }
 }

@@ -1,10 +1,10 @@
-//! Machines under test: files go there, a command runs there with a byte stream.
+//! Machines under test: copies files to them and runs commands there over a byte stream.
 //!
-//! A [`Target`] knows nothing of runs or of what the bytes mean. One module for each kind: [`local`] is this machine,
-//! [`board`] one with a shell, [`labgrid`] one of a lab, [`qemu`] a virtual one, [`fake`] a script with its own clock for
-//! tests.
+//! A [`Target`] knows nothing about runs or the meaning of the bytes. There is one module per kind: [`local`] is this
+//! machine, [`board`] one with a shell, [`labgrid`] one of a lab, [`qemu`] a virtual one, [`fake`] a script with its
+//! own clock for tests.
 
-// Stages of tests that other crates include name this crate as they do.
+// Test files that other crates include refer to this crate by this name.
 #[cfg(test)]
 extern crate self as machines;
 

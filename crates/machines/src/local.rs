@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 /// Name of this machine as a target.
 pub const NAME: &str = "local";
 const READ_BYTES: usize = 64 << 10;
-/// Pieces read ahead. When the disk is slower than this, the meter's pipe fills and the meter counts what it drops.
+/// Chunks to read ahead. If the disk is slower, the meter's pipe fills and the meter counts what it drops.
 const PIECES_AHEAD: usize = 64;
 const DIAGNOSTIC_LINES: usize = 20;
 const DIAGNOSTIC_LINE_BYTES: u64 = 4096;
 const EXIT_POLL: Duration = Duration::from_millis(5);
-/// How often it is noted that there is nothing to read.
+/// Interval at which an empty pipe is noted.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// This machine.
@@ -46,7 +46,8 @@ impl Target for LocalTarget {
         let mut prepared = process::Command::new(&command.program);
         prepared.args(&command.arguments);
         prepared.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: Ctrl-C reaches the host alone, which asks the meter to stop and keeps its last words.
+        // A separate process group: Ctrl-C reaches only the host, which asks the meter to stop and keeps its last
+        // output.
         prepared.process_group(0);
         let mut child = prepared.spawn().map_err(|source| TargetError::Start {
             target: NAME.into(),
@@ -87,11 +88,12 @@ fn copy(from: &Path, to: &Path) -> Result<(), TargetError> {
     })
 }
 
-/// Hands on what the command says; counts in `found_empty` how often there was nothing, and all before it was handed on.
+/// Forwards the command's output; counts in `found_empty` how often the pipe was empty and everything before was
+/// forwarded.
 fn forward(mut stdout: ChildStdout, sender: &SyncSender<Vec<u8>>, found_empty: &AtomicU64) {
     let mut buffer = vec![0; READ_BYTES];
     loop {
-        // An interrupted or failed wait says nothing; reading does.
+        // If the wait is interrupted or fails, reading shows the state.
         if poll(&mut [PollFd::new(&stdout, PollFlags::IN)], Some(&LOOK_EVERY)) == Ok(0) {
             found_empty.fetch_add(1, Ordering::SeqCst);
             continue;
@@ -114,7 +116,7 @@ fn keep_lines(stderr: ChildStderr, lines: &Mutex<VecDeque<String>>) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        // The limit cuts endless lines into pieces instead of collecting them in memory.
+        // The limit splits endless lines instead of collecting them in memory.
         match (&mut reader).take(DIAGNOSTIC_LINE_BYTES).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
             Ok(_) => {
@@ -129,7 +131,7 @@ fn keep_lines(stderr: ChildStderr, lines: &Mutex<VecDeque<String>>) {
     }
 }
 
-/// How long the last lines of standard error may take after the end; grandchildren can hold it open for ever.
+/// Time limit for the last lines of standard error after the end; grandchildren can keep it open for ever.
 const LAST_LINES: Duration = Duration::from_millis(200);
 
 struct LocalCommand {
@@ -140,7 +142,7 @@ struct LocalCommand {
     lines: Arc<Mutex<VecDeque<String>>>,
     reader: Option<thread::JoinHandle<()>>,
     started: Instant,
-    /// How often there was nothing to read when the child was first seen to have ended.
+    /// Value of `found_empty` when the child was first seen to have ended.
     empty_at_end: Option<u64>,
 }
 
@@ -163,8 +165,8 @@ impl RunningCommand for LocalCommand {
     fn read(&mut self, wait: Duration) -> Output {
         match self.output.recv_timeout(wait) {
             Ok(bytes) => Output::Bytes(bytes),
-            // Grandchildren may hold the output open after the child has ended. However busy this machine is, what was on
-            // the way then is here once the pipe was found empty afterwards.
+            // Grandchildren may keep the output open after the child has ended. Its last output has arrived once the
+            // pipe was found empty afterwards, however busy this machine is.
             Err(RecvTimeoutError::Timeout) => {
                 let empty = self.found_empty.load(Ordering::SeqCst);
                 match self.empty_at_end {
@@ -214,7 +216,7 @@ impl RunningCommand for LocalCommand {
 
 impl Drop for LocalCommand {
     fn drop(&mut self) {
-        // Closing the input tells a meter that its host is gone; a child that has ended is collected here.
+        // Closing the input shows a meter that its host is gone; a child that has ended is reaped here.
         self.input = None;
         let _ = self.child.try_wait();
     }

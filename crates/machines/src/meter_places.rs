@@ -1,7 +1,7 @@
-//! Finds the meter binary that is to run on a target.
+//! Finds the meter binary for a target.
 //!
-//! That of the host's own architecture is beside `tardy`; those of the others are in a directory beside it, each with the
-//! name of its architecture.
+//! The meter for the host's architecture is beside `tardy`; the others are in a directory beside it, each named after
+//! its architecture.
 
 use crate::architecture::Architecture;
 use std::env;
@@ -14,9 +14,9 @@ use thiserror::Error;
 
 /// File name of the meter.
 pub const METER_NAME: &str = "tardy-meter";
-/// Directory beside the meter with those for other architectures.
+/// Directory beside the meter with the meters for other architectures.
 pub const METERS_DIRECTORY: &str = "meters";
-/// Environment variable that names a meter outright.
+/// Environment variable with the path of a meter.
 pub const METER_VARIABLE: &str = "TARDY_METER";
 
 /// Why there is no meter to run.
@@ -38,7 +38,7 @@ pub enum MeterError {
     Foreign { architecture: Architecture, wanted: PathBuf },
 }
 
-/// Where a meter may be, in the order of preference.
+/// Where to look for a meter, in order of preference.
 #[derive(Debug, Clone, Default)]
 pub struct MeterPlaces {
     /// Value of [`METER_VARIABLE`].
@@ -62,7 +62,7 @@ impl MeterPlaces {
     /// The first executable meter.
     ///
     /// # Errors
-    /// [`MeterError`], naming what to do.
+    /// [`MeterError`], which states what to do.
     pub fn find(&self) -> Result<PathBuf, MeterError> {
         if let Some(named) = &self.named {
             let path = PathBuf::from(named);
@@ -80,7 +80,7 @@ impl MeterPlaces {
     /// The first executable meter for targets of this architecture.
     ///
     /// # Errors
-    /// [`MeterError`], naming what to do.
+    /// [`MeterError`], which states what to do.
     pub fn find_for(&self, architecture: Architecture) -> Result<PathBuf, MeterError> {
         if Architecture::of_host() == Some(architecture) {
             return self.find();
@@ -168,7 +168,7 @@ mod tests {
         let wanted = meters.join(format!("{METER_NAME}-{foreign}"));
         fs::rename(executable(folder.path()), &wanted).unwrap();
         assert_eq!(places.find_for(foreign).unwrap(), wanted);
-        // One that is named outright is taken where it fits, and shows where the others are.
+        // A meter named by the variable is used if its architecture matches, and locates the others.
         let this = env::current_exe().unwrap();
         places = MeterPlaces { named: Some(executable(folder.path()).into()), ..MeterPlaces::default() };
         assert_eq!(places.find_for(foreign).unwrap(), wanted);

@@ -1,4 +1,4 @@
-//! What a machine brings that belongs beside the numbers of a run.
+//! Problems of a machine that are shown beside the figures of a run.
 
 use crate::board::ConsoleDamage;
 use crate::qemu::error::{BootError, PrepareError, VirtualMachineError};
@@ -8,10 +8,10 @@ use archive::problem::{Code, Definition, ProblemKind};
 use std::fmt;
 use std::time::Duration;
 
-/// What holds for every number that is taken on a machine.
+/// A caveat about all figures measured on a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caveat {
-    /// A program imitates the processor.
+    /// A program emulates the processor.
     Emulated,
     /// A virtual machine on the host's processor.
     Virtual,
@@ -20,12 +20,12 @@ pub enum Caveat {
 }
 
 impl Caveat {
-    /// Whether a program imitates the machine, so that no real-time limit can be judged there.
+    /// Whether a program emulates the machine, so that no real-time limit can be judged there.
     pub fn is_emulated(self) -> bool {
         !matches!(self, Self::Virtual)
     }
 
-    /// Whether its clock counts executed instructions. Limits are judged then, as ones on instructions.
+    /// Whether its clock counts executed instructions. Limits then apply to instructions.
     pub fn is_virtual_time(self) -> bool {
         matches!(self, Self::VirtualTime { .. })
     }
@@ -77,16 +77,16 @@ impl ProblemKind for Caveat {
     }
 }
 
-/// What getting a machine ready brought.
+/// A problem of preparing a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MachineProblem {
     /// The login on a board is not root.
     NotRoot { board: String },
-    /// The place of a lab was acquired before, and stays so.
+    /// The place of a lab was already acquired, and stays acquired.
     PlaceKept { place: String, release: String },
-    /// The machine went on from a saved state.
+    /// The machine was restored from a saved state.
     Restored,
-    /// A saved state did not load.
+    /// A saved state could not be loaded.
     StateNotLoaded { why: String },
     /// The state could not be saved.
     StateNotSaved { why: String },
@@ -141,10 +141,10 @@ pub struct ProcessorAbsence {
     pub waited_ns: i64,
 }
 
-/// Something that happened to a machine, or the line to it, while a command ran there.
+/// An event of a machine, or of the connection to it, while a command ran there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// The line was lost; the command goes on there.
+    /// The connection was lost; the command continues there.
     LineLost {
         machine: String,
         last_words: Option<String>,
@@ -155,11 +155,11 @@ pub enum News {
     },
     /// Lines on a console were damaged, and sent again.
     ConsoleDamaged(ConsoleDamage),
-    /// Nothing can be learnt about when the host executed the machine.
+    /// It is unknown when the host executed the machine.
     AbsencesUnknown {
         why: String,
     },
-    /// The host did not execute the machine all the time, in stretches of so many ns and more.
+    /// The host did not always execute the machine; only absences of at least `stretch_ns` count.
     Absent {
         stretch_ns: i64,
         processors: Vec<ProcessorAbsence>,
@@ -222,7 +222,7 @@ impl ProblemKind for News {
     }
 }
 
-/// The code of what ended a run on a virtual machine, where it is more than that the machine is not there.
+/// The code of what ended a run on a virtual machine, if it is more specific than that the machine is gone.
 fn code_of(why: &Reason) -> Option<&'static str> {
     let Reason::VirtualMachine(error) = why else { return None };
     let error = match error.as_ref() {

@@ -1,7 +1,7 @@
-//! A virtual machine as a target: it boots for its first command, and whatever that changes is gone with the machine.
+//! A virtual machine as a target: it boots for its first command, and every change is lost with the machine.
 //!
-//! The guest has the meter as its first and only program; see `guest` in the meter for the other half, and
-//! docs/how-to/virtual-machines.md for what the target file may say.
+//! The meter is the guest's first and only program; `guest` in the meter is the other end, and
+//! docs/how-to/virtual-machines.md describes the target file.
 
 mod absences;
 mod apt;
@@ -57,14 +57,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A guest boots with KVM in about a second, or something is wrong with it.
+/// A guest boots with KVM in about a second, unless something is wrong with KVM.
 const KVM_LIMIT: Duration = Duration::from_secs(10);
 const KVM_DEVICE: &str = "/dev/kvm";
 const SETTLE_STEP: Duration = Duration::from_millis(50);
 
 /// A virtual machine.
 pub struct QemuTarget {
-    /// As archives name it: with what executes it once that is known.
+    /// The name in archives; it includes the accelerator once that is known.
     name: String,
     plain_name: String,
     machine: VirtualMachine,
@@ -77,12 +77,12 @@ pub struct QemuTarget {
     sent: Vec<SentFile>,
     console: Arc<Mutex<Console>>,
     booted: Option<Booted>,
-    /// The machine of the last command, which may still be up.
+    /// The machine of the last command, which may still be running.
     running: Option<Arc<Mutex<Machine>>>,
     notices: Vec<Problem>,
 }
 
-/// What `prepare` found.
+/// Results of `prepare`.
 struct Ready {
     program: PathBuf,
     kernel: Kernel,
@@ -94,14 +94,14 @@ struct Ready {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Booted {
     pub kernel_release: String,
-    /// From starting QEMU to the guest's first word.
+    /// Time from starting QEMU to the guest's first message.
     pub boot_time: Duration,
-    /// It did not boot, but went on from a saved state.
+    /// Whether it was restored from a saved state instead of booting.
     pub restored: bool,
 }
 
 impl QemuTarget {
-    /// A target that is to run `meter`, with kernels from `cache`. Requests to stop are heeded while it boots.
+    /// A target that runs `meter`, with kernels from `cache`. Stop requests are honoured while it boots.
     pub fn new(name: &str, machine: VirtualMachine, meter: &Path, cache: &Path, stop: StopRequests) -> Self {
         Self {
             name: name.into(),
@@ -121,7 +121,7 @@ impl QemuTarget {
         }
     }
 
-    /// What the last boot told.
+    /// Data of the last boot.
     pub fn booted(&self) -> Option<&Booted> {
         self.booted.as_ref()
     }
@@ -155,7 +155,7 @@ impl QemuTarget {
         Ok(())
     }
 
-    /// A /dev/kvm that is there and hangs, or is refused inside another virtual machine, shows only when it is used.
+    /// A /dev/kvm that hangs, or is refused inside another virtual machine, fails only when used.
     fn boots_with_kvm(&mut self) -> bool {
         let own = Architecture::of_host() == Some(self.machine.architecture);
         let usable = own && fs::OpenOptions::new().read(true).write(true).open(&self.kvm).is_ok();
@@ -165,7 +165,7 @@ impl QemuTarget {
 
     fn boot(&mut self, accelerator: Accelerator, limit: Duration) -> Result<Machine, BootError> {
         let plan = self.plan(accelerator, limit)?;
-        // A console for each boot: the archive gets that of the last one.
+        // Each boot has a separate console: the archive gets that of the last one.
         self.console = Arc::default();
         Machine::boot(&plan, &self.console, &self.stop)
     }
@@ -186,7 +186,7 @@ impl QemuTarget {
         })
     }
 
-    /// The machine that is up and has nothing to do.
+    /// The running machine without a command.
     fn idle(&self) -> Option<MutexGuard<'_, Machine>> {
         let mut machine = lock(self.running.as_ref()?);
         machine.is_ready().then_some(machine)
@@ -203,7 +203,7 @@ impl QemuTarget {
             self.running = Some(Arc::new(Mutex::new(machine)));
         }
         let machine = self.running.clone().ok_or(BootError::NotPrepared)?;
-        // The clock of a machine that was saved stood still since then.
+        // The clock of a saved machine stood still since then.
         let restored = self.booted.as_ref().is_some_and(|booted| booted.restored);
         let command = GuestCommand {
             hostname: self.plain_name.clone(),
@@ -215,7 +215,8 @@ impl QemuTarget {
         Ok(machine)
     }
 
-    /// Whether the guest's clock runs as fast as the host's, so that what the host did can be told in the guest's time.
+    /// Whether the guest's clock runs at the host's speed, so that absences recorded by the host can be converted to
+    /// guest time.
     fn keeps_the_hosts_time(&self) -> bool {
         !self.machine.qemu_arguments.iter().any(|word| word.trim_start_matches('-') == "icount")
     }
@@ -235,7 +236,7 @@ impl QemuTarget {
         self.booted = Some(Booted { kernel_release, boot_time: machine.boot_time, restored });
     }
 
-    /// A machine that goes on from a saved state; or one that boots, whose state is then kept.
+    /// Restores a machine from a saved state, or boots one and saves its state.
     fn restore_or_save(&mut self) -> Result<Machine, BootError> {
         let limit = Duration::from_secs(u64::from(self.machine.boot_seconds));
         let plan = self.plan(Accelerator::Tcg, limit)?;
@@ -267,7 +268,7 @@ impl QemuTarget {
         Ok(machine)
     }
 
-    /// The name of the state that fits a boot.
+    /// The name of the state for a boot.
     fn key(&self, plan: &Boot) -> Result<String, BootError> {
         let ready = self.ready.as_ref().ok_or(BootError::NotPrepared)?;
         let initramfs = initramfs::build(&ready.meter, &ready.kernel, &self.sent)?;
@@ -295,13 +296,13 @@ impl QemuTarget {
     }
 }
 
-/// Keeps the state of a machine under this name.
+/// Saves the state of a machine under this name.
 fn keep(machine: &mut Machine, scratch: &Path, states: &States, key: &str) -> Result<(), StateError> {
     let (mut file, path) = states.begin().map_err(StateError::NotWritten)?;
     let saved = machine.save(scratch, &mut file);
     let saved = saved.and_then(|()| states.finish(&path, key).map_err(StateError::NotWritten));
     if saved.is_err() {
-        // What is in it is no state.
+        // Its content is not a complete state.
         let _ = fs::remove_file(&path);
     }
     saved
@@ -316,13 +317,13 @@ fn unix_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// A path of the guest, as its words take it.
+/// A path of the guest as a string.
 fn in_guest(path: &Path) -> io::Result<&str> {
     let text = path.to_str().filter(|text| parts_of_path(text).is_some());
     text.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no absolute path without dots"))
 }
 
-/// An emulated processor needs most of a minute to change every function of its kernel, which is when it says nothing.
+/// An emulated processor needs most of a minute to patch every function of its kernel, and is silent meanwhile.
 const SLOWDOWN_EMULATED: u32 = 4;
 
 impl Target for QemuTarget {
@@ -355,7 +356,7 @@ impl Target for QemuTarget {
         Ok(())
     }
 
-    /// Has the guest run the meter, whatever name the command gives it. Boots unless the command before ended well.
+    /// Runs the meter in the guest, whatever program the command names. Boots unless the previous command succeeded.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
         match self.begin(command) {
             Ok(machine) => {
@@ -367,7 +368,8 @@ impl Target for QemuTarget {
         }
     }
 
-    /// Only between commands: before the first one nothing is up, and afterwards the machine stays until it is closed.
+    /// Works only between commands: before the first one no machine is running, and afterwards it stays until it is
+    /// closed.
     fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
         let fetch = || {
             let path = in_guest(from)?;
@@ -409,7 +411,7 @@ impl QemuTarget {
     }
 }
 
-/// The bytes of a meter that runs in a guest of this architecture.
+/// The bytes of a meter for guests of this architecture.
 fn static_meter(path: &Path, wanted: Architecture) -> Result<Vec<u8>, PrepareError> {
     let meter = fs::read(path).map_err(FileError::reading(path))?;
     if elf::needs_loader(&meter) {

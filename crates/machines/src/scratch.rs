@@ -1,27 +1,27 @@
-//! Directories of the host for sockets and images, for as long as a target is used.
+//! Temporary directories of the host for sockets and images, for the lifetime of a target.
 
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Removes the directories of hosts that were killed.
+/// Removes the directories of killed hosts.
 fn remove_abandoned(below: &Path, prefix: &str) {
     for entry in fs::read_dir(below).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let owner = name.strip_prefix(prefix).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
         if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // Somebody else's stays where it is: it cannot be removed.
+            // Another user's directory cannot be removed, and stays.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// A directory of ours alone that goes with the target.
+/// A private directory that is removed with the target.
 pub(crate) struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {
-    /// One that says in its name what it is for, and whose it is.
+    /// Creates a directory whose name contains its purpose and the process.
     pub(crate) fn make(purpose: &str) -> io::Result<Self> {
         let prefix = format!("tardy-{purpose}-");
         remove_abandoned(&std::env::temp_dir(), &prefix);
@@ -51,7 +51,7 @@ mod tests {
     fn directories_of_killed_hosts_are_removed_and_no_others() {
         let folder = tempfile::tempdir().unwrap();
         let ours = format!("tardy-vm-{}-0", std::process::id());
-        // Linux gives no process a number beyond 2^22.
+        // Linux process numbers do not exceed 2^22.
         for name in ["tardy-vm-4194305-0", &ours, "tardy-vm-x", "other-4194305-0"] {
             fs::create_dir(folder.path().join(name)).unwrap();
             fs::write(folder.path().join(name).join("initramfs"), "").unwrap();

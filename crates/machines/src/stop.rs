@@ -1,9 +1,9 @@
-//! Requests to end a run early, counted: the first asks politely, the second kills.
+//! Requests to end a run early, counted: the first asks it to stop, the second kills it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A counter shared between whoever hears a signal and the run.
+/// A counter shared between the signal handler and the run.
 #[derive(Debug, Clone, Default)]
 pub struct StopRequests(Arc<AtomicUsize>);
 

@@ -1,6 +1,6 @@
-//! A machine under test, as far as a run needs it: files go there, a command runs there with a byte stream.
+//! The interface of a machine under test: copying files to it, and running a command there with a byte stream.
 //!
-//! A backend knows nothing of runs, frames or phases.
+//! A backend knows nothing about runs, frames or phases.
 
 use crate::board::error::BoardError;
 use crate::labgrid::error::LabgridError;
@@ -62,7 +62,7 @@ impl From<VirtualTimeError> for Reason {
     }
 }
 
-/// Why a target could not do what was asked.
+/// Why a target did not do what was requested.
 #[derive(Debug, Error)]
 pub enum TargetError {
     #[error("failed to prepare target {target}: {why}")]
@@ -71,12 +71,12 @@ pub enum TargetError {
     Start { target: String, program: PathBuf, source: io::Error },
     #[error("failed to boot target {target}: {why}")]
     Boot { target: String, why: Reason },
-    /// Stopped on request before there was anything to stop.
+    /// Stopped on request before a command was started.
     #[error("stopped on request while target {target} booted")]
     Stopped { target: String },
     #[error("failed to fetch a run from target {target}: {why}")]
     TakeUp { target: String, why: Reason },
-    /// The target has nothing of the run, and never will again.
+    /// The target has nothing of the run, and will not get it again.
     #[error("failed to fetch a run from target {target}: {why}")]
     Gone { target: String, why: Reason },
     #[error("failed to copy {from} to {to} (target {target}): {source}")]
@@ -85,20 +85,20 @@ pub enum TargetError {
     GiveBack { target: String, why: Reason },
 }
 
-/// A program with its arguments. No shell is in between.
+/// A program with its arguments, run without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     pub program: PathBuf,
     pub arguments: Vec<String>,
 }
 
-/// What a read brought.
+/// Result of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     Bytes(Vec<u8>),
-    /// Nothing within the time given.
+    /// No output within the time limit.
     Quiet,
-    /// The command closed its output: it ended, or the link is gone.
+    /// The command closed its output: it ended, or the connection is gone.
     Closed,
 }
 
@@ -107,9 +107,9 @@ pub enum Output {
 pub enum Exit {
     Code(i32),
     Signal(i32),
-    /// The machine it ran on went down before it had ended.
+    /// The machine went down before the command had ended.
     MachineDown,
-    /// The host ended it when it was asked to stop, because it cannot be told.
+    /// The host ended it on a stop request, because it accepts none itself.
     Ended,
 }
 
@@ -129,10 +129,10 @@ pub trait Target {
     /// Name in archives and messages.
     fn name(&self) -> &str;
 
-    /// Makes the target ready for files and commands.
+    /// Prepares the target for files and commands.
     ///
     /// # Errors
-    /// [`TargetError::Prepare`], or [`TargetError::Gone`] where a run is to be taken up.
+    /// [`TargetError::Prepare`], or [`TargetError::Gone`] if a run should be taken up.
     fn prepare(&mut self) -> Result<(), TargetError>;
 
     /// Copies a file of the host to the target.
@@ -141,8 +141,8 @@ pub trait Target {
     /// [`TargetError::Copy`].
     fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError>;
 
-    /// What the target is made of, by name, as far as a run there depends on nothing else: two runs with the same
-    /// ingredients and the same settings must be identical. Empty where that cannot be promised.
+    /// The ingredients of the target, by name, if a run depends on nothing else: two runs with the same ingredients and
+    /// the same settings must be identical. Empty if that cannot be guaranteed.
     fn ingredients(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
@@ -150,11 +150,11 @@ pub trait Target {
     /// Starts a command there.
     ///
     /// # Errors
-    /// [`TargetError::Start`], and what a target has to go through before it can start one.
+    /// [`TargetError::Start`], and errors of what must precede a start.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError>;
 
-    /// Starts a command with this input that is to reach its end even when the line does not last. Where a target
-    /// [keeps its output](Self::keeps_output), the rest is had with [`Self::take_up`] under this id.
+    /// Starts a command with this input that must reach its end even if the connection is lost. If a target [keeps its
+    /// output](Self::keeps_output), [`Self::take_up`] returns the rest under this id.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -166,17 +166,17 @@ pub trait Target {
     ) -> Result<Box<dyn RunningCommand>, TargetError> {
         let _ = id;
         let mut running = self.start(command)?;
-        // A command that does not listen has ended or is about to; its end tells why.
+        // A command that does not read its input has ended or is about to; its exit shows why.
         let _ = running.write(input);
         Ok(running)
     }
 
-    /// Whether what a lasting command says is kept on the target until the host has it.
+    /// Whether the target keeps the output of a lasting command until the host has it.
     fn keeps_output(&self) -> bool {
         false
     }
 
-    /// Goes on with a lasting command, whether it still runs or not, from this byte of its output on.
+    /// Takes up a lasting command, running or ended, from this byte of its output on.
     ///
     /// # Errors
     /// [`TargetError::TakeUp`].
@@ -185,7 +185,7 @@ pub trait Target {
         Err(TargetError::TakeUp { target: self.name().into(), why: Reason::KeepsNothing })
     }
 
-    /// What is kept of the last lasting command can go: the host has it all, safely.
+    /// Releases the kept output of the last lasting command: the host has stored all of it.
     fn let_go(&mut self) {}
 
     /// Copies a file of the target to the host.
@@ -194,96 +194,96 @@ pub trait Target {
     /// [`TargetError::Copy`].
     fn fetch_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError>;
 
-    /// What the machine's console said so far, where it is listened to; bounded.
+    /// The console output so far, if it is recorded; bounded.
     fn console(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Whether nothing that a command changes there outlives it.
+    /// Whether no change of a command there outlives it.
     fn forgets(&self) -> bool {
         false
     }
 
-    /// How many times longer things may take there than on a machine of their own, by the host's clock.
+    /// Factor by which things may take longer there than on a physical machine, by the host's clock.
     fn slowdown(&self) -> u32 {
         1
     }
 
-    /// What holds for every number of this target, known once it is prepared.
+    /// A caveat about all figures of this target, known once it is prepared.
     fn caveat(&self) -> Option<Caveat> {
         None
     }
 
-    /// What starting the last command brought that belongs beside its numbers; told once.
+    /// Problems of starting the last command that belong beside its figures; returned once.
     fn notices(&mut self) -> Vec<Problem> {
         Vec::new()
     }
 
-    /// Gives the target back.
+    /// Releases the target.
     ///
     /// # Errors
-    /// Whatever giving back needs; the run is archived by then.
+    /// Those of releasing; the run is archived by then.
     fn close(&mut self) -> Result<(), TargetError>;
 }
 
-/// What is known, outside of a target, of when its CPUs were not executed.
+/// What is known, outside a target, about absences of its CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outside {
     /// Ask again later.
     Later,
-    /// Nobody looked.
+    /// Nothing was recorded.
     Unknown,
-    /// Of the spike with number 0.
+    /// Absences with spike number 0.
     Seen(SpikeAbsences),
 }
 
-/// A command under way on a target.
+/// A running command on a target.
 pub trait RunningCommand {
     /// Writes to its standard input.
     ///
     /// # Errors
-    /// When the command no longer listens.
+    /// If the command no longer reads.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Waits for output, no longer than `wait`.
+    /// Waits for output, at most `wait`.
     fn read(&mut self, wait: Duration) -> Output;
 
     /// The last lines of its standard error so far, oldest first, bounded in number and length.
     fn diagnostics(&mut self) -> Vec<String>;
 
-    /// The lines it wrote beside its output since the last call, where they go nowhere else.
+    /// The lines it wrote since the last call in addition to its output, if they go nowhere else.
     fn said(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// So many bytes of its output are safe on the host; they need not be kept elsewhere.
+    /// The first `bytes` bytes of its output are stored on the host and need not be kept elsewhere.
     fn stored(&mut self, bytes: u64) {
         let _ = bytes;
     }
 
-    /// What happened to the line since the last call.
+    /// Events of the connection since the last call.
     fn news(&mut self) -> Vec<News> {
         Vec::new()
     }
 
-    /// When the CPUs it ran on were not executed, in a stretch of the target's CLOCK_MONOTONIC. `last`: there will be no
-    /// later call.
+    /// When the CPUs it ran on were not executed, in a stretch of the target's CLOCK_MONOTONIC. `last`: there will be
+    /// no later call.
     fn outside(&mut self, from_ns: i64, to_ns: i64, last: bool) -> Outside {
         let _ = (from_ns, to_ns, last);
         Outside::Unknown
     }
 
-    /// Whether it goes on, or has ended, where the line no longer reaches: its output can be taken up later.
+    /// Whether it continues, or has ended, beyond the connection's reach: its output can be taken up later.
     fn left_behind(&self) -> bool {
         false
     }
 
-    /// Ends it at once; what it changed stays changed.
+    /// Kills it; its changes are not restored.
     fn kill(&mut self);
 
-    /// Closes its input and waits for its end; `None` when it has not ended by then.
+    /// Closes its input and waits for its exit; `None` if it has not ended by then.
     fn wait(&mut self, limit: Duration) -> Option<Exit>;
 
-    /// Time since it was started, as the host counts it.
+    /// Time since it was started, by the host's clock.
     fn elapsed(&self) -> Duration;
 }

@@ -1,4 +1,4 @@
-//! Target files: where they lie, and what kinds of targets they describe.
+//! Target files: their directories, and the kinds of targets they describe.
 
 use super::board::board_file::{Board, BoardFileError};
 use super::labgrid::place_file::{LabgridPlace, PlaceFileError};
@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a target is not to be had.
+/// Why a target is not available.
 #[derive(Debug, Error)]
 pub enum TargetFileError {
     #[error("failed to find target {name}: there is no {}; `tardy target add {name}` makes one", wanted.display())]
@@ -28,7 +28,7 @@ pub enum TargetFileError {
     Name(String),
 }
 
-/// What is wrong with the TOML of a target file, with line and column where that is known.
+/// What is wrong with the TOML of a target file, with line and column if known.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", .0.to_string().trim())]
 pub struct SyntaxError(toml::de::Error);
@@ -62,7 +62,7 @@ struct Kind {
     backend: String,
 }
 
-/// Reads the text of a target file of one kind, whose values must make sense together as well.
+/// Parses the text of a target file of one kind and checks that its values are consistent.
 ///
 /// # Errors
 /// [`SyntaxError`], and what `check` finds.
@@ -80,7 +80,7 @@ pub(crate) fn is_plain_word(text: &str) -> bool {
 }
 
 impl Description {
-    /// Reads the text of a target file.
+    /// Parses the text of a target file.
     ///
     /// # Errors
     /// [`DescriptionError`].
@@ -104,12 +104,12 @@ impl Description {
     }
 }
 
-/// The directories with target files. The first one is that of the current directory.
+/// The directories with target files, the one of the current directory first.
 #[derive(Debug, Clone)]
 pub struct TargetFiles {
     /// `targets` of the current directory.
     pub here: PathBuf,
-    /// That of the person; `None` without a home directory.
+    /// That of the user; `None` without a home directory.
     pub own: Option<PathBuf>,
 }
 
@@ -123,7 +123,7 @@ impl TargetFiles {
         Self { here: "targets".into(), own: configuration.or_else(home).map(|path| path.join("tardy/targets")) }
     }
 
-    /// The file of a target, the nearest one.
+    /// The nearest file of a target.
     ///
     /// # Errors
     /// [`TargetFileError::Missing`] and [`TargetFileError::Name`].
@@ -156,7 +156,7 @@ impl TargetFiles {
         Description::parse(&text).map_err(|source| TargetFileError::Invalid { path, source })
     }
 
-    /// Writes a target, `here` or to the person's own; answers where.
+    /// Writes a target, `here` or to the user's directory; returns its path.
     ///
     /// # Errors
     /// [`TargetFileError::Write`] and [`TargetFileError::Name`].
@@ -164,14 +164,14 @@ impl TargetFiles {
         let path = self.home(here).join(file_name(name)?);
         let fail = |source| TargetFileError::Write { path: path.clone(), source };
         fs::create_dir_all(self.home(here)).map_err(fail)?;
-        // There may be a password in it.
+        // It may contain a password.
         let mut options = OpenOptions::new();
         let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
         opened.and_then(|mut file| file.write_all(target.to_text().as_bytes())).map_err(fail)?;
         Ok(path)
     }
 
-    /// Names and files of all targets, by name; a nearer file hides a farther one of the same name.
+    /// Names and files of all targets, sorted by name; a nearer file hides a farther one of the same name.
     pub fn list(&self) -> Vec<(String, PathBuf)> {
         let mut found = std::collections::BTreeMap::new();
         for directory in self.own.iter().chain([&self.here]) {

@@ -1,4 +1,4 @@
-//! What a board is, as the TOML of its target file.
+//! The TOML of a board's target file.
 
 use super::hooks::{Boot, Deploy, Power};
 use crate::target_file::{SyntaxError, is_plain_word, read_checked};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// How one gets to the board's shell.
+/// How to reach the board's shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Door {
@@ -15,54 +15,54 @@ pub enum Door {
     Serial,
 }
 
-/// A board: a machine that is there without us, with a shell and perhaps nothing else.
+/// A board: a machine not managed by tardy, with a shell and perhaps nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
     pub backend: Door,
-    /// `user@host`, as ssh takes it; names of ssh's own configuration count. Of a serial line: its device,
-    /// `unix:PATH` or `tcp:HOST:PORT`.
+    /// `user@host`, as for ssh; host names of ssh's configuration work. For a serial line: its device, `unix:PATH` or
+    /// `tcp:HOST:PORT`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub address: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// The private key to log in with; what ssh's configuration says when absent.
+    /// The private key for the login; that of ssh's configuration if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<PathBuf>,
-    /// Options of ssh's, each as after `-o`.
+    /// Options of ssh, each as after `-o`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ssh_options: Vec<String>,
-    /// Speed of a serial line; 115200 when absent.
+    /// Speed of a serial line; 115200 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baud: Option<u32>,
-    /// Who logs in on a serial line that asks for a name; root when absent.
+    /// User name for a serial line with a login prompt; root if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// A file of the host with the password in its first line.
+    /// A file of the host whose first line is the password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_file: Option<PathBuf>,
     /// A command for the host's shell that prints it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_command: Option<String>,
-    /// What the board asks for a name with, when that does not end with `login:`.
+    /// The board's login prompt, if it does not end with `login:`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login_prompt: Option<String>,
-    /// Become root with `sudo -n`; without it the login is the user that measures.
+    /// Become root with `sudo -n`; otherwise the login user measures.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sudo: bool,
-    /// Where the meter may lie, before the usual places are tried.
+    /// Directory for the meter, tried before the usual ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Leave the meter there between runs, so that it need not be sent again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_meter: bool,
-    /// Room for results while the host is away, in MB; a quarter of what is free there, at most 256, when absent.
+    /// Space for results while the host is disconnected, in MB; if absent, a quarter of the free space, at most 256.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spool_mb: Option<u32>,
-    /// Results nobody has fetched are thrown away after so long.
+    /// Results that were not fetched are deleted after this time.
     #[serde(default = "keep_hours")]
     pub keep_hours: u32,
-    /// A line that is lost is tried again for so long.
+    /// How long to keep reconnecting after the connection is lost.
     #[serde(default = "reconnect_minutes")]
     pub reconnect_minutes: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ pub struct Board {
     pub deploy: Option<Deploy>,
 }
 
-/// What is wrong with the target file of a board.
+/// What is wrong with a board's target file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BoardFileError {
     #[error(transparent)]
@@ -109,7 +109,7 @@ fn reconnect_minutes() -> u32 {
 }
 
 impl Board {
-    /// A board behind this address of ssh's, with the defaults of everything else.
+    /// A board at this ssh address, with defaults for everything else.
     pub fn ssh(address: &str) -> Self {
         Self {
             backend: Door::Ssh,
@@ -134,12 +134,12 @@ impl Board {
         }
     }
 
-    /// A board behind this serial line, with the defaults of everything else.
+    /// A board on this serial line, with defaults for everything else.
     pub fn serial(address: &str) -> Self {
         Self { backend: Door::Serial, ..Self::ssh(address) }
     }
 
-    /// Reads the text of a target file.
+    /// Parses a target file.
     ///
     /// # Errors
     /// [`BoardFileError`].
@@ -147,10 +147,10 @@ impl Board {
         read_checked(text, Self::check)
     }
 
-    /// Whether the values make sense together.
+    /// Whether the values are consistent.
     ///
     /// # Errors
-    /// The first that does not.
+    /// The first that is not.
     pub fn check(&self) -> Result<(), BoardFileError> {
         match self.backend {
             Door::Ssh => self.check_ssh()?,
@@ -208,7 +208,7 @@ impl Board {
         Ok(())
     }
 
-    /// What one board is known by, whatever targets describe it: two runs on it must never meet.
+    /// Identifier of the board, independent of its targets: two runs must never use it at the same time.
     pub fn identity_of_board(&self) -> String {
         match self.port {
             // One line may have several names.

@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
-/// What uses a board now, and may be done later.
+/// A current use of a board that may end later.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Holder {
-    /// Another session, in the words of the board.
+    /// Another session, in the board's words.
     #[error("{0}")]
     Session(String),
     #[error("run {run} goes on there without its host, which fetches it with `tardy collect`")]
@@ -26,7 +26,7 @@ pub enum Holder {
     SomeProcess,
 }
 
-/// Why the lock of a board on this host was not taken.
+/// Why the lock of a board on this host was not acquired.
 #[derive(Debug, Error)]
 pub enum LockError {
     #[error("{0}; --wait waits for it")]
@@ -43,7 +43,7 @@ pub enum LockError {
     Directory { directory: PathBuf, source: io::Error },
 }
 
-/// Why a command of the lab did not do its work.
+/// Why a command of the lab failed.
 #[derive(Debug, Error)]
 pub enum HookError {
     #[error("{0}")]
@@ -60,7 +60,7 @@ fn ended(exit: Option<Exit>) -> String {
     exit.map_or("no exit status".into(), |exit| exit.to_string())
 }
 
-/// Why a file did not arrive.
+/// Why a file could not be sent.
 #[derive(Debug, Error)]
 pub enum SendError {
     #[error(transparent)]
@@ -89,7 +89,7 @@ pub enum MeterCopyError {
 pub enum BoardError {
     #[error("stopped on request")]
     Stopped,
-    /// What is written about it is wrong.
+    /// The target file is wrong.
     #[error(transparent)]
     File(#[from] BoardFileError),
     #[error("{0}")]

@@ -1,6 +1,6 @@
-//! Commands of the lab around a run: switching a board on, giving it new software, knowing that it is back.
+//! Commands of the lab around a run: they switch a board on, deploy new software, and wait for its return.
 //!
-//! They run on the host, by its shell, and learn from the environment which board is meant.
+//! They run in a shell on the host; environment variables identify the board.
 
 use super::board_file::Board;
 use super::error::HookError;
@@ -11,19 +11,19 @@ use crate::{Command, Exit, Output, Target};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Longest time for one command: writing an image to a slow card takes its time.
+/// Longest time for one command: writing an image to a slow card takes long.
 const HOOK_LIMIT: Duration = Duration::from_secs(1800);
 const POLL: Duration = Duration::from_millis(100);
-/// Of what a command says, so much is kept.
+/// Most bytes kept of a command's output.
 const SAID_BYTES_MAX: usize = 256 << 10;
-/// Lines of it that go into the message when it fails.
+/// Lines of output in the error message.
 const LAST_LINES: usize = 3;
 
 /// Commands for the board's power.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Power {
-    /// Before every run; must do no harm to a board that is on.
+    /// Before every run; must not affect a board that is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// After every run.
@@ -34,21 +34,21 @@ pub struct Power {
     pub cycle: Option<String>,
 }
 
-/// How one knows that the board is back.
+/// How to detect that the board has booted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Boot {
-    /// Must be back by then, after its power came or new software was deployed.
+    /// Time limit for the boot, after power-on or deployment.
     #[serde(default = "wait_seconds")]
     pub wait_seconds: u32,
 }
 
-/// Giving the board new software.
+/// How to deploy new software to the board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deploy {
     pub command: String,
-    /// The new software runs after the board has booted, so that another boot is waited for.
+    /// The new software runs only after a boot, so wait for another one.
     #[serde(default = "reboots")]
     pub reboots: bool,
 }
@@ -67,7 +67,7 @@ impl Default for Boot {
     }
 }
 
-/// What a command learns of the board.
+/// Environment variables for a command.
 fn environment(name: &str, board: &Board, image: &str) -> String {
     let port = board.port.map_or(String::new(), |port| port.to_string());
     let identity = board.identity.as_ref().map_or(String::new(), |path| path.display().to_string());
@@ -81,7 +81,7 @@ fn environment(name: &str, board: &Board, image: &str) -> String {
     values.map(|(name, value)| format!("export {name}={}\n", quoted(value))).concat()
 }
 
-/// Runs the command of a hook to its end. What it says is added to `notes`, under its name.
+/// Runs the command of a hook to its end. Its output is added to `notes`, under its name.
 ///
 /// # Errors
 /// [`HookError`].

@@ -1,48 +1,48 @@
-//! The session that holds a board: its script, and what it says when it begins.
+//! The session that holds a board: its script, and its greeting.
 
 use super::shell::quoted;
 
 const SCRIPT: &str = include_str!("keeper.sh");
-/// How it says something, and what other words it knows: through a clean line, and on a console.
+/// Its output functions and additional commands: on a clean connection, and on a console.
 const CLEAN: &str = "say() { printf 'tardy %s\\n' \"$*\"; }\nother() { :; }\n";
 const CONSOLE: &str = include_str!("serial/keeper.sh");
-/// Places where programs can usually run, in the order they are tried.
+/// Directories where programs can usually run, in the order of attempts.
 const PLACES: &str = "/tmp /var/tmp /dev/shm $HOME";
-/// What begins every line that is ours; a login may say other things.
+/// Prefix of every line of the session; a login may print other lines.
 const PREFIX: &str = "tardy ";
-/// Room that is asked for: the meter, once as it arrives, and something to work with.
+/// Space to ask for: the meter, once more during the transfer, and working space.
 const NEED_KB: u32 = 4096;
 
-/// What a board is wanted for.
+/// The purpose of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Purpose {
-    /// A new run: there must be no results of another.
+    /// A new run: no results of another may be left.
     #[default]
     Run,
     /// The results of the run with this id.
     Collect { run: String },
-    /// Putting back what a killed meter left changed.
+    /// Restoring what a killed meter left changed.
     Restore,
-    /// The same, and results nobody has fetched are thrown away.
+    /// The same, and discarding results that were not fetched.
     Discard,
 }
 
-/// What the session is to do.
+/// What the session should do.
 #[derive(Debug, Clone, Default)]
 pub struct KeeperRequest {
     pub purpose: Purpose,
-    /// Tried before all other places.
+    /// Tried before all other directories.
     pub directory: Option<String>,
-    /// Who holds the board, in words for others.
+    /// The user of the board, for others.
     pub who: String,
-    /// Of whoever holds the host's lock: a session with the same token may take the place of one whose line has died.
+    /// Token of the holder of the host's lock: a session with the same token may replace one whose connection was lost.
     pub token: String,
     /// Leave the meter there.
     pub keep_meter: bool,
 }
 
 impl KeeperRequest {
-    /// The text for the board's shell, for a line on which nobody else speaks.
+    /// The text for the board's shell, for a connection without other output.
     pub fn script(&self) -> String {
         self.text(CLEAN)
     }
@@ -71,35 +71,36 @@ impl KeeperRequest {
     }
 }
 
-/// What the session said so far.
+/// What the session reported so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Greeting {
-    /// As `uname -m` says it.
+    /// Output of `uname -m`.
     pub machine: String,
-    /// User number.
+    /// User ID.
     pub user: Option<u32>,
-    /// Which boot of the board it is.
+    /// Identifies the board's current boot.
     pub boot: String,
-    /// The directory that is ours now.
+    /// The directory of this session.
     pub place: String,
-    /// Meters that lie there.
+    /// Meters in it.
     pub meters: Vec<String>,
     /// The board can be used.
     pub ready: bool,
-    /// Somebody else has it.
+    /// Another session holds it.
     pub held: Option<String>,
-    /// A run with this id is being measured there, by a host that may be away.
+    /// A run with this id is being measured there; its host may be disconnected.
     pub measuring: Option<String>,
-    /// The results of the run with this id are there, and nobody has fetched them.
+    /// The results of the run with this id are there, not yet fetched.
     pub left: Option<String>,
-    /// There is nothing of the run that was to be fetched.
+    /// Nothing is left of the run whose results were requested.
     pub gone: bool,
-    /// It cannot be used, for this reason.
+    /// The reason why it cannot be used.
     pub refused: Option<String>,
 }
 
 impl Greeting {
-    /// Takes one line. Whatever a target says is bounded here: a path that is none of ours is none.
+    /// Processes one line. All values from a target are validated here: a path outside the session's directories is
+    /// ignored.
     pub fn take(&mut self, line: &str) {
         let Some(rest) = line.trim_end().strip_prefix(PREFIX) else { return };
         let (word, value) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -120,7 +121,7 @@ impl Greeting {
         }
     }
 
-    /// Whether nothing more is to come.
+    /// Whether no more lines will come.
     pub fn is_over(&self) -> bool {
         let hindrances = [&self.held, &self.measuring, &self.left, &self.refused];
         self.ready || self.gone || hindrances.into_iter().any(Option::is_some)
@@ -141,7 +142,7 @@ mod tests {
         greeting
     }
 
-    /// The script under the shell of this machine, in a place of its own.
+    /// The script in the shell of this machine, in its own directory.
     fn session(place: &Path, token: &str) -> (Child, Greeting) {
         session_for(place, token, Purpose::Run)
     }
@@ -178,7 +179,7 @@ mod tests {
         assert!(greeting.ready, "{greeting:?}");
         assert_eq!(greeting.place, place.path().join("tardy-board").display().to_string());
         std::fs::write(Path::new(&greeting.place).join("meter-x"), "").unwrap();
-        // The input ends, as it does when the host dies.
+        // The input ends, as when the host dies.
         drop(child.stdin.take());
         assert!(child.wait().unwrap().success());
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
@@ -191,7 +192,7 @@ mod tests {
         let (mut second, greeting) = session(place.path(), "b");
         second.wait().unwrap();
         assert!(greeting.held.as_ref().is_some_and(|who| who.starts_with("o'host a has used it for")), "{greeting:?}");
-        // The same host again, after its line has died.
+        // The same host again, after its connection was lost.
         let (mut again, greeting) = session(place.path(), "a");
         assert!(greeting.ready, "{greeting:?}");
         first.wait().unwrap();

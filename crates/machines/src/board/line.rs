@@ -1,4 +1,4 @@
-//! What can be done through the line to a board, whichever door it goes through.
+//! Operations on a connection to a board, over ssh or a serial line.
 
 use super::MeterCopy;
 use super::error::SendError;
@@ -8,53 +8,53 @@ use crate::{Exit, RunningCommand};
 use std::io;
 use std::time::Duration;
 
-/// A file must have arrived by then.
+/// Time limit for sending a file.
 const SEND_LIMIT: Duration = Duration::from_secs(600);
 
-/// A connection with a keeper at its other end.
+/// A connection with a keeper at the other end.
 pub trait Line {
-    /// What the keeper said when it began.
+    /// The keeper's greeting.
     fn greeting(&self) -> &Greeting;
 
-    /// Has the board's shell run a script.
+    /// Runs a script in the board's shell.
     ///
     /// # Errors
     /// Those of starting it.
     fn shell(&mut self, script: &str) -> io::Result<Box<dyn RunningCommand>>;
 
-    /// Has the board run the meter of this name with these words, in the directory that is ours.
+    /// Runs the meter of this name with these arguments on the board, in the session's directory.
     ///
     /// # Errors
     /// Those of starting it.
     fn meter(&mut self, meter: &str, words: &[&str]) -> io::Result<Box<dyn RunningCommand>>;
 
-    /// The stream of the spool from a byte on. It takes lines for the spooler; its last line of diagnostics is `end`, how
-    /// the meter ended, and how many bytes there were.
+    /// The stream of the spool from byte `from` on. It accepts lines for the spooler; its last line of diagnostics is
+    /// `end`, the exit of the meter, and the number of bytes.
     ///
     /// # Errors
     /// Those of starting it.
     fn stream(&mut self, meter: &str, from: u64) -> io::Result<Box<dyn RunningCommand>>;
 
-    /// Puts the meter into the directory that is ours, `alone` in place of all others there.
+    /// Puts the meter into the session's directory; with `alone`, replaces all others there.
     ///
     /// # Errors
     /// [`SendError`].
     fn send_meter(&mut self, meter: &MeterCopy, alone: bool) -> Result<(), SendError>;
 
-    /// Tells the keeper that what the board keeps can go.
+    /// Tells the keeper that the host has everything the board keeps.
     fn fetched(&mut self);
 
-    /// Has the keeper tidy up, and closes the connection.
+    /// Has the keeper clean up, and closes the connection.
     fn end(self: Box<Self>);
 
-    /// Drops a connection that is dead or of no use.
+    /// Drops a connection that is dead or useless.
     fn abandon(self: Box<Self>);
 }
 
-/// Writes a file there: whole, or not at all.
+/// Writes a file there, completely or not at all.
 ///
 /// # Errors
-/// Why it did not arrive, with the fix where one is known.
+/// Why it was not written, with the fix if known.
 pub fn send(line: &mut dyn Line, bytes: &[u8], to: &str, executable: bool, before: &str) -> Result<(), SendError> {
     let (partial, to) = (quoted(&format!("{to}.partial")), quoted(to));
     let mode = if executable { "700" } else { "600" };
@@ -66,7 +66,7 @@ pub fn send(line: &mut dyn Line, bytes: &[u8], to: &str, executable: bool, befor
         bytes.len()
     );
     let mut running = line.shell(&script)?;
-    // A shell that has ended says why.
+    // The exit of a shell that ended shows why.
     let written = running.write(bytes);
     let exit = running.wait(SEND_LIMIT);
     if exit == Some(Exit::Code(0)) {
@@ -77,10 +77,10 @@ pub fn send(line: &mut dyn Line, bytes: &[u8], to: &str, executable: bool, befor
     Err(if complains_of_room(&words) { SendError::NoRoom { words } } else { SendError::Refused { words } })
 }
 
-/// What to do about a full board.
+/// What to do if the board's disk is full.
 pub const NO_ROOM_FIX: &str = "; free some, or name another place with `directory` in the target file";
 
-/// Whether the programs of a shell complain that a disk is full (ENOSPC in the words of the C library).
+/// Whether the shell's output contains "disk full" (ENOSPC in the C library's words).
 fn complains_of_room(words: &str) -> bool {
     words.contains("No space left on device")
 }

@@ -1,4 +1,4 @@
-//! The lock of one board on this host: of two runs the second is told who has it, or waits.
+//! The lock of one board on this host: a second run gets the holder's name, or waits.
 
 use super::error::{Holder, LockError};
 use super::hex;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often a waiting run looks again.
+/// Interval between attempts of a waiting run.
 pub const LOOK_EVERY: Duration = Duration::from_millis(500);
 const SECRET_BYTES: usize = 32;
 
@@ -26,25 +26,27 @@ pub struct BoardLock {
 }
 
 impl BoardLock {
-    /// A word that nobody has who can hold the lock of this board under another name, on another host, or as another
-    /// person. Who holds this lock again has it again: a session there with this word is one whose line has died.
+    /// A secret that no holder of this board's lock under another name, on another host, or as another user has. The
+    /// same lock always gives the same token, so a session on the board with this token is one whose connection was
+    /// lost.
     pub fn token(&self) -> &str {
         &self.token
     }
 }
 
-/// The directory of this user's locks; `None` without a home. A directory that all users share is no place for them.
+/// The directory of this user's locks; `None` without a home directory. A directory shared by all users is unsafe for
+/// them.
 fn directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")))?;
     Some(state.join("tardy/boards"))
 }
 
-/// Makes the directory of the locks unless it is there, and looks whether it is this user's alone.
+/// Creates the directory of the locks if necessary, and checks that it belongs to this user alone.
 fn make(directory: &Path) -> Result<(), LockError> {
     let fail = |source: io::Error| LockError::Directory { directory: directory.to_owned(), source };
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(fail)?;
-    // `tardy` above it is ours as well: its owner could put another directory in the place of this one.
+    // Its parent `tardy` must be safe as well: its owner could replace this directory.
     for path in [Some(directory), directory.parent()].into_iter().flatten() {
         let found = fs::symlink_metadata(path).map_err(fail)?;
         if !found.is_dir() || found.uid() != geteuid().as_raw() || found.mode() & 0o022 != 0 {
@@ -54,7 +56,7 @@ fn make(directory: &Path) -> Result<(), LockError> {
     Ok(())
 }
 
-/// A file of the directory, which is made unless it is there; never what a link leads to.
+/// Opens a file of the directory, creating it if necessary; does not follow links.
 fn file_in(directory: &Path, name: &str) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -62,10 +64,10 @@ fn file_in(directory: &Path, name: &str) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
-/// Takes the lock of a board; `wait` is how long another program may take to release it.
+/// Acquires the lock of a board; `wait` is how long another program may take to release it.
 ///
 /// # Errors
-/// Who has it, or why it could not be taken.
+/// The holder, or why the lock could not be acquired.
 pub fn take(board: &str, wait: Duration, stop: &StopRequests) -> Result<BoardLock, LockError> {
     take_in(&directory().ok_or(LockError::NoPlace)?, board, wait, stop)
 }
@@ -83,7 +85,7 @@ fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -
             Err(TryLockError::WouldBlock) if begun.elapsed() < wait && stop.count() == 0 => thread::sleep(LOOK_EVERY),
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
-                // The holder may be about to write; then there is only less to report.
+                // The holder may not have written its name yet; the message is then shorter.
                 let _ = (&mut file).take(1000).read_to_string(&mut holder);
                 return Err(LockError::Held(holder_of(&holder)));
             }
@@ -95,13 +97,13 @@ fn take_in(directory: &Path, board: &str, wait: Duration, stop: &StopRequests) -
     Ok(BoardLock { file, token })
 }
 
-/// What these locks are told from those of all other directories by: made once, by whoever comes first.
+/// The secret that distinguishes these locks from those of other directories; created once, by the first process.
 fn secret(directory: &Path) -> io::Result<Vec<u8>> {
     let mut file = file_in(directory, "secret")?;
     file.lock()?;
     let mut bytes = Vec::new();
     (&mut file).take(SECRET_BYTES as u64).read_to_end(&mut bytes)?;
-    // New, or cut off by a disk that was full.
+    // New, or truncated by a full disk.
     if bytes.len() < SECRET_BYTES {
         bytes.resize(SECRET_BYTES, 0);
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -110,7 +112,7 @@ fn secret(directory: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A name that is one word and different for every board.
+/// A unique one-word name for each board.
 fn file_name(board: &str) -> String {
     let plain: String = board.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
     let sum = Sha256::digest(board.as_bytes());

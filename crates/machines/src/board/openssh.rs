@@ -1,4 +1,4 @@
-//! The client of OpenSSH: its arguments, and what its complaints mean.
+//! The OpenSSH client: its arguments, and the meaning of its errors.
 
 use super::board_file::Board;
 use super::shell::quoted;
@@ -8,8 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How ssh is asked to behave: it never asks a person, and notices a dead line within a quarter of a minute. What it
-/// checks of host keys is left as it is.
+/// Options of ssh: it never prompts, and detects a dead connection within 15 s. Its checks of host keys are unchanged.
 const OPTIONS: [&str; 10] = [
     "BatchMode=yes",
     "ConnectTimeout=10",
@@ -23,28 +22,28 @@ const OPTIONS: [&str; 10] = [
     "LogLevel=ERROR",
 ];
 
-/// How a command takes part in the one connection.
+/// A command's role in the shared connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// It is the connection: when it ends, the others do.
+    /// It is the connection: when it ends, the others end.
     Master,
     Guest,
 }
 
-/// A command that has the board's shell run a script.
+/// A command that runs a script in the board's shell.
 pub fn command(board: &Board, control: &Path, share: Share, script: &str) -> Command {
     let mut arguments: Vec<String> = Vec::new();
     let mut option = |text: String| arguments.extend(["-o".to_owned(), text]);
     if share == Share::Guest {
-        // Without the connection ssh would make one of its own, which nobody holds.
+        // Without the shared connection ssh would open another one, which nothing manages.
         option("ProxyCommand=false".into());
     }
-    // The first of two values counts, so that a person's come first.
+    // The first of two values counts, so the user's options come first.
     board.ssh_options.iter().cloned().for_each(&mut option);
     OPTIONS.map(str::to_owned).into_iter().for_each(&mut option);
     option(format!("ControlMaster={}", if share == Share::Master { "yes" } else { "no" }));
     option("ControlPersist=no".into());
-    // A percent sign begins a token of ssh's.
+    // ssh expands tokens that start with a percent sign.
     option(format!("ControlPath={}", control.display().to_string().replace('%', "%%")));
     if let Some(port) = board.port {
         arguments.extend(["-p".into(), port.to_string()]);
@@ -57,7 +56,7 @@ pub fn command(board: &Board, control: &Path, share: Share, script: &str) -> Com
     Command { program: "ssh".into(), arguments }
 }
 
-/// What ssh, or sudo behind it, complains of.
+/// An error of ssh, or of sudo behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Complaint {
     HostKeyChanged,
@@ -74,7 +73,7 @@ pub enum Complaint {
 }
 
 impl Complaint {
-    /// Reads the words of OpenSSH, sudo and the login programs; the first that fits counts.
+    /// Parses the output of OpenSSH, sudo and the login programs; the first match counts.
     pub fn parse(words: &str) -> Option<Self> {
         const SIGNS: [(&str, Complaint); 13] = [
             ("REMOTE HOST IDENTIFICATION HAS CHANGED", Complaint::HostKeyChanged),
@@ -125,7 +124,7 @@ impl Complaint {
     }
 }
 
-/// How a person would log in.
+/// How the user would log in manually.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     address: String,
@@ -169,7 +168,7 @@ pub enum SshError {
     NoWords { login: Login },
 }
 
-/// Why there is no session, from what ssh and the board complained of.
+/// Why there is no session, from the output of ssh and the board.
 pub fn diagnosis(board: &Board, complaints: &[String]) -> SshError {
     let (words, login) = (complaints.join(" | "), Login::of(board));
     match Complaint::parse(&words) {

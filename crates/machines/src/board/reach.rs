@@ -1,4 +1,4 @@
-//! Reaching a board, through whichever door it has.
+//! Connects to a board over ssh or a serial line.
 
 use super::board_file::{Board, Door};
 use super::error::{BoardError, Holder};
@@ -10,7 +10,7 @@ use crate::stop::StopRequests;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// How a board is reached, as often as it takes.
+/// Everything needed to connect to a board, repeatedly.
 #[derive(Clone)]
 pub struct Reach {
     /// The target's name.
@@ -20,13 +20,13 @@ pub struct Reach {
     pub token: String,
     pub purpose: Purpose,
     pub stop: StopRequests,
-    /// Says what takes its time.
+    /// Reports what takes long.
     pub report: fn(&str),
     pub traffic: Rc<RefCell<ConsoleTraffic>>,
 }
 
 impl Reach {
-    /// Opens the connection and has the keeper look around.
+    /// Opens the connection and has the keeper examine the board.
     ///
     /// # Errors
     /// [`BoardError`].
@@ -37,7 +37,7 @@ impl Reach {
         }
     }
 
-    /// What the keeper is to do there.
+    /// The request to the keeper.
     pub fn request(&self) -> KeeperRequest {
         KeeperRequest {
             purpose: self.purpose.clone(),
@@ -48,10 +48,10 @@ impl Reach {
         }
     }
 
-    /// Whether the board is ours after this greeting.
+    /// Whether the board may be used after this greeting.
     ///
     /// # Errors
-    /// What is in the way.
+    /// What prevents it.
     pub fn admitted(&self, greeting: &Greeting) -> Result<(), BoardError> {
         if let Some(who) = &greeting.held {
             return Err(BoardError::Held(Holder::Session(who.clone())));

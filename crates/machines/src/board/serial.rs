@@ -1,8 +1,9 @@
-//! A board behind a serial line: a console, and nothing else.
+//! A board on a serial line: only a console.
 //!
-//! From a login ([`login`]) to a shell, from there to the keeper ([`dialogue`]), who takes the meter in blocks of letters
-//! ([`sending`]) and has it answer questions on the same line ([`exchange`], [`commands`]). The kernel may speak on it
-//! whenever it likes: all that is said is checked, and asked for again when it was damaged ([`reader`]).
+//! [`login`] gets from the login prompt to a shell, [`dialogue`] from there to the keeper. The keeper receives the
+//! meter in blocks of text ([`sending`]) and has it answer questions on the same line ([`exchange`], [`commands`]). The
+//! kernel may print on the console at any time: everything received is checked, and requested again if it was damaged
+//! ([`reader`]).
 
 mod commands;
 mod dialogue;
@@ -41,12 +42,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 const BAUD: u32 = 115_200;
-/// The keeper must have looked around by then; it may have to end a run.
+/// Time limit for the keeper's greeting; it may have to end a run first.
 const GREET_LIMIT: Duration = Duration::from_secs(30);
 const LISTEN_LIMIT: Duration = Duration::from_secs(3);
-/// A meter of some megabytes is read from a slow disk.
+/// Loading a meter of a few megabytes from a slow disk takes long.
 const SERVE_LIMIT: Duration = Duration::from_secs(20);
-/// A busy board needs some seconds for each line that was damaged.
+/// A busy board needs seconds for each damaged line.
 const BYE_LIMIT: Duration = Duration::from_secs(20);
 const TIDY_LIMIT: Duration = Duration::from_secs(20);
 const TRIES: usize = 3;
@@ -57,7 +58,7 @@ fn baud(board: &Board) -> u32 {
     board.baud.unwrap_or(BAUD)
 }
 
-/// Who listens at the other end of the line.
+/// What listens at the other end of the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Listener {
     Keeper,
@@ -65,16 +66,16 @@ enum Listener {
     Nobody { why: SerialError },
 }
 
-/// The one line, on which one thing is said after another.
+/// The single line, used for one conversation at a time.
 struct Talk {
     exchange: Exchange,
     listener: Listener,
-    /// The meter that is to answer.
+    /// The meter that should answer.
     meter: String,
 }
 
 impl Talk {
-    /// The conversation with the meter, begun if it is not.
+    /// The conversation with the meter, started if necessary.
     fn exchange(&mut self) -> Result<&mut Exchange, SerialError> {
         match &self.listener {
             Listener::Meter => {}
@@ -92,7 +93,7 @@ impl Talk {
         Ok(&mut self.exchange)
     }
 
-    /// Has the keeper listen again.
+    /// Returns to the conversation with the keeper.
     fn keeper(&mut self) -> Result<&mut Dialogue, SerialError> {
         if self.listener == Listener::Meter {
             let gone = self.dismiss().err();
@@ -106,7 +107,7 @@ impl Talk {
 
     fn dismiss(&mut self) -> Result<(), SerialError> {
         if self.exchange.is_asking() {
-            // What runs there for us has no more use, and the keeper follows it.
+            // The meter there is of no more use; the keeper takes over after it.
             self.exchange.dialogue.reader.port.write(INTERRUPT)?;
             return Err(SerialError::Interrupted);
         }
@@ -114,7 +115,7 @@ impl Talk {
             return Ok(());
         }
         let served = |words: &str| (KeeperWord::parse(words) == KeeperWord::Served).then_some(());
-        // A run that was asked to stop still leaves the board tidy.
+        // A run that was stopped still cleans up the board.
         self.exchange.dialogue.listen(BYE_LIMIT, &StopRequests::default(), served)
     }
 }
@@ -129,7 +130,7 @@ pub struct SerialLine {
     report: fn(&str),
 }
 
-/// Opens the line, logs in where that is asked for, and has the keeper look around.
+/// Opens the line, logs in if requested, and has the keeper examine the board.
 ///
 /// # Errors
 /// [`BoardError`].
@@ -151,9 +152,9 @@ fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), SerialError> {
     let script = plain(&reach.request().console_script());
     for _ in 0..TRIES {
         dialogue.reader.port.write(typed(&script, shell, board.sudo).as_bytes())?;
-        // When the kernel speaks into this, it is only waited for a little longer.
+        // If a kernel message interrupts this text, the wait only takes longer.
         dialogue.await_words("tardy listens", LISTEN_LIMIT)?;
-        // Whatever came before that is an echo, or of a keeper that is gone.
+        // Everything before it is an echo, or output of an earlier keeper.
         dialogue.start_over();
         dialogue.reader.port.write(format!("{script}{END_OF_INPUT}").as_bytes())?;
         let (mut greeting, mut tools) = (Greeting::default(), Tools::default());
@@ -174,20 +175,21 @@ fn greeted(reach: &Reach) -> Result<(Dialogue, Greeting, Tools), SerialError> {
     Err(SerialError::Garbled)
 }
 
-/// Lets a keeper go that has said its last words.
+/// Ends a keeper after its last message.
 fn dismiss(dialogue: &Dialogue) {
-    // A line that is dead takes it with it.
+    // A dead line ends it, too.
     let _ = dialogue.say("");
 }
 
-/// What is typed at a prompt: it takes the keeper's script, checks it, and runs it. Whoever logged in logs out after it.
+/// The text to type at a prompt: it receives the keeper's script, checks it, and runs it. If this session logged in, it
+/// logs out afterwards.
 fn typed(script: &str, shell: Shell, sudo: bool) -> String {
     let (length, sum) = (script.len(), sending::cksum(script.as_bytes()));
     let other = hex(&Sha256::digest(script.as_bytes()));
     let root = if sudo { "sudo -n " } else { "" };
     let leave = if shell.by_us { "; exit" } else { "" };
-    // What is echoed of it, perhaps twice, by the terminal and by a shell that edits lines, must not look like what it
-    // says.
+    // The echo of this text, perhaps repeated by the terminal and by a line-editing shell, must not look like its
+    // output.
     format!(
         " t=$(stty -g 2>/dev/null); stty -echo 2>/dev/null; echo \"tardy lis\"\"tens\"; s=$(cat); \
          case \"${{#s}} $(printf %s \"$s\"|{{ cksum||sha256sum; }} 2>/dev/null)\" in \
@@ -197,7 +199,7 @@ fn typed(script: &str, shell: Shell, sudo: bool) -> String {
     )
 }
 
-/// A script as a terminal passes it on, and with as many letters as bytes.
+/// A script in characters that a terminal passes unchanged, one byte each.
 fn plain(script: &str) -> String {
     let letter = |letter: char| if letter == '\n' || letter.is_ascii_graphic() || letter == ' ' { letter } else { '?' };
     script.trim_end().chars().map(letter).collect()
@@ -234,7 +236,7 @@ impl Line for SerialLine {
     }
 
     fn fetched(&mut self) {
-        // A keeper that is gone leaves it there, which the next run tells.
+        // If the keeper is gone, the results stay there; the next run reports that.
         if let Ok(keeper) = self.talk.borrow_mut().keeper() {
             let _ = keeper.say("fetched");
         }
@@ -248,9 +250,9 @@ impl Line for SerialLine {
             if listens {
                 let _ = talk.exchange.dialogue.say("end");
             }
-            // A run that was asked to stop still leaves the board tidy.
+            // A run that was stopped still cleans up the board.
             let tidied_up = talk.exchange.dialogue.listen(TIDY_LIMIT, &StopRequests::default(), tidied);
-            // A keeper whose meter was interrupted follows it, or was too busy to be heard and still listens.
+            // A keeper whose meter was interrupted takes over, or was too busy to answer and still listens.
             if tidied_up.is_ok() || listens {
                 break;
             }
@@ -260,7 +262,7 @@ impl Line for SerialLine {
         talk.listener = Listener::Nobody { why: SerialError::GivenBack };
     }
 
-    /// Nothing more is said; the meter there notices, or the next host interrupts it.
+    /// Sends nothing more; the meter there notices, or the next host interrupts it.
     fn abandon(self: Box<Self>) {
         self.talk.borrow_mut().listener = Listener::Nobody { why: SerialError::GivenUp };
     }

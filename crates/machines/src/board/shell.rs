@@ -1,6 +1,6 @@
 //! Text for a POSIX shell.
 
-/// A word that the shell takes as it is.
+/// A word that the shell takes literally.
 pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -1,4 +1,4 @@
-//! A run whose stream is kept on the board: the line may be cut as often as it likes.
+//! A run whose stream is spooled on the board: the connection may be lost at any time.
 
 use super::error::BoardError;
 use super::line::Line;
@@ -10,25 +10,25 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The connection that a target and its run share; absent while it is down.
+/// The connection that a target and its run share; `None` while it is down.
 pub type SharedLine = Rc<RefCell<Option<Box<dyn Line>>>>;
 
 const FIRST_ATTEMPT_AFTER: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// For the last words of a command that has closed its output.
+/// Time for the last diagnostics of a command that has closed its output.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(100);
-/// What the meter says when a spool cannot be had; any other code is that of a line that was cut.
+/// Exit code of the meter if there is no spool; any other code is that of a lost connection.
 const SPOOL_REFUSED: i32 = 2;
 
-/// How the meter ended, as it was written down on the board.
+/// The exit of the meter, as recorded on the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct End {
     exit: Option<Exit>,
     bytes: u64,
 }
 
-/// The line is down.
+/// The connection is down.
 #[derive(Debug, Clone, Copy)]
 struct Outage {
     since: Instant,
@@ -36,7 +36,7 @@ struct Outage {
     pause: Duration,
 }
 
-/// A run that goes on by itself, and the line to it.
+/// An independently running measurement, and the connection to it.
 pub struct SpooledRun {
     reach: Reach,
     line: SharedLine,
@@ -47,7 +47,8 @@ pub struct SpooledRun {
     /// Bytes handed out so far.
     offset: u64,
     outage: Option<Outage>,
-    /// Time with earlier lines. That without one does not count: the meter's limits are no matter of the line's.
+    /// Connected time before the current connection. Disconnected time does not count: the meter's limits do not depend
+    /// on the connection.
     before: Duration,
     given_up: bool,
     end: Option<End>,
@@ -56,7 +57,7 @@ pub struct SpooledRun {
 }
 
 impl SpooledRun {
-    /// Takes up the stream of a spool in this place from a byte on.
+    /// Attaches to the stream of a spool in this directory at byte `from`.
     ///
     /// # Errors
     /// [`BoardError`].
@@ -80,7 +81,7 @@ impl SpooledRun {
         Ok(run)
     }
 
-    /// Whether the board turned out to keep nothing of ours any more; it says so when the run has ended.
+    /// Whether the board no longer keeps anything of this run; set when the run has ended.
     pub fn emptied(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.emptied)
     }
@@ -92,7 +93,7 @@ impl SpooledRun {
         Ok(())
     }
 
-    /// The command that brings the stream has closed its output.
+    /// The command that delivers the stream has closed its output.
     fn closed(&mut self) -> Output {
         let Some(mut attached) = self.attached.take() else { return Output::Closed };
         let exit = attached.wait(LAST_WORDS);
@@ -130,7 +131,7 @@ impl SpooledRun {
         }
     }
 
-    /// While the line is down: tries it now and then.
+    /// While the connection is down: reconnects from time to time.
     fn try_again(&mut self, outage: Outage, wait: Duration) -> Output {
         let limit = Duration::from_secs(u64::from(self.reach.board.reconnect_minutes) * 60);
         if self.given_up || self.reach.stop.count() > 0 || outage.since.elapsed() > limit {
@@ -155,7 +156,7 @@ impl SpooledRun {
                 let after = outage.since.elapsed();
                 self.news.push(News::LineBack { machine: self.reach.name.clone(), after });
             }
-            // Another run's results take the place of ours only when ours went before.
+            // Results of another run can only be there if this run's results were removed before.
             Err(gone @ (BoardError::NothingKept | BoardError::ResultsLeft { .. })) => {
                 self.emptied.set(true);
                 self.words = vec![gone.to_string()];
@@ -171,20 +172,20 @@ impl SpooledRun {
     }
 }
 
-/// How the meter ended, from the last word of the command that brought its stream.
+/// The exit of the meter, from the last line of the command that delivered its stream.
 fn end_of(word: &str) -> Option<End> {
     let (how, bytes) = word.strip_prefix("end ")?.split_once(" bytes ")?;
     let exit = match how.split_once(' ') {
         Some(("code", code)) => Some(Exit::Code(code.parse().ok()?)),
         Some(("signal", signal)) => Some(Exit::Signal(signal.parse().ok()?)),
-        // Nobody was left to say: the board went down, or somebody killed everything of ours.
+        // Nothing recorded the exit: the board went down, or every process of the run was killed.
         _ => Some(Exit::MachineDown),
     };
     Some(End { exit, bytes: bytes.parse().ok()? })
 }
 
 impl RunningCommand for SpooledRun {
-    /// Lines for the meter. Without a line there is nobody to tell: the run is then left to itself.
+    /// Sends lines to the meter. Without a connection they are dropped: the run then continues by itself.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.attached {
             Some(attached) => attached.write(bytes),
@@ -219,7 +220,7 @@ impl RunningCommand for SpooledRun {
 
     fn stored(&mut self, bytes: u64) {
         if let Some(attached) = &mut self.attached {
-            // A line that is down tells it at another time.
+            // If the connection is down, it is reported later.
             let _ = attached.write(format!("have {bytes}\n").as_bytes());
         }
     }
@@ -232,7 +233,7 @@ impl RunningCommand for SpooledRun {
         self.given_up && self.end.is_none()
     }
 
-    /// Asks the board to do it; what the meter changed is put back there.
+    /// Asks the board to kill it; the meter's changes are restored there.
     fn kill(&mut self) {
         let _ = self.write(b"kill\n");
     }

@@ -1,4 +1,4 @@
-//! A board behind OpenSSH: one connection, with the keeper as its first session.
+//! A board over OpenSSH: one connection, with the keeper as its first session.
 
 use super::MeterCopy;
 use super::board_file::Board;
@@ -21,7 +21,7 @@ const TIDY_LIMIT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(100);
 const UNREAD_BYTES_MAX: usize = 64 << 10;
 
-/// A connection that is up, as far as one knows.
+/// A connection that is up, as far as known.
 pub struct SshLine {
     board: Board,
     keeper: Box<dyn RunningCommand>,
@@ -29,7 +29,7 @@ pub struct SshLine {
     scratch: Scratch,
 }
 
-/// Opens the connection and has the keeper look around.
+/// Opens the connection and has the keeper examine the board.
 ///
 /// # Errors
 /// [`BoardError`].
@@ -47,7 +47,7 @@ fn greet(reach: &Reach, scratch: &Scratch) -> Result<(Box<dyn RunningCommand>, G
     let mut unread = Vec::new();
     while !greeting.is_over() {
         match keeper.read(POLL) {
-            // A login that talks without end says nothing of ours.
+            // A login that prints endlessly never reaches the session.
             Output::Bytes(bytes) if unread.len() < UNREAD_BYTES_MAX => unread.extend(bytes),
             Output::Bytes(_) => unread.clear(),
             Output::Quiet if reach.stop.count() > 0 => {
@@ -103,12 +103,12 @@ impl Line for SshLine {
     }
 
     fn fetched(&mut self) {
-        // A keeper that is gone leaves it there, which the next run tells.
+        // If the keeper is gone, the results stay there; the next run reports that.
         let _ = self.keeper.write(b"fetched\n");
     }
 
     fn end(mut self: Box<Self>) {
-        // A keeper that is gone has tidied up, or cannot be told.
+        // A keeper that is gone has cleaned up, or cannot be reached.
         let _ = self.keeper.write(b"end\n");
         if self.keeper.wait(TIDY_LIMIT).is_none() {
             self.keeper.kill();

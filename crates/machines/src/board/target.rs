@@ -1,4 +1,4 @@
-//! A board as a target: it needs a shell, and gets the meter for as long as it is used.
+//! A board as a target: it needs a shell, and has the meter for as long as it is used.
 
 use super::board_file::Board;
 use super::error::{BoardError, SendError};
@@ -24,33 +24,33 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A file must have come by then.
+/// Time limit for fetching a file.
 const FETCH_LIMIT: Duration = Duration::from_secs(600);
-/// The meter must have said that it begins by then.
+/// Time limit for the meter to report that it starts.
 const START_LIMIT: Duration = Duration::from_secs(60);
-/// A board that somebody else holds is asked again so often.
+/// Interval between attempts to lock a board that another host holds.
 const ASK_EVERY: Duration = Duration::from_secs(5);
-/// A board that boots is tried again so often.
+/// Interval between attempts to reach a booting board.
 const BOOT_POLL: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(100);
-/// A run without an end of its own goes on so long without its host.
+/// How long a run without an end continues without its host, in seconds.
 const ALONE_S: u64 = 600;
 
-/// A board, reached or not yet.
+/// A board, connected or not.
 pub struct BoardTarget {
     reach: Reach,
     meters: MeterPlaces,
     access: AccessOptions,
     lock: Option<BoardLock>,
     line: SharedLine,
-    /// The meter's name there, once it is there.
+    /// The meter's file name there, once it was sent.
     meter: String,
     notices: Vec<Problem>,
-    /// What was there of the run under way went, and with it all that it had changed.
+    /// Set if the data of the current run disappeared from the board, and with it the record of its changes.
     emptied: Rc<Cell<bool>>,
-    /// The board keeps what the host does not have.
+    /// Whether the board has results that the host does not have.
     holds_results: bool,
-    /// What the commands of the lab said.
+    /// Output of the lab's commands.
     notes: Vec<u8>,
 }
 
@@ -135,8 +135,8 @@ impl BoardTarget {
         Ok(hooks::run(hook, command, (&self.reach.name, &self.reach.board, image), &mut self.notes, &self.reach.stop)?)
     }
 
-    /// Switches the board on and gives it new software, as far as its file says how and somebody asks for it. Answers a
-    /// connection where it had to be waited for.
+    /// Switches the board on and deploys new software, if its target file defines how and the user asked for it.
+    /// Returns a connection if it had to wait for one.
     fn woken(&mut self) -> Result<Option<Box<dyn Line>>, BoardError> {
         let board = self.reach.board.clone();
         let power = board.power.unwrap_or_default();
@@ -147,7 +147,7 @@ impl BoardTarget {
             return if power.on.is_some() { self.back(None).map(Some) } else { Ok(None) };
         }
         let deploy = board.deploy.ok_or(BoardError::NoDeployHook)?;
-        // A board that holds results, or is used, gets no new software; one that is off says nothing.
+        // A board that holds results, or is in use, gets no new software; one that is off does not answer.
         let before = match self.reach.connect() {
             Ok(line) => {
                 let boot = line.greeting().boot.clone();
@@ -165,7 +165,7 @@ impl BoardTarget {
         self.back(before.filter(|_| deploy.reboots)).map(Some)
     }
 
-    /// Waits until the board is there, in another boot than this one.
+    /// Waits until the board is reachable, in a boot other than `before`.
     fn back(&self, before: Option<String>) -> Result<Box<dyn Line>, BoardError> {
         let limit = Duration::from_secs(u64::from(self.reach.board.boot.clone().unwrap_or_default().wait_seconds));
         let begun = Instant::now();
@@ -192,18 +192,18 @@ impl BoardTarget {
         }
     }
 
-    /// Sends the meter that fits, if it is not there; answers its name there.
+    /// Sends the matching meter if it is not there; returns its file name there.
     fn send_meter(&self, line: &mut dyn Line) -> Result<String, BoardError> {
         let meter = MeterCopy::find(&self.meters, &line.greeting().machine)?;
         if !line.greeting().meters.contains(&meter.name) {
-            // A run that is being fetched may still run the one it was started with.
+            // A run whose results are being fetched may still use the meter it was started with.
             let alone = self.access.purpose == Purpose::Run;
             line.send_meter(&meter, alone).map_err(BoardError::MeterNotSent)?;
         }
         Ok(meter.name)
     }
 
-    /// Something done through the connection.
+    /// Runs `act` with the connection.
     fn with_line<T>(&self, act: impl FnOnce(&mut dyn Line) -> io::Result<T>) -> io::Result<T> {
         let mut line = self.line.borrow_mut();
         act(line.as_mut().ok_or_else(|| io::Error::other("it has not been prepared"))?.as_mut())
@@ -226,7 +226,7 @@ impl BoardTarget {
         }
     }
 
-    /// Has a process there start the meter and keep what it says.
+    /// Starts a process there that starts the meter and spools its output.
     fn start_spool(&self, input: &[u8], id: &str) -> io::Result<()> {
         let board = &self.reach.board;
         let limit_bytes = u64::from(board.spool_mb.unwrap_or(0)) << 20;
@@ -235,7 +235,7 @@ impl BoardTarget {
         let [limit_bytes, keep_s, alone_s] = numbers.each_ref().map(String::as_str);
         let words = ["spool", "start", ".", id, limit_bytes, keep_s, alone_s];
         let mut running = self.with_line(|line| line.meter(&self.meter, &words))?;
-        // One that does not listen says why.
+        // If it does not read its input, its exit shows why.
         let _ = running.write(input);
         match running.wait(START_LIMIT) {
             Some(Exit::Code(0)) => Ok(()),
@@ -294,14 +294,14 @@ impl Target for BoardTarget {
         send().map_err(|source| self.copy_failed(from, to, source))
     }
 
-    /// Has the board run the meter, whatever name the command gives it.
+    /// Runs the meter on the board, whatever program the command names.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
         let words: Vec<&str> = command.arguments.iter().map(String::as_str).collect();
         let started = self.with_line(|line| line.meter(&self.meter, &words));
         started.map_err(|source| self.start_failed(command, source))
     }
 
-    /// Has the board measure, whatever the command is: nothing else is started to last.
+    /// Starts the measurement on the board, whatever the command is: nothing else can outlast the connection.
     fn start_lasting(
         &mut self,
         command: &Command,
@@ -343,7 +343,7 @@ impl Target for BoardTarget {
         let line = self.line.borrow_mut().take();
         if let Some(line) = line {
             line.end();
-            // What is in the board's memory must not go with its power.
+            // Results in the board's memory must not be lost by switching it off.
             let off = self.reach.board.power.clone().and_then(|power| power.off).filter(|_| !self.holds_results);
             if let Some(off) = off {
                 self.hook("power.off", &off)

@@ -1,24 +1,24 @@
-//! What came through a board's line beside our own words, and what that cost.
+//! Other output on a board's line, and the damage it caused.
 
 use crate::console::Console;
 use std::fmt;
 
-/// Kept for as long as a board is used, however often its line is cut.
+/// Kept for as long as a board is used, across reconnections.
 #[derive(Debug, Default)]
 pub struct ConsoleTraffic {
-    /// What others said: the kernel, above all.
+    /// Output of others, mainly the kernel.
     pub console: Console,
     pub damage: ConsoleDamage,
 }
 
-/// Lines that did not arrive as they were sent.
+/// Lines that were damaged in transit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ConsoleDamage {
     /// Lines with results that have arrived.
     pub arrived: u64,
-    /// Lines of ours that were damaged on the way.
+    /// Session lines that were damaged.
     pub damaged: u64,
-    /// Lines that were asked for again.
+    /// Lines that were requested again.
     pub repeated: u64,
 }
 
@@ -30,7 +30,7 @@ impl ConsoleDamage {
 }
 
 impl fmt::Display for ConsoleDamage {
-    /// What was asked for has come, or there would be no end to report it at.
+    /// All data has arrived; otherwise the run would not have an end at which this is reported.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,

@@ -1,4 +1,4 @@
-//! Why a place of a lab cannot be used, and what `labgrid-client` means.
+//! Why a place of a lab cannot be used, and the meaning of `labgrid-client`'s errors.
 
 use super::place_file::PlaceFileError;
 use crate::TargetError;
@@ -6,12 +6,12 @@ use crate::board::error::{BoardError, LockError};
 use std::time::Duration;
 use thiserror::Error;
 
-/// What a refusal of `labgrid-client` means.
+/// The meaning of an error of `labgrid-client`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// This user has the place, on this host.
     AcquiredBefore,
-    /// Another user has it, or has reserved it; in the words of the client.
+    /// Another user has acquired or reserved it; in the words of the client.
     Held(String),
     NoClient,
     NoCoordinator,
@@ -24,9 +24,9 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Reads what `labgrid-client`, or the shell that did not find it, said.
+    /// Parses the output of `labgrid-client`, or of the shell that did not find it.
     pub fn parse(said: &str) -> Self {
-        // Warnings of its libraries may come first.
+        // Warnings of its libraries may precede it.
         let said = said.rsplit_once("Error: ").map_or(said, |(_, said)| said).trim();
         let has = |sign: &str| said.contains(sign);
         let short = || said.split(" To work simultaneously").next().unwrap_or(said).trim_end_matches('.').to_owned();
@@ -53,7 +53,7 @@ impl Refusal {
     }
 }
 
-/// Why `labgrid-client` gave no answer that helps.
+/// Why `labgrid-client` gave no useful answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ClientError {
     #[error("{0}")]
@@ -69,7 +69,7 @@ pub enum ClientError {
 pub enum LabgridError {
     #[error("stopped on request")]
     Stopped,
-    /// What is written about it is wrong, or leaves open how to reach the board.
+    /// The target file is wrong, or leaves open how to reach the board.
     #[error(transparent)]
     File(#[from] PlaceFileError),
     #[error(transparent)]
@@ -114,7 +114,7 @@ pub enum LabgridError {
     StillAcquired { why: String, by_hand: String },
     #[error("the board is still switched on: {why}")]
     StillOn { why: String },
-    /// It could not be given back either.
+    /// It could not be released either.
     #[error("{first}; and {left}")]
     NorGivenBack { first: Box<LabgridError>, left: Box<LabgridError> },
 }

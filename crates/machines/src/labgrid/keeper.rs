@@ -1,4 +1,4 @@
-//! The process that has a place: it acquires it and releases it, whatever becomes of this program.
+//! The process that holds a place: it acquires and releases it, even if this program dies.
 
 use super::error::{ClientError, LabgridError, Refusal};
 use super::place_file::LabgridPlace;
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 const SCRIPT: &str = include_str!("keeper.sh");
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// A coordinator that does not answer is given up within a minute by its client.
+/// The client gives up on an unresponsive coordinator within a minute.
 const ACQUIRE_LIMIT: Duration = Duration::from_secs(120);
 const RELEASE_LIMIT: Duration = Duration::from_secs(120);
 
-/// What came of asking for a place.
+/// Result of acquiring a place.
 pub enum Acquired {
     Now(Keeper),
-    /// This very user had it before, on this host: by hand, or for more than one run.
+    /// The same user already had it, on this host: manually, or for several runs.
     Before,
     /// Another user has it, in words.
     Held(String),
 }
 
-/// A line of the script.
+/// A line of the script's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum KeeperWord {
     Acquired,
@@ -49,19 +49,19 @@ impl KeeperWord {
     }
 }
 
-/// Has a place until it is released or dropped.
+/// Holds a place until it is released or dropped.
 pub struct Keeper {
     process: Box<dyn RunningCommand>,
     unread: Vec<u8>,
-    /// The command that releases the place by hand.
+    /// The command that releases the place manually.
     by_hand: String,
 }
 
 impl Keeper {
-    /// Asks once.
+    /// Tries once to acquire the place.
     ///
     /// # Errors
-    /// Why the place cannot be had, with the fix.
+    /// Why it cannot be acquired, with the fix.
     pub fn acquire(place: &LabgridPlace, stop: &StopRequests) -> Result<Acquired, LabgridError> {
         let script = format!(
             "client={}; coordinator={}; place={}; off={}\n{SCRIPT}",
@@ -80,7 +80,7 @@ impl Keeper {
                 Some(KeeperWord::Refused(said)) => return judged(&said, place),
                 Some(_) => {}
                 None if keeper.process.elapsed() > ACQUIRE_LIMIT || stop.count() > 0 => {
-                    // Closing its input has it release what it may get yet.
+                    // Closing its input makes it release the place if it still acquires it.
                     let waited = begun.elapsed().as_secs();
                     return Err(match stop.count() {
                         0 => LabgridError::NoAnswer { command: place.command("acquire"), seconds: waited },
@@ -92,10 +92,10 @@ impl Keeper {
         }
     }
 
-    /// Gives the place back.
+    /// Releases the place.
     ///
     /// # Errors
-    /// When it is still acquired, or switched on although it was to be off.
+    /// If it is still acquired, or switched on although it should be off.
     pub fn release(mut self) -> Result<(), LabgridError> {
         let ended = self.process.wait(RELEASE_LIMIT).is_some();
         let mut still_on = None;
@@ -116,7 +116,7 @@ impl Keeper {
         LabgridError::StillAcquired { why: why.trim().to_owned(), by_hand: self.by_hand.clone() }
     }
 
-    /// The next line, if there is one by now.
+    /// The next line, if there is one yet.
     fn line(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
@@ -133,7 +133,7 @@ impl Keeper {
     }
 }
 
-/// What a refusal of `labgrid-client` means for this place.
+/// What an error of `labgrid-client` means for this place.
 fn judged(said: &str, place: &LabgridPlace) -> Result<Acquired, LabgridError> {
     Err(match Refusal::parse(said) {
         Refusal::AcquiredBefore => return Ok(Acquired::Before),

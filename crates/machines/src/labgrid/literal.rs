@@ -1,20 +1,20 @@
-//! Python's notation of plain values, in which `labgrid-client show` prints resources.
+//! Parses Python literals, in which `labgrid-client show` prints resources.
 
-/// Brackets deeper than this are not looked into.
+/// Deeper brackets are not parsed.
 const DEPTH: usize = 32;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Literal {
     Text(String),
-    /// A number, `True`, `None` and the like, as it is written.
+    /// A number, `True`, `None` and the like, as written.
     Word(String),
     List(Vec<Literal>),
     Table(Vec<(Literal, Literal)>),
 }
 
 impl Literal {
-    /// The value at the beginning of a text, if there is one.
+    /// The value at the start of a text, if there is one.
     pub fn parse(text: &str) -> Option<Self> {
         Reader { rest: text }.value(0)
     }
@@ -55,7 +55,7 @@ impl Reader<'_> {
             '[' => self.list(']', depth),
             '(' => {
                 let list = self.list(')', depth)?;
-                // A long text is printed as several in brackets.
+                // A long string is printed as several in brackets.
                 match &list {
                     Literal::List(items) if items.len() == 1 => Some(items[0].clone()),
                     _ => Some(list),
@@ -66,7 +66,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A text, and those that follow it with nothing but blanks between.
+    /// A string, and those that follow it with only whitespace between.
     fn texts(&mut self, first: char) -> Option<String> {
         let mut whole = self.quoted(first)?;
         loop {

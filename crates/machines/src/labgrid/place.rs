@@ -1,34 +1,34 @@
-//! What `labgrid-client show` says of a place.
+//! Parses the output of `labgrid-client show` about a place.
 
 use super::literal::Literal;
 
-/// A place, as far as it can be read.
+/// A place, as far as it can be parsed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlaceState {
     pub resources: Vec<Resource>,
 }
 
-/// One of the things that belong to a place.
+/// A resource of a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     pub name: String,
-    /// Like `NetworkService`.
+    /// Such as `NetworkService`.
     pub class: String,
     params: Literal,
 }
 
-/// An ssh server, as a resource names it.
+/// An ssh server described by a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
     pub address: String,
     pub port: Option<u16>,
     pub user: String,
-    /// Only the exporter's host reaches it.
+    /// Only reachable from the exporter's host.
     pub behind_exporter: bool,
 }
 
 impl PlaceState {
-    /// Whatever the text; what is not understood is left out.
+    /// Parses any text; unknown parts are left out.
     pub fn parse(text: &str) -> Self {
         let mut resources = Vec::new();
         let mut rest = text;

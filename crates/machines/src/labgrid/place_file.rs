@@ -1,4 +1,4 @@
-//! What a place is, as the TOML of its target file.
+//! The TOML of a place's target file.
 
 use super::place::PlaceState;
 use crate::Command;
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What a board that was switched on may take to boot.
+/// Default time for a board to boot after power-on.
 const BOOT_SECONDS: u32 = 120;
 const CLIENT: &str = "labgrid-client";
 
-/// What is done to the power of the board before it is used.
+/// What to do with the board's power before it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Power {
@@ -26,7 +26,7 @@ pub enum Power {
     Cycle,
 }
 
-/// `labgrid`; names the kind of target the rest of the file describes.
+/// `labgrid`: the kind of target that the file describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
@@ -41,7 +41,7 @@ pub struct LabgridPlace {
     pub backend: Backend,
     /// Its name or an alias, or `+TOKEN` of a reservation.
     pub place: String,
-    /// `host:port`; what LG_COORDINATOR says when absent.
+    /// `host:port`; the value of LG_COORDINATOR if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coordinator: Option<String>,
     /// `labgrid-client`, as a name in PATH or as a path.
@@ -52,16 +52,16 @@ pub struct LabgridPlace {
     /// Switch the board off before the place is released.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub power_off: bool,
-    /// A board that was switched on must answer by then.
+    /// Time limit for the board to answer after power-on.
     #[serde(default = "boot_seconds")]
     pub boot_seconds: u32,
-    /// Which NetworkService of the place, where it has several.
+    /// The NetworkService to use, if the place has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
-    /// `user@host` that reaches the board, instead of what its NetworkService says.
+    /// `user@host` of the board, instead of that of its NetworkService.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// As for a board that ssh reaches: port, private key, options, root by sudo, place of the meter.
+    /// As for a board over ssh: port, private key, options, root by sudo, directory of the meter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,12 +74,12 @@ pub struct LabgridPlace {
     pub directory: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_meter: bool,
-    /// How the board gets new software; then its power is switched off and on where `power` says that it has a switch.
+    /// How to deploy new software to the board; its power is cycled afterwards if `power` shows that it has a switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deploy: Option<Deploy>,
 }
 
-/// What is wrong with the target file of a place, or does not fit the place.
+/// What is wrong with the target file of a place, or does not match the place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlaceFileError {
     #[error(transparent)]
@@ -90,7 +90,7 @@ pub enum PlaceFileError {
     Coordinator,
     #[error("client is the program labgrid-client, as a name or a path")]
     Client,
-    /// Of the keys that a place has like any board.
+    /// From the keys that a place shares with boards.
     #[error(transparent)]
     Board(#[from] BoardFileError),
     #[error("place {place} has no NetworkService called {service}; it has: {}", services.join(", "))]
@@ -124,7 +124,7 @@ fn boot_seconds() -> u32 {
 }
 
 impl LabgridPlace {
-    /// A place with the defaults of everything else.
+    /// A place with defaults for everything else.
     pub fn new(place: &str) -> Self {
         Self {
             backend: Backend::Labgrid,
@@ -146,7 +146,7 @@ impl LabgridPlace {
         }
     }
 
-    /// Reads the text of a target file.
+    /// Parses a target file.
     ///
     /// # Errors
     /// [`PlaceFileError`].
@@ -154,10 +154,10 @@ impl LabgridPlace {
         read_checked(text, Self::check)
     }
 
-    /// Whether the values make sense together.
+    /// Whether the values are consistent.
     ///
     /// # Errors
-    /// The first that does not.
+    /// The first that is not.
     pub fn check(&self) -> Result<(), PlaceFileError> {
         if !is_plain_word(&self.place) {
             return Err(PlaceFileError::Place);
@@ -176,7 +176,7 @@ impl LabgridPlace {
         toml::to_string(self).expect("a place is plain TOML")
     }
 
-    /// The place in a word, for lists.
+    /// A short name of the place, for lists.
     pub fn label(&self) -> String {
         match &self.coordinator {
             None => format!("place {}", self.place),
@@ -189,7 +189,7 @@ impl LabgridPlace {
         if self.power == Power::Leave { 0 } else { self.boot_seconds }
     }
 
-    /// `labgrid-client` for this place, with these words.
+    /// `labgrid-client` for this place, with these arguments.
     pub fn client_command(&self, words: &[&str]) -> Command {
         let mut arguments = Vec::new();
         if let Some(coordinator) = &self.coordinator {
@@ -200,24 +200,24 @@ impl LabgridPlace {
         Command { program: self.client.clone().into(), arguments }
     }
 
-    /// The same as somebody would type it.
+    /// The same as a user would type it.
     pub fn command(&self, words: &str) -> String {
         let coordinator =
             self.coordinator.as_ref().map_or(String::new(), |coordinator| format!(" -x {}", quoted(coordinator)));
         format!("{}{coordinator} -p {} {words}", self.client, self.place)
     }
 
-    /// The same as a shell takes it, whatever the words.
+    /// The same, quoted for a shell.
     fn shell_line(&self, words: &[&str]) -> String {
         let Command { program, arguments } = self.client_command(words);
         let words = std::iter::once(program.display().to_string()).chain(arguments);
         words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The board that a place reaches.
+    /// The board of a place.
     ///
     /// # Errors
-    /// When the place does not say how to reach it, with the fix.
+    /// If the place does not define how to reach it, with the fix.
     pub fn board(&self, state: &PlaceState) -> Result<Board, PlaceFileError> {
         if let Some(address) = &self.address {
             return Ok(self.board_at(address));

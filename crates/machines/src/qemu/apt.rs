@@ -1,4 +1,4 @@
-//! Asks apt for packages: as the machine is set up, or, for another architecture than its own, with lists of our own.
+//! Queries apt for packages: with the machine's configuration, or, for another architecture, with separate lists.
 //!
 //! Neither needs root, and nothing of the machine's apt or dpkg is changed.
 
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Directory below the cache with the lists for other architectures, one each.
+/// Directory in the cache with the lists of other architectures.
 const LISTS: &str = "apt";
-/// Written when lists were fetched.
+/// Written after lists were fetched.
 const STAMP: &str = "updated";
-/// Lists that are younger are not fetched again.
+/// Younger lists are not fetched again.
 const FRESH: Duration = Duration::from_secs(3600);
 const KEYRINGS: [&str; 2] =
     ["/usr/share/keyrings/debian-archive-keyring.gpg", "/usr/share/keyrings/debian-archive-keyring.pgp"];
-/// What apt says of each of its sources.
+/// Format of apt's output for each source.
 const SOURCE_FORMAT: &str = "$(ORIGIN) $(COMPONENT) $(REPO_URI) $(RELEASE)";
-/// For machines whose apt knows no Debian.
+/// For machines whose apt has no Debian source.
 const SOURCES_DEFAULT: [(&str, &str); 2] =
     [("http://deb.debian.org/debian/", "bookworm"), ("http://deb.debian.org/debian-security/", "bookworm-security")];
 const SECURITY: &str = "-security";
@@ -29,12 +29,12 @@ const SECURITY: &str = "-security";
 /// The packages of one architecture.
 #[derive(Debug)]
 pub struct Apt {
-    /// `None`: as the machine is set up.
+    /// `None` for the machine's own configuration.
     configuration: Option<PathBuf>,
 }
 
 impl Apt {
-    /// Apt for the kernels of a platform; fetches lists where the machine has none for it.
+    /// Apt for the kernels of a platform; fetches lists if the machine has none for it.
     ///
     /// # Errors
     /// [`KernelError`].
@@ -51,7 +51,7 @@ impl Apt {
             report(&format!("fetching Debian's package lists for {}", platform.debian));
             match apt.ask("apt-get", &["-q", "update"]) {
                 Ok(_) => fs::write(root.join(STAMP), "").map_err(FileError::writing(root.join(STAMP)))?,
-                // Some lists may have come, and the package may be in them.
+                // Some lists may have been fetched, and the package may be in them.
                 Err(ProgramError::Failed { lines, .. }) if !lines.is_empty() => {
                     report(&format!("not every list came: {}", lines[0]));
                 }
@@ -61,15 +61,15 @@ impl Apt {
         Ok(apt)
     }
 
-    /// What a program of apt's answers.
+    /// The output of a program of apt.
     ///
     /// # Errors
-    /// What it complains of.
+    /// Its error messages.
     pub fn ask(&self, program: &str, words: &[&str]) -> Result<String, ProgramError> {
         output(self.command(program).args(words))
     }
 
-    /// A program of apt's, not yet started.
+    /// A program of apt, not yet started.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         if let Some(configuration) = &self.configuration {
@@ -79,10 +79,10 @@ impl Apt {
     }
 }
 
-/// Runs a program to its end and answers its output.
+/// Runs a program to its end and returns its output.
 ///
 /// # Errors
-/// How it failed, and what it said.
+/// How it failed, and its output.
 pub fn output(command: &mut Command) -> Result<String, ProgramError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -131,7 +131,7 @@ fn configuration(root: &Path, platform: &Platform) -> Result<String, KernelError
     ))
 }
 
-/// Text of a list of sources: Debian's main archives from where the machine's own apt gets them.
+/// A list of sources: Debian's main archives at the URLs that the machine's own apt uses.
 fn sources(answer: &str, platform: &Platform, keyring: &str) -> String {
     let mut found: Vec<(String, String)> = Vec::new();
     for line in answer.lines() {

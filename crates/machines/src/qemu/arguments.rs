@@ -5,23 +5,23 @@ use super::platform::Platform;
 use protocol::guest::{DATA_PORT, WORDS_PORT};
 use std::path::Path;
 
-/// Who executes the guest's instructions, decided.
+/// The chosen accelerator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accelerator {
     Tcg,
     Kvm,
 }
 
-/// Sockets of ours that QEMU connects to, by the names of their files.
+/// File names of the host's sockets to which QEMU connects.
 pub const CONSOLE_SOCKET: &str = "console";
 pub const DATA_SOCKET: &str = "data";
 pub const WORDS_SOCKET: &str = "words";
 pub const MONITOR_SOCKET: &str = "monitor";
 
-/// The words after the program's name. `scratch` is the directory with the sockets.
+/// The arguments of QEMU. `scratch` is the directory with the sockets.
 ///
-/// A console on a serial line, because it works from the first instruction on; `panic=-1` with `-no-reboot`, because QEMU
-/// then ends when the guest panics.
+/// The console is a serial line, because that works from the first instruction on. With `panic=-1` and `-no-reboot`
+/// QEMU exits when the guest panics.
 pub fn arguments(
     machine: &VirtualMachine,
     accelerator: Accelerator,
@@ -68,7 +68,7 @@ pub fn arguments(
     words
 }
 
-/// Added to a command line, this has QEMU wait for a state instead of booting.
+/// Additional arguments that make QEMU wait for a state instead of booting.
 pub fn incoming() -> [String; 2] {
     ["-incoming", "defer"].map(String::from)
 }
@@ -84,7 +84,7 @@ fn kernel_arguments(machine: &VirtualMachine, accelerator: Accelerator) -> Strin
     words.join(" ")
 }
 
-/// QEMU splits option values at commas; two stand for one.
+/// QEMU splits option values at commas; a doubled comma is a literal one.
 fn doubled(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }

@@ -1,4 +1,4 @@
-//! A command of a booted machine, as a run knows commands.
+//! A command in a booted machine, as a [`RunningCommand`].
 
 use super::absences::AbsenceWatch;
 use super::error::WatchError;
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 const LISTEN_FOR: Duration = Duration::from_millis(20);
 
-/// A command in a virtual machine. The machine goes off with one that is let go before its end.
+/// A command in a virtual machine. Dropping it before its end switches the machine off.
 pub struct GuestRun {
     machine: Arc<Mutex<Machine>>,
-    /// Whoever watches when the host executes the machine; why nobody does, until that is told.
+    /// The watch of the machine's execution, or why there is none, until that is reported.
     watch: Option<Result<AbsenceWatch, WatchError>>,
     reported: bool,
     started: Instant,
@@ -33,7 +33,7 @@ impl GuestRun {
         lock(&self.machine)
     }
 
-    /// How the command ended, by the guest's word; a machine that went down without one has lost it.
+    /// The exit of the command as the guest reported it; a machine that went down before has lost it.
     fn verdict(&self) -> Exit {
         let ended = self.machine().reports().ended;
         match ended {
@@ -56,13 +56,13 @@ impl RunningCommand for GuestRun {
         let begun = Instant::now();
         loop {
             let machine = self.machine();
-            // Asked before looking: what was on the way then is found by looking.
+            // Read before receiving: what was on its way then will be received.
             let drained = machine.is_drained();
             let left = wait.saturating_sub(begun.elapsed());
             match machine.output.recv_timeout(if drained { Duration::ZERO } else { left.min(LISTEN_FOR) }) {
                 Ok(bytes) => return Output::Bytes(bytes),
                 Err(RecvTimeoutError::Timeout) if drained => return Output::Closed,
-                // The guest tells elsewhere that there will be no more.
+                // The guest reports elsewhere that no more output will come.
                 Err(RecvTimeoutError::Timeout) if begun.elapsed() < wait => {}
                 Err(RecvTimeoutError::Timeout) => return Output::Quiet,
                 Err(RecvTimeoutError::Disconnected) => return Output::Closed,
@@ -80,7 +80,7 @@ impl RunningCommand for GuestRun {
         lines
     }
 
-    /// Why the host's part cannot be told, at once; how large it was, at the end.
+    /// At once, why absences are unknown; at the end, their total.
     fn news(&mut self) -> Vec<News> {
         let ended = self.machine().reports().ended.is_some();
         let news = match &self.watch {

@@ -1,6 +1,6 @@
-//! Writes an archive of the kind the kernel unpacks into its first file system: cpio, `newc`, uncompressed.
+//! Writes an archive in the format of the kernel's initial file system: cpio, `newc`, uncompressed.
 //!
-//! The same entries give the same bytes: no time, no owner and no inode of the host gets in. Format: the kernel's
+//! The same entries give the same bytes: no time, owner or inode of the host is included. Format: the kernel's
 //! Documentation/driver-api/early-userspace/buffer-format.rst.
 
 const TRAILER: &str = "TRAILER!!!";
@@ -10,7 +10,7 @@ const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
 
-/// An archive that grows entry by entry. Parents must be added before what lies in them.
+/// An archive that grows entry by entry. Directories must be added before their entries.
 #[derive(Debug, Default)]
 pub struct Cpio {
     bytes: Vec<u8>,
@@ -22,12 +22,12 @@ impl Cpio {
         self.entry(name, DIRECTORY | 0o755, (0, 0), &[]);
     }
 
-    /// A file that may be run when `executable`.
+    /// Adds a file, optionally `executable`.
     pub fn file(&mut self, name: &str, executable: bool, data: &[u8]) {
         self.entry(name, FILE | if executable { 0o755 } else { 0o644 }, (0, 0), data);
     }
 
-    /// A name for what is at `target`.
+    /// Adds a link to `target`.
     pub fn link(&mut self, name: &str, target: &str) {
         self.entry(name, LINK | 0o777, (0, 0), target.as_bytes());
     }
@@ -36,7 +36,7 @@ impl Cpio {
         self.entry(name, CHARACTER_DEVICE | 0o600, (major, minor), &[]);
     }
 
-    /// The whole archive.
+    /// The complete archive.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry(TRAILER, 0, (0, 0), &[]);
         self.bytes

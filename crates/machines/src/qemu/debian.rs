@@ -1,4 +1,4 @@
-//! Debian's kernel packages: which one a name stands for, and how it gets into the cache. Needs apt and no root.
+//! Debian's kernel packages: resolves names to packages and fetches them into the cache. Needs apt and no root.
 
 use super::apt::{Apt, output};
 use super::error::FileError;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const PREFIX: &str = "linux-image-";
-/// File of a cached kernel with its release.
+/// File of a cached kernel that contains its release.
 pub const RELEASE: &str = "release";
 
-/// A kernel series, like `6.1` or `6.12-rt`.
+/// A kernel series, such as `6.1` or `6.12-rt`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Series {
     version: String,
@@ -22,7 +22,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Reads what comes after `debian:`.
+    /// Parses the part after `debian:`.
     ///
     /// # Errors
     /// [`KernelError::Series`].
@@ -43,12 +43,12 @@ impl Series {
         matching.max_by(|(left, _), (right, _)| by_numbers(left, right)).map(|(_, name)| name.to_owned())
     }
 
-    /// What comes between series and flavour in the name of a signed package: `0-56` of linux-image-6.1.0-56-rt-amd64.
+    /// The part between series and flavour in the name of a signed package: `0-56` of linux-image-6.1.0-56-rt-amd64.
     fn revision<'a>(&self, platform: &Platform, name: &'a str) -> Option<&'a str> {
         let rest = name.strip_prefix(PREFIX)?.strip_prefix(&self.version)?.strip_prefix('.')?;
         let rest = rest.strip_suffix(platform.flavour)?.strip_suffix('-')?;
         let revision = if self.real_time { rest.strip_suffix("-rt")? } else { rest };
-        // `0-56`, `117+deb12`; another flavour, like cloud, is a part that has no digit.
+        // `0-56`, `117+deb12`; another flavour, such as cloud, is a part without a digit.
         revision.split(['-', '+']).all(|part| part.bytes().any(|byte| byte.is_ascii_digit())).then_some(revision)
     }
 }
@@ -66,18 +66,18 @@ fn by_numbers(left: &str, right: &str) -> Ordering {
 pub struct Package {
     pub name: String,
     pub version: String,
-    /// Hexadecimal, as apt's lists give it; the lists are signed.
+    /// Hexadecimal, from apt's lists, which are signed.
     pub sha256: String,
     pub bytes: u64,
 }
 
 impl Package {
-    /// `name=version`, as apt takes it and target files keep it.
+    /// `name=version`, as used by apt and in target files.
     pub fn pin(&self) -> String {
         format!("{}={}", self.name, self.version)
     }
 
-    /// The first version that `apt-cache show` lists, which is the one apt would take.
+    /// The first version that `apt-cache show` lists, which is the one that apt would install.
     fn of_description(answer: &str) -> Option<Self> {
         let first = answer.split("\n\n").next()?;
         let field =
@@ -91,7 +91,7 @@ impl Package {
     }
 }
 
-/// The package a series stands for today.
+/// The package that a series currently resolves to.
 ///
 /// # Errors
 /// What is missing.
@@ -120,11 +120,11 @@ pub fn directory(cache: &Path, pin: &str) -> PathBuf {
     cache.join(pin.replace('=', "_").replace(['/', ':'], "-"))
 }
 
-/// Downloads, verifies and unpacks a package unless the cache has it. Answers its directory, with `vmlinuz`, `config`,
-/// `modules`, [`RELEASE`], and `vmlinux` when there is something in it that boots faster.
+/// Downloads, verifies and unpacks a package unless the cache has it. Returns its directory, with `vmlinuz`, `config`,
+/// `modules`, [`RELEASE`], and `vmlinux` if a faster-booting image can be extracted.
 ///
 /// # Errors
-/// The step that failed; the cache then holds nothing of it.
+/// The step that failed; the cache then contains nothing of it.
 pub fn fetch(apt: &Apt, package: &Package, cache: &Path, report: &mut dyn FnMut(&str)) -> Result<PathBuf, KernelError> {
     let directory = directory(cache, &package.pin());
     if directory.is_dir() {
@@ -156,7 +156,7 @@ fn download(apt: &Apt, package: &Package, into: &Path) -> Result<PathBuf, Kernel
 fn verify(package: &Package, archive: &Path) -> Result<(), KernelError> {
     let answer = output(Command::new("sha256sum").arg("--").arg(archive))?;
     let found = answer.split_whitespace().next().unwrap_or_default();
-    // sha256sum marks unusual file names with a backslash in front of the sum.
+    // sha256sum marks unusual file names with a backslash before the checksum.
     if found.trim_start_matches('\\').eq_ignore_ascii_case(&package.sha256) {
         return Ok(());
     }
@@ -164,7 +164,7 @@ fn verify(package: &Package, archive: &Path) -> Result<(), KernelError> {
     Err(KernelError::Checksum { pin: package.pin(), found, wanted })
 }
 
-/// Takes out the kernel, its configuration and the modules that a virtual machine may need: `kernel/` below `into`.
+/// Extracts the kernel, its configuration and the modules that a virtual machine may need: `kernel/` below `into`.
 fn unpack_package(archive: &Path, into: &Path) -> Result<(), KernelError> {
     let tree = into.join("tree");
     let not_started = |program: &str| {
@@ -182,7 +182,7 @@ fn unpack_package(archive: &Path, into: &Path) -> Result<(), KernelError> {
     let wanted = ["./boot/*", "*/modules/*/modules.*", "*/kernel/drivers/virtio/*", "*/kernel/drivers/char/virtio*"];
     let mut writer = Command::new("tar");
     writer.arg("-x").arg("-C").arg(&tree).arg("--no-same-owner").arg("--wildcards").args(wanted).stdin(tar);
-    // A kernel with all of these built in has no such directories; what is really missing shows when it is used.
+    // A kernel with all of these built in has no such directories; missing modules are detected when they are used.
     writer.stderr(Stdio::null());
     writer.status().map_err(not_started("tar"))?;
     let program = || "dpkg-deb".to_owned();
@@ -193,7 +193,7 @@ fn unpack_package(archive: &Path, into: &Path) -> Result<(), KernelError> {
     arrange(&tree, &into.join("kernel"))
 }
 
-/// Puts the parts of an unpacked package where [`fetch`] says they are.
+/// Moves the parts of an unpacked package to where [`fetch`] documents them.
 fn arrange(tree: &Path, kernel: &Path) -> Result<(), KernelError> {
     let moving = |part: &str| FileError::of("move", kernel.join(part));
     let begins = |directory: &Path, prefix: &str| -> Option<PathBuf> {
@@ -201,11 +201,11 @@ fn arrange(tree: &Path, kernel: &Path) -> Result<(), KernelError> {
         entries.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)))
     };
     fs::create_dir_all(kernel).map_err(FileError::of("make", kernel))?;
-    // An image that is not compressed is called vmlinux on some architectures.
+    // On some architectures an uncompressed image is named vmlinux.
     let image = ["vmlinuz-", "vmlinux-"].into_iter().find_map(|prefix| begins(&tree.join("boot"), prefix));
     let image = image.ok_or(KernelError::Incomplete { part: "kernel" })?;
     let bytes = fs::read(&image).map_err(FileError::reading(&image))?;
-    // Without the kernel proper the image boots just as well, only slower.
+    // Without the uncompressed kernel the image boots just as well, only slower.
     if let Ok(kernel_proper) = vmlinux::extract(&bytes).or_else(|_| unpack::stream(bytes)) {
         fs::write(kernel.join("vmlinux"), kernel_proper).map_err(FileError::writing(kernel.join("vmlinux")))?;
     }
@@ -213,7 +213,7 @@ fn arrange(tree: &Path, kernel: &Path) -> Result<(), KernelError> {
     if let Some(config) = begins(&tree.join("boot"), "config-") {
         fs::rename(config, kernel.join("config")).map_err(moving("config"))?;
     }
-    // From Debian 13 on they are below /usr.
+    // Since Debian 13 they are below /usr.
     let modules = ["lib/modules", "usr/lib/modules"].into_iter().find_map(|place| begins(&tree.join(place), ""));
     let modules = modules.ok_or(KernelError::Incomplete { part: "modules" })?;
     let release = modules.file_name().unwrap_or_default().as_encoded_bytes();

@@ -1,13 +1,14 @@
-//! The little of ELF that booting needs: what a module depends on, and whether a program is static.
+//! The part of ELF that booting needs: dependencies of a module, and whether a program is static.
 
 const PT_INTERP: u64 = 3;
 
-/// Where the fields are, in bytes. The two classes differ in the width of addresses, and so in everything behind them.
+/// Offsets of the fields, in bytes. The two classes differ in the width of addresses, and so in the offsets after them.
 struct Layout {
     word: usize,
     segments_at: usize,
     sections_at: usize,
-    /// Size and number of segments; size and number of sections and the one with their names follow.
+    /// Size and number of segments, followed by size and number of sections and the index of the section with their
+    /// names.
     counts_at: usize,
     section_offset_at: usize,
 }
@@ -25,12 +26,12 @@ impl Layout {
     }
 }
 
-/// Whether these bytes begin as a little-endian ELF file.
+/// Whether these bytes start like a little-endian ELF file.
 pub fn is_elf(bytes: &[u8]) -> bool {
     Layout::of(bytes).is_some()
 }
 
-/// Whether a program asks for a dynamic loader, which an initial file system of ours does not have.
+/// Whether a program needs a dynamic loader, which the initial file system does not contain.
 pub fn needs_loader(bytes: &[u8]) -> bool {
     let headers = Layout::of(bytes).and_then(|layout| {
         let at = layout.counts_at;
@@ -43,7 +44,7 @@ pub fn needs_loader(bytes: &[u8]) -> bool {
     })
 }
 
-/// Names of the modules that a module needs, as its `.modinfo` says; `None` when this is no module.
+/// Names of the modules that a module needs, from its `.modinfo`; `None` if this is not a module.
 pub fn module_dependencies(bytes: &[u8]) -> Option<Vec<String>> {
     let modinfo = section(bytes, b".modinfo")?;
     let depends = modinfo.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(b"depends="))?;
@@ -82,7 +83,7 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
 pub mod tests {
     use super::*;
 
-    /// A module for x86_64 with nothing in it but its dependencies.
+    /// A module for x86_64 that contains only its dependencies.
     pub fn module(depends: &str) -> Vec<u8> {
         module_of(&CLASS_64, depends)
     }

@@ -1,4 +1,4 @@
-//! Why a virtual machine cannot be used, by the step that failed.
+//! Why a virtual machine cannot be used, by the failed step.
 
 use super::kernel::KernelError;
 use super::saved_state::error::StateError;
@@ -15,36 +15,36 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("failed to {act} {}: {source}", path.display())]
 pub struct FileError {
-    /// What was done with it, as `read`.
+    /// The failed operation, such as `read`.
     pub act: &'static str,
     pub path: PathBuf,
     pub source: io::Error,
 }
 
 impl FileError {
-    /// The error of reading this file.
+    /// Wraps an error of reading this file.
     pub fn reading(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         Self::of("read", path)
     }
 
-    /// The error of writing this file.
+    /// Wraps an error of writing this file.
     pub fn writing(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         Self::of("write", path)
     }
 
-    /// The error of doing something else with it.
+    /// Wraps an error of another operation on this file.
     pub fn of(act: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self { act, path, source }
     }
 }
 
-/// A path that names no place in the guest.
+/// A path that is not valid in the guest.
 #[derive(Debug, Error)]
 #[error("{} is no absolute path without dots", .0.display())]
 pub struct GuestPathError(pub PathBuf);
 
-/// QEMU, which could not be started.
+/// QEMU could not be started.
 #[derive(Debug, Error)]
 #[error("failed to start {}: {source}", program.display())]
 pub struct NotStarted {
@@ -71,7 +71,7 @@ pub enum PrepareError {
     NoScratch(io::Error),
 }
 
-/// The end of a console, quoted behind a sentence.
+/// The end of a console, appended to a sentence.
 #[derive(Debug, Default)]
 pub struct Quote(pub Vec<String>);
 
@@ -85,7 +85,7 @@ fn complaints(lines: &[String]) -> String {
     if lines.is_empty() { "before the guest had booted".into() } else { lines.join(" | ") }
 }
 
-/// Why a machine did not come up.
+/// Why a machine did not boot.
 #[derive(Debug, Error)]
 pub enum BootError {
     #[error("it has not been prepared")]
@@ -117,7 +117,7 @@ pub enum BootError {
     Path(#[from] GuestPathError),
 }
 
-/// Why it cannot be watched when the host executes a machine's processors.
+/// Why the execution of a machine's processors cannot be watched.
 #[derive(Debug, Error)]
 pub enum WatchError {
     #[error("the emulator has no threads that are named after virtual CPUs")]

@@ -1,7 +1,7 @@
-//! A QEMU for tests that is the test program again, speaking as a guest does.
+//! A fake QEMU for tests: the test program itself, with the protocol of a guest.
 //!
-//! A test program that has this file as a module can start it: [`Stage`] is where the host finds it, and
-//! `the_fake_machine` what it does.
+//! A test program with this file as a module can be started as one: [`Stage`] sets up the files of the host, and
+//! `the_fake_machine` is the guest.
 
 use archive::message::Message;
 use machines::qemu::QemuTarget;
@@ -17,11 +17,11 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Tells the fake what to do; without it the fake does nothing.
+/// Selects what the fake does; without it the fake does nothing.
 const PART: &str = "TARDY_FAKE_MACHINE";
 const ARGUMENTS: &str = "TARDY_FAKE_ARGUMENTS";
 
-/// Begins as a program for x86_64 does.
+/// Starts like a program for x86_64.
 const KERNEL: [u8; 64] = {
     let mut bytes = [0; 64];
     let begin = *b"\x7fELF\x02\x01";
@@ -76,7 +76,7 @@ impl Stage {
         QemuTarget::new("vm", machine, &self.path("meter"), self.folder.path(), self.stop.clone())
     }
 
-    /// Neither a process that still works for this stage nor one that was not waited for.
+    /// No process of this stage is left, running or unreaped.
     pub fn assert_nothing_is_left(&self) {
         let stage = self.folder.path().to_str().unwrap();
         for process in fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path()) {
@@ -85,7 +85,7 @@ impl Stage {
                 assert!(!String::from_utf8_lossy(&words).contains(stage), "{} is left", process.display());
             }
         }
-        // One that was stopped before it began has written no number.
+        // A process that was stopped before it started has written no number.
         let pid = fs::read_to_string(self.path("pid")).unwrap_or_default();
         if !pid.trim().is_empty() {
             assert!(!Path::new("/proc").join(pid.trim()).exists(), "process {pid} is left");
@@ -95,7 +95,7 @@ impl Stage {
 
 pub const FAKE_STATE: &[u8] = b"the state of a fake";
 
-/// QEMU's monitor. Ends the process like QEMU where a state is none.
+/// QEMU's monitor. Like QEMU, it exits if a state is invalid.
 fn fake_monitor(mut line: UnixStream, can_be_saved: bool) {
     line.write_all(b"{\"QMP\": {}}\n").unwrap();
     let commands = BufReader::new(line.try_clone().unwrap()).lines().map_while(Result::ok);
@@ -126,12 +126,12 @@ fn fake_monitor(mut line: UnixStream, can_be_saved: bool) {
             ("query-status", _) => format!("{{\"return\": {{\"status\": \"{status}\"}}}}\n"),
             _ => "{\"event\": \"SOMETHING\"}\n{\"return\": {}}\n".to_owned(),
         };
-        // The host may have gone.
+        // The host may be gone.
         let _ = line.write_all(answer.as_bytes());
     }
 }
 
-/// Not a test: the other side of the tests above.
+/// Not a test: the other end of the tests above.
 #[test]
 #[ignore = "the tests above start it"]
 fn the_fake_machine() {
@@ -157,7 +157,7 @@ fn the_fake_machine() {
     }
     let hangs = part == "hangs" || part == "hangs-with-kvm" && arguments.contains("-accel kvm");
     if part == "fails" || hangs {
-        // The end of the host is the end of this.
+        // Ends when the host does.
         while lines.next().is_some() {}
         return;
     }
@@ -170,10 +170,10 @@ fn the_fake_machine() {
     }
     let mut sent = BufReader::new(data.try_clone().unwrap());
     let (mut read, mut files) = (0, std::collections::BTreeMap::new());
-    // A machine that was only booted to see whether it does hears nothing.
+    // A machine that was only booted as a trial gets no messages.
     for line in lines.by_ref() {
         let line: HostLine = serde_json::from_str(&line).unwrap();
-        // What an earlier command did not read of its input.
+        // Input that an earlier command did not read.
         let mut left = vec![0; (line.data_before - read) as usize];
         match line.word {
             HostWord::Clock { .. } => panic!("this guest has reported no clock"),
@@ -222,7 +222,7 @@ fn the_fake_machine() {
                     say(&GuestWord::Said { line: "a complaint".into() });
                     let code = if input.contains("fail") { 7 } else { 0 };
                     say(&GuestWord::Ended { code: Some(code), signal: None, bytes: output.len() as u64 });
-                    // Late, as behind a full queue: the host must wait for what it was promised.
+                    // Late, as after a full queue: the host must wait for the announced bytes.
                     thread::sleep(Duration::from_millis(300));
                     data.write_all(output.as_bytes()).unwrap();
                 }

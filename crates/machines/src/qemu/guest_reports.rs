@@ -1,4 +1,4 @@
-//! What a guest says, and the bytes it sends, each kept until somebody asks.
+//! Messages and bytes from a guest, each kept until it is taken.
 
 use super::absences::monotonic_ns;
 use protocol::guest::GuestWord;
@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const READ_BYTES: usize = 64 << 10;
 const COMPLAINT_LINES: usize = 20;
-/// Lines kept for whoever takes them several times a second.
+/// Most lines kept between calls, which come several times a second.
 const UNTAKEN_LINES_MAX: usize = 10_000;
 const LINE_BYTES_MAX: u64 = 1 << 16;
 
-/// What the guest said of the end of its command.
+/// How the guest reported the end of its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
     pub code: Option<i32>,
@@ -23,17 +23,17 @@ pub struct Ended {
     pub bytes: u64,
 }
 
-/// What the guest said of its clock.
+/// The guest's reading of its clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReading {
-    /// The question it answers.
+    /// The question that it answers.
     pub asked_ns: i64,
     pub monotonic_ns: i64,
     /// The host's clock.
     pub received_ns: i64,
 }
 
-/// How the guest met a wish that is no command.
+/// The guest's answer to a request that is not a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Stored,
@@ -41,16 +41,16 @@ pub enum Answer {
     Refused { why: String },
 }
 
-/// What the guest said since its command was started.
+/// What the guest reported since its command was started.
 #[derive(Debug, Default)]
 pub struct GuestReports {
     pub lines: VecDeque<String>,
-    /// Lines that nobody has taken yet, and how many there were beyond those.
+    /// Lines not taken yet, and the number of lines dropped.
     untaken: Vec<String>,
     untaken_lost: u64,
     pub ended: Option<Ended>,
     pub answer: Option<Answer>,
-    /// Until somebody takes it.
+    /// Until it is taken.
     pub clock: Option<ClockReading>,
     pub failed: Option<String>,
 }
@@ -76,12 +76,12 @@ impl GuestReports {
     }
 }
 
-/// Hears what the guest says, for as long as it says something; its first word is told.
+/// Receives the guest's messages until the connection ends; passes its first message to `booted`.
 pub fn listen(words: &UnixStream, reports: &Arc<Mutex<GuestReports>>, mut booted: impl FnMut(String)) {
     read_lines(words, |line| {
         let received_ns = monotonic_ns();
         let Ok(word) = serde_json::from_str(&line) else {
-            // A newer guest may say more than is understood here.
+            // A newer guest may send unknown messages.
             return;
         };
         let mut reports = lock(reports);
@@ -100,7 +100,7 @@ pub fn listen(words: &UnixStream, reports: &Arc<Mutex<GuestReports>>, mut booted
     });
 }
 
-/// Passes bytes on and counts them.
+/// Forwards bytes and counts them.
 pub fn forward(mut data: UnixStream, sender: &SyncSender<Vec<u8>>, received: &AtomicU64) {
     let mut buffer = vec![0; READ_BYTES];
     while let Ok(count @ 1..) = data.read(&mut buffer) {

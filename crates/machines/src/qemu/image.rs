@@ -1,24 +1,24 @@
-//! Which architecture a file with a kernel is for.
+//! Detects the architecture of a kernel image.
 
 use super::elf;
 use super::vmlinux;
 use crate::architecture::Architecture;
 
-/// Magic numbers and where they are: Documentation/arch of the kernel, arm64/booting.rst, riscv/boot-image-header.rst, and the
-/// head of arch/arm/boot/compressed.
+/// Magic numbers with their offsets: Documentation/arch of the kernel, arm64/booting.rst, riscv/boot-image-header.rst,
+/// and the head of arch/arm/boot/compressed.
 const MAGICS: [(usize, &[u8], Architecture); 3] = [
     (0x38, b"ARM\x64", Architecture::Arm64),
     (0x38, b"RSC\x05", Architecture::Riscv64),
     (0x24, &[0x18, 0x28, 0x6f, 0x01], Architecture::Armhf),
 ];
 
-/// The architecture of an image that QEMU can start; `None` when this is none.
+/// The architecture of an image that QEMU can start; `None` if this is not one.
 pub fn architecture(image: &[u8]) -> Option<Architecture> {
     if vmlinux::is_bz_image(image) {
         return Some(Architecture::X86_64);
     }
     if elf::is_elf(image) {
-        // Of the others QEMU wants the image that their build makes, not the ELF file.
+        // For the other architectures QEMU needs the image that their build produces, not the ELF file.
         return Architecture::of_program(image).filter(|found| *found == Architecture::X86_64);
     }
     let found = |(at, magic, _): &&(usize, &[u8], Architecture)| image.get(*at..*at + magic.len()) == Some(*magic);

@@ -1,4 +1,4 @@
-//! The guest's only file system: the meter as `/init`, the modules it loads, and what was sent before booting.
+//! The guest's only file system: the meter as `/init`, the modules it loads, and files sent before booting.
 
 use super::cpio::Cpio;
 use super::error::GuestPathError;
@@ -20,10 +20,10 @@ pub struct SentFile {
 }
 
 impl SentFile {
-    /// A file of the host's for a place in the guest; who may execute it here may there.
+    /// Reads a file of the host for a path in the guest; the executable permission is kept.
     ///
     /// # Errors
-    /// Those of reading, a file that is too large, and a path that is none inside the guest.
+    /// Those of reading, a file that is too large, and a path that is not valid in the guest.
     pub fn read(from: &Path, to: &Path) -> io::Result<Self> {
         inside(to).map_err(io::Error::other)?;
         let found = fs::metadata(from)?;
@@ -36,13 +36,13 @@ impl SentFile {
     }
 }
 
-/// The archive the kernel unpacks at its start.
+/// The archive that the kernel unpacks at boot.
 ///
 /// # Errors
-/// When a path is not one inside the guest.
+/// If a path is not valid in the guest.
 pub fn build(meter: &[u8], kernel: &Kernel, sent: &[SentFile]) -> Result<Vec<u8>, GuestPathError> {
     let mut tree = Tree::default();
-    // Without these the kernel could not give the first process its standard streams.
+    // Without it the kernel could not give the first process its standard streams.
     tree.directories("dev/console");
     tree.cpio.character_device("dev/console", 5, 1);
     tree.cpio.file(METER, true, meter);
@@ -71,7 +71,7 @@ impl Tree {
         self.cpio.file(name, executable, data);
     }
 
-    /// Everything above `name` that is not there yet.
+    /// Adds the missing directories above `name`.
     fn directories(&mut self, name: &str) {
         for (at, _) in name.match_indices('/') {
             if self.made.insert(name[..at].to_owned()) {
@@ -81,7 +81,7 @@ impl Tree {
     }
 }
 
-/// An absolute path of the guest as the archive names it.
+/// An absolute path of the guest in the archive's notation.
 fn inside(path: &Path) -> Result<String, GuestPathError> {
     let parts = path.to_str().and_then(parts_of_path);
     parts.map(|parts| parts.join("/")).ok_or_else(|| GuestPathError(path.to_owned()))

@@ -1,4 +1,4 @@
-//! The kernel of a virtual machine: found in the cache or at a path, with the modules the guest must load.
+//! The kernel of a virtual machine: finds it in the cache or at a path, with the modules that the guest must load.
 
 mod error;
 
@@ -17,21 +17,21 @@ use std::path::{Path, PathBuf};
 
 const DEBIAN: &str = "debian:";
 
-/// A kernel that is ready to boot.
+/// A kernel ready to boot.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    /// What QEMU starts.
+    /// The image for QEMU.
     pub image: PathBuf,
-    /// Name and contents of each module, in the order they are loaded.
+    /// Name and contents of each module, in loading order.
     pub modules: Vec<(String, Vec<u8>)>,
     /// Name below /boot and contents of the kernel's configuration.
     pub configuration: Option<(String, Vec<u8>)>,
 }
 
-/// The directory kernels are kept in.
+/// The directory of cached kernels.
 ///
 /// # Errors
-/// When there is no home.
+/// If there is no home directory.
 pub fn cache() -> Result<PathBuf, KernelError> {
     let cache = std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
     let home =
@@ -40,7 +40,7 @@ pub fn cache() -> Result<PathBuf, KernelError> {
     Ok(cache.join("tardy/kernels"))
 }
 
-/// Whether a kernel's name can stand for one, before anything is looked up.
+/// Whether a kernel name is valid, before anything is looked up.
 ///
 /// # Errors
 /// What to write instead.
@@ -48,11 +48,11 @@ pub fn check_name(kernel: &str) -> Result<(), KernelError> {
     kernel.strip_prefix(DEBIAN).map_or(Ok(()), |series| Series::parse(series).map(drop))
 }
 
-/// Gets a machine's kernel here: resolves and downloads what has a Debian name and notes the package in `machine`. A
-/// package that is noted already stays.
+/// Fetches a machine's kernel: resolves and downloads a Debian name and records the package in `machine`. A recorded
+/// package is kept.
 ///
 /// # Errors
-/// [`KernelError`], which names the fix.
+/// [`KernelError`], which states the fix.
 pub fn obtain(machine: &mut VirtualMachine, cache: &Path, report: &mut dyn FnMut(&str)) -> Result<(), KernelError> {
     let Some(series) = machine.kernel.strip_prefix(DEBIAN) else {
         return find(machine, cache).map(drop);
@@ -72,10 +72,10 @@ pub fn obtain(machine: &mut VirtualMachine, cache: &Path, report: &mut dyn FnMut
     Ok(())
 }
 
-/// The kernel of a machine, from what is on this disk.
+/// The kernel of a machine, from this disk.
 ///
 /// # Errors
-/// [`KernelError`], which names the fix.
+/// [`KernelError`], which states the fix.
 pub fn find(machine: &VirtualMachine, cache: &Path) -> Result<Kernel, KernelError> {
     if !machine.kernel.starts_with(DEBIAN) {
         return at_path(machine);
@@ -93,7 +93,7 @@ pub fn find(machine: &VirtualMachine, cache: &Path) -> Result<Kernel, KernelErro
     Ok(Kernel { image, modules, configuration })
 }
 
-/// Name and contents of the modules of the person's own that a machine is to load.
+/// Name and contents of the user's modules that a machine should load.
 ///
 /// # Errors
 /// Those of reading one.
@@ -105,18 +105,18 @@ pub fn own_modules(machine: &VirtualMachine) -> Result<Vec<(String, Vec<u8>)>, K
     own.collect()
 }
 
-/// The release of a cached kernel, like `6.1.0-56-rt-amd64`.
+/// The release of a cached kernel, such as `6.1.0-56-rt-amd64`.
 fn release(directory: &Path) -> Option<String> {
     let noted = fs::read_to_string(directory.join(debian::RELEASE)).ok();
     noted.or_else(|| vmlinux::release(&fs::read(directory.join("vmlinuz")).ok()?))
 }
 
-/// What the image at this path is for; `None` when it is none that QEMU can start.
+/// The architecture of the image at this path; `None` if QEMU cannot start it.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn architecture(image: &Path) -> Result<Option<Architecture>, KernelError> {
-    // QEMU unpacks what is compressed as a whole.
+    // QEMU decompresses images that are compressed as a whole.
     let bytes = unpack::file(image)?;
     Ok(image::architecture(&bytes))
 }

@@ -1,4 +1,4 @@
-//! One boot of a virtual machine: QEMU as a process, its three lines to us, and the watch over its boot.
+//! One boot of a virtual machine: the QEMU process, its three connections, and the supervision of its boot.
 
 use super::absences::AbsenceWatch;
 use super::arguments::{CONSOLE_SOCKET, DATA_SOCKET, MONITOR_SOCKET, WORDS_SOCKET};
@@ -23,66 +23,66 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const READ_BYTES: usize = 64 << 10;
-/// Pieces read ahead of whoever stores them; the guest waits when it is faster than that.
+/// Chunks to read ahead of the consumer; a faster guest has to wait.
 const PIECES_AHEAD: usize = 64;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long the guest may take to meet a wish that is no command, and to take bytes that it was sent.
+/// Time limit for the guest's answer to a request that is not a command, and for receiving bytes.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
-/// How long a guest may take to switch itself off.
+/// Time limit for a guest to switch itself off.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
-/// How long a machine that went down may take to bring its last words.
+/// Time limit for the last output of a machine that went down.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-/// How long they may take to be read.
+/// Time limit for reading that output.
 const LAST_WORDS_LIMIT: Duration = Duration::from_secs(5);
 
-/// Socket through which a state goes.
+/// Socket for the transfer of a state.
 const STATE_SOCKET: &str = "state";
-/// File of a guest with the release of its kernel.
+/// File of the guest with the release of its kernel.
 const RELEASE_FILE: &str = "/proc/sys/kernel/osrelease";
 const RELEASE_BYTES_MAX: u64 = 1 << 10;
 
-/// What to start and how long it may take.
+/// What to start, and its time limit.
 #[derive(Debug, Clone)]
 pub struct Boot {
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Whether the arguments ask for a monitor, through which a state is saved or loaded.
+    /// Whether the arguments include a monitor, which saves or loads a state.
     pub monitored: bool,
-    /// Directory for the sockets; ours alone.
+    /// Private directory for the sockets.
     pub scratch: PathBuf,
     pub limit: Duration,
 }
 
-/// A machine that has booted. QEMU ends with it.
+/// A booted machine. QEMU ends when it is dropped.
 #[derive(Debug)]
 pub struct Machine {
     process: Process,
     console: Arc<Mutex<Console>>,
-    /// Ends when the machine has said its last word.
+    /// Ends when the console is closed.
     console_reader: JoinHandle<()>,
     data: UnixStream,
     words: UnixStream,
     pub output: Receiver<Vec<u8>>,
     reports: Arc<Mutex<GuestReports>>,
     received: Arc<AtomicU64>,
-    /// Bytes sent, and bytes received before the command that runs or ran.
+    /// Bytes sent, and bytes received before the current or last command.
     sent: u64,
     received_before: u64,
     hung_up: bool,
     monitor: Option<Monitor>,
     pub kernel_release: String,
-    /// From starting QEMU to the guest's first word.
+    /// Time from starting QEMU to the guest's first message.
     pub boot_time: Duration,
 }
 
-/// How a machine comes up.
+/// How a machine starts.
 enum Start<'a> {
     Boot,
     Load(&'a mut File),
 }
 
 impl Machine {
-    /// Boots; gives up when the limit is reached, when QEMU ends, and when a person wants to stop.
+    /// Boots; gives up at the time limit, when QEMU ends, and when the user stops the run.
     ///
     /// # Errors
     /// Why there is no machine, with the end of its console. `console` has all of it.
@@ -90,7 +90,7 @@ impl Machine {
         Self::start(boot, console, stop, Start::Boot)
     }
 
-    /// Goes on from a state. The arguments are those it was saved with, and `-incoming defer`.
+    /// Restores a state. The arguments are those it was saved with, and `-incoming defer`.
     ///
     /// # Errors
     /// Why there is no machine.
@@ -141,7 +141,7 @@ impl Machine {
             Start::Load(state) => {
                 let monitor = monitor.as_mut().ok_or(StateError::NoMonitor)?;
                 let loaded = transfer::load(monitor, &fresh(&boot.scratch.join(STATE_SOCKET)), state);
-                // A QEMU that ended says why better than a line that was cut.
+                // The exit of QEMU is a better explanation than a cut connection.
                 loaded.map_err(|why| {
                     thread::sleep(LAST_WORDS);
                     watch.go_on().err().unwrap_or(why.into())
@@ -166,7 +166,7 @@ impl Machine {
             kernel_release,
             boot_time: Duration::ZERO,
         };
-        // One that goes on has said its first word long ago; that it answers is as good.
+        // A restored machine sent its first message before it was saved; any answer will do.
         if machine.kernel_release.is_empty() {
             let release = machine.get(RELEASE_FILE, RELEASE_BYTES_MAX);
             let release = release.map_err(BootError::NoAnswer)?;
@@ -179,23 +179,23 @@ impl Machine {
     /// Writes the state of the machine, before its first command, to a file.
     ///
     /// # Errors
-    /// [`StateError`]; the machine goes on all the same unless it says so.
+    /// [`StateError`]; the machine continues unless the error states otherwise.
     pub fn save(&mut self, scratch: &Path, state: &mut File) -> Result<(), StateError> {
         let monitor = self.monitor.as_mut().ok_or(StateError::NoMonitor)?;
         transfer::save(monitor, &fresh(&scratch.join(STATE_SOCKET)), state)
     }
 
-    /// Has the guest run a command.
+    /// Runs a command in the guest.
     ///
     /// # Errors
-    /// When it is gone.
+    /// If the guest is gone.
     pub fn run(&mut self, command: &GuestCommand) -> io::Result<()> {
         *self.reports() = GuestReports::default();
         self.received_before = self.received.load(Ordering::SeqCst);
         self.say(HostWord::Run(command.clone()))
     }
 
-    /// Watches when the host executes its processors, so many, for as long as what comes back lives.
+    /// Watches the execution of its `cpus` processors for the lifetime of the returned value.
     ///
     /// # Errors
     /// [`WatchError`].
@@ -204,7 +204,7 @@ impl Machine {
         AbsenceWatch::start(self.process.id(), cpus, words, Arc::clone(&self.reports))
     }
 
-    /// Whether it can run another command after one that ended well.
+    /// Whether it can run another command after a successful one.
     pub fn is_ready(&mut self) -> bool {
         let ended = self.reports().ended.is_some_and(|ended| ended.code == Some(0));
         ended && !self.hung_up && self.is_drained() && self.exit().is_none()
@@ -241,9 +241,9 @@ impl Machine {
         Ok(contents)
     }
 
-    /// Has the guest switch itself off, and waits a moment for that.
+    /// Makes the guest switch itself off, and waits briefly for that.
     pub fn farewell(&mut self) {
-        // One that is gone already needs no farewell.
+        // A machine that is gone needs no farewell.
         if self.say(HostWord::Bye).is_err() {
             return;
         }
@@ -282,10 +282,10 @@ impl Machine {
         self.data.write_all(bytes)
     }
 
-    /// Closes the command's input; with a virtual machine its output goes with it.
+    /// Closes the command's input; in a virtual machine this closes its output, too.
     pub fn hang_up(&mut self) {
         self.hung_up = true;
-        // A line that is closed already needs no closing.
+        // A closed connection needs no closing.
         let _ = self.data.shutdown(Shutdown::Both);
     }
 
@@ -293,13 +293,13 @@ impl Machine {
         lock(&self.reports)
     }
 
-    /// Whether the command ended and every byte it wrote has arrived here.
+    /// Whether the command ended and all its output has been received.
     pub fn is_drained(&self) -> bool {
         let received = self.received.load(Ordering::SeqCst) - self.received_before;
         self.reports().ended.is_some_and(|ended| received >= ended.bytes)
     }
 
-    /// How QEMU ended, if it has.
+    /// Exit status of QEMU, if it has ended.
     pub fn exit(&mut self) -> Option<ExitStatus> {
         self.process.exit()
     }
@@ -308,8 +308,8 @@ impl Machine {
         self.process.kill();
     }
 
-    /// Why the machine went down before its command had ended, best reason last. On a busy host the line of the command may
-    /// be seen to close before what the kernel said was read.
+    /// Why the machine went down before its command had ended, the best reason last. On a busy host the connection of
+    /// the command may be seen to close before the kernel's last output was read.
     pub fn last_words(&mut self) -> Vec<String> {
         let asked = Instant::now();
         while !self.console_reader.is_finished() && asked.elapsed() < LAST_WORDS_LIMIT {
@@ -343,7 +343,7 @@ fn listen(path: &Path) -> Result<UnixListener, BootError> {
     Ok(listener)
 }
 
-/// A socket's path without what an earlier machine left there.
+/// A socket's path, after removing an earlier machine's socket.
 fn fresh(path: &Path) -> PathBuf {
     let _ = fs::remove_file(path);
     path.to_owned()
@@ -373,13 +373,13 @@ impl BootWatch<'_> {
         }
     }
 
-    /// The release of the guest's kernel, which is its first word.
+    /// The release of the guest's kernel, which is its first message.
     fn first_word(&mut self, booted: &Receiver<String>, reports: &Mutex<GuestReports>) -> Result<String, BootError> {
         loop {
             match booted.recv_timeout(LOOK_EVERY) {
                 Ok(release) => return Ok(release),
                 Err(RecvTimeoutError::Timeout) => {}
-                // The line is closed; QEMU is about to end.
+                // The connection is closed; QEMU is about to end.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK_EVERY),
             }
             if let Some(why) = &lock(reports).failed {
@@ -389,7 +389,7 @@ impl BootWatch<'_> {
         }
     }
 
-    /// Whether there is still something to wait for.
+    /// Whether waiting can continue.
     fn go_on(&mut self) -> Result<(), BootError> {
         if let Some(status) = self.process.exit() {
             thread::sleep(LAST_WORDS);

@@ -1,4 +1,4 @@
-//! What a virtual machine is made of, as the TOML of its target file.
+//! The TOML of a virtual machine's target file.
 
 use super::platform::Platform;
 use super::saved_state;
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Who executes the guest's instructions.
+/// What executes the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AcceleratorChoice {
     /// KVM if a guest boots with it in a short time, otherwise emulation.
     #[default]
     Auto,
-    /// Emulation, anywhere; each CPU in a thread of its own.
+    /// Emulation, on any host; each CPU in its own thread.
     Tcg,
-    /// Emulation with all CPUs in one thread: slower, and without the races of the other when a kernel patches itself.
+    /// Emulation with all CPUs in one thread: slower, but without races when a kernel patches itself.
     #[serde(rename = "tcg-single")]
     TcgSingle,
-    /// The processor itself.
+    /// The host's processor.
     Kvm,
 }
 
@@ -28,19 +28,19 @@ pub enum AcceleratorChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VirtualMachine {
-    /// `qemu`; names the kind of target the rest of the file describes.
+    /// `qemu`: the kind of target that the file describes.
     pub backend: Backend,
     #[serde(default)]
     pub architecture: Architecture,
     /// `debian:SERIES`, or the path of a bzImage, vmlinux, Image or zImage.
     pub kernel: String,
-    /// The package that `debian:SERIES` stands for here, `name=version`.
+    /// The package that `debian:SERIES` was resolved to, `name=version`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
     /// A directory like /lib/modules/RELEASE, for a kernel given by its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modules: Option<PathBuf>,
-    /// Modules of the person's own, files that the guest loads in this order before anything else happens.
+    /// The user's modules: files that the guest loads in this order before anything else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub load_modules: Vec<PathBuf>,
     #[serde(default)]
@@ -52,22 +52,22 @@ pub struct VirtualMachine {
     /// Added to the kernel's command line.
     #[serde(default)]
     pub kernel_arguments: String,
-    /// Added to QEMU's command line, a word each.
+    /// Added to QEMU's command line, one argument each.
     #[serde(default)]
     pub qemu_arguments: Vec<String>,
-    /// QEMU, as a name in PATH or as a path; that of the architecture when absent.
+    /// QEMU, as a name in PATH or as a path; that of the architecture if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qemu: Option<PathBuf>,
-    /// The machine must have booted by then.
+    /// Time limit for booting.
     #[serde(default = "boot_seconds")]
     pub boot_seconds: u32,
     /// Pause between the end of booting and the first command.
     #[serde(default = "settle_seconds")]
     pub settle_seconds: u32,
-    /// Keep the booted machine in a file and go on from there the next time, instead of booting.
+    /// Save the booted machine in a file and restore it the next time, instead of booting.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub saved_state: bool,
-    /// In virtual time: the guest's clock when the meter starts; booting must be over by then.
+    /// In virtual time: the guest's clock when the meter starts; booting must have ended by then.
     #[serde(default = "start_seconds")]
     pub start_seconds: u32,
     /// In virtual time: an instruction takes two to the power of this many nanoseconds.
@@ -78,10 +78,10 @@ pub struct VirtualMachine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
-    /// A machine with a clock like any other.
+    /// A machine with an ordinary clock.
     #[default]
     Qemu,
-    /// A machine whose clock is the number of instructions it has executed.
+    /// A machine whose clock counts executed instructions.
     Virtual,
 }
 
@@ -137,7 +137,7 @@ fn start_seconds() -> u32 {
 }
 
 impl VirtualMachine {
-    /// A machine with this kernel and the defaults of everything else.
+    /// A machine with this kernel and defaults for everything else.
     pub fn new(kernel: &str) -> Self {
         Self {
             backend: Backend::Qemu,
@@ -160,12 +160,12 @@ impl VirtualMachine {
         }
     }
 
-    /// A machine in virtual time with this kernel and the defaults of everything else.
+    /// A machine in virtual time with this kernel and defaults for everything else.
     pub fn in_virtual_time(kernel: &str) -> Self {
         Self { backend: Backend::Virtual, accel: AcceleratorChoice::Tcg, cpus: 1, ..Self::new(kernel) }
     }
 
-    /// Reads the text of a target file.
+    /// Parses a target file.
     ///
     /// # Errors
     /// [`MachineFileError`].
@@ -173,10 +173,10 @@ impl VirtualMachine {
         read_checked(text, Self::check)
     }
 
-    /// Whether the values make sense together.
+    /// Whether the values are consistent.
     ///
     /// # Errors
-    /// The first that does not.
+    /// The first that is not.
     pub fn check(&self) -> Result<(), MachineFileError> {
         if !(1..=255).contains(&self.cpus) {
             return Err(MachineFileError::Cpus);

@@ -1,4 +1,4 @@
-//! Which modules the guest must load for its ports to the host, and in which order.
+//! Modules that the guest must load for its ports to the host, in dependency order.
 
 use super::elf;
 use super::error::FileError;
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the guest needs before it can speak with the host.
+/// Modules for the connection to the host.
 pub const WANTED: &[&str] = &["virtio_pci", "virtio_console"];
 
-/// The modules of one kernel: a directory like /lib/modules/RELEASE.
+/// The modules of one kernel, from a directory such as /lib/modules/RELEASE.
 #[derive(Debug, Default)]
 pub struct Modules {
     files: BTreeMap<String, PathBuf>,
@@ -19,7 +19,7 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// Lists a directory with everything below it.
+    /// Lists a directory recursively.
     ///
     /// # Errors
     /// [`KernelError::File`].
@@ -31,8 +31,8 @@ impl Modules {
         Ok(Self { files, built_in })
     }
 
-    /// Name and contents of the wanted modules and of all they need, each after what it needs. What is built into the
-    /// kernel is left out.
+    /// Name and contents of the wanted modules and their dependencies, each after its own dependencies. Modules built
+    /// into the kernel are left out.
     ///
     /// # Errors
     /// Those of reading a module, [`KernelError::NoModule`], [`KernelError::NotAModule`] and [`KernelError::Circle`].
@@ -70,7 +70,7 @@ impl Modules {
 fn collect(directory: &Path, files: &mut BTreeMap<String, PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        // Links lead to the sources and, in a circle, back.
+        // Links point to the sources and, in a circle, back.
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), files)?;
         } else if let Some(name) = name_of(&entry.path()) {

@@ -1,31 +1,32 @@
-//! What differs between the machines that QEMU imitates.
+//! Differences between the machines that QEMU emulates.
 
 use super::arguments::Accelerator;
 use crate::architecture::Architecture;
 
-/// How an architecture's machine is started, and where its kernels come from.
+/// How to start an architecture's machine, and where to get its kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Platform {
-    /// QEMU's program, and Debian's package with it.
+    /// QEMU's program, and the Debian package that contains it.
     pub program: &'static str,
     pub package: &'static str,
     pub machine: &'static str,
-    /// The processor when it is imitated.
+    /// The CPU model for emulation.
     pub cpu: &'static str,
-    /// The serial line as the guest's kernel calls it.
+    /// The guest kernel's name of the serial line.
     pub console: &'static str,
-    /// For the kernel when the processor is imitated.
+    /// Kernel arguments for emulation.
     pub emulated_arguments: &'static str,
     /// Debian's name of the architecture.
     pub debian: &'static str,
-    /// Last part of the names of Debian's kernels for any machine of the kind.
+    /// Last part of the names of Debian's generic kernels for the architecture.
     pub flavour: &'static str,
-    /// A release of Debian that has kernels where the machine's own has none.
+    /// A release of Debian that has kernels if the machine's own has none.
     pub newer_release: Option<&'static str>,
 }
 
-/// q35, because microvm hangs with some kernels. `pauth-impdef`, because imitating the prescribed algorithm takes half of
-/// the time of everything. Emulated processors drift apart, so the kernel would distrust the TSC and read a slow device.
+/// q35, because microvm hangs with some kernels. `pauth-impdef`, because emulating the architected algorithm doubles
+/// the time of everything. Emulated processors drift apart, so the kernel would distrust the TSC and use a slow clock
+/// device.
 const PLATFORMS: [Platform; 4] = [
     Platform {
         program: "qemu-system-x86_64",
@@ -83,7 +84,7 @@ impl Platform {
         }
     }
 
-    /// Values of `-accel` and `-cpu`. `one_thread`: an emulated machine runs all its CPUs in one.
+    /// Values of `-accel` and `-cpu`. `one_thread`: an emulated machine runs all its CPUs in one thread.
     pub fn processor(&self, accelerator: Accelerator, one_thread: bool) -> (&'static str, &'static str) {
         match (accelerator, one_thread) {
             (Accelerator::Tcg, false) => ("tcg,thread=multi", self.cpu),

@@ -12,23 +12,23 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long a killed QEMU is waited for.
+/// Time to wait for a killed QEMU.
 const LAST_BREATH: Duration = Duration::from_secs(5);
-/// How long what it said last is waited for once it has ended. Only a child of its own could keep the line open.
+/// Time to wait for its last output after its exit. Only its own child could keep the stream open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// QEMU. It does not outlive this.
+/// QEMU. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
     complaints: Arc<Mutex<VecDeque<String>>>,
-    /// Who reads them, until it has ended and all are read.
+    /// The thread that reads them, until QEMU has ended and all are read.
     reader: Option<JoinHandle<()>>,
 }
 
 impl Process {
-    /// Starts the program; `bind` may say how it is scheduled.
+    /// Starts the program; `bind` may set its scheduling.
     pub fn start(
         program: &Path,
         arguments: &[String],
@@ -37,7 +37,7 @@ impl Process {
         let failed = |source| NotStarted { program: program.to_owned(), source };
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // A group of its own: Ctrl-C reaches the host alone, which asks the meter to stop.
+        // A separate process group: Ctrl-C reaches only the host, which asks the meter to stop.
         command.process_group(0);
         lifeline::bind(&mut command);
         bind(&mut command).map_err(failed)?;
@@ -50,12 +50,12 @@ impl Process {
         Ok(Self { child, complaints, reader })
     }
 
-    /// Its number among the host's processes.
+    /// Its process ID on the host.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// How it ended, once it has; by then [`Self::complaints`] has what it said last.
+    /// Its exit status, once it has ended; [`Self::complaints`] then includes its last output.
     pub fn exit(&mut self) -> Option<ExitStatus> {
         let status = self.child.try_wait().ok().flatten()?;
         if let Some(reader) = self.reader.take() {
@@ -80,7 +80,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
-        // A broken /dev/kvm can hold a killed process in the kernel. It must not hold us as well.
+        // A broken /dev/kvm can block a killed process in the kernel. That must not block this program.
         let begun = Instant::now();
         while self.exit().is_none() && begun.elapsed() < LAST_BREATH {
             thread::sleep(LOOK_EVERY);

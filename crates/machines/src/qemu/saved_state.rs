@@ -1,8 +1,8 @@
-//! The memory of a machine that has booted and settled, kept in a file, so that the next one need not boot.
+//! Saves the memory of a booted and settled machine in a file, so that the next one need not boot.
 //!
-//! A state belongs to the bytes it was made with: [`Ingredients`] make the name of its file. What is in it was all there
-//! before the first command, so a machine that starts from it differs from one that booted in nothing a command could
-//! have done. It does share what booting drew by lot: random numbers, addresses, the boot's id.
+//! A state belongs to the bytes it was made with: [`Ingredients`] determine the name of its file. It was saved before
+//! the first command, so a restored machine contains nothing that a command did. It does share the randomness of that
+//! boot: random numbers, addresses, the boot's id.
 
 pub mod error;
 pub mod monitor;
@@ -20,19 +20,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Directory below that of the kernels.
 const DIRECTORY: &str = "states";
-/// All states together; the ones that were used least recently go first.
+/// Limit of all states together; the least recently used are removed first.
 pub const STATES_BYTES_MAX: u64 = 1 << 30;
-/// A file that was not finished by then never will be.
+/// A file that is unfinished after this time never will be finished.
 const UNFINISHED: Duration = Duration::from_secs(3600);
 const FINISHED: &str = "state";
 const PIECE_BYTES: usize = 1 << 20;
-/// Options of QEMU that bring a disk. Its contents would not be what the memory believes.
+/// Options of QEMU that add a disk. Its contents would not match the restored memory.
 const DISKS: [&str; 9] = ["-drive", "-blockdev", "-hd", "-cdrom", "-pflash", "-sd", "-mtdblock", "-fd", "file="];
 
-/// Everything that decides whether a state fits.
+/// Everything that determines whether a state matches.
 pub struct Ingredients<'a> {
     pub program: &'a Path,
-    /// QEMU's command line, without what differs from one start to the next.
+    /// QEMU's command line, without the parts that differ from start to start.
     pub arguments: &'a [String],
     pub kernel: &'a Path,
     pub initramfs: &'a [u8],
@@ -43,7 +43,7 @@ impl Ingredients<'_> {
     /// The name of the state.
     ///
     /// # Errors
-    /// When QEMU does not say its version or the kernel cannot be read.
+    /// If QEMU does not print its version or the kernel cannot be read.
     pub fn key(&self) -> Result<String, StateError> {
         let mut sum = Sha256::new();
         let mut add = |part: &[u8]| {
@@ -69,7 +69,7 @@ fn hash_file(sum: &mut Sha256, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What the program says of itself, and which build of it this is.
+/// The program's version output, and which build of it this is.
 fn version(program: &Path) -> Result<String, StateError> {
     let fail = |source| StateError::Version { program: program.to_owned(), source };
     let answer = Command::new(program).arg("--version").stdin(Stdio::null()).output().map_err(fail)?;
@@ -78,7 +78,7 @@ fn version(program: &Path) -> Result<String, StateError> {
     Ok(format!("{} {} {}", String::from_utf8_lossy(&answer.stdout), found.len(), changed.as_nanos()))
 }
 
-/// Whether a machine with these further words of QEMU's command line has a disk.
+/// Whether a machine with these additional arguments of QEMU has a disk.
 pub fn has_disk(qemu_arguments: &[String]) -> bool {
     qemu_arguments.iter().any(|word| {
         let word = word.strip_prefix('-').filter(|rest| rest.starts_with('-')).unwrap_or(word);
@@ -93,40 +93,40 @@ pub struct States {
 }
 
 impl States {
-    /// Those beside the kernels of this cache.
+    /// The states beside the kernels of this cache.
     pub fn beside(kernels: &Path) -> Self {
         Self { directory: kernels.join(DIRECTORY) }
     }
 
-    /// The file of a state, if there is one; it counts as used now.
+    /// The file of a state, if it exists; marks it as used now.
     pub fn find(&self, key: &str) -> Option<PathBuf> {
         let path = self.path(key);
         let file = File::options().append(true).open(&path).ok()?;
-        // It only goes sooner than it should.
+        // On failure it is only removed earlier than it should be.
         let _ = file.set_modified(SystemTime::now());
         Some(path)
     }
 
-    /// Forgets a state.
+    /// Removes a state.
     pub fn remove(&self, key: &str) {
-        // Somebody else may have removed it.
+        // Another process may have removed it.
         let _ = fs::remove_file(self.path(key));
     }
 
-    /// A file for a state that is being written.
+    /// A file for a state to be written.
     ///
     /// # Errors
-    /// When the directory cannot be made or written.
+    /// If the directory cannot be created or written.
     pub fn begin(&self) -> io::Result<(File, PathBuf)> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         let path = self.directory.join(format!("unfinished-{}", std::process::id()));
         Ok((File::create(&path)?, path))
     }
 
-    /// Keeps what was written as the state of this name, and makes room for it.
+    /// Stores the written file as the state of this name, and removes old states if necessary.
     ///
     /// # Errors
-    /// When it cannot be renamed.
+    /// If it cannot be renamed.
     pub fn finish(&self, unfinished: &Path, key: &str) -> io::Result<()> {
         fs::rename(unfinished, self.path(key))?;
         self.make_room(STATES_BYTES_MAX);

@@ -1,4 +1,4 @@
-//! The backend against a QEMU that is this test program again.
+//! The backend with the test program itself as a fake QEMU.
 
 use super::fake_machine::{FAKE_STATE, Stage};
 use super::*;
@@ -83,7 +83,7 @@ fn commands_and_files_share_a_machine_until_a_command_fails() {
     );
     let third = target.start(&measure()).unwrap();
     assert_eq!(boots(), 2);
-    // One that is let go while it runs takes its machine along.
+    // Dropping a running command ends its machine.
     drop((running, second, third));
     assert!(target.fetch_file(Path::new("/opt/program"), &stage.path("back")).is_err());
     drop(target);
@@ -151,7 +151,7 @@ fn a_meter_that_needs_libraries_is_refused() {
     assert!(stage.target(stage.machine()).prepare().unwrap_err().to_string().contains("make build"));
 }
 
-/// Starts a machine, lets it go, and answers whether it was restored and what was told.
+/// Starts a machine, drops it, and returns whether it was restored and what was reported.
 fn restored(stage: &Stage) -> (bool, String) {
     let mut target = stage.target(VirtualMachine { saved_state: true, ..stage.machine() });
     target.prepare().unwrap();
@@ -179,7 +179,7 @@ fn a_machine_goes_on_from_where_it_was_saved_and_says_so() {
     assert_eq!(fs::read(only_state(&stage)).unwrap(), FAKE_STATE);
     let (was, notices) = restored(&stage);
     assert!(was && notices.contains("went on from a saved state"), "{notices}");
-    // Another meter is another machine.
+    // Another meter means another machine.
     fs::write(stage.path("meter"), "a newer one").unwrap();
     assert_eq!(restored(&stage), (false, String::new()));
     stage.assert_nothing_is_left();

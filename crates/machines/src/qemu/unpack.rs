@@ -1,4 +1,4 @@
-//! Compressed modules and kernels, unpacked by the system's own programs.
+//! Decompresses modules and kernels with the system's programs.
 
 use super::error::FileError;
 use super::kernel::KernelError;
@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use thiserror::Error;
 
-/// Why bytes were not unpacked.
+/// Why bytes could not be decompressed.
 #[derive(Debug, Error)]
 pub enum UnpackError {
     #[error("its compression is not xz, gzip or zstd")]
@@ -22,7 +22,7 @@ pub enum UnpackError {
     Refused { program: &'static str, status: ExitStatus },
 }
 
-/// The program that unpacks bytes with this beginning; `None` when they are not compressed in a way known here.
+/// The program that decompresses bytes with this prefix; `None` if the compression is unknown.
 fn program(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
@@ -32,7 +32,7 @@ fn program(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Contents of a file, unpacked when it is compressed.
+/// Contents of a file, decompressed if necessary.
 ///
 /// # Errors
 /// [`KernelError::File`] and [`KernelError::Unpack`].
@@ -44,7 +44,7 @@ pub fn file(path: &Path) -> Result<Vec<u8>, KernelError> {
     stream(bytes).map_err(|source| KernelError::Unpack { path: path.to_owned(), source })
 }
 
-/// Unpacks one compressed stream.
+/// Decompresses one stream.
 ///
 /// # Errors
 /// [`UnpackError`].
@@ -59,7 +59,8 @@ pub fn stream(bytes: Vec<u8>) -> Result<Vec<u8>, UnpackError> {
         .spawn()
         .map_err(|source| UnpackError::NotStarted { program, source })?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    // A writer of its own: both pipes are shorter than a kernel. One that is not read to its end tells nothing new.
+    // A separate writer thread, because both pipes are smaller than a kernel. A write error is already visible in the
+    // output.
     let writer = thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&bytes)));
     let mut unpacked = Vec::new();
     let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut unpacked));

@@ -1,7 +1,7 @@
-//! A machine in virtual time as a target: its clock is the number of instructions it has executed.
+//! A machine in virtual time as a target: its clock counts executed instructions.
 //!
-//! The guest measures once, with settings that are in its initial file system; see `virtual_time` in the meter for the
-//! other half, and docs/explanation/virtual-time.md for what such numbers mean.
+//! The guest measures once, with settings from its initial file system; `virtual_time` in the meter is the other end,
+//! and docs/explanation/virtual-time.md explains what such figures mean.
 
 mod arguments;
 mod boot;
@@ -41,9 +41,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// What every guest calls itself: with the target's name two targets with one kernel would be two trajectories.
+/// Host name of every guest: the target's name would give two targets with one kernel different trajectories.
 const GUEST_NAME: &str = "virtual-time";
-/// A loaded guest takes about ten times as long as its own clock says, and boots without a word.
+/// A loaded guest takes about ten times as long as its own clock shows, and boots silently.
 const SLOWDOWN: u32 = 100;
 
 /// A machine in virtual time.
@@ -61,7 +61,7 @@ pub struct VirtualTimeTarget {
 }
 
 impl VirtualTimeTarget {
-    /// A target that is to run `meter`, with kernels from `cache`.
+    /// A target that runs `meter`, with kernels from `cache`.
     pub fn new(name: &str, machine: VirtualMachine, meter: &Path, cache: &Path) -> Self {
         Self {
             name: format!("{name} (virtual time)"),
@@ -77,7 +77,7 @@ impl VirtualTimeTarget {
         }
     }
 
-    /// The same with the flight recorder, of which the guest notices nothing.
+    /// The same with the flight recorder, which is invisible to the guest.
     #[must_use]
     pub fn recording(self, recording: Recording) -> Self {
         Self { recording: Some(recording), ..self }
@@ -85,7 +85,7 @@ impl VirtualTimeTarget {
 
     fn prepared(&mut self) -> Result<(), PrepareError> {
         let program = find_program(&self.machine)?;
-        // The guest hears nothing, so it needs no modules to listen with.
+        // The guest receives nothing, so it needs no modules for that.
         let modules = kernel::own_modules(&self.machine)?;
         let kernel = kernel::Kernel { modules, ..kernel::find(&self.machine, &self.cache)? };
         let meter = static_meter(&self.meter, self.machine.architecture)?;
@@ -114,7 +114,7 @@ impl Target for VirtualTimeTarget {
         self.prepared().map_err(|why| TargetError::Prepare { target: self.plain_name.clone(), why: why.into() })
     }
 
-    /// Puts a file into the initial file system, which is all that the guest is given.
+    /// Puts a file into the initial file system, which is all that the guest has.
     fn send_file(&mut self, from: &Path, to: &Path) -> Result<(), TargetError> {
         let file = SentFile::read(from, to).map_err(|source| self.copy_failed(from, to, source))?;
         self.sent.retain(|sent| sent.path != file.path);
@@ -125,7 +125,8 @@ impl Target for VirtualTimeTarget {
         Ok(())
     }
 
-    /// Has the guest measure, whatever the program is called. It boots when its settings are written to it.
+    /// Runs the measurement in the guest, whatever program the command names. It boots when its settings are written to
+    /// it.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningCommand>, TargetError> {
         let fail = |why: VirtualTimeError| TargetError::Boot { target: self.plain_name.clone(), why: why.into() };
         if command.arguments != ["measure"] {
@@ -140,7 +141,7 @@ impl Target for VirtualTimeTarget {
         Err(self.copy_failed(from, to, io::Error::new(io::ErrorKind::Unsupported, why)))
     }
 
-    /// All that decides what happens in the guest but the settings of the run.
+    /// Everything that determines what happens in the guest, except the settings of the run.
     fn ingredients(&self) -> BTreeMap<String, String> {
         self.boot.as_ref().map(ingredients::of).unwrap_or_default()
     }

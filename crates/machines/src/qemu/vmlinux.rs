@@ -1,4 +1,4 @@
-//! Takes the kernel proper out of a bzImage: QEMU starts it directly, which saves the guest's own unpacking.
+//! Extracts the uncompressed kernel from a bzImage: QEMU starts it directly, which saves the guest the decompression.
 //!
 //! Field offsets: the kernel's Documentation/arch/x86/boot.rst, protocol 2.08 and later.
 
@@ -12,12 +12,12 @@ const VERSION_AT: usize = 0x206;
 const VERSION_STRING_AT: usize = 0x20e;
 const PAYLOAD_OFFSET_AT: usize = 0x248;
 const PAYLOAD_LENGTH_AT: usize = 0x24c;
-/// The bytes before the field that the offset of the version string leaves out.
+/// The offset of the version string does not count the bytes before this address.
 const VERSION_STRING_BASE: usize = 0x200;
-/// Behind xz and zstd streams the kernel's build puts the unpacked size.
+/// The kernel's build appends the decompressed size to xz and zstd streams.
 const SIZE_BYTES: usize = 4;
 
-/// Why no kernel proper was taken out of an image.
+/// Why no kernel was extracted from an image.
 #[derive(Debug, Error)]
 pub enum ExtractError {
     #[error("it is no bzImage with a payload")]
@@ -30,12 +30,12 @@ pub enum ExtractError {
     NoElf,
 }
 
-/// Whether these bytes are an x86 bzImage that says where its payload is.
+/// Whether these bytes are an x86 bzImage with the offset of its payload.
 pub fn is_bz_image(image: &[u8]) -> bool {
     image.get(HEADER_AT..HEADER_AT + 4) == Some(b"HdrS") && word(image, VERSION_AT, 2) >= Some(0x0208)
 }
 
-/// The release of a bzImage, like `6.1.0-56-rt-amd64`.
+/// The release of a bzImage, such as `6.1.0-56-rt-amd64`.
 pub fn release(image: &[u8]) -> Option<String> {
     let at = is_bz_image(image).then(|| word(image, VERSION_STRING_AT, 2)).flatten()?;
     let text = image.get(at + VERSION_STRING_BASE..)?.split(|byte| *byte == 0 || *byte == b' ').next()?;
@@ -50,7 +50,7 @@ pub fn extract(image: &[u8]) -> Result<Vec<u8>, ExtractError> {
     let payload = payload(image).ok_or(ExtractError::NoPayload)?;
     let last = payload.len().saturating_sub(SIZE_BYTES);
     let size = word(payload, last, SIZE_BYTES);
-    // gzip brings its own size at the same place, as part of the stream.
+    // gzip has its own size at the same place, as part of the stream.
     let stream = if payload.starts_with(&[0x1f, 0x8b]) { payload } else { &payload[..last] };
     let unpacked = unpack::stream(stream.to_vec())?;
     if Some(unpacked.len()) != size {
@@ -66,7 +66,7 @@ fn payload(image: &[u8]) -> Option<&[u8]> {
     if !is_bz_image(image) {
         return None;
     }
-    // Zero stands for four, for the sake of very old boot loaders.
+    // Zero means four, for compatibility with very old boot loaders.
     let sectors = match *image.get(SETUP_SECTORS_AT)? {
         0 => 4,
         sectors => usize::from(sectors),

@@ -1,4 +1,4 @@
-//! What runs on the board, as the host sees it: programs that end soon, and the stream of a spool.
+//! The host's view of commands on the board: short programs, and the stream of a spool.
 
 use super::Talk;
 use super::error::PortError;
@@ -11,11 +11,11 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Bytes of a stretch. The more, the longer until a stop is heard; the fewer, the more questions.
+/// Bytes of a stretch. A larger value delays a stop; a smaller one needs more questions.
 const STRETCH_BYTES: u64 = 16 << 10;
 const POLL: Duration = Duration::from_millis(100);
 
-/// A program that gets all its input at once, and is started when somebody waits for what it says.
+/// A program that gets all its input at once, and is started by the first wait for its output.
 pub struct Program {
     talk: Rc<RefCell<Talk>>,
     question: Question,
@@ -27,7 +27,7 @@ pub struct Program {
 enum State {
     Waiting,
     Asked,
-    /// Its output until somebody took it, its last words, and how it ended.
+    /// Its output until it is taken, its last diagnostics, and its exit.
     Ended {
         output: Option<Vec<u8>>,
         complaints: Vec<String>,
@@ -41,7 +41,7 @@ impl Program {
         Self { talk, question, input: Vec::new(), state: State::Waiting, begun: Instant::now() }
     }
 
-    /// Lets this time pass with it; true when it has ended.
+    /// Runs it for this time; true if it has ended.
     fn step(&mut self, wait: Duration) -> bool {
         if matches!(self.state, State::Ended { .. }) {
             return true;
@@ -98,7 +98,7 @@ impl RunningCommand for Program {
         if let State::Ended { complaints, .. } = &self.state { complaints.clone() } else { Vec::new() }
     }
 
-    /// Leaves it to its end: it is one that ends soon.
+    /// Lets it run to its end, which comes soon.
     fn kill(&mut self) {
         self.state = State::Ended { output: None, complaints: Vec::new(), exit: None };
     }
@@ -114,7 +114,7 @@ impl RunningCommand for Program {
     }
 }
 
-/// The stream of a spool from a byte on.
+/// The stream of a spool from a byte offset on.
 pub struct Stream {
     talk: Rc<RefCell<Talk>>,
     offset: u64,
@@ -132,13 +132,14 @@ enum Asked {
     Stretch,
 }
 
-/// Why nothing more comes.
+/// Why the stream has ended.
 struct Over {
     diagnostics: Vec<String>,
     exit: Option<Exit>,
 }
 
-/// Time as far as it says something of the board: while the line is behind, the meter has said what has not been heard.
+/// Time that counts for limits on the meter. While the line is behind it stands still, because the meter has sent data
+/// that was not received yet.
 struct Clock {
     counted: Duration,
     since: Instant,
@@ -199,7 +200,7 @@ impl Stream {
         Output::Closed
     }
 
-    /// Asks what is to be asked next, if nothing is.
+    /// Asks the next question if none is pending.
     fn ask(&mut self, exchange: &mut Exchange) -> Result<(), PortError> {
         if self.asked != Asked::Nothing && exchange.is_asking() {
             return Ok(());
@@ -213,10 +214,10 @@ impl Stream {
     }
 }
 
-/// What the meter's own command says when a spool cannot be had.
+/// Exit code of the meter's own command if there is no spool.
 const REFUSED: i32 = 2;
 
-/// The last lines of the command that brings a stream.
+/// The last lines of the command that delivers a stream.
 fn last_words(end: StreamEnd) -> Vec<String> {
     let mut words = end.words;
     words.push(format!("end {} bytes {}", end.how, end.bytes));
@@ -224,7 +225,7 @@ fn last_words(end: StreamEnd) -> Vec<String> {
 }
 
 impl RunningCommand for Stream {
-    /// Lines for the spooler.
+    /// Sends lines to the spooler.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.end.is_some() {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -241,7 +242,7 @@ impl RunningCommand for Stream {
         self.end.as_ref().map(|over| over.diagnostics.clone()).unwrap_or_default()
     }
 
-    /// Lets it be: the run goes on there.
+    /// Detaches; the run continues there.
     fn kill(&mut self) {
         if self.end.is_none() {
             self.end = Some(Over { diagnostics: Vec::new(), exit: None });

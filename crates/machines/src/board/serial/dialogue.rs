@@ -1,4 +1,4 @@
-//! Words with the keeper on a console: every line of its own comes twice, with a number.
+//! Dialogue with the keeper on a console: every line of the keeper comes twice, with a number.
 
 use super::error::{PortError, SerialError};
 use super::keeper_word::KeeperWord;
@@ -8,23 +8,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(100);
-/// After so long the keeper is asked to say all again.
+/// After this time the keeper is asked to repeat everything.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(2);
 const PREFIX: &str = "tardy#";
 const LINES_MAX: usize = 1000;
 
-/// What the keeper has said for sure. A line counts when it has come twice in the same words: the kernel does not damage
-/// two lines alike.
+/// The confirmed lines of the keeper. A line is confirmed once it has come twice with the same text: kernel messages do
+/// not damage two lines in the same way.
 #[derive(Debug, Default)]
 pub struct Sure {
     once: BTreeSet<(u32, String)>,
     twice: BTreeMap<u32, String>,
-    /// Up to which number they were handed out.
+    /// Number of the last line that was handed out.
     taken: u32,
 }
 
 impl Sure {
-    /// Takes a line as it came; answers whether it is the keeper's.
+    /// Processes a received line; returns whether it is the keeper's.
     pub fn take(&mut self, line: &str) -> bool {
         let Some((_, rest)) = line.split_once(PREFIX) else { return false };
         let Some((number, words)) = rest.split_once(' ') else { return false };
@@ -38,7 +38,7 @@ impl Sure {
         true
     }
 
-    /// The next line in their order, once it is sure.
+    /// The next line in order, once it is confirmed.
     pub fn next(&mut self) -> Option<String> {
         let words = self.twice.remove(&(self.taken + 1))?;
         self.taken += 1;
@@ -46,12 +46,12 @@ impl Sure {
     }
 }
 
-/// Whether a line is one of a keeper's.
+/// Whether a line comes from a keeper.
 pub fn is_keepers(line: &str) -> bool {
     line.contains(PREFIX)
 }
 
-/// The line to a keeper.
+/// The connection to a keeper.
 pub struct Dialogue {
     pub reader: ConsoleReader,
     sure: Sure,
@@ -62,24 +62,24 @@ impl Dialogue {
         Self { reader, sure: Sure::default() }
     }
 
-    /// Forgets what was said: another keeper begins with its first line.
+    /// Forgets received lines: another keeper starts with line 1.
     pub fn start_over(&mut self) {
         self.sure = Sure::default();
     }
 
-    /// Keeps a line that came while something else was waited for.
+    /// Keeps a line that came while waiting for something else.
     pub fn overhear(&mut self, line: &str) {
         if !self.sure.take(line) {
             self.reader.overhear(line);
         }
     }
 
-    /// The next line of the keeper that is sure.
+    /// The next confirmed line of the keeper.
     pub fn next_line(&mut self) -> Option<String> {
         self.sure.next()
     }
 
-    /// Says a word to the keeper.
+    /// Sends a line to the keeper.
     ///
     /// # Errors
     /// The line is dead.
@@ -87,10 +87,10 @@ impl Dialogue {
         self.reader.port.write(format!("{words}\n").as_bytes())
     }
 
-    /// What the keeper says, line by line, until `each` has an answer.
+    /// Receives the keeper's lines until `each` returns an answer.
     ///
     /// # Errors
-    /// The line is dead, the keeper says nothing for too long, or somebody asks to stop.
+    /// The line is dead, the keeper is silent for too long, or the user stops the run.
     pub fn listen<T>(
         &mut self,
         limit: Duration,
@@ -120,8 +120,8 @@ impl Dialogue {
         }
     }
 
-    /// How many blocks of a file the keeper has after this attempt, as soon as it says so; nothing when it does not. What
-    /// else it says is the end of it.
+    /// Number of blocks of a file that the keeper has after this attempt, once it reports it; `None` if it does not.
+    /// Any other message ends the transfer.
     ///
     /// # Errors
     /// The line is dead, or the keeper gave up.
@@ -151,7 +151,7 @@ impl Dialogue {
         Ok(None)
     }
 
-    /// Waits for a line with these words, however it came; false when there is none within this time.
+    /// Waits for a line that contains `words`, whatever surrounds them; false after the time limit.
     ///
     /// # Errors
     /// The line is dead.

@@ -1,4 +1,4 @@
-//! What can go wrong on a serial line, with the fix.
+//! Failures on a serial line, with the fix.
 
 use crate::board::line::NO_ROOM_FIX;
 use rustix::io::Errno;
@@ -76,7 +76,7 @@ pub enum LoginError {
     Untypable,
 }
 
-/// Why a file did not arrive on the board, as its shell reports it.
+/// Why a file could not be sent to the board, as its shell reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Broken {
     #[error("no space left on the board{NO_ROOM_FIX}")]
@@ -87,7 +87,7 @@ pub enum Broken {
     Other(String),
 }
 
-/// Why something through a serial line failed.
+/// Why an operation over a serial line failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SerialError {
     #[error("stopped on request")]
@@ -108,10 +108,10 @@ pub enum SerialError {
     Broken(#[from] Broken),
     #[error("the meter there speaks version {version} of this; use the one of this tardy")]
     Version { version: u32 },
-    /// The meter left, and the keeper reports that it did.
+    /// The keeper reports that the meter ended.
     #[error("the meter has left{}", after(last_words))]
     Left { last_words: String },
-    /// The keeper spoke in place of the meter.
+    /// The keeper answered instead of the meter.
     #[error("{said}{}", after(last_words))]
     Keeper { said: String, last_words: String },
     #[error("the meter does not answer there: {last_words}")]

@@ -1,4 +1,4 @@
-//! Questions to the meter on a console, and its answers, gathered piece by piece.
+//! Questions to the meter on a console, and its answers, assembled from pieces.
 
 use super::dialogue::{Dialogue, is_keepers};
 use super::error::{PortError, SerialError};
@@ -7,13 +7,13 @@ use protocol::console::letter::{Gathered, Line, Side, lines};
 use protocol::console::{Answer, CONSOLE_VERSION, Question, pack, unpack};
 use std::time::{Duration, Instant};
 
-/// Letters of the longest line, with all around them.
+/// Characters of the longest line, including framing.
 const LINE_LETTERS: u64 = 256;
 const BITS_A_LETTER: u64 = 10;
-/// A board that says nothing of ours for this many quiet times is not there any more.
+/// After this number of quiet periods without a valid line the board counts as gone.
 const QUIET_TIMES_MAX: u32 = 12;
 
-/// What a step brought.
+/// Result of a step.
 #[derive(Debug, PartialEq)]
 pub enum Step {
     Answer(Answer, Vec<u8>),
@@ -22,28 +22,28 @@ pub enum Step {
     Down(SerialError),
 }
 
-/// A question that was asked and not answered yet.
+/// A pending question.
 struct Asked {
     letter: u32,
     lines: Vec<String>,
     gathered: Gathered,
-    /// Pieces that were asked for again and have not come.
+    /// Number of re-requested pieces that have not come.
     awaited: usize,
-    /// The last piece that was on its way has come.
+    /// Whether the last piece of the original answer has come.
     passed: bool,
-    /// The last sound line of the board.
+    /// Time of the board's last valid line.
     last_sign: Instant,
-    /// When something was asked last.
+    /// Time of the last question or re-request.
     asked: Instant,
 }
 
-/// One conversation with a meter that listens.
+/// A conversation with a listening meter.
 pub struct Exchange {
-    /// With the keeper, who listens when the meter does not.
+    /// With the keeper, which listens when the meter does not.
     pub dialogue: Dialogue,
     letter: u32,
     asked: Option<Asked>,
-    /// When nothing has come for so long, nothing is on its way.
+    /// If nothing is received for this time, nothing is on its way.
     quiet: Duration,
 }
 
@@ -53,10 +53,10 @@ impl Exchange {
         Self { dialogue, letter: 0, asked: None, quiet: Duration::from_secs(1) + line * 3 }
     }
 
-    /// Waits until the meter says that it listens. Answers what else was said, when it does not.
+    /// Waits until the meter reports that it listens.
     ///
     /// # Errors
-    /// A sentence.
+    /// What was received instead.
     pub fn greet(&mut self, limit: Duration) -> Result<(), SerialError> {
         let (begun, mut asked) = (Instant::now(), Instant::now());
         let mut words = Vec::new();
@@ -84,12 +84,12 @@ impl Exchange {
         Err(SerialError::MeterSilent { last_words: last(&words) })
     }
 
-    /// Whether an answer is waited for.
+    /// Whether an answer is pending.
     pub fn is_asking(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Asks; what was asked before is forgotten.
+    /// Asks a question; a pending one is dropped.
     ///
     /// # Errors
     /// The line is dead.
@@ -104,7 +104,7 @@ impl Exchange {
         written
     }
 
-    /// Takes what comes within this time, and asks again for what did not.
+    /// Receives lines for at most `wait`, and requests missing pieces again.
     pub fn step(&mut self, wait: Duration) -> Step {
         let begun = Instant::now();
         loop {
@@ -134,7 +134,7 @@ impl Exchange {
         }
     }
 
-    /// Takes a line; with the last piece of it, the answer is whole.
+    /// Processes a line; returns the answer when the last piece has come.
     fn take(&mut self, line: &str) -> Option<Vec<u8>> {
         let parsed = Line::parse(line);
         if parsed.is_none() {
@@ -158,7 +158,7 @@ impl Exchange {
         None
     }
 
-    /// Asks again for what has not come, when nothing is on its way any more.
+    /// Requests missing pieces again if nothing is on its way any more.
     fn insist(&mut self) -> Result<(), SerialError> {
         let Some(asked) = &mut self.asked else { return Ok(()) };
         if asked.last_sign.elapsed() >= self.quiet * QUIET_TIMES_MAX {
@@ -172,7 +172,7 @@ impl Exchange {
         asked.passed = false;
         asked.asked = Instant::now();
         if !begun {
-            // The question did not arrive, or nothing of its answer did.
+            // The question was lost, or its whole answer.
             return Ok(self.dialogue.reader.port.write(asked.lines.concat().as_bytes())?);
         }
         let missing = asked.gathered.missing();
@@ -182,7 +182,8 @@ impl Exchange {
         Ok(self.dialogue.reader.port.write(line.text().as_bytes())?)
     }
 
-    /// Says good-bye to the meter. Answers whether the keeper has already reported that the meter has left: that comes in place of an answer that was damaged, since nobody is there to repeat it.
+    /// Ends the conversation with the meter. Returns whether the keeper has already reported that the meter left: this
+    /// replaces a damaged answer, which nothing is left to repeat.
     ///
     /// # Errors
     /// The line is dead, or neither came within this time.
@@ -220,7 +221,7 @@ impl Exchange {
     }
 }
 
-/// What the keeper says while a meter is to speak is the end of the meter.
+/// A line of the keeper while a meter should answer means that the meter ended.
 fn in_place_of_the_meter(said: String, last_words: String) -> SerialError {
     match KeeperWord::parse(&said) {
         KeeperWord::Served => SerialError::Left { last_words },
@@ -228,7 +229,7 @@ fn in_place_of_the_meter(said: String, last_words: String) -> SerialError {
     }
 }
 
-/// The last words that say something.
+/// The last non-empty lines.
 fn last(words: &[String]) -> String {
     let lines: Vec<&str> =
         words.iter().map(|line| line.trim()).filter(|line| !line.is_empty() && !is_keepers(line)).collect();

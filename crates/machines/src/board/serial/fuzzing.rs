@@ -1,4 +1,4 @@
-//! Doors for the fuzz target `console`: a board that says anything.
+//! Entry points for the fuzz target `console`: a board that sends anything.
 
 use super::dialogue::Dialogue;
 use super::exchange::{Exchange, Step};
@@ -14,13 +14,13 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What fits into a socket that nobody reads.
+/// Fits into the buffer of a socket without a reader.
 const SAID_BYTES_MAX: usize = 64 << 10;
 
-/// Has a question answered by these bytes, after which the board hangs up.
+/// Answers a question with these bytes, after which the board hangs up.
 ///
 /// # Panics
-/// When there is no socket to be had.
+/// If no socket can be created.
 pub fn answered(said: &[u8]) {
     let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
     theirs.write_all(&said[..said.len().min(SAID_BYTES_MAX)]).expect("room in a socket");
@@ -32,7 +32,7 @@ pub fn answered(said: &[u8]) {
     while matches!(exchange.step(Duration::ZERO), Step::Waiting) {}
 }
 
-/// Looks at these bytes as whoever logs in, or speaks with a keeper, does.
+/// Parses these bytes as the login and the dialogue with a keeper do.
 pub fn seen(said: &[u8]) {
     let text = String::from_utf8_lossy(said);
     login::seen(said, &text);

@@ -1,19 +1,19 @@
-//! What the keeper on a console says, beside its greeting.
+//! Messages of the keeper on a console, other than its greeting.
 
 use super::error::Broken;
 
-/// A line of the keeper's, understood.
+/// A parsed line of the keeper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeeperWord {
-    /// Its script did not arrive whole.
+    /// Its script was damaged.
     Garbled,
-    /// The board is tidied up.
+    /// The board is cleaned up.
     Tidied,
-    /// A meter has left after the host's good-bye.
+    /// A meter ended after the host's good-bye.
     Served,
-    /// A file has arrived.
+    /// A file was received.
     Stored,
-    /// A file has not.
+    /// A file was not received.
     Broken(Broken),
     Other(String),
 }

@@ -1,4 +1,4 @@
-//! From an open line to a shell: whatever stands there, a login, a shell, or what a host before left behind.
+//! From an open line to a shell, whatever is there: a login prompt, a shell, or the remains of an earlier session.
 
 use super::error::{LoginError, PortError, SerialError};
 use super::port::{Port, Received};
@@ -8,10 +8,10 @@ use crate::stop::StopRequests;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A shell answers this with [`PROOF`]; its echo does not hold that.
+/// A shell answers this with [`PROOF`], which the echo does not contain.
 const PROBE: &str = " echo \"tardy $((6*7)) sh\"\r";
 const PROOF: &str = "tardy 42 sh";
-/// Ends what a host before left behind: Ctrl-C, and a new line.
+/// Ends what an earlier session left: Ctrl-C, and a new line.
 const INTERRUPT: &str = "\x03\r";
 const LOGIN_PROMPT: &str = "login:";
 const PASSWORD_PROMPT: &str = "assword:";
@@ -20,15 +20,15 @@ const TRIES: usize = 4;
 const RECEIVED_BYTES_MAX: usize = 64 << 10;
 const GARBAGE_BYTES_MIN: usize = 8;
 
-/// How long a board may take.
+/// Time limits for a board.
 #[derive(Debug, Clone, Copy)]
 struct Patience {
-    /// One that says nothing for so long has said all.
+    /// After this silence the board has sent everything.
     quiet: Duration,
     answer: Duration,
-    /// A wrong password is answered late on purpose.
+    /// A wrong password is rejected with a deliberate delay.
     password: Duration,
-    /// One that boots is let alone for so long.
+    /// A booting board is left alone for this time.
     boot: Duration,
 }
 
@@ -39,10 +39,10 @@ const PATIENCE: Patience = Patience {
     boot: Duration::from_secs(30),
 };
 
-/// Who is at the other end.
+/// The shell at the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shell {
-    /// Nobody was logged in before.
+    /// Whether this session logged in.
     pub by_us: bool,
 }
 
@@ -58,7 +58,7 @@ fn shell_within(patience: Patience, port: &Port, board: &Board, stop: &StopReque
     let mut login = Login { patience, port, board, stop, received: String::new(), all: Vec::new(), by_us: false };
     login.let_boot()?;
     for attempt in 0..TRIES {
-        // Gently first: who sits at a prompt is not interrupted.
+        // The first attempt does not interrupt a user at a prompt.
         login.say(if attempt == 0 { "\r" } else { INTERRUPT })?;
         login.listen(patience.answer / 2, true, |_| false)?;
         if login.reached()? {
@@ -73,7 +73,7 @@ struct Login<'a> {
     port: &'a Port,
     board: &'a Board,
     stop: &'a StopRequests,
-    /// Since something was said last.
+    /// Text received since the last line was sent.
     received: String,
     all: Vec<u8>,
     by_us: bool,
@@ -85,7 +85,7 @@ impl Login<'_> {
         self.port.write(text.as_bytes())
     }
 
-    /// Listens until there is what was waited for; also until nothing more comes, where that `settles` it.
+    /// Receives until `enough` is satisfied, or, with `settles`, until nothing more comes.
     fn listen(&mut self, limit: Duration, settles: bool, enough: impl Fn(&str) -> bool) -> Result<(), SerialError> {
         let (begun, mut last) = (Instant::now(), Instant::now());
         while begun.elapsed() < limit && !enough(&self.received) {
@@ -108,7 +108,7 @@ impl Login<'_> {
                     break;
                 }
                 Received::Nothing => {}
-                // A server that has given the line to another client says so before it hangs up.
+                // A server that gives the line to another client reports that before it hangs up.
                 Received::Gone(error) => {
                     return Err(match self.last_words() {
                         None => error.into(),
@@ -120,7 +120,7 @@ impl Login<'_> {
         Ok(())
     }
 
-    /// The last lines that the board said, whoever spoke.
+    /// The last lines on the console, from any program.
     fn last_words(&self) -> Option<String> {
         let text = without_kernel(&String::from_utf8_lossy(&self.all));
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -128,7 +128,7 @@ impl Login<'_> {
         (!last.is_empty()).then(|| last.join(" | "))
     }
 
-    /// A letter to a boot loader would keep it from booting.
+    /// A character sent to a boot loader would stop the boot.
     fn let_boot(&mut self) -> Result<(), SerialError> {
         let switched = self.board.power.is_some() || self.board.deploy.is_some();
         let Patience { quiet, answer, boot, .. } = self.patience;
@@ -144,11 +144,11 @@ impl Login<'_> {
         Ok(())
     }
 
-    /// Whether a shell answers, after a login if one is asked for.
+    /// Whether a shell answers, after a login if there is a prompt.
     fn reached(&mut self) -> Result<bool, SerialError> {
         match self.sight() {
             Sight::Name => return self.log_in(),
-            // Somebody's login was left half-way: no password ends it.
+            // An earlier login was left incomplete: an empty password ends it.
             Sight::Password => {
                 let login = self.login_prompt();
                 self.say("\r")?;
@@ -185,7 +185,7 @@ impl Login<'_> {
                 return Err(LoginError::Refused { user }.into());
             }
         } else if is_refused(&self.received) || asks_for_name(&self.received, &login) {
-            // It speaks of what was typed before, by whomever.
+            // It refers to an earlier input, perhaps by another session.
             return Ok(false);
         }
         self.by_us = true;
@@ -222,14 +222,14 @@ impl Login<'_> {
     }
 }
 
-/// Looks at what a board said in every way that decides.
+/// Parses the output of a board in every way that decides.
 #[cfg(fuzzing)]
 pub fn seen(said: &[u8], text: &str) {
     let _ =
         (sight(text, LOGIN_PROMPT), proven(text), is_booting(text), is_refused(text), is_garbage(said), visible(text));
 }
 
-/// What stands at the end of what a board said.
+/// What is at the end of the board's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     Name,
@@ -260,7 +260,7 @@ fn asks_for_password(received: &str) -> bool {
     without_kernel(received).trim_end().ends_with(PASSWORD_PROMPT)
 }
 
-/// Whether it ends as the prompts of shells do; none that does otherwise is waited for in vain, only longer.
+/// Whether the text ends like a shell prompt; any other prompt only takes a longer wait.
 fn prompts(received: &str) -> bool {
     without_kernel(received).trim_end().ends_with(['#', '$', '>'])
 }
@@ -278,7 +278,7 @@ fn is_booting(received: &str) -> bool {
     end.contains("autoboot") || end.contains("Starting kernel")
 }
 
-/// At a wrong speed most bytes are none that a text has.
+/// At a wrong speed most bytes are not text.
 fn is_garbage(bytes: &[u8]) -> bool {
     let odd = |byte: &&u8| !matches!(byte, b'\t' | b'\n' | b'\r' | 7 | 8 | 27 | b' '..=b'~');
     bytes.len() >= GARBAGE_BYTES_MIN && bytes.iter().filter(odd).count() * 4 > bytes.len()
@@ -288,7 +288,7 @@ fn visible(line: &str) -> String {
     line.chars().filter(|letter| !letter.is_control()).take(100).collect()
 }
 
-/// The password, from where the target file says.
+/// The password, from the source in the target file.
 fn password(board: &Board) -> Result<Option<String>, LoginError> {
     let text = match (&board.password_file, &board.password_command) {
         (Some(path), _) => std::fs::read_to_string(path)
@@ -320,7 +320,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::thread;
 
-    /// What becomes of a login at a board that answers each line so.
+    /// Result of a login at a board that answers each line with `answers`.
     fn met(board: &Board, mut answers: impl FnMut(&str) -> String + Send) -> Result<Shell, SerialError> {
         let (ours, theirs) = UnixStream::pair().unwrap();
         thread::scope(|scope| {
@@ -345,7 +345,7 @@ mod tests {
         Board { user: Some("tester".into()), password_command: command, ..Board::serial("/dev/ttyX") }
     }
 
-    /// A board with a login; right and wrong passwords are told apart.
+    /// A board with a login that distinguishes right and wrong passwords.
     fn login() -> impl FnMut(&str) -> String + Send {
         let mut state = "name";
         move |line| match (state, line) {

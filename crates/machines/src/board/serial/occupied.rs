@@ -1,7 +1,7 @@
-//! Who else has a serial device: two readers would each get half of what the board says.
+//! Which other process uses a serial device: two readers would each get half of the board's output.
 //!
-//! Terminal programs agree on a file `LCK..NAME` with the number of the process that has the device (the Filesystem
-//! Hierarchy Standard, chapter /var/lock). Those that do not are found among the open files of all processes.
+//! Terminal programs agree on a file `LCK..NAME` with the number of the process that uses the device (the Filesystem
+//! Hierarchy Standard, chapter /var/lock). Others are found by the open files of all processes.
 
 use super::error::PortError;
 use std::fs::{self, OpenOptions};
@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 
 const DIRECTORIES: [&str; 3] = ["/run/lock", "/var/lock", "/var/spool/lock"];
 
-/// Our lock file of a device, for as long as it is used.
+/// Lock file of a device, for as long as it is used.
 #[derive(Debug)]
 pub struct DeviceLock(PathBuf);
 
 impl DeviceLock {
-    /// Takes it where there is a directory for it.
+    /// Creates the lock file if there is a directory for it.
     ///
     /// # Errors
-    /// Who has the device.
+    /// The process that uses the device.
     pub fn take(device: &Path) -> Result<Option<Self>, PortError> {
         for directory in DIRECTORIES {
             match Self::take_in(Path::new(directory), device) {
                 Ok(lock) => return lock.map(Some),
-                // A directory that is not there, or not for us.
+                // The directory does not exist, or is not accessible.
                 Err(_) => continue,
             }
         }
@@ -45,7 +45,7 @@ impl DeviceLock {
             }
             let holder = fs::read_to_string(&path).unwrap_or_default();
             let holder = holder.trim();
-            // One whose process is gone holds nothing; one that is no number may just be being written.
+            // A lock of a dead process is stale; one without a number may be incomplete.
             match holder.parse::<u32>() {
                 Ok(pid) if !Path::new("/proc").join(pid.to_string()).exists() => fs::remove_file(&path)?,
                 _ => {
@@ -64,8 +64,9 @@ impl Drop for DeviceLock {
     }
 }
 
-/// Another process that has the device open, as far as one may see that. The one at the other end of a pseudoterminal
-/// (socat, a relay to a lab) may hold this end open as well, so that it does not hang up between two readers.
+/// Another process that has the device open, as far as permissions show it. The process at the other end of a
+/// pseudoterminal (socat, a relay to a lab) may have this end open as well, so that it does not hang up between two
+/// readers.
 pub fn user_of(device: &Path) -> Option<String> {
     let processes = fs::read_dir("/proc").ok()?.flatten();
     let own = std::process::id().to_string();
@@ -103,7 +104,7 @@ mod tests {
         let refused = take().unwrap_err().to_string();
         assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
         drop(first);
-        // Linux gives no process a number beyond 2^22.
+        // Linux process numbers do not exceed 2^22.
         fs::write(folder.path().join("LCK..pts_7"), "   4194305\n").unwrap();
         drop(take().unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

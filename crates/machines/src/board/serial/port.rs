@@ -1,4 +1,4 @@
-//! The host's end of a serial line: a device, or a socket behind which somebody else has one.
+//! The host's end of a serial line: a device, or a socket to a server that has one.
 
 use super::error::PortError;
 use super::occupied::{DeviceLock, user_of};
@@ -12,11 +12,11 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// A line that takes nothing for so long is dead.
+/// A line that accepts nothing for this time is dead.
 const WRITE_LIMIT: Duration = Duration::from_secs(20);
 const READ_BYTES: usize = 16 << 10;
 
-/// What a read brought.
+/// Result of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
     Bytes(Vec<u8>),
@@ -25,17 +25,17 @@ pub enum Received {
     Gone(PortError),
 }
 
-/// An open line that nobody else has.
+/// An open line, used exclusively.
 #[derive(Debug)]
 pub struct Port {
     line: OwnedFd,
-    /// The device's settings as they were; put back at the end.
+    /// The device's previous settings, restored at the end.
     before: Option<Termios>,
     _lock: Option<DeviceLock>,
 }
 
 impl Port {
-    /// Opens what a target file names.
+    /// Opens the address of a target file.
     ///
     /// # Errors
     /// [`PortError`].
@@ -51,7 +51,7 @@ impl Port {
         Self::of_device(address, baud)
     }
 
-    /// A line that is open already.
+    /// Wraps a line that is already open.
     ///
     /// # Errors
     /// [`PortError::System`].
@@ -75,14 +75,14 @@ impl Port {
             error => PortError::Open { address: named(), error },
         })?;
         let before = tcgetattr(&line).map_err(|_| PortError::NoTerminal { address: named() })?;
-        // A program that ignores the lock file meets one of these.
+        // A program that ignores the lock file is stopped by one of these.
         flock(&line, FlockOperation::NonBlockingLockExclusive).map_err(|_| in_use("another program".into()))?;
         let _ = ioctl_tiocexcl(&line);
         set_up(&line, &before, baud, address)?;
         Ok(Self { line, before: Some(before), _lock: lock })
     }
 
-    /// Waits for bytes, no longer than `wait`.
+    /// Waits for bytes, at most `wait`.
     pub fn read(&self, wait: Duration) -> Received {
         match ready(&self.line, PollFlags::IN, wait) {
             Ok(false) => return Received::Nothing,
@@ -101,7 +101,7 @@ impl Port {
         }
     }
 
-    /// Writes all of it, as fast as the line takes it.
+    /// Writes all bytes, as fast as the line accepts them.
     ///
     /// # Errors
     /// [`PortError`].
@@ -127,7 +127,7 @@ impl Port {
 impl Drop for Port {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // One that was unplugged has none any more.
+            // Fails if it was unplugged.
             let _ = tcsetattr(&self.line, OptionalActions::Now, before);
         }
     }
@@ -152,18 +152,18 @@ fn connect(place: &str) -> Result<TcpStream, PortError> {
     Err(PortError::Server { address, why })
 }
 
-/// Eight bits, no parity, nothing changed on the way, no waiting for a modem.
+/// Eight bits, no parity, no translation, no modem control.
 fn set_up(line: &OwnedFd, before: &Termios, baud: u32, address: &str) -> Result<(), PortError> {
     let mut raw = before.clone();
     raw.make_raw();
     raw.control_modes |= ControlModes::CLOCAL | ControlModes::CREAD;
-    // A board may be wired to be reset when the line is hung up.
+    // A board may be wired to reset when the line is hung up.
     raw.control_modes -= ControlModes::HUPCL | ControlModes::CRTSCTS | ControlModes::CSTOPB;
     let refused = || PortError::Speed { address: address.to_owned(), baud };
     raw.set_speed(baud).map_err(|_| refused())?;
     tcsetattr(line, OptionalActions::Now, &raw).map_err(|_| refused())?;
     let found = tcgetattr(line).map_err(PortError::System)?.output_speed();
-    // Dividers are whole numbers: a few per cent are what every receiver bears.
+    // Divisors are integers; every receiver tolerates a few percent.
     if found.abs_diff(baud) > baud / 33 { Err(refused()) } else { Ok(()) }
 }
 

@@ -1,4 +1,4 @@
-//! What comes through a console, in lines and as text; what is not ours is kept.
+//! Reads a console as lines and as text, and keeps the output of other programs.
 
 use super::error::PortError;
 use super::port::{Port, Received};
@@ -7,18 +7,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How the board's lines begin.
+/// Prefixes of the board's lines.
 const KINDS: [&str; 3] = ["~A ", "~B ", "~R "];
 const UNREAD_BYTES_MAX: usize = 64 << 10;
-/// Begins a kernel message with its time.
+/// Starts the time stamp of a kernel message.
 const STAMP: char = '[';
 
-/// A line, and what came of the next one.
+/// The port, and the incomplete next line.
 pub struct ConsoleReader {
     pub port: Port,
     unread: Vec<u8>,
     traffic: Rc<RefCell<ConsoleTraffic>>,
-    /// Whether what others say is worth keeping: before, there are prompts and echoes.
+    /// Whether output of other programs is kept: before the session there are prompts and echoes.
     keeps: bool,
 }
 
@@ -45,18 +45,19 @@ impl ConsoleReader {
         Ok(String::from_utf8_lossy(&text).lines().map(|line| line.trim_end().to_owned()).collect())
     }
 
-    /// From here on, what is none of ours is the kernel's, or another program's.
+    /// From now on, foreign lines come from the kernel or another program and are kept.
     pub fn keep(&mut self) {
         self.keeps = true;
     }
 
-    /// Keeps a line that is none of ours. One that was ours before others spoke is counted, and what they said kept.
+    /// Keeps a foreign line. If other output interrupted one of the session's lines, that line is counted and the
+    /// output kept.
     pub fn overhear(&self, line: &str) {
         if !self.keeps {
             return;
         }
         let mut traffic = self.traffic.borrow_mut();
-        // A prompt has that letter, too.
+        // A prompt contains that character, too.
         let begun = KINDS.iter().find_map(|kind| line.find(kind));
         let spoken = match begun {
             None => line,
@@ -73,7 +74,7 @@ impl ConsoleReader {
         }
     }
 
-    /// So many lines with results have arrived, and so many were asked for again.
+    /// Counts lines with results that arrived, and those requested again.
     pub fn count(&self, arrived: usize, repeated: usize) {
         let damage = &mut self.traffic.borrow_mut().damage;
         damage.arrived += arrived as u64;
@@ -81,15 +82,15 @@ impl ConsoleReader {
     }
 }
 
-/// Whether it is the second half of a line of ours: letters and a checksum.
+/// Whether this is the second half of a session line: data and a checksum.
 fn is_rest(line: &str) -> bool {
     let Some((letters, sum)) = line.rsplit_once(' ') else { return false };
     let checksum = sum.len() == 8 && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
     checksum && letters.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"+/= ".contains(&letter))
 }
 
-/// A text without the kernel messages in it, each from its time to the end of its line: what they cut in two is whole
-/// again.
+/// Removes kernel messages from a text, each from its time stamp to the end of its line; this rejoins lines that they
+/// interrupted.
 pub fn without_kernel(text: &str) -> String {
     let mut rest = text;
     let mut kept = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! The meter through a console: packed, in blocks of letters, each repeated until it has arrived.
+//! Sends the meter over a console: compressed, in blocks of text, each repeated until it has arrived.
 
 use super::dialogue::Dialogue;
 use super::error::SerialError;
@@ -10,29 +10,29 @@ use protocol::console::line::base64;
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
-/// Letters of a block: with what is around them they fit the 4095 that a terminal takes as one line.
+/// Characters of a block: with framing they fit the 4095 that a terminal accepts as one line.
 const BLOCK_LETTERS: usize = 3000;
 const OCTAL_LETTERS: usize = 4;
-/// A slow board starts two programs for a block.
+/// A slow board starts two programs per block.
 const BLOCK_PATIENCE: Duration = Duration::from_secs(1);
 const TRIES: u32 = 10;
 const REPORT_EVERY: Duration = Duration::from_secs(10);
 const STORE_LIMIT: Duration = Duration::from_secs(120);
 const LEVEL: u8 = 9;
 
-/// What a board has to make bytes of letters.
+/// The board's tools to decode text to bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tools {
     /// `base64`, `openssl` or `octal`.
     pub letters: String,
-    /// It can unpack gzip.
+    /// Whether it can decompress gzip.
     pub unpacks: bool,
-    /// `cksum`, `sha256sum` or `none`; then lengths are all that is compared.
+    /// `cksum`, `sha256sum` or `none`; with `none` only lengths are compared.
     pub sums: String,
 }
 
 impl Tools {
-    /// What the keeper says of them.
+    /// Parses the keeper's report of them.
     pub fn parse(words: &str) -> Option<Self> {
         let mut words = words.strip_prefix("tools ")?.split(' ');
         let (letters, packing, sums) = (words.next()?, words.next()?, words.next()?);
@@ -50,11 +50,11 @@ impl Tools {
     }
 }
 
-/// What sending has to do with beside the board.
+/// Parameters of sending that do not depend on the board.
 pub struct Manner<'a> {
     pub baud: u32,
     pub stop: &'a StopRequests,
-    /// Says how far it is.
+    /// Reports progress.
     pub report: &'a dyn Fn(&str),
 }
 
@@ -70,7 +70,7 @@ pub fn send(
 ) -> Result<(), SerialError> {
     let sent = send_blocks(dialogue, (name, bytes), tools, manner);
     if sent.is_err() {
-        // A keeper that still waits for blocks hears nothing else.
+        // A keeper that still waits for blocks accepts nothing else.
         let _ = dialogue.say("stop");
     }
     sent
@@ -89,7 +89,7 @@ fn send_blocks(
     let time = |letters: usize| Duration::from_micros(letters as u64 * 10_000_000 / u64::from(*baud));
     report(&format!("sending the meter: {} kB in letters, about {} s", letters / 1000, time(letters).as_secs() + 1));
     dialogue.say(&format!("receive {name}"))?;
-    // Blocks carry their letters over the line; with a noisy one some do so twice.
+    // A block takes its time on the line; on a noisy line some are sent twice.
     let patience = BLOCK_PATIENCE + 2 * time(BLOCK_LETTERS + 100);
     let (begun, mut reported) = (Instant::now(), Instant::now());
     let (mut have, mut attempt, mut in_vain) = (0, 0, 0);
@@ -108,7 +108,7 @@ fn send_blocks(
             None => {
                 in_vain += 1;
                 if have == 0 {
-                    // Perhaps it was this that did not arrive.
+                    // Perhaps this line was lost.
                     dialogue.say(&format!("receive {name}"))?;
                 }
             }
@@ -135,9 +135,9 @@ fn blocks(bytes: &[u8], tools: &Tools) -> Vec<String> {
     bytes.chunks(BLOCK_LETTERS / 4 * 3).map(base64).collect()
 }
 
-/// A file of gzip (RFC 1952) with these bytes.
+/// A gzip file (RFC 1952) with these bytes.
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    // Deflated, no name, no time, written by Unix.
+    // Deflated, no name, no time, Unix.
     let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3];
     file.extend(compress_to_vec(bytes, LEVEL));
     file.extend(crc32fast::hash(bytes).to_le_bytes());
@@ -145,7 +145,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The checksum of POSIX's cksum: CRC-32 with the highest bit first, over the bytes and their number.
+/// The checksum of POSIX cksum: CRC-32, most significant bit first, over the bytes and their count.
 pub fn cksum(bytes: &[u8]) -> u32 {
     let length = (bytes.len() as u64).to_le_bytes();
     let used = 8 - (bytes.len() as u64).leading_zeros() as usize / 8;

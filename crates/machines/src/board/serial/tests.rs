@@ -1,4 +1,4 @@
-//! The keeper's script under the shell of this machine, and a board that answers, both behind a line that others use, too.
+//! The keeper's script in the shell of this machine, and a board that answers, both on a line with other output.
 
 use super::super::keeper::{KeeperRequest, Purpose};
 use super::*;
@@ -14,7 +14,7 @@ use std::thread;
 
 const MESSAGE: &[u8] = b"[   12.345678] usb 1-1: new high-speed USB device ~ [x]\r\n";
 
-/// Passes on what the board says, with a kernel message every so many bytes, and without some bytes.
+/// Forwards the board's output with a kernel message every `every` bytes, and without some bytes.
 fn disturb(mut from: impl Read + Send + 'static, mut to: UnixStream, every: usize) {
     thread::spawn(move || {
         let mut bytes = [0; 1];
@@ -29,7 +29,7 @@ fn disturb(mut from: impl Read + Send + 'static, mut to: UnixStream, every: usiz
     });
 }
 
-/// Lines to a board whose words are disturbed, and from it.
+/// Connections from and to a board whose output is disturbed.
 fn line(every: usize) -> (Dialogue, UnixStream, UnixStream) {
     let (host, relay) = UnixStream::pair().unwrap();
     let (board, said) = UnixStream::pair().unwrap();
@@ -39,7 +39,7 @@ fn line(every: usize) -> (Dialogue, UnixStream, UnixStream) {
     (dialogue, relay, board)
 }
 
-/// A keeper in this place, without these programs.
+/// A keeper in this directory, without these programs.
 fn keeper(place: &Path, without: &[&str], every: usize) -> (Dialogue, Greeting, Tools, Child) {
     let (mut dialogue, input, output) = line(every);
     let broken = place.join("broken");
@@ -84,7 +84,7 @@ fn a_program_arrives_whole_whatever_the_board_can_and_whoever_speaks() {
         let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), without, 90);
         assert!(greeting.ready, "{greeting:?}");
         let fitting = Tools { letters: letters.into(), unpacks, sums: sums.into() };
-        // Not every machine has a program that can be taken away.
+        // Some machines have a program that cannot be hidden.
         if letters != "openssl" {
             assert_eq!(tools, fitting);
         }
@@ -104,7 +104,7 @@ fn a_program_arrives_whole_whatever_the_board_can_and_whoever_speaks() {
 fn a_keeper_that_hears_what_is_not_for_it_tidies_up_and_leaves() {
     let folder = tempfile::tempdir().unwrap();
     let (dialogue, greeting, _, mut child) = keeper(folder.path(), &[], 1_000_000);
-    // The probe of a host that comes after one that died.
+    // The probe of a host that follows one that died.
     dialogue.say(" echo \"tardy $((6*7)) sh\"").unwrap();
     dismiss(&dialogue);
     child.wait().unwrap();
@@ -139,7 +139,7 @@ fn a_meter_whose_last_words_did_not_arrive_has_left_all_the_same() {
     let mut talk = Talk { exchange, listener: Listener::Keeper, meter: "meter-x".into() };
     for _ in 0..2 {
         talk.exchange().unwrap();
-        // It was asked once more, when nobody but the keeper was there to hear it.
+        // It was asked again when only the keeper was left to receive it.
         let keeper = talk.keeper().unwrap();
         keeper.say(Words::Missing { letter: 1, numbers: Vec::new() }.text().trim_end()).unwrap();
     }
@@ -156,7 +156,7 @@ fn a_meter_whose_last_words_did_not_arrive_has_left_all_the_same() {
     assert!(child.wait().unwrap().success() && !Path::new(&greeting.place).exists());
 }
 
-/// A board that answers each question with what it was asked, as often as it is asked.
+/// A board that answers each question with its own text, as often as it is asked.
 fn answer(input: UnixStream, mut output: UnixStream, answers: u32) {
     let _ = output.write_all(Words::Ready { version: CONSOLE_VERSION }.text().as_bytes());
     let (mut arriving, mut answered) = ((0, Gathered::default()), (0, Vec::new()));
@@ -196,7 +196,7 @@ fn questions_are_answered_through_noise_and_what_that_cost_is_counted() {
         let answered = exchange.answer(&Question::Bye, &bytes, Duration::from_secs(60)).unwrap();
         assert!(answered == (Answer::Done, bytes));
     }
-    // A board that answers no more is a line that is down.
+    // A board that stops answering counts as a dead line.
     let gone = exchange.answer(&Question::Bye, b"", Duration::from_secs(60));
     assert!(gone.is_err());
     board.join().unwrap();
@@ -256,7 +256,7 @@ fn what_is_typed_is_nobodys_word_however_often_it_is_echoed() {
 fn a_program_that_does_not_arrive_leaves_a_keeper_that_listens() {
     let folder = tempfile::tempdir().unwrap();
     let (mut dialogue, greeting, tools, mut child) = keeper(folder.path(), &[], 1_000_000);
-    // Blocks whose checksum this board cannot find right.
+    // Blocks whose checksum this board cannot verify.
     let misunderstood = Tools { sums: "none".into(), ..tools };
     let manner = Manner { baud: 921_600, stop: &StopRequests::default(), report: &|_| {} };
     let why = sending::send(&mut dialogue, ("meter-x", &program()), &misunderstood, &manner).unwrap_err();

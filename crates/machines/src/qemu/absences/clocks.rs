@@ -1,23 +1,23 @@
-//! How far the host's clock is ahead of the guest's, from questions the host asked and the guest answered.
+//! Offset of the host's clock from the guest's, from questions of the host that the guest answered.
 //!
-//! A question proves that the guest read its clock between asking and reader, and no more: on a busy host one of the two
-//! ways takes most of the time. Over a minute the difference of the clocks lies near a straight line, and not on it: an
-//! emulator whose threads find the host's processors counting differently lets its guest's clock gain.
+//! A question only proves that the guest read its clock between question and answer: on a busy host one of the two
+//! directions takes most of the time. Over a minute the offset lies near a straight line, but not on it: an emulator
+//! whose threads run on host processors with different counters lets its guest's clock gain.
 
 use std::collections::VecDeque;
 
-/// Questions on both sides of an instant that are taken for its difference.
+/// Time before and after an instant from which questions are used for its offset.
 const REACH_NS: i64 = 30_000_000_000;
-/// Later questions that are waited for, unless there will be none.
+/// Time after an instant for which questions are awaited, unless there will be none.
 const SETTLED_NS: i64 = 3_000_000_000;
 /// 70 years.
 const GUEST_NS_MAX: i64 = 1 << 61;
 const EXCHANGES_MAX: usize = 20_000;
-/// Of those within reach, four a second; a guest whose clock stands still would bring all of them there.
+/// Of questions within reach, four a second are used; a guest with a stopped clock would put all of them there.
 const NEAR_MAX: usize = 500;
-/// A guest measures its clock while it boots, as well as it can.
+/// A guest calibrates its clock while it boots, with limited accuracy.
 const SLOPE_NS_PER_S_MAX: f64 = 10_000_000.0;
-/// So much faster or slower than the line a clock may go for a while; 300 µs a second were seen on a busy host.
+/// How much a clock may temporarily deviate from the line; 300 µs/s were observed on a busy host.
 const BESIDE_NS_PER_S: f64 = 500_000.0;
 
 /// A question and its answer.
@@ -26,12 +26,12 @@ pub struct Exchange {
     /// The host's clock, in ns.
     pub asked_ns: i64,
     pub received_ns: i64,
-    /// The guest's.
+    /// The guest's clock, in ns.
     pub guest_ns: i64,
 }
 
 impl Exchange {
-    /// What the difference can be at the least and at the most.
+    /// Lower and upper bound of the offset.
     fn bounds_ns(&self) -> (i64, i64) {
         (self.asked_ns - self.guest_ns, self.received_ns - self.guest_ns)
     }
@@ -44,7 +44,7 @@ pub struct Difference {
     pub slack_ns: i64,
 }
 
-/// All that was asked lately.
+/// Recent questions and answers.
 #[derive(Debug, Default)]
 pub struct Clocks {
     exchanges: VecDeque<Exchange>,
@@ -52,7 +52,7 @@ pub struct Clocks {
 
 impl Clocks {
     pub fn take(&mut self, exchange: Exchange) {
-        // A guest that says what cannot be is not believed.
+        // Impossible answers of a guest are ignored.
         let in_order = self.exchanges.back().is_none_or(|last| last.guest_ns <= exchange.guest_ns);
         if exchange.received_ns < exchange.asked_ns || !in_order || !(0..GUEST_NS_MAX).contains(&exchange.guest_ns) {
             return;
@@ -63,13 +63,13 @@ impl Clocks {
         self.exchanges.push_back(exchange);
     }
 
-    /// Whether enough was asked after an instant of the guest's to say what it is to the host.
+    /// Whether enough questions follow an instant of the guest's clock to convert it to the host's.
     pub fn is_settled(&self, guest_ns: i64) -> bool {
         self.exchanges.back().is_some_and(|last| last.guest_ns.saturating_sub(guest_ns) >= SETTLED_NS)
     }
 
-    /// At an instant of the guest's. The slack is what the questions leave open, whichever way their time was divided
-    /// between asking and answering.
+    /// The offset at an instant of the guest's clock. The slack is the uncertainty that the questions leave, however
+    /// their time was divided between question and answer.
     pub fn difference(&self, guest_ns: i64) -> Option<Difference> {
         let is_near = |exchange: &&Exchange| exchange.guest_ns.abs_diff(guest_ns) <= REACH_NS as u64;
         let near: Vec<&Exchange> = self.exchanges.iter().filter(is_near).take(NEAR_MAX).collect();
@@ -91,8 +91,7 @@ impl Clocks {
     }
 }
 
-/// How fast the difference of the clocks changes, in ns a second, and to within how much: what each two of the questions
-/// allow.
+/// How fast the offset changes, in ns/s, and its error: the range that all pairs of questions allow.
 fn slope(exchanges: &[&Exchange]) -> (f64, f64) {
     let (mut least, mut most) = (-SLOPE_NS_PER_S_MAX, SLOPE_NS_PER_S_MAX);
     for (index, first) in exchanges.iter().enumerate() {
@@ -107,7 +106,7 @@ fn slope(exchanges: &[&Exchange]) -> (f64, f64) {
     }
     let bounded = |slope: f64| slope.clamp(-SLOPE_NS_PER_S_MAX, SLOPE_NS_PER_S_MAX);
     let (least, most) = (bounded(least), bounded(most));
-    // Where they contradict each other the clock did not go evenly.
+    // If they contradict each other, the clock did not run evenly.
     (f64::midpoint(least, most), (most - least).abs() / 2.0)
 }
 
@@ -194,7 +193,7 @@ mod tests {
             at_ms in 8000..30_000_i64,
             (drift, later) in (-900..900_i64, -200..200_i64),
         ) {
-            // From the eighteenth second on the clock goes a little differently.
+            // From second 18 on the clock runs at a slightly different speed.
             let host_ns = |guest_ns: i64| {
                 let after_ns = (guest_ns - 18 * SECOND).max(0);
                 100 * SECOND + guest_ns + guest_ns / 1_000_000 * drift + after_ns / 1_000_000 * later

@@ -1,10 +1,10 @@
-//! When the host did not execute a processor of the guest, told in the guest's time.
+//! Records when the host did not execute a processor of the guest, in the guest's time.
 //!
-//! A guest sees nothing of that but a gap, and cannot tell it from masked interrupts. From outside it is plain: the thread
-//! that executes the processor was stopped, or could have run and had no CPU. `processors` looks at those threads,
-//! `track` makes stretches of what it sees, `clocks` says what they are in the guest's time.
+//! The guest only sees a gap, and cannot distinguish it from masked interrupts. On the host it is visible: the thread
+//! that executes the processor was stopped, or was runnable without a CPU. `processors` reads the counters of those
+//! threads, `track` converts the readings to stretches, `clocks` converts their instants to the guest's time.
 //!
-//! A processor that waits for a lock of the emulator's sleeps like one with nothing to do, and is not told here.
+//! A processor that waits for a lock of the emulator sleeps like an idle one, and is not recorded.
 
 mod clocks;
 mod processors;
@@ -29,17 +29,17 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use track::{Away, Look, Track};
 
-/// Between two looks, unless looking itself takes long.
+/// Interval between readings, unless a reading itself takes long.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// So many times longer than a look is the pause after it.
+/// The pause after a reading is this many times its duration.
 const PAUSES: u32 = 30;
-/// Between two questions for the guest's clock, and how long an answer is waited for.
+/// Interval between questions about the guest's clock, and time limit for an answer.
 const ASK_EVERY: Duration = Duration::from_millis(250);
 const ANSWER_LIMIT: Duration = Duration::from_secs(20);
-/// Stretches kept for spikes that are yet to be told; the oldest go.
+/// Most stretches kept for spikes not yet reported; the oldest are dropped.
 const AWAYS_MAX: usize = 100_000;
 
-/// A thread that looks for as long as this lives.
+/// A thread that records absences for the lifetime of this value.
 #[derive(Debug)]
 pub struct AbsenceWatch {
     seen: Arc<Mutex<Seen>>,
@@ -47,26 +47,26 @@ pub struct AbsenceWatch {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What was seen so far.
+/// Everything recorded so far.
 #[derive(Debug, Default)]
 struct Seen {
     /// By CPU of the guest.
     away: VecDeque<(u32, Away)>,
-    /// Before this instant of the host's nobody looked, or it is forgotten.
+    /// Before this instant of the host's clock nothing was recorded, or it was dropped.
     since_ns: i64,
     clocks: Clocks,
-    /// For each CPU, in ns: how long it was stopped, and how long it waited.
+    /// For each CPU, in ns: time stopped, and time runnable without a CPU.
     sums: Vec<(u32, i64, i64)>,
     /// One thread executes several CPUs.
     in_turns: bool,
 }
 
 impl AbsenceWatch {
-    /// Watches the processors of an emulator whose guest has so many. The guest is asked for its clock once it has told it by
+    /// Watches the `cpus` processors of an emulator. The guest is asked for its clock once it has reported it by
     /// itself.
     ///
     /// # Errors
-    /// [`WatchError`], when there is nothing to watch.
+    /// [`WatchError`] if there is nothing to watch.
     pub fn start(
         process: u32,
         cpus: u32,
@@ -100,7 +100,7 @@ impl AbsenceWatch {
         lock(&self.seen).outside(from_ns, to_ns, last)
     }
 
-    /// How long the host did not execute the processors; `None` when it always did.
+    /// How long the host did not execute the processors; `None` if it always did.
     pub fn summary(&self) -> Option<News> {
         lock(&self.seen).summary()
     }
@@ -109,7 +109,7 @@ impl AbsenceWatch {
 impl Drop for AbsenceWatch {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
-        // It never panics; if it did, nothing would be left to end.
+        // It never panics, and a panic would need no handling here.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -175,7 +175,7 @@ impl Seen {
     }
 }
 
-/// The thread's own.
+/// State of the thread.
 struct Looking {
     processors: Vec<(Processor, Track)>,
     asking: Asking,
@@ -185,8 +185,8 @@ struct Looking {
 
 impl Looking {
     fn go_on(mut self) {
-        // Whoever looks must not wait for a CPU just when the emulator does. Without the right to, looks come late,
-        // and say so.
+        // The reading thread must not wait for a CPU at the same time as the emulator. Without the privilege, readings
+        // come late, and record that.
         let _ = steady::before_ordinary_threads();
         while !self.over.load(Ordering::SeqCst) {
             let begun = Instant::now();
@@ -206,22 +206,22 @@ impl Looking {
     }
 }
 
-/// The host's clock.
+/// The host's CLOCK_MONOTONIC.
 pub fn monotonic_ns() -> i64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }
 
-/// Asks the guest for its clock, one question after the other.
+/// Asks the guest for its clock, one question at a time.
 struct Asking {
     words: UnixStream,
     reports: Arc<Mutex<GuestReports>>,
-    /// The last question, and whether it was answered. None before the guest has shown that it understands one.
+    /// The last question, and whether it was answered. `None` until the guest has shown that it understands questions.
     asked: Option<(i64, bool)>,
 }
 
 impl Asking {
-    /// An answer that came since the last call.
+    /// An answer received since the last call.
     fn go_on(&mut self) -> Option<Exchange> {
         let now_ns = monotonic_ns();
         let reading = lock(&self.reports).clock.take();
@@ -244,7 +244,7 @@ impl Asking {
         });
         if due_ns.is_some_and(|due_ns| now_ns >= due_ns) {
             let word = HostWord::Clock { asked_ns: now_ns };
-            // A guest that is gone is noticed elsewhere.
+            // A guest that is gone is detected elsewhere.
             let line = serde_json::to_string(&HostLine { data_before: 0, word }).map(|line| line + "\n");
             let _ = line.map(|line| self.words.write_all(line.as_bytes()));
             self.asked = Some((now_ns, false));

@@ -1,11 +1,11 @@
-//! The threads of an emulator that execute its guest's processors, and what the host's kernel counts of them.
+//! The threads of an emulator that execute its guest's processors, and the host kernel's counters of them.
 
 use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Room for a line of the kernel's; what is read of it lies at its beginning.
+/// Space for a line of the kernel; the needed part is at its start.
 const LINE_BYTES: usize = 256;
 
 /// A thread that executes one CPU of the guest, or all of them in turn.
@@ -15,31 +15,32 @@ pub struct Processor {
     pub cpus: Range<u32>,
     counters: File,
     state: File,
-    /// The counters of the last reading, which tell whether the state can have changed.
+    /// The counters of the last reading, which show whether the state can have changed.
     last: Option<Counters>,
 }
 
-/// What the scheduler counted of a thread since it was made.
+/// The scheduler's counters of a thread since its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counters {
-    /// Time executed, in ns. While it is executed this is up to a tick old.
+    /// Execution time, in ns. While the thread runs it is up to a tick old.
     pub executed_ns: u64,
-    /// Time it could run and had no CPU, in ns: each such stretch is added when it is over.
+    /// Time runnable without a CPU, in ns; each wait is added when it ends.
     pub waited_ns: u64,
-    /// How often it was given a CPU.
+    /// Number of times it was switched in.
     pub turns: u64,
 }
 
-/// How a thread was found.
+/// A reading of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     pub counters: Counters,
-    /// By a signal or a debugger.
+    /// Stopped by a signal or a debugger.
     pub stopped: bool,
 }
 
 impl Processor {
-    /// All of a process whose guest has so many CPUs. Empty when it is gone, or does not name its threads as QEMU does.
+    /// All such threads of a process whose guest has `cpus` CPUs. Empty if it is gone, or does not name its threads as
+    /// QEMU does.
     pub fn all_of(process: u32, cpus: u32) -> Vec<Self> {
         let threads = fs::read_dir(format!("/proc/{process}/task"));
         let mut found: Vec<Self> =
@@ -54,10 +55,10 @@ impl Processor {
         Some(Self { cpus, counters, state, last: None })
     }
 
-    /// Looks at it; `None` when it is gone or its kernel does not count.
+    /// Reads the counters; `None` if the thread is gone or its kernel does not count.
     pub fn read(&mut self) -> Option<Reading> {
         let counters = counters_in(line(&self.counters, &mut [0; LINE_BYTES])?)?;
-        // A thread that was executed or had its turn since is not asked for its state: that takes far longer.
+        // The state is not read for a thread that was executed or switched in since: reading it takes far longer.
         let moved = self.last.replace(counters).is_some_and(|last| last != counters);
         let stopped = !moved && is_stopped(line(&self.state, &mut [0; LINE_BYTES])?)?;
         Some(Reading { counters, stopped })
@@ -85,7 +86,7 @@ fn counters_in(line: &[u8]) -> Option<Counters> {
     Some(Counters { executed_ns: next()?, waited_ns: next()?, turns: next()? })
 }
 
-/// The letter behind the name, which may itself hold brackets and blanks.
+/// The state letter after the name, which may contain brackets and spaces.
 fn is_stopped(stat: &[u8]) -> Option<bool> {
     let end_of_name = stat.iter().rposition(|&byte| byte == b')')?;
     let letter = stat.get(end_of_name + 1..)?.iter().find(|byte| !byte.is_ascii_whitespace())?;
@@ -126,7 +127,7 @@ mod tests {
         let (end, over) = std::sync::mpsc::channel::<()>();
         let named = std::thread::Builder::new().name("CPU 5/TEST".into()).spawn(move || over.recv().is_ok()).unwrap();
         let found = || Processor::all_of(std::process::id(), 8).into_iter().find(|processor| processor.cpus == (5..6));
-        // A thread names itself after it was made.
+        // A thread sets its name after its creation.
         let mut processor = std::iter::repeat_with(found).flatten().next().unwrap();
         assert_eq!(processor.read().map(|reading| reading.stopped), Some(false));
         drop(end);

@@ -1,4 +1,4 @@
-//! What the host saw, told to the guest's clock; and a stopped process, seen.
+//! Absences in the guest's time; and the detection of a stopped process.
 
 use super::*;
 use protocol::guest::GuestWord;
@@ -20,7 +20,7 @@ fn seen(aways: impl IntoIterator<Item = (u32, Away)>) -> Seen {
     seen
 }
 
-/// At an instant at which a question was answered.
+/// At the instant of an answered question.
 fn seen_outside(absences: &[Absence]) -> Outside {
     let absences = absences.to_vec();
     Outside::Seen(SpikeAbsences {
@@ -82,7 +82,7 @@ fn the_summary_names_each_processor() {
     assert!(text.contains(processors), "{text}");
 }
 
-/// Name of the thread that stands in for a virtual CPU.
+/// Name of the thread that acts as a virtual CPU.
 const STAND_IN: &str = "CPU 1/TEST";
 
 #[test]
@@ -92,7 +92,7 @@ fn stand_in_for_an_emulator() {
     thread::Builder::new().name(STAND_IN.into()).spawn(sleeper).unwrap().join().unwrap();
 }
 
-/// A process with a thread that is called like a virtual CPU is stopped and continued, beside a guest that tells its clock.
+/// Stops and continues a process with a thread named like a virtual CPU, beside a guest that reports its clock.
 #[test]
 fn a_stopped_processor_is_seen() {
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -130,7 +130,7 @@ fn a_stopped_processor_is_seen() {
     let state = || std::fs::read_to_string(thread.join("stat")).unwrap();
     thread::sleep(Duration::from_millis(600));
     signal("-STOP");
-    // A thread that sleeps has to be given a CPU to be stopped. However long that takes: it was stopped in between.
+    // A sleeping thread must be switched in to stop. However long that takes: it was stopped in between.
     while !state().contains(") T ") {
         thread::sleep(Duration::from_millis(1));
     }
@@ -164,7 +164,7 @@ fn a_thread_that_executes_all_processors_is_away_for_each() {
     let named = thread::Builder::new().name("ALL CPUs/TEST".into()).spawn(move || over.recv().is_ok()).unwrap();
     let (host, _guest) = UnixStream::pair().unwrap();
     let start = || AbsenceWatch::start(std::process::id(), 3, host.try_clone().unwrap(), Arc::default()).ok();
-    // A thread names itself after it was made.
+    // A thread sets its name after its creation.
     let watch = std::iter::repeat_with(start).flatten().find(|watch| lock(&watch.seen).in_turns).unwrap();
     drop((watch, end));
     named.join().unwrap();

@@ -1,30 +1,30 @@
-//! From one look at a thread to the next: when it was stopped, or waited for a CPU.
+//! Detects from consecutive readings of a thread when it was stopped or waited for a CPU.
 
 use super::processors::Reading;
 
-/// A shorter stretch makes nobody late who is not late anyway in a virtual machine.
+/// In a virtual machine, shorter stretches make no wake-up late that would not be late anyway.
 pub const AWAY_NS_MIN: i64 = 500_000;
 
-/// When a look was taken, by the host's clock: between these instants.
+/// The time of a reading, by the host's clock: between these instants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     pub from_ns: i64,
     pub to_ns: i64,
 }
 
-/// A stretch in which a thread was not executed although it could have been, or was stopped.
+/// A stretch in which a thread was not executed although it was runnable, or in which it was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Away {
     /// The host's clock, in ns.
     pub start_ns: i64,
     pub end_ns: i64,
-    /// Either instant is exact to this.
+    /// Error of either instant.
     pub slack_ns: i64,
     pub stopped: bool,
 }
 
 impl Away {
-    /// From somewhere in one stretch to somewhere in another.
+    /// From a point within one interval to a point within another.
     fn between(start: (i64, i64), end: (i64, i64), stopped: bool) -> Self {
         let middle = |(from_ns, to_ns): (i64, i64)| from_ns + (to_ns - from_ns) / 2;
         let half_ns = |(from_ns, to_ns): (i64, i64)| (to_ns - from_ns).max(0) / 2;
@@ -41,29 +41,29 @@ impl Away {
 #[derive(Debug, Default)]
 pub struct Track {
     last: Option<(Look, Reading)>,
-    /// When it last did anything, and what it waited for that. A thread that sleeps or waits when it is stopped needs a CPU
-    /// for that as well, and does nothing else with it.
+    /// When it was last switched in, minus the wait before. A thread that sleeps or waits needs a CPU to be stopped,
+    /// too, and does nothing else with it.
     last_turn_ns: Option<(i64, i64)>,
     stop: Option<Stop>,
 }
 
-/// A stop whose end has not been seen.
+/// A stop whose end was not observed yet.
 #[derive(Debug, Clone, Copy)]
 struct Stop {
     begin_ns: (i64, i64),
-    /// It was still stopped then, and had had so many turns.
+    /// Instant at which it was still stopped, and its number of turns then.
     last_seen_ns: i64,
     turns: u64,
 }
 
 impl Track {
-    /// Takes a look into account; what is over by then comes back.
+    /// Processes a reading; returns a stretch that has ended by then.
     pub fn take(&mut self, look: Look, reading: Reading) -> Option<Away> {
         let (last_look, last) = self.last.replace((look, reading)).unwrap_or((look, reading));
         let turns = reading.counters.turns;
         let away = waited((last_look, last), (look, reading));
         if reading.counters != last.counters {
-            // What it waited for its turn is told already where that is worth it.
+            // Its wait before the turn is already reported if it is long enough.
             let waited_ns = if away.is_some() { 0 } else { waited_ns(last, reading) };
             self.last_turn_ns = Some((last_look.from_ns - waited_ns, look.to_ns - waited_ns));
         }
@@ -74,7 +74,7 @@ impl Track {
             return None;
         }
         match self.stop {
-            // It may go on and has no CPU yet: to the guest that is the same.
+            // It may have been continued without a CPU yet: no difference to the guest.
             Some(stop) if stop.turns == turns => None,
             Some(stop) => {
                 self.stop = None;
@@ -92,11 +92,11 @@ fn waited_ns(last: Reading, reading: Reading) -> i64 {
     i64::try_from(waited_ns).unwrap_or(0)
 }
 
-/// A wait that ended between two looks.
+/// A wait that ended between two readings.
 fn waited((last_look, last): (Look, Reading), (look, reading): (Look, Reading)) -> Option<Away> {
     let waited_ns = waited_ns(last, reading);
     let turns = reading.counters.turns.saturating_sub(last.counters.turns);
-    // Of several waits only one that had begun by the last look can be told from the others.
+    // Of several waits only one that started before the last reading can be distinguished.
     let apart = turns == 1 || waited_ns > 2 * (look.to_ns - last_look.from_ns);
     if waited_ns < AWAY_NS_MIN || !apart {
         return None;
@@ -112,7 +112,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// Looks every millisecond: (waited µs, turns, stopped).
+    /// Readings every millisecond: (waited µs, turns, stopped).
     fn follow(readings: &[(u64, u64, bool)]) -> Vec<Away> {
         let mut track = Track::default();
         let looks = readings.iter().enumerate().filter_map(|(index, &(waited_us, turns, stopped))| {

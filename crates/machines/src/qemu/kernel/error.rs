@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use thiserror::Error;
 
-/// A program of Debian's that did not do its work.
+/// A failed program of Debian.
 #[derive(Debug, Error)]
 pub enum ProgramError {
     #[error("failed to start {program}: {source}; kernels of Debian need apt and dpkg")]

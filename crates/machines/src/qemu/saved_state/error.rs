@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
-/// What QEMU's monitor did not do.
+/// Failures of QEMU's monitor.
 #[derive(Debug, Error)]
 pub enum MonitorError {
     #[error(transparent)]
@@ -27,7 +27,7 @@ pub enum MonitorError {
     Command { command: String, source: Box<MonitorError> },
 }
 
-/// Why there is no state, or none that a machine went on from.
+/// Why there is no state, or none that could be restored.
 #[derive(Debug, Error)]
 pub enum StateError {
     #[error("failed to ask {} for its version: {source}", program.display())]

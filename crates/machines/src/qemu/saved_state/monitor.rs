@@ -1,4 +1,4 @@
-//! QEMU's monitor, as far as saving and loading a state need it: QMP, a JSON object a line.
+//! QEMU's monitor, as far as saving and loading a state need it: QMP, one JSON object per line.
 //!
 //! <https://www.qemu.org/docs/master/interop/qmp-spec.html>
 
@@ -10,20 +10,20 @@ use std::time::Duration;
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 const LINE_BYTES_MAX: u64 = 1 << 20;
-/// Events that may come between a command and its answer.
+/// Most events between a command and its answer.
 const EVENTS_MAX: usize = 1000;
 
-/// A monitor that takes commands.
+/// A monitor ready for commands.
 #[derive(Debug)]
 pub struct Monitor {
     lines: BufReader<UnixStream>,
 }
 
 impl Monitor {
-    /// Greets.
+    /// Negotiates capabilities.
     ///
     /// # Errors
-    /// When it does not answer as it should.
+    /// If it does not answer as specified.
     pub fn new(line: UnixStream) -> Result<Self, MonitorError> {
         let limit = Some(ANSWER_LIMIT);
         line.set_read_timeout(limit).and_then(|()| line.set_write_timeout(limit))?;
@@ -36,10 +36,10 @@ impl Monitor {
         Ok(monitor)
     }
 
-    /// Has a command executed, and answers what it returns.
+    /// Executes a command, and returns its result.
     ///
     /// # Errors
-    /// What QEMU has against it, or that it does not answer.
+    /// The error of QEMU, or a missing answer.
     pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, MonitorError> {
         let mut text = json!({ "execute": command, "arguments": arguments }).to_string();
         text.push('\n');
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// Answers each line that comes with the next of these texts.
+    /// Answers each received line with the next of these texts.
     fn monitor(answers: &'static [&'static str]) -> Result<Monitor, MonitorError> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! The way of a state between QEMU and a file: through a socket, so that no shell and no path is involved.
+//! Transfers a state between QEMU and a file: through a socket, so that no shell and no path is involved.
 
 use super::STATES_BYTES_MAX;
 use super::error::StateError;
@@ -12,16 +12,16 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Neither way takes more than seconds.
+/// Either direction takes seconds at most.
 const LIMIT: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// As good as none: nothing else is to happen meanwhile.
+/// Effectively unlimited: nothing else happens meanwhile.
 const BYTES_PER_SECOND: u64 = 1 << 40;
 
-/// Writes the state of a running machine to `file`, while it stands still. It goes on afterwards, whatever happens.
+/// Writes the state of a running machine to `file`, while it is paused. It continues afterwards in any case.
 ///
 /// # Errors
-/// [`StateError`]; what is in the file is then no state.
+/// [`StateError`]; the file then does not contain a state.
 pub fn save(monitor: &mut Monitor, socket: &Path, file: &mut File) -> Result<(), StateError> {
     let listener = UnixListener::bind(socket)
         .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
@@ -67,7 +67,7 @@ fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
     }
 }
 
-/// Loads a state into a QEMU that was started with `-incoming defer`, and has the machine run.
+/// Loads a state into a QEMU that was started with `-incoming defer`, and starts the machine.
 ///
 /// # Errors
 /// [`StateError`].

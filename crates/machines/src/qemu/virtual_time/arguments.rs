@@ -1,18 +1,18 @@
-//! QEMU's command line for virtual time: nothing in it may let the host's time reach the guest.
+//! QEMU's command line for virtual time: no part of it may leak the host's time into the guest.
 
 use super::super::machine_file::VirtualMachine;
 use super::extras::Extras;
 use super::shared_memory::SHARED;
 use std::path::Path;
 
-/// File of the scratch directory that QEMU writes what the console says to.
+/// File in the scratch directory for the console output.
 pub const CONSOLE_FILE: &str = "console";
 
-/// What would differ from boot to boot, and clocks whose reading costs less than it would here.
+/// Disable what differs from boot to boot, and clocks that are cheaper to read than on this machine.
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1 nokaslr norandmaps random.trust_cpu=off \
                                 random.trust_bootloader=on tsc=reliable";
 
-/// The words after the program's name.
+/// The arguments of QEMU.
 pub fn arguments(
     machine: &VirtualMachine,
     kernel: &Path,
@@ -23,7 +23,7 @@ pub fn arguments(
     let path = |name: &str| value(&scratch.join(name));
     let mut words: Vec<String> = [
         "-name",
-        // Threads with names, so that the one of the processor can be told.
+        // Named threads, so that the processor's can be identified.
         "tardy,debug-threads=on",
         "-accel",
         "tcg,thread=single",
@@ -67,7 +67,7 @@ pub fn arguments(
     words
 }
 
-/// A path inside an option of QEMU's, where a comma would begin another of its words.
+/// A path inside an option of QEMU, where a comma would start the next part.
 pub fn value(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }

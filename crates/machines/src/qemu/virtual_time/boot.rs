@@ -1,4 +1,4 @@
-//! What a boot in virtual time consists of, and QEMU for it.
+//! The parts of a boot in virtual time, and QEMU for it.
 
 use super::super::error::FileError;
 use super::super::initramfs::{self, SentFile};
@@ -13,12 +13,13 @@ use protocol::guest::{VIRTUAL_TIME_FILE, VirtualTimePlan};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the meter's file and the plan are filled up to a multiple of. The sizes of both decide which memory the kernel has
+/// Padding of the meter's file and the plan to a multiple of this. The sizes of both determine which memory the kernel
+/// has left, so a longer plan must not change them.
 /// left, so a letter more in a plan must not change them.
 const METER_STEP_BYTES: usize = 4 << 20;
 const PLAN_STEP_BYTES: usize = 4 << 10;
 
-/// Everything but the settings, which come last.
+/// Everything except the settings, which come last.
 #[derive(Debug, Clone)]
 pub struct Boot {
     pub program: PathBuf,
@@ -26,9 +27,9 @@ pub struct Boot {
     pub kernel: Kernel,
     pub meter: Vec<u8>,
     pub hostname: String,
-    /// Files of the person's own, in the guest from the beginning.
+    /// The user's files, in the guest from the start.
     pub sent: Vec<SentFile>,
-    /// Directory for what QEMU reads and writes; ours alone.
+    /// Private directory for files of QEMU.
     pub scratch: PathBuf,
     pub extras: Extras,
 }
@@ -56,7 +57,7 @@ impl Boot {
         fs::write(&initramfs, initramfs::build(&meter, &self.kernel, &sent)?)
             .map_err(FileError::writing(&initramfs))?;
         shared_memory::make_files(&self.scratch).map_err(VirtualTimeError::SharedMemory)?;
-        // What an earlier boot said must not be taken for this one's.
+        // The output of an earlier boot must not be mistaken for this one's.
         let _ = fs::remove_file(self.scratch.join(arguments::CONSOLE_FILE));
         let words = arguments::arguments(&self.machine, &self.kernel.image, &initramfs, &self.scratch, &self.extras);
         Ok(Process::start(&self.program, &words, steady::bind)?)

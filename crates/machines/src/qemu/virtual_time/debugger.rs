@@ -1,6 +1,6 @@
-//! The little of gdb's remote protocol that looking at a processor needs.
+//! The part of gdb's remote protocol that reading a processor's registers needs.
 //!
-//! A packet is `$` data `#` and two digits, the sum of the data's bytes; `+` acknowledges one.
+//! A packet is `$`, data, `#` and two hexadecimal digits, the sum of the data's bytes; `+` acknowledges one.
 //! <https://sourceware.org/gdb/current/onlinedocs/gdb.html/Remote-Protocol.html>
 
 use super::error::DebuggerError;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 const PACKET_BYTES_MAX: usize = 1 << 16;
-/// In the order of the packet `g` of x86-64, 8 bytes each; then the flags, of 4.
+/// In the order of the packet `g` of x86-64, 8 bytes each, followed by the flags with 4 bytes.
 const NAMES: [&str; 17] = [
     "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip",
 ];
@@ -25,19 +25,19 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// Address of the instruction that comes next.
+    /// Address of the next instruction.
     pub fn next(&self) -> Option<u64> {
         self.general.iter().find(|(name, _)| *name == "rip").map(|(_, value)| *value)
     }
 
-    /// Whether the processor takes interrupts.
+    /// Whether interrupts are enabled.
     pub fn takes_interrupts(&self) -> bool {
         const INTERRUPT: u32 = 1 << 9;
         self.flags & INTERRUPT != 0
     }
 }
 
-/// Asks for the registers, and goes without having the machine run on.
+/// Reads the registers, and disconnects without resuming the machine.
 ///
 /// # Errors
 /// [`DebuggerError`].
@@ -46,7 +46,7 @@ pub fn registers(socket: &Path) -> Result<Registers, DebuggerError> {
     read(&answer).ok_or(DebuggerError::Registers { answer })
 }
 
-/// Without this a debugger that goes step by step sees no interrupts, and time does not pass.
+/// Without this, a debugger that single-steps sees no interrupts, and time does not advance.
 ///
 /// # Errors
 /// [`DebuggerError`].
@@ -55,7 +55,7 @@ pub fn step_as_it_happened(socket: &Path) -> Result<(), DebuggerError> {
     if answer == "OK" { Ok(()) } else { Err(DebuggerError::Steps { answer }) }
 }
 
-/// Connecting is what stops a machine that runs; one that stands is left standing.
+/// Connecting stops a running machine; a stopped one stays stopped.
 fn asked(socket: &Path, question: &str) -> std::io::Result<String> {
     let mut line = UnixStream::connect(socket)?;
     let limit = Some(ANSWER_LIMIT);
@@ -64,7 +64,7 @@ fn asked(socket: &Path, question: &str) -> std::io::Result<String> {
     line.write_all(&packet(question))?;
     loop {
         let answer = answer(&mut line)?;
-        // Who comes while the machine is about to stand is told when it does.
+        // If the machine was about to stop, a message about the stop comes first.
         if !answer.starts_with(['T', 'S']) {
             return Ok(answer);
         }
@@ -76,7 +76,7 @@ fn packet(data: &str) -> Vec<u8> {
     format!("+${data}#{sum:02x}").into_bytes()
 }
 
-/// The data of the next packet, which is acknowledged.
+/// Reads the data of the next packet and acknowledges it.
 fn answer(line: &mut (impl Read + Write)) -> std::io::Result<String> {
     let mut data: Option<Vec<u8>> = None;
     let mut one = [0];
@@ -127,7 +127,7 @@ mod tests {
             line.read_exact(&mut question).unwrap();
             line.write_all(told).unwrap();
             line.shutdown(Shutdown::Write).unwrap();
-            // Acknowledgements are taken, so that none is refused.
+            // Acknowledgements are read, so that none is refused.
             let _ = line.read_to_end(&mut Vec::new());
             question
         });

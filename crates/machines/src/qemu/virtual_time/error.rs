@@ -1,11 +1,11 @@
-//! Why a machine in virtual time does not do what is asked of it.
+//! Why an operation on a machine in virtual time failed.
 
 use super::super::error::{FileError, GuestPathError, NotStarted, PrepareError};
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What QEMU's debugger interface did not do.
+/// Failures of QEMU's debugger interface.
 #[derive(Debug, Error)]
 pub enum DebuggerError {
     #[error("failed to ask QEMU's debugger interface: {0}")]
@@ -16,7 +16,7 @@ pub enum DebuggerError {
     Steps { answer: String },
 }
 
-/// A measurement whose samples do not fit into the memory that the guest shares with the host.
+/// A measurement whose samples exceed the memory that the guest shares with the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
     "{samples} samples are more than the {samples_max} that a guest in virtual time can hand over: measure for a shorter \
@@ -27,7 +27,7 @@ pub struct TooManySamples {
     pub samples_max: u64,
 }
 
-/// Why a machine in virtual time does not do what is asked of it.
+/// Why an operation on a machine in virtual time failed.
 #[derive(Debug, Error)]
 pub enum VirtualTimeError {
     #[error(transparent)]

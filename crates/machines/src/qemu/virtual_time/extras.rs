@@ -1,54 +1,55 @@
-//! What a boot is used for beside measuring: to record wake-ups, to stand still at an instant, or to learn the names of the
+//! Uses of a boot other than measuring: recording wake-ups, stopping at an instant, or reading the names of the
 //! kernel's functions.
 
 use super::arguments::value;
 use std::path::{Path, PathBuf};
 
-/// Ending of the file that says that the machine stands.
+/// Extension of the file that shows that the machine has stopped.
 const STOPPED: &str = "stopped";
 
-/// Nothing of it is asked for by a run.
+/// A plain run uses none of these.
 #[derive(Debug, Clone, Default)]
 pub struct Extras {
     pub recording: Option<Recording>,
     pub standing: Option<Standing>,
-    /// The guest sends the names of the kernel's functions, too, which makes it another trajectory.
+    /// The guest also sends the names of the kernel's functions, which makes it another trajectory.
     pub symbols: bool,
 }
 
-/// What the flight recorder is asked for. The guest's time is the same with and without it.
+/// Settings of the flight recorder. The guest's time is the same with and without it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
     /// The plugin.
     pub plugin: PathBuf,
-    /// Records are written to files of this name with the number of their wake-up behind a dot.
+    /// Path prefix of the records; the number of the wake-up follows after a dot.
     pub prefix: PathBuf,
     /// Wake-ups to record, counted from 0 as in the file of samples.
     pub wake_ups: Vec<u64>,
 }
 
 impl Recording {
-    /// Where the record of a wake-up is.
+    /// The path of a wake-up's record.
     pub fn path(&self, wake_up: u64) -> PathBuf {
         beside(&self.prefix, wake_up)
     }
 }
 
-/// A machine that is to stand still at an instant, with QEMU's debugger interface. The guest's time up to there is the same.
+/// Settings for stopping a machine at an instant, with QEMU's debugger interface. The guest's time up to there is the
+/// same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     /// The plugin.
     pub plugin: PathBuf,
-    /// Socket of the debugger's interface.
+    /// Socket of the debugger interface.
     pub socket: PathBuf,
-    /// Name of the file that says that it stands, but for its ending.
+    /// Path without extension of the file that shows that it has stopped.
     pub prefix: PathBuf,
-    /// Blocks it executes before.
+    /// Blocks that it executes before.
     pub blocks: u64,
 }
 
 impl Standing {
-    /// Made when the machine stands.
+    /// The file is created when the machine stops.
     pub fn stopped(&self) -> PathBuf {
         beside(&self.prefix, STOPPED)
     }
@@ -61,7 +62,7 @@ fn beside(prefix: &Path, ending: impl std::fmt::Display) -> PathBuf {
 }
 
 impl Extras {
-    /// Words for QEMU.
+    /// Arguments for QEMU.
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         if let Some(recording) = &self.recording {
@@ -71,7 +72,7 @@ impl Extras {
         }
         if let Some(standing) = &self.standing {
             let (plugin, prefix) = (value(&standing.plugin), value(&standing.prefix));
-            // Nothing is recorded, so the least is remembered.
+            // Nothing is recorded, so the smallest buffer suffices.
             words.extend(["-plugin".into(), format!("{plugin},out={prefix},stop={},blocks=1", standing.blocks)]);
             words.extend(["-gdb".into(), format!("unix:{},server=on,wait=off", value(&standing.socket))]);
         }

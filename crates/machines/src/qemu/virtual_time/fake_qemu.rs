@@ -1,4 +1,4 @@
-//! A QEMU for tests that is a shell script.
+//! A fake QEMU for tests: a shell script.
 
 use machines::qemu::machine_file::VirtualMachine;
 use machines::qemu::virtual_time::VirtualTimeTarget;
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// Finds out where it is to write, and how: `send BYTES AFTER` writes beginning there, and how many there are now.
+/// Finds its output files and defines `send BYTES AFTER`, which writes the bytes at offset AFTER, then the new total.
 const SCRIPT: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 'a script' && exit
 for word; do case $word in

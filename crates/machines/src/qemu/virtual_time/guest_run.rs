@@ -1,4 +1,5 @@
-//! The one measurement of a guest in virtual time. All the host can do is tell it before it boots, and listen.
+//! The single measurement of a guest in virtual time. The host can only pass settings before it boots, and receive
+//! data.
 
 use super::super::guest_reports::lock;
 use super::super::process::Process;
@@ -28,7 +29,7 @@ pub struct GuestRun {
     failure: Option<VirtualTimeError>,
     stream: Option<SharedFile>,
     console: Arc<Mutex<Console>>,
-    /// Stopped on request, or killed.
+    /// Whether it was stopped on request, or killed.
     ended_by_host: bool,
     started: Instant,
 }
@@ -74,7 +75,7 @@ impl GuestRun {
 }
 
 impl RunningCommand for GuestRun {
-    /// Takes the line of settings and boots; afterwards the guest hears nothing, and to stop it is to end it.
+    /// Accepts the line of settings and boots; afterwards the guest receives nothing, and stopping means killing it.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.process.is_some() {
             self.ended_by_host = true;
@@ -99,7 +100,7 @@ impl RunningCommand for GuestRun {
     fn read(&mut self, wait: Duration) -> Output {
         let begun = Instant::now();
         loop {
-            // Looked at before reading: what is written until then is in the file.
+            // Checked before reading: everything written until then is in the file.
             let ended = self.has_ended();
             let more = self.more();
             self.attend(more.as_ref().is_ok_and(|bytes| !bytes.is_empty()));

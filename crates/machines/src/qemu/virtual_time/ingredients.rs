@@ -1,4 +1,4 @@
-//! What a machine in virtual time is made of: whatever can change a nanosecond, but for the settings of the run.
+//! Ingredients of a machine in virtual time: everything that can change a nanosecond, except the settings of the run.
 
 use super::boot::Boot;
 use sha2::{Digest, Sha256};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// The ingredients of a boot, by name. A file that cannot be read is left out; the boot will say so.
+/// The ingredients of a boot, by name. A file that cannot be read is left out; the boot will report it.
 pub fn of(boot: &Boot) -> BTreeMap<String, String> {
     let machine = &boot.machine;
     let mut ingredients: BTreeMap<String, String> = [
@@ -37,7 +37,7 @@ fn sum(bytes: &[u8]) -> String {
     format!("sha256:{sum}")
 }
 
-/// The first line of what the emulator says of itself.
+/// The first line of the emulator's version output.
 fn version(boot: &Boot) -> Option<String> {
     let output = Command::new(&boot.program).arg("--version").stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -1,22 +1,21 @@
-//! The thread of QEMU that runs the guest's processor, and when it gets its turn.
+//! Schedules the QEMU thread that runs the guest's processor.
 //!
-//! An idle guest falls asleep a thousand times a second, and QEMU's main loop, which then moves the clock on, is woken
-//! several times for each. If the main loop interrupts the processor thread every time, that is twelve switches where two
-//! are enough, and a third of the host's time. So while an idle guest measures, both have one priority. A guest under load
-//! does not sleep, and would keep the host's CPU for itself: there the processor thread stays an ordinary one, as it is
-//! while the guest boots and ends.
+//! An idle guest sleeps a thousand times a second, and each time QEMU's main loop, which then advances the clock, is
+//! woken several times. If the main loop preempts the processor thread every time, that takes twelve switches instead
+//! of two, and a third of the host's time. So both have the same priority while an idle guest measures. A guest under
+//! load does not sleep, and would keep the host's CPU for itself: there the processor thread stays an ordinary one, as
+//! during boot and shutdown.
 
 use super::steady::{Turn, is_permitted};
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// What QEMU calls it when it names its threads.
+/// QEMU's name for it when threads are named.
 const THREAD_NAME: &str = "ALL CPUs/TCG";
-/// How long a guest may say nothing until it is taken to have ended, or to hang. An idle one speaks every few milliseconds
-/// of the host's.
+/// Silence after which a guest counts as ended or hung. An idle guest writes every few milliseconds of the host's time.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// The thread, once it is there, and its turn.
+/// The thread, once it exists, and its scheduling.
 #[derive(Debug)]
 pub struct ProcessorThread {
     process: u32,
@@ -27,24 +26,24 @@ pub struct ProcessorThread {
 }
 
 impl ProcessorThread {
-    /// Of a QEMU that was just started. `guest_is_idle` says that nothing but the measurement will run in it.
+    /// For a QEMU that was just started. `guest_is_idle`: nothing except the measurement will run in it.
     pub fn of(process: u32, guest_is_idle: bool) -> Self {
         Self { process, guest_is_idle, permitted: is_permitted(), turn: Turn::Ordinary, spoke_at: None }
     }
 
-    /// To be called every few milliseconds, with whether the guest has said something since.
+    /// Must be called every few milliseconds, with whether the guest has written something since.
     pub fn attend(&mut self, spoke: bool) {
         if spoke {
             self.spoke_at = Some(Instant::now());
         }
         let due = self.due(self.spoke_at.map(|spoke| spoke.elapsed()));
-        // A thread that is not there yet, or no more, gets no turn; the next call tries again.
+        // If the thread does not exist yet, or no longer, the next call tries again.
         if due != self.turn && thread_of(self.process).is_some_and(|thread| due.give(thread).is_ok()) {
             self.turn = due;
         }
     }
 
-    /// The turn it should have when the guest was last heard so long ago.
+    /// The scheduling it should have after this silence of the guest.
     fn due(&self, silence: Option<Duration>) -> Turn {
         let speaks = silence.is_some_and(|silence| silence < PATIENCE);
         match (self.permitted, self.guest_is_idle && speaks) {

@@ -1,4 +1,4 @@
-//! Files of the host that are memory of the guest: how what it says comes out without anything of the host getting in.
+//! Files of the host that are memory of the guest: data leaves the guest without any influence of the host.
 
 use super::error::TooManySamples;
 use archive::samples_file::RECORD_BYTES;
@@ -9,31 +9,31 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Bytes that are handed on at once.
+/// Bytes per read.
 const READ_BYTES: u64 = 64 << 10;
 
 /// One such file in the scratch directory.
 pub struct Shared {
     pub file: &'static str,
-    /// Where the guest finds it on its first PCI bus.
+    /// Its slot on the guest's first PCI bus.
     pub slot: u8,
-    /// A power of two. Only what is written takes room on the disk.
+    /// A power of two. Only written parts use disk space.
     pub bytes: u64,
 }
 
 const STREAM_BYTES: u64 = 512 << 20;
-/// What a guest says beside its samples is far less than this.
+/// Everything except samples is far smaller than this.
 const WORDS_BYTES: u64 = 64 << 20;
 pub const STREAM_FILE: &str = "stream";
 pub const SYMBOLS_FILE: &str = "symbols";
 
-/// Every one, whether a guest uses it or not: it has the same devices in each boot.
+/// All of them, whether or not a guest uses them: it has the same devices in each boot.
 pub const SHARED: [Shared; 2] = [
     Shared { file: STREAM_FILE, slot: STREAM_PCI_SLOT, bytes: STREAM_BYTES },
     Shared { file: SYMBOLS_FILE, slot: SYMBOLS_PCI_SLOT, bytes: 16 << 20 },
 ];
 
-/// Makes the files anew, with nothing in them.
+/// Creates the files, empty.
 ///
 /// # Errors
 /// Those of the file system.
@@ -41,7 +41,7 @@ pub fn make_files(scratch: &Path) -> io::Result<()> {
     SHARED.iter().try_for_each(|shared| File::create(scratch.join(shared.file))?.set_len(shared.bytes))
 }
 
-/// Refuses a measurement whose samples the guest could not hand over.
+/// Rejects a measurement whose samples the guest could not hand over.
 ///
 /// # Errors
 /// [`TooManySamples`].
@@ -55,7 +55,7 @@ pub fn check_room(settings: &RunSettings) -> Result<(), TooManySamples> {
     Ok(())
 }
 
-/// What the guest wrote to one, while it writes and afterwards.
+/// Reads what the guest wrote to one, during and after the run.
 #[derive(Debug)]
 pub struct SharedFile {
     file: File,
@@ -73,14 +73,14 @@ impl SharedFile {
         Ok(Self { file, written_at, read: 0 })
     }
 
-    /// The next bytes; none when there are no more yet.
+    /// The next bytes; empty if there are none yet.
     ///
     /// # Errors
     /// Those of reading.
     pub fn more(&mut self) -> io::Result<Vec<u8>> {
         let mut number = [0; WRITTEN_BYTES];
         self.file.read_exact_at(&mut number, self.written_at)?;
-        // The guest is not trusted to count right.
+        // The guest's count is not trusted.
         let written = u64::from_le_bytes(number).min(self.written_at);
         let mut bytes = vec![0; written.saturating_sub(self.read).min(READ_BYTES) as usize];
         self.file.read_exact_at(&mut bytes, self.read)?;

@@ -1,4 +1,4 @@
-//! A machine that has executed a run up to an instant and stands there, for whoever wants to look at it.
+//! A machine that has executed a run up to an instant and is stopped there, for inspection.
 
 use super::super::error::FileError;
 use super::super::process::Process;
@@ -18,22 +18,22 @@ use std::thread;
 use std::time::Duration;
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// File of the scratch directory that is the debugger's socket.
+/// File name of the debugger's socket in the scratch directory.
 const SOCKET_FILE: &str = "gdb";
 const PREFIX: &str = "at";
-/// Longest name of a socket in the file system: unix(7).
+/// Longest path of a socket: unix(7).
 const SOCKET_BYTES_MAX: usize = 107;
 
-/// The machine. It ends with this.
+/// The machine. It ends when this is dropped.
 pub struct StandingMachine {
     standing: Standing,
-    // Ends before its directory goes.
+    // Dropped before its directory is removed.
     process: Process,
     scratch: Scratch,
 }
 
 impl VirtualTimeTarget {
-    /// Makes the run of these settings again up to where this many blocks of code are executed.
+    /// Repeats the run with these settings up to this number of executed blocks of code.
     ///
     /// # Errors
     /// [`VirtualTimeError`].
@@ -70,7 +70,7 @@ impl VirtualTimeTarget {
     }
 }
 
-/// Asked before minutes are spent.
+/// Checked before a run of minutes.
 fn check_length(socket: &Path) -> Result<(), VirtualTimeError> {
     if socket.as_os_str().len() <= SOCKET_BYTES_MAX {
         return Ok(());
@@ -79,12 +79,12 @@ fn check_length(socket: &Path) -> Result<(), VirtualTimeError> {
 }
 
 impl StandingMachine {
-    /// Where a debugger attaches: a socket of the file system, for this user alone.
+    /// The socket for a debugger, accessible to this user only.
     pub fn socket(&self) -> &Path {
         &self.standing.socket
     }
 
-    /// A directory for files beside it, which go with the machine.
+    /// A directory for related files, removed with the machine.
     pub fn directory(&self) -> PathBuf {
         self.scratch.0.clone()
     }
@@ -93,7 +93,7 @@ impl StandingMachine {
         self.process.exit().is_some()
     }
 
-    /// What its processor holds. The machine stands afterwards as before.
+    /// The registers of its processor. The machine stays stopped.
     ///
     /// # Errors
     /// [`DebuggerError`].
@@ -101,7 +101,7 @@ impl StandingMachine {
         debugger::registers(self.socket())
     }
 
-    /// What the guest has told of its samples so far, as in an archive's file of samples.
+    /// The samples that the guest has written so far, in the format of an archive's file of samples.
     ///
     /// # Errors
     /// Those of reading what the guest wrote.

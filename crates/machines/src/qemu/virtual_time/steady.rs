@@ -1,7 +1,7 @@
-//! How the threads of QEMU are scheduled so that the guest's clock depends on nothing of the host.
+//! Schedules the threads of QEMU so that the guest's clock does not depend on the host.
 //!
-//! While the guest idles, QEMU's main loop and its processor thread race for the clock. On one CPU, with the main loop
-//! always going first, there is no race.
+//! While the guest idles, QEMU's main loop and its processor thread race for the clock. With both on one CPU, and the
+//! main loop always first, there is no race.
 
 use rustix::process::{Resource, geteuid, getrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Low among real-time priorities: above everything ordinary is enough.
+/// Low among real-time priorities: it only has to be above ordinary tasks.
 const PRIORITY: i32 = 5;
 
 /// Whether this process may give QEMU's main thread the priority it needs.
@@ -17,10 +17,10 @@ pub fn is_permitted() -> bool {
     geteuid().is_root() || getrlimit(Resource::Rtprio).current.is_none_or(|most| most >= PRIORITY as u64)
 }
 
-/// Has the command's process run on one CPU, with its first thread, and no other, before ordinary ones.
+/// Binds the command's process to one CPU, with its first thread, and no other, at real-time priority.
 ///
 /// # Errors
-/// When the CPUs of this process cannot be read.
+/// If the CPUs of this process cannot be read.
 pub fn bind(command: &mut Command) -> io::Result<()> {
     let one = one_of(&sched_getaffinity(None)?);
     let first_goes_first = is_permitted();
@@ -33,7 +33,7 @@ pub fn bind(command: &mut Command) -> io::Result<()> {
     Ok(())
 }
 
-/// Different processes take different CPUs while there are enough.
+/// Different processes use different CPUs as long as there are enough.
 fn one_of(allowed: &CpuSet) -> CpuSet {
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
     let mut one = CpuSet::new();
@@ -43,16 +43,16 @@ fn one_of(allowed: &CpuSet) -> CpuSet {
     one
 }
 
-/// Has the calling thread run before ordinary ones. A thread it makes later is an ordinary one: a processor thread of the
+/// Gives the calling thread real-time priority. A thread it creates later is an ordinary one: a processor thread of the
 /// same priority would never let the main loop run.
 ///
 /// # Errors
-/// When this process may not: see [`is_permitted`].
+/// If this process lacks the privilege: see [`is_permitted`].
 pub fn before_ordinary_threads() -> io::Result<()> {
     schedule(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, PRIORITY)
 }
 
-/// Gives a thread, 0 is the calling one, a policy and a priority.
+/// Sets policy and priority of a thread; 0 is the calling one.
 fn schedule(thread: libc::pid_t, policy: i32, priority: i32) -> io::Result<()> {
     // SAFETY: all fields of the structure are plain numbers, for which zero is a value.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -62,20 +62,20 @@ fn schedule(thread: libc::pid_t, policy: i32, priority: i32) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// How a thread that runs the guest's processor gets its turn beside the main loop.
+/// How a thread that runs the guest's processor is scheduled relative to the main loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// After the main loop, which is before ordinary threads, and beside everything else on the host.
+    /// After the main loop, which precedes ordinary threads, and equal to everything else on the host.
     Ordinary,
-    /// Neither interrupts the other: they change places when one sleeps. Nothing ordinary gets that CPU meanwhile.
+    /// Neither preempts the other: they alternate when one sleeps. No ordinary task gets that CPU meanwhile.
     WithMainLoop,
-    /// After everything else on the host, so that the main loop need not be before ordinary threads.
+    /// After everything else on the host, so that the main loop need not precede ordinary threads.
     Last,
 }
 
 impl Turn {
     /// # Errors
-    /// When there is no such thread any more, or this process may not.
+    /// If the thread no longer exists, or this process lacks the privilege.
     pub fn give(self, thread: libc::pid_t) -> io::Result<()> {
         match self {
             Self::Ordinary => schedule(thread, libc::SCHED_OTHER, 0),
@@ -98,7 +98,7 @@ mod tests {
         let lines: Vec<&str> = said.lines().collect();
         let cpus = lines[0].split_whitespace().nth(1).unwrap();
         assert!(cpus.parse::<usize>().is_ok(), "{said}");
-        // Fields 40 and 41 are real-time priority and policy; the name in brackets has no blanks here.
+        // Fields 40 and 41 are real-time priority and policy; the name in brackets has no spaces here.
         let scheduling = |line: &str| line.split(' ').skip(39).take(2).map(str::to_owned).collect::<Vec<_>>();
         if is_permitted() {
             assert_eq!(scheduling(lines[1]), ["5", "1"], "{said}");

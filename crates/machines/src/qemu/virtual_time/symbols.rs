@@ -1,4 +1,4 @@
-//! The names of the kernel's functions, from a short boot of their own.
+//! Reads the names of the kernel's functions in a short separate boot.
 
 use super::super::error::FileError;
 use super::super::process::Process;
@@ -11,12 +11,12 @@ use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A boot takes seconds; a busy host may take many times as long.
+/// A boot takes seconds; on a busy host it may take many times as long.
 const BOOT_LIMIT: Duration = Duration::from_secs(600);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 impl VirtualTimeTarget {
-    /// Boots the guest's kernel and has it tell its functions: lines as in /proc/kallsyms.
+    /// Boots the guest's kernel and returns its functions: lines as in /proc/kallsyms.
     ///
     /// # Errors
     /// [`VirtualTimeError`].

@@ -1,4 +1,4 @@
-//! The backend against a QEMU that is a shell script.
+//! The backend with a shell script as a fake QEMU.
 
 use super::fake_qemu::Stage;
 use super::*;
