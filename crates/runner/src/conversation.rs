@@ -1,4 +1,4 @@
-//! Asks a meter on a target one thing and hears it to its end.
+//! Sends one request to a meter on a target and collects its answer.
 
 use machines::{Command, Exit, Output, Target, TargetError};
 use std::io;
@@ -21,7 +21,7 @@ pub enum ConversationError {
     TooMuch(usize),
 }
 
-/// What the meter is asked.
+/// A request to the meter.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     pub meter: &'a Path,
@@ -32,7 +32,7 @@ pub struct Question<'a> {
     pub limit: Duration,
 }
 
-/// What it said.
+/// The meter's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub output: Vec<u8>,
@@ -41,10 +41,10 @@ pub struct Answer {
     pub exit: Exit,
 }
 
-/// Asks on a target that is prepared.
+/// Asks the meter on a prepared target.
 ///
 /// # Errors
-/// [`ConversationError`]; how the meter ended is no error here.
+/// [`ConversationError`]; a failure exit of the meter is not an error here.
 pub fn ask(target: &mut dyn Target, question: &Question) -> Result<Answer, ConversationError> {
     let arguments = question.arguments.iter().map(|word| (*word).to_owned()).collect();
     let mut running = target.start(&Command { program: question.meter.to_owned(), arguments })?;

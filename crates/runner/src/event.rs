@@ -1,4 +1,4 @@
-//! What happens during a run, for whoever shows it. The only seam between running and showing.
+//! Events of a run, for presenters: the only interface between running and presentation.
 
 use archive::environment::Environment;
 use archive::frame::Item;
@@ -10,7 +10,7 @@ use machines::News;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why the meter is asked to end before its time.
+/// Why the meter is asked to end early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
     Requested,
@@ -30,13 +30,13 @@ impl fmt::Display for StopReason {
     }
 }
 
-/// One thing that happened. Strings in it come from the target and are untrusted.
+/// One event. Strings in it come from the target and are untrusted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The archive directory exists; everything from here on is kept.
     Begun {
         directory: PathBuf,
-        /// The clock of the machine counts instructions.
+        /// The machine's clock counts instructions.
         virtual_time: bool,
     },
     Phase(RunPhase),
@@ -50,17 +50,17 @@ pub enum Event {
     Loads(Vec<LoadReport>),
     Problem(Problem),
     Loss(Loss),
-    /// A line that the meter, or a command it started, wrote on a target from where it goes nowhere else.
+    /// A line that the meter, or a command it started, wrote on a target whose output is shown nowhere else.
     Said {
         line: String,
     },
-    /// The line to the target was lost, or is back.
+    /// The connection to the target was lost or restored.
     Line(News),
-    /// The meter was asked to end before its time.
+    /// The meter was asked to end early.
     Stopping(StopReason),
-    /// The archive is complete, and the target could not be given back.
+    /// The archive is complete, but the target could not be released.
     NotGivenBack(Problem),
-    /// Settings a dead meter left behind were put back; its words.
+    /// Settings that a dead meter left behind were restored; its output.
     Restored {
         lines: Vec<String>,
     },
@@ -71,7 +71,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The event in an item of the meter's stream, if it is one to show.
+    /// The event of an item of the meter's stream, if it should be shown.
     pub fn of(item: &Item) -> Option<Self> {
         let loss = |kind: LossKind, count: u64, detail: String| Some(Self::Loss(Loss { kind, count, detail }));
         match item {

@@ -1,4 +1,4 @@
-//! Has a meter tell what is to be known of a target's settings, and has it change some to stay.
+//! Has a meter report a target's settings, or change some of them permanently.
 
 use crate::conversation::{Answer, ConversationError, Question, ask};
 use archive::facts::{Applied, FACTS_BYTES_MAX, FACTS_VERSION, Facts};
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 const APPLIED_BYTES_MAX: usize = 8 << 20;
 
-/// Why nothing is known, or nothing was changed.
+/// Why facts could not be read, or settings not changed.
 #[derive(Debug, Error)]
 pub enum FactsError {
     #[error("failed to ask the meter: {0}")]
@@ -22,7 +22,7 @@ pub enum FactsError {
     Garbled { what: &'static str, why: String },
 }
 
-/// What a target that is prepared says of its settings, for work with this priority.
+/// The settings of a prepared target, for work with this priority.
 ///
 /// # Errors
 /// [`FactsError`].
@@ -33,10 +33,10 @@ pub fn gather(target: &mut dyn Target, meter: &Path, priority: u8, limit: Durati
     parse(&understood("gather facts", ask(target, &question)?)?)
 }
 
-/// Facts as `tardy-meter facts` prints them.
+/// Parses facts as `tardy-meter facts` prints them.
 ///
 /// # Errors
-/// [`FactsError::Garbled`] for what are none, or ones of a later version.
+/// [`FactsError::Garbled`] if the bytes are not facts, or facts of a later version.
 pub fn parse(bytes: &[u8]) -> Result<Facts, FactsError> {
     let facts: Facts = from_json("gather facts", bytes)?;
     if facts.facts_version != FACTS_VERSION {
@@ -46,8 +46,8 @@ pub fn parse(bytes: &[u8]) -> Result<Facts, FactsError> {
     Ok(facts)
 }
 
-/// Changes settings of a target that is prepared; they stay until [`crate::restore::restore`]. What could not be changed is
-/// told, and all else is.
+/// Changes settings of a prepared target; they stay until [`crate::restore::restore`]. Failures are reported per
+/// setting; all others are changed.
 ///
 /// # Errors
 /// [`FactsError`].

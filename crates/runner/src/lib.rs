@@ -1,7 +1,7 @@
-//! Machines in, finished archives out.
+//! Runs measurements on machines and writes their archives.
 //!
-//! [`run::run`] takes a [`machines::Target`] through one measurement and leaves an archive behind. It reports what happens
-//! as [`event::Event`]s and prints nothing. It explains and judges nothing either: that is done on the archive.
+//! [`run::run`] performs one measurement on a [`machines::Target`] and leaves an archive behind. It reports
+//! [`event::Event`]s and prints nothing. Explaining and judging work on the archive and are not part of this crate.
 
 pub mod conversation;
 pub mod event;

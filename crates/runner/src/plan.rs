@@ -1,8 +1,8 @@
-//! Plans: what to measure, on what, beside what, how long, and what must hold, as a TOML file. A plan expands into
-//! [`step::Step`]s, each of which is one run.
+//! Plans: what to measure, on which targets, with which loads, how long, and what must hold, as a TOML file. A plan
+//! expands into [`step::Step`]s, each of which is one run.
 //!
-//! Each key is known by its name and kind; `tardy` reads its value as that of the option of `tardy run`, and the limits as
-//! `tardy judge` does. `docs/how-to/plans.md` describes the file.
+//! This crate knows the name and kind of each key; `tardy` parses its value like the option of `tardy run`, and the
+//! limits like `tardy judge`. `docs/how-to/plans.md` describes the file.
 
 mod axes;
 pub mod document;
@@ -19,42 +19,42 @@ use document::{Problem, Problems, Section, Written, parse};
 use options::PlanOption;
 use std::path::Path;
 
-/// A plan may not grow beyond this many steps: a slip in a matrix is no reason to measure for years.
+/// Most steps of a plan: a mistake in a matrix must not cause a measurement of years.
 const STEPS_MAX: usize = 10_000;
-/// How often everything may be repeated.
+/// Allowed number of repetitions.
 const REPETITIONS: std::ops::RangeInclusive<u32> = 1..=1000;
 
-/// What a file of a plan says.
+/// Contents of a plan file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// That of the file, without its ending.
+    /// Name of the file, without its extension.
     pub name: String,
     /// The whole file.
     pub text: String,
     /// One sentence.
     pub about: String,
     pub targets: Vec<String>,
-    /// Empty: the one that each target has.
+    /// Empty: each target's own.
     pub kernels: Vec<KernelChoice>,
     /// Never empty.
     pub loads: Vec<LoadChoice>,
-    /// Empty: everything is as the plan says.
+    /// Empty: everything as in the plan.
     pub variants: Vec<Variant>,
     pub repetitions: u32,
-    /// How every step measures, except where its variant replaces a value.
+    /// Options of every step, except those that its variant replaces.
     pub options: Vec<PlanOption>,
     pub limits: Vec<PlanLimit>,
-    /// How often a limit may be broken where it does not say so itself.
+    /// How often a limit may be broken unless it has its own rate.
     pub allow: Option<Written>,
     /// In percent.
     pub confidence: Option<Written>,
-    /// Doubts about the machine that do not keep it from passing.
+    /// Doubts about the machine that do not prevent PASS.
     pub accept: Vec<Written>,
 }
 
 impl Plan {
-    /// Reads the text of a plan file: what could be understood, unless it is no TOML, and everything that is wrong with
-    /// it, by line.
+    /// Parses a plan file: returns everything that could be parsed, `None` if it is not TOML, and all problems, sorted
+    /// by line.
     pub fn read(name: &str, text: &str) -> (Option<Self>, Vec<Problem>) {
         let mut problems = Problems::of(text);
         let table = parse(text, &mut problems);
@@ -65,7 +65,7 @@ impl Plan {
         (plan, problems.into_found())
     }
 
-    /// The name of a plan: that of its file, without the ending.
+    /// The name of a plan: its file name without the extension.
     pub fn name_of(path: &Path) -> String {
         path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }

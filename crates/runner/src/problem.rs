@@ -1,4 +1,4 @@
-//! What the host finds wrong with a run, and how a run ended when it did not end as asked.
+//! Problems that the host finds in a run, and why a run ended early.
 
 use crate::run::phase_title;
 use archive::message::RunPhase;
@@ -10,21 +10,21 @@ use std::time::Duration;
 /// A problem that the host found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunProblem {
-    /// A limit was asked for where none can be judged.
+    /// A limit was requested on a target where limits cannot be judged.
     LimitNotJudged(Caveat),
-    /// The line was lost, and what came after so many bytes was fetched later.
+    /// The connection was lost, and the data after this number of bytes was fetched later.
     FetchedLater {
         bytes: u64,
     },
-    /// The line was lost, and the machine keeps nothing of the rest.
+    /// The connection was lost, and the machine does not keep the rest.
     NothingKept {
         machine: String,
     },
-    /// The meter could not put every setting back.
+    /// The meter could not restore every setting.
     NotPutBack {
         exit: Exit,
     },
-    /// Nothing is known about what was put back.
+    /// It is unknown whether the settings were restored.
     RestoreUnanswered {
         why: String,
     },
@@ -32,19 +32,19 @@ pub enum RunProblem {
     NotWritten {
         why: String,
     },
-    /// What the console said could not be stored; the run is.
+    /// The console output could not be stored; the run was.
     ConsoleNotWritten {
         why: String,
     },
-    /// The line was lost, and the run goes on there.
+    /// The connection was lost, and the run continues there.
     LeftBehind,
-    /// The meter speaks a newer version of the stream.
+    /// The meter uses a newer version of the stream.
     NewerStream {
         version: u32,
     },
     /// A second request to stop killed the meter.
     Killed,
-    /// The meter said nothing.
+    /// The meter was silent.
     Silent {
         phase: Option<RunPhase>,
         limit: Duration,
@@ -56,15 +56,15 @@ pub enum RunProblem {
         last_words: Vec<String>,
     },
     Stopped,
-    /// Stopped where the totals come only at the end.
+    /// Stopped on a target that sends totals only at the end.
     StoppedBeforeTotals,
     StoppedBySignal,
-    /// The meter lost the link to the host.
+    /// The meter lost the connection to the host.
     LinkLost,
     CouldNotMeasure {
         last_words: Vec<String>,
     },
-    /// Its output was closed although it went on.
+    /// Its output was closed although it was still running.
     LineCut {
         phase: Option<RunPhase>,
     },
@@ -79,7 +79,7 @@ fn title(phase: Option<RunPhase>) -> &'static str {
     phase.map_or("start", phase_title)
 }
 
-/// What a program said last, as the end of a sentence.
+/// The last output of a program, as the end of a sentence.
 struct LastWords<'a>(&'a [String]);
 
 impl fmt::Display for LastWords<'_> {

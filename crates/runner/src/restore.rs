@@ -1,4 +1,4 @@
-//! Has a meter put back what a dead one left changed on a target.
+//! Has a meter restore the settings that a dead one left changed on a target.
 
 use crate::conversation::{ConversationError, Question, ask};
 use machines::{Exit, Target};
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 
-/// Why the target is not as it was found.
+/// Why the target's settings were not restored.
 #[derive(Debug, Error)]
 pub enum RestoreError {
     #[error("failed to restore: {0}")]
@@ -17,15 +17,15 @@ pub enum RestoreError {
     Incomplete { lines: Vec<String>, exit: Exit },
 }
 
-/// Runs the meter's restore and returns its words, a line each.
+/// Runs the meter's restore and returns its output, line by line.
 ///
 /// # Errors
-/// [`RestoreError`]; `Incomplete` carries what the meter said.
+/// [`RestoreError`]; `Incomplete` contains the meter's output.
 pub fn restore(target: &mut dyn Target, meter: &Path, limit: Duration) -> Result<Vec<String>, RestoreError> {
     restored(target, meter, &["restore"], limit)
 }
 
-/// The same; what cannot be restored is not tried again.
+/// The same; settings that cannot be restored are forgotten.
 ///
 /// # Errors
 /// [`RestoreError`].

@@ -1,4 +1,4 @@
-//! One run: a target is taken through its phases and an archive is left behind, whatever happens.
+//! Performs one run: takes a target through its phases and leaves an archive behind in any case.
 
 mod counted_output;
 mod ending;
@@ -30,10 +30,10 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
-/// File of the archive with what the target's console said.
+/// File of the archive with the target's console output.
 pub const CONSOLE_FILE: &str = "console.log";
 
-/// What to run and where to put it.
+/// What to run and where to store it.
 #[derive(Debug, Clone)]
 pub struct RunRequest {
     pub id: String,
@@ -42,22 +42,22 @@ pub struct RunRequest {
     /// The command line as typed, for the manifest.
     pub command: Vec<String>,
     pub tool_version: String,
-    /// The meter, as the target names it.
+    /// Path of the meter on the target.
     pub meter: PathBuf,
     pub settings: RunSettings,
     pub limits: TimeLimits,
 }
 
-/// A run that left an archive.
+/// A run with an archive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOutcome {
     pub directory: PathBuf,
     pub state: RunState,
-    /// What broke or ended it early.
+    /// What failed or ended it early.
     pub problem: Option<Problem>,
 }
 
-/// Why there is not even an archive.
+/// Why there is no archive.
 #[derive(Debug, Error)]
 pub enum RunError {
     #[error(transparent)]
@@ -66,10 +66,10 @@ pub enum RunError {
     Write(#[from] WriteError),
 }
 
-/// Runs one measurement and archives it. Events are handed to `watch` as they happen, from this thread.
+/// Runs one measurement and archives it. Events are passed to `watch` as they happen, from this thread.
 ///
 /// # Errors
-/// Only before the archive exists, or when its last manifest cannot be written. A measurement that fails later is an
+/// Only before the archive exists, or if its last manifest cannot be written. A measurement that fails later is an
 /// [`RunOutcome`] with [`RunState::Failed`].
 pub fn run(
     target: &mut dyn Target,
@@ -80,7 +80,7 @@ pub fn run(
     run_with(target, request, Extras::default(), stop, watch)
 }
 
-/// Runs one measurement; what the host counts in the output of a command that it started is kept in its archive.
+/// Runs one measurement; also archives what the host counts in the output of a command that it started.
 ///
 /// # Errors
 /// As [`run`].
@@ -94,7 +94,7 @@ pub fn run_counting(
     run_with(target, request, Extras { counted: Some(counted), ..Extras::default() }, stop, watch)
 }
 
-/// Runs one measurement as the step of a plan, which is kept in its archive.
+/// Runs one measurement as the step of a plan, which is archived with it.
 ///
 /// # Errors
 /// As [`run`].
@@ -108,7 +108,7 @@ pub fn run_step(
     run_with(target, request, Extras { planned, ..Extras::default() }, stop, watch)
 }
 
-/// What the host adds to what the meter sends.
+/// Data that the host adds to the meter's.
 #[derive(Clone, Copy, Default)]
 struct Extras<'a> {
     planned: Option<&'a PlannedStep>,
@@ -135,7 +135,7 @@ fn run_with(
         writer.append(&Message::Planned(Box::new(planned.clone())))?;
     }
     if let Some(caveat) = caveat {
-        // The limits of a plan are judged afterwards, with what it accepts.
+        // The limits of a plan are judged afterwards, with the doubts it accepts.
         let limit_ns = request.settings.limit_ns.filter(|_| planned.is_none());
         report(problem_of(caveat, limit_ns), &mut writer, watch)?;
     }
@@ -147,7 +147,7 @@ fn run_with(
         Ok(facts) => facts,
         Err(error) => {
             let stopped = matches!(error, TargetError::Stopped { .. });
-            // Nothing was begun there, so there is nothing to fetch.
+            // Nothing was started there, so there is nothing to fetch.
             received.take().into_iter().for_each(Received::remove);
             Facts {
                 start_failure: Some(Problem::new(Severity::Invalid, &error)),
@@ -159,11 +159,11 @@ fn run_with(
     finish(target, request, &facts, received, writer, watch)
 }
 
-/// Fetches the rest of a run that went on without the line, into its archive.
+/// Fetches the rest of a run that continued without its connection, into its archive.
 ///
 /// # Errors
-/// Before the archive is touched when the target cannot be had; one whose target has nothing of it any more has failed, and
-/// its archive says so. As [`run`] afterwards.
+/// Before the archive is changed, if the target is not available. If the target no longer has the run, the run has
+/// failed, and its archive states so. Afterwards as [`run`].
 pub fn collect(
     target: &mut dyn Target,
     request: &RunRequest,
@@ -190,7 +190,7 @@ pub fn collect(
     finish(target, request, &facts, Some(received), writer, watch)
 }
 
-/// Ends the archive of a run, and gives the target back.
+/// Ends the archive of a run, and releases the target.
 fn finish(
     target: &mut dyn Target,
     request: &RunRequest,
@@ -207,7 +207,7 @@ fn finish(
         && let Err(error) = writer.put(CONSOLE_FILE, &console)
     {
         let problem = Problem::new(Severity::Notice, &RunProblem::ConsoleNotWritten { why: error.to_string() });
-        // Where there is no room for it there may be none for this; the manifest has room kept for it.
+        // If that could not be stored, this may fail, too; the manifest has space reserved for it.
         let _ = report(problem, &mut writer, watch);
     }
     let (state, problem) = ending::state_of(facts);
@@ -217,21 +217,21 @@ fn finish(
         received.remove();
     }
     watch(Event::Archived { directory: directory.clone(), state });
-    // The archive is complete; a target that cannot be given back is a matter of its own.
+    // The archive is complete; a target that cannot be released is a separate problem.
     if let Err(error) = target.close() {
         watch(Event::NotGivenBack(Problem::new(Severity::Notice, &error)));
     }
     Ok(RunOutcome { directory, state, problem })
 }
 
-/// Stores a problem that the host found, and reports it.
+/// Stores and reports a problem that the host found.
 fn report(problem: Problem, writer: &mut RunWriter, watch: &mut dyn FnMut(Event)) -> Result<(), WriteError> {
     writer.append(&Message::Problem(problem.clone()))?;
     watch(Event::Problem(problem));
     Ok(())
 }
 
-/// What a caveat of the target means for this run: one that asks for a limit to be judged where none can be is invalid.
+/// What a caveat of the target means for this run: a run with a limit is invalid where limits cannot be judged.
 fn problem_of(caveat: Caveat, limit_ns: Option<i64>) -> Problem {
     if caveat.is_emulated() && !caveat.is_virtual_time() && limit_ns.is_some() {
         return Problem::new(Severity::Invalid, &RunProblem::LimitNotJudged(caveat));
@@ -252,7 +252,7 @@ fn measure(
     line.push('\n');
     let started = target.start_lasting(&meter, line.as_bytes(), &request.id);
     for notice in target.notices() {
-        // A disk that takes no more shows at the next frame of the meter.
+        // If the disk is full, the next frame of the meter shows it.
         let _ = report(notice, writer, watch);
     }
     let command = started?;

@@ -1,4 +1,4 @@
-//! Whole runs on a virtual machine whose QEMU is this test program again.
+//! Whole runs on a virtual machine with the test program itself as a fake QEMU.
 
 #[path = "../../machines/src/qemu/fake_machine.rs"]
 mod fake_machine;
@@ -13,7 +13,7 @@ use runner::run::{RunRequest, TimeLimits, run};
 use std::fs;
 use std::time::Duration;
 
-/// A whole run on this machine, and what was told during it.
+/// A whole run on this machine, and its events.
 fn run_on(stage: &Stage, settings: RunSettings) -> (Run, Vec<Event>) {
     let mut target = stage.target(stage.machine());
     let request = RunRequest {

@@ -1,4 +1,4 @@
-//! Whole runs in virtual time with a QEMU that is a shell script.
+//! Whole runs in virtual time with a shell script as a fake QEMU.
 
 #[path = "../../machines/src/qemu/virtual_time/fake_qemu.rs"]
 mod fake_qemu;

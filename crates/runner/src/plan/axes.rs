@@ -9,32 +9,32 @@ use toml::de::DeValue;
 /// The word for a step without any load.
 const NO_LOAD: &str = "none";
 
-/// A kernel that a virtual machine is started with instead of its own.
+/// A kernel that a virtual machine boots instead of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelChoice {
     pub name: String,
     /// `debian:SERIES`, or the path of an image.
     pub kernel: String,
-    /// Directory of its modules, for one that is given by its path.
+    /// Directory of its modules, for a kernel given by its path.
     pub modules: Option<String>,
     /// Added to the machine's kernel command line.
     pub arguments: String,
     pub line: usize,
 }
 
-/// What runs beside the measurement.
+/// The loads during the measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadChoice {
     pub name: String,
-    /// As `--load` of `tardy run` takes them, each by itself.
+    /// Each as for `--load` of `tardy run`.
     pub builtin: Vec<Written>,
-    /// Shell commands, each started again whenever it ends.
+    /// Shell commands, each restarted when it ends.
     pub commands: Vec<Written>,
     pub line: usize,
 }
 
 impl LoadChoice {
-    /// Whether nothing runs beside the measurement.
+    /// Whether there is no load.
     pub fn is_nothing(&self) -> bool {
         self.builtin.is_empty() && self.commands.is_empty()
     }
@@ -177,7 +177,7 @@ pub fn measured_options(section: &mut Section, into: &mut Vec<PlanOption>, probl
     }
 }
 
-/// Names identify steps, so each is given once.
+/// Names identify steps, so they must be unique.
 fn named_once<'a>(names: impl Iterator<Item = (&'a String, usize)>, what: &str, problems: &mut Problems) {
     let mut seen: Vec<&String> = Vec::new();
     for (name, line) in names {

@@ -1,4 +1,4 @@
-//! A TOML document read key by key: every problem is told with its line, and no key goes unread.
+//! Parses a TOML document key by key: every problem is reported with its line, and no key is silently ignored.
 
 use super::nearest::nearest;
 use std::borrow::Cow;
@@ -9,19 +9,19 @@ use toml::de::{DeTable, DeValue};
 /// Something wrong with a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// From 1; `None` when it is about the whole.
+    /// From 1; `None` if it concerns the whole document.
     pub line: Option<usize>,
     pub text: String,
 }
 
-/// A value as it was written, and where.
+/// A value as written, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     pub text: String,
     pub line: usize,
 }
 
-/// What was found wrong so far, in a text.
+/// Problems found so far in a text.
 pub struct Problems<'a> {
     text: &'a str,
     found: Vec<Problem>,
@@ -50,14 +50,14 @@ impl<'a> Problems<'a> {
         self.found.push(Problem { line: None, text: text.into() });
     }
 
-    /// All of them, by line.
+    /// All of them, sorted by line.
     pub fn into_found(mut self) -> Vec<Problem> {
         self.found.sort_by_key(|problem| problem.line);
         self.found
     }
 }
 
-/// Reads the text as TOML; what is no TOML is a problem of its line.
+/// Parses the text as TOML; a syntax error is a problem of its line.
 pub fn parse<'a>(text: &'a str, problems: &mut Problems<'a>) -> Option<Spanned<DeTable<'a>>> {
     match DeTable::parse(text) {
         Ok(table) => Some(table),
@@ -68,9 +68,9 @@ pub fn parse<'a>(text: &'a str, problems: &mut Problems<'a>) -> Option<Spanned<D
     }
 }
 
-/// One table of the document. Whoever is done with it calls [`Section::finish`].
+/// One table of the document. The caller must end with [`Section::finish`].
 pub struct Section<'a> {
-    /// As it is written in the document; empty for the document itself.
+    /// Its name in the document; empty for the document itself.
     name: String,
     table: &'a DeTable<'a>,
     span: Range<usize>,
@@ -86,13 +86,13 @@ impl<'a> Section<'a> {
         &self.span
     }
 
-    /// The value of a key, which is known from now on.
+    /// The value of a key; marks the key as known.
     pub fn value(&mut self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.known.push(key);
         self.table.get(key)
     }
 
-    /// Text, or a number as it was written.
+    /// A string, or a number as written.
     pub fn scalar(&mut self, key: &'static str, problems: &mut Problems) -> Option<Written> {
         let value = self.value(key)?;
         let read = scalar(value);
@@ -113,7 +113,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A list of texts; one text alone is a list of one.
+    /// A list of strings; a single string is a list of one.
     pub fn list(&mut self, key: &'static str, problems: &mut Problems) -> Option<Vec<Written>> {
         let value = self.value(key)?;
         let alone = std::slice::from_ref(value);
@@ -139,7 +139,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The entries of a list, whatever they are.
+    /// The entries of a list, of any kind.
     pub fn entries(&mut self, key: &'static str, problems: &mut Problems) -> Option<&'a [Spanned<DeValue<'a>>]> {
         let value = self.value(key)?;
         match value.get_ref() {
@@ -151,7 +151,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Keys with their values, for a table whose keys are free.
+    /// Keys with their values, for a table with arbitrary keys.
     pub fn free(self, problems: &mut Problems) -> Vec<(String, Written)> {
         let mut pairs = Vec::new();
         for (key, value) in self.table {
@@ -165,7 +165,7 @@ impl<'a> Section<'a> {
         pairs
     }
 
-    /// Tells the keys that nobody asked for.
+    /// Reports unknown keys.
     pub fn finish(self, problems: &mut Problems) {
         for key in self.table.keys().filter(|key| !self.known.contains(&key.get_ref().as_ref())) {
             let place = if self.name.is_empty() { "of a plan".into() } else { format!("of [{}]", self.name) };
@@ -191,7 +191,7 @@ fn scalar<'a>(value: &'a Spanned<DeValue<'_>>) -> Option<Cow<'a, str>> {
     }
 }
 
-/// What a value is, in words.
+/// The kind of a value, in words.
 pub fn kind(value: &DeValue) -> &'static str {
     match value {
         DeValue::String(_) => "a text",

@@ -1,4 +1,4 @@
-//! What must hold, for which steps, and how sure the verdict must be. The texts are carried unread.
+//! What must hold, for which steps, and with which confidence. The values are passed on unparsed.
 
 use super::Plan;
 use super::document::{Problems, Section, Written};
@@ -6,14 +6,14 @@ use super::nearest::nearest;
 use super::step::Step;
 use toml::de::DeValue;
 
-/// A limit and the steps it is for.
+/// A limit and its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanLimit {
-    /// Like `latency < 100us`.
+    /// Such as `latency < 100us`.
     pub limit: Written,
-    /// How often it may be broken; `None`: as the plan says for all.
+    /// How often it may be broken; `None` for the plan's default.
     pub allow: Option<Written>,
-    /// Names of what it is for; empty: of all.
+    /// Names to which it applies; empty for all.
     pub targets: Vec<String>,
     pub kernels: Vec<String>,
     pub loads: Vec<String>,
@@ -32,7 +32,7 @@ impl PlanLimit {
     }
 }
 
-/// Reads `[[limits]]` and `[verdict]` into a plan whose axes are known.
+/// Parses `[[limits]]` and `[verdict]` into a plan whose axes are known.
 pub fn read(document: &mut Section, plan: &mut Plan, problems: &mut Problems) {
     for entry in document.entries("limits", problems).unwrap_or_default() {
         let DeValue::Table(table) = entry.get_ref() else {

@@ -1,16 +1,16 @@
-//! The known word that somebody may have meant.
+//! Suggests the known word that the user may have meant.
 
-/// The nearest of the known words, if one is near enough to be a slip.
+/// The nearest of the known words, if it is near enough to be a typo.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let near = |other: &&str| distance(&word, other);
     let found = known.into_iter().map(|other| (near(&other), other)).min_by_key(|(far, _)| *far)?;
-    // A third of the letters may be wrong; of short words one, and never all.
+    // A third of the letters may be wrong; in short words one, but never all.
     let letters = word.chars().count();
     (found.0 <= (letters / 3).max(1) && found.0 < letters).then_some(found.1)
 }
 
-/// Letters to insert, to delete, to replace or to swap with their neighbour.
+/// Number of insertions, deletions, replacements and swaps of neighbours between two words.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut before: Vec<usize> = Vec::new();

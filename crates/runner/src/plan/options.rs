@@ -1,10 +1,10 @@
-//! The keys of a plan that say how each step measures. What a value means is the business of the options of `tardy run`,
-//! which have the same names.
+//! The keys of a plan for the settings of each step. Their values are parsed by the options of `tardy run` with the
+//! same names.
 
 use super::document::{Problems, Section, Written};
 use std::fmt;
 
-/// A key whose value is one text or number.
+/// A key whose value is a string or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextKey {
     Duration,
@@ -28,7 +28,7 @@ pub enum TextKey {
     TracerThreshold,
 }
 
-/// A key that is true or false.
+/// A boolean key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlagKey {
     LockMemory,
@@ -39,7 +39,7 @@ pub enum FlagKey {
     Stack,
 }
 
-/// A key with a list of texts.
+/// A key with a list of strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListKey {
     Functions,
@@ -93,13 +93,13 @@ pub const TRACE: &[(&str, Key)] = &[
 /// The section whose keys are kernel settings.
 pub const SET: &str = "set";
 
-/// A value that a plan or a variant of it chooses.
+/// A value chosen by a plan or a variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
     Text(TextKey, String),
     Flag(FlagKey, bool),
     List(ListKey, Vec<Written>),
-    /// The kernel setting of this option's name.
+    /// The kernel setting named by this option.
     Setting(String),
 }
 
@@ -113,7 +113,7 @@ pub struct PlanOption {
 }
 
 impl PlanOption {
-    /// Whether both choose the value of the same key.
+    /// Whether both set the same key.
     fn is_of_the_same_key(&self, other: &Self) -> bool {
         let is_setting = |option: &Self| matches!(option.choice, Choice::Setting(_));
         self.name == other.name && is_setting(self) == is_setting(other)
@@ -135,7 +135,7 @@ impl fmt::Display for PlanOption {
     }
 }
 
-/// Reads the keys of a section.
+/// Parses the keys of a section.
 pub fn read(section: &mut Section, keys: &[(&'static str, Key)], problems: &mut Problems) -> Vec<PlanOption> {
     let mut options = Vec::new();
     for (name, key) in keys {
@@ -154,7 +154,7 @@ pub fn read(section: &mut Section, keys: &[(&'static str, Key)], problems: &mut 
     options
 }
 
-/// Reads `[set]`, whose keys are kernel settings.
+/// Parses `[set]`, whose keys are kernel settings.
 pub fn read_settings(section: Section, problems: &mut Problems) -> Vec<PlanOption> {
     let pairs = section.free(problems);
     let option = |(name, written): (String, Written)| PlanOption {
@@ -165,7 +165,7 @@ pub fn read_settings(section: Section, problems: &mut Problems) -> Vec<PlanOptio
     pairs.into_iter().map(option).collect()
 }
 
-/// The options of the whole plan, with those of a part of it in their place.
+/// The options of the whole plan, replaced by those of a part.
 pub fn over(whole: &[PlanOption], part: &[PlanOption]) -> Vec<PlanOption> {
     let replaced = |option: &&PlanOption| part.iter().any(|other| other.is_of_the_same_key(option));
     whole.iter().filter(|option| !replaced(option)).chain(part).cloned().collect()

@@ -1,33 +1,33 @@
-//! When a plan is done again. Starts are counted from the first one, so that a long round shifts none after it.
+//! Start times of a plan's rounds. They are multiples of the period after the first start, so a long round does not
+//! shift later ones.
 //!
-//! Whoever waits for starts (a loop on this machine today, a queue elsewhere) asks [`Schedule::next_after`] and needs no
-//! more. Time is what has passed since the first start, by a clock that nobody sets: a day that somebody corrects by
-//! hours neither skips a round nor holds one back.
+//! Anything that waits for starts (a loop on this machine, a queue elsewhere) needs only [`Schedule::next_after`]. Time
+//! is monotonic from the first start: setting the wall clock neither skips nor delays a round.
 
 use std::time::Duration;
 
-/// Starts at regular distances.
+/// Periodic starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     every: Duration,
 }
 
-/// A start to come.
+/// A future start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
-    /// From 0, which is the first one.
+    /// From 0, the first one.
     pub number: u64,
-    /// Time from the first one on.
+    /// Time since the first one.
     pub at: Duration,
 }
 
 impl Schedule {
-    /// `every` is longer than nothing.
+    /// `every` is clamped to at least 1 ns.
     pub fn new(every: Duration) -> Self {
         Self { every: every.max(Duration::from_nanos(1)) }
     }
 
-    /// The first start later than `passed`. Those that went by meanwhile are not made up for.
+    /// The first start later than `passed`. Missed starts are skipped.
     pub fn next_after(&self, passed: Duration) -> Option<Start> {
         let number = passed.as_nanos() / self.every.as_nanos() + 1;
         let after_ns = number.checked_mul(self.every.as_nanos())?;
@@ -49,7 +49,7 @@ mod tests {
         let next = |passed: Duration| schedule.next_after(passed).unwrap();
         assert_eq!(next(Duration::ZERO), Start { number: 1, at: 12 * HOUR });
         assert_eq!(next(6 * HOUR), Start { number: 1, at: 12 * HOUR });
-        // A round of 13 hours makes the second start pass; the third is where it would have been anyway.
+        // A round of 13 hours misses the second start; the third is unchanged.
         assert_eq!(next(13 * HOUR), Start { number: 2, at: 24 * HOUR });
         assert_eq!(next(12 * HOUR), Start { number: 2, at: 24 * HOUR });
     }

@@ -1,10 +1,10 @@
-//! A plan taken apart into its steps: one run each, in the order they are done.
+//! Expands a plan into its steps: one run each, in order.
 
 use super::axes::{KernelChoice, LoadChoice};
 use super::options::{PlanOption, over};
 use super::{Plan, PlanLimit};
 
-/// Letters that a step's name in a file system may have.
+/// Most characters of a step's directory name.
 const SLUG_LETTERS_MAX: usize = 60;
 
 /// One run.
@@ -12,23 +12,23 @@ const SLUG_LETTERS_MAX: usize = 60;
 pub struct Step {
     /// From 1.
     pub number: u32,
-    /// Of how many.
+    /// Total number of steps.
     pub steps: u32,
     pub target: String,
     pub kernel: Option<KernelChoice>,
     pub load: LoadChoice,
     pub variant: Option<String>,
-    /// From 1, of how many.
+    /// From 1, with the total.
     pub repetition: u32,
     pub repetitions: u32,
-    /// How it measures.
+    /// Measurement options.
     pub options: Vec<PlanOption>,
-    /// Those that are for this step.
+    /// Limits of this step.
     pub limits: Vec<PlanLimit>,
 }
 
 impl Step {
-    /// What it is, in words: `vm, debian:6.1-rt, messaging`.
+    /// Its title: `vm, debian:6.1-rt, messaging`.
     pub fn title(&self) -> String {
         let kernel = self.kernel.as_ref().map(|kernel| kernel.name.as_str());
         let load = if self.load.is_nothing() { "no load" } else { &self.load.name };
@@ -40,7 +40,7 @@ impl Step {
         title
     }
 
-    /// Name of its archive's directory. Another try has its number behind it.
+    /// Name of its archive's directory. A retry appends its number.
     pub fn directory(&self, attempt: u32) -> String {
         let mut slug = String::new();
         for letter in self.title().chars() {
@@ -58,7 +58,7 @@ impl Step {
 }
 
 impl Plan {
-    /// All steps. Repetitions come one after the other as wholes, so that what drifts meanwhile drifts for all alike.
+    /// All steps. Each repetition runs all of them before the next one starts, so that drift affects all alike.
     pub fn steps(&self) -> Vec<Step> {
         let kernels: Vec<Option<&KernelChoice>> =
             if self.kernels.is_empty() { vec![None] } else { self.kernels.iter().map(Some).collect() };

@@ -1,4 +1,4 @@
-//! Plans as people write them, well and badly.
+//! Valid and invalid plans.
 
 use super::*;
 use proptest::prelude::*;

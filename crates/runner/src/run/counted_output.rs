@@ -1,14 +1,14 @@
-//! Lines counted in the output of a command, on their way from those who read it to the archive.
+//! Counts lines in the output of a command and passes them from its readers to the archive.
 
 use archive::counted::{CountedLine, LINE_LETTERS_MAX, OutputCounts};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Lines of a run that are kept; further ones are counted only.
+/// Most lines of a run to keep; further ones are only counted.
 const LINES_KEPT: u64 = 10_000;
-/// Lines in one message, which a frame has to carry.
+/// Most lines in one message, so that it fits a frame.
 const LINES_AT_ONCE: usize = 500;
 
-/// Texts to count, and what was counted. Clones share it.
+/// Texts to count, and their counts. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct CountedOutput {
     texts: Arc<[String]>,
@@ -23,20 +23,20 @@ struct Counts {
 }
 
 impl CountedOutput {
-    /// Nothing is counted yet.
+    /// All counts start at zero.
     pub fn new(texts: &[String]) -> Self {
         let now = OutputCounts { totals: vec![0; texts.len()], lines: Vec::new() };
-        // The first message says that the texts were looked for.
+        // The first message shows that the texts were searched.
         let counts = Counts { now, kept: 0, changed: !texts.is_empty() };
         Self { texts: texts.into(), counts: Arc::new(Mutex::new(counts)) }
     }
 
-    /// Whether there is anything to look for.
+    /// Whether there are no texts to count.
     pub fn is_idle(&self) -> bool {
         self.texts.is_empty()
     }
 
-    /// Looks at one line that the command printed, read at this instant of the watched machine's CLOCK_MONOTONIC.
+    /// Searches one line of the command's output, read at this instant of the watched machine's CLOCK_MONOTONIC.
     pub fn look_at(&self, line: &str, monotonic_ns: Option<i64>) {
         let found: Vec<usize> = (0..self.texts.len()).filter(|place| line.contains(&self.texts[*place])).collect();
         if found.is_empty() {
@@ -54,7 +54,7 @@ impl CountedOutput {
         }
     }
 
-    /// What is new, if anything.
+    /// The changes since the last call, if any.
     pub fn take(&self) -> Option<OutputCounts> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if !counts.changed {

@@ -1,4 +1,4 @@
-//! Decides how a run ended from what was seen of its end.
+//! Determines how a run ended from what was observed.
 
 use crate::problem::RunProblem;
 use archive::manifest::RunState;
@@ -7,32 +7,32 @@ use archive::problem::{Problem, Severity};
 use machines::Exit;
 use std::time::Duration;
 
-/// What was seen of the end of a run.
+/// Observations at the end of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// The meter could not be started at all.
+    /// The meter could not be started.
     pub start_failure: Option<Problem>,
-    /// The meter speaks another version of the stream.
+    /// The meter uses another version of the stream.
     pub foreign: Option<u32>,
-    /// The meter's own last word.
+    /// The ending that the meter reported.
     pub ending: Option<Ending>,
-    /// `None` when it had to be left behind alive.
+    /// `None` if it was still alive when the host gave up.
     pub exit: Option<Exit>,
-    /// Its output was closed although it went on.
+    /// Its output was closed although it was still running.
     pub cut: bool,
-    /// The line is gone, and the run goes on without it or has ended there.
+    /// The connection is lost, and the run continues without it or has ended there.
     pub left_behind: bool,
-    /// The phase it was in at the end.
+    /// The last phase.
     pub phase: Option<RunPhase>,
-    /// Requests to stop by a person or a signal.
+    /// Requests to stop by the user or a signal.
     pub stop_requests: usize,
-    /// Killed because stopping was asked for twice.
+    /// Killed because of a second request to stop.
     pub killed_by_request: bool,
     /// A phase was stuck for this reason.
     pub stuck: Option<Stuck>,
     /// The archive could not be written.
     pub storage_failure: Option<String>,
-    /// The last problem that made the numbers unusable.
+    /// The last problem that made the figures unusable.
     pub invalid: Option<Problem>,
     /// Last lines of the meter's standard error.
     pub diagnostics: Vec<String>,
@@ -46,19 +46,19 @@ pub enum Stuck {
 }
 
 impl Facts {
-    /// Whether the meter ended without having put its settings back itself.
+    /// Whether the meter ended without restoring its settings.
     pub fn left_unrestored(&self) -> bool {
         self.start_failure.is_none() && self.ending.is_none() && !self.killed_by_request && !self.left_behind
     }
 
-    /// Whether nothing outside of the meter had a part in its end.
+    /// Whether the meter ended without any external cause.
     fn is_the_meters_own(&self) -> bool {
         let outside = self.storage_failure.is_some() || self.left_behind || self.foreign.is_some();
         !outside && !self.killed_by_request && self.stuck.is_none()
     }
 }
 
-/// State of the run, and what explains it when it is not complete.
+/// State of the run, with an explanation unless it is complete.
 pub fn state_of(facts: &Facts) -> (RunState, Option<Problem>) {
     if let Some(problem) = &facts.start_failure {
         let state = if facts.stop_requests > 0 { RunState::Interrupted } else { RunState::Failed };
@@ -76,7 +76,7 @@ pub fn state_of(facts: &Facts) -> (RunState, Option<Problem>) {
     }
 }
 
-/// `None`: the run ended as asked.
+/// `None`: the run ended as requested.
 fn explanation(facts: &Facts) -> Option<(RunState, RunProblem)> {
     let failed = |kind| Some((RunState::Failed, kind));
     let interrupted = |kind| Some((RunState::Interrupted, kind));

@@ -1,10 +1,10 @@
-//! How long each phase of a run may take before it counts as stuck.
+//! Time limits of each phase before a run counts as stuck.
 
 use archive::message::RunPhase;
 use archive::settings::RunSettings;
 use std::time::Duration;
 
-/// A dead line has been noticed by then; ssh takes 20 s.
+/// Time after which a dead connection is detected; ssh takes 20 s.
 const LINE_NOTICED: Duration = Duration::from_secs(30);
 
 /// Time limits of one run.
@@ -20,13 +20,13 @@ pub struct TimeLimits {
     pub measure: Option<Duration>,
     pub collect: Duration,
     pub restore: Duration,
-    /// From a request to stop until the measurement must have ended; also from the last word until the end.
+    /// Time from a request to stop until the measurement must have ended; also from the ending message until the exit.
     pub stop: Duration,
 }
 
 impl TimeLimits {
-    /// Limits for a run of these settings. The meter reports several times a second while it measures, so `silence` of a
-    /// few ten seconds is already far beyond expectation.
+    /// Limits for a run with these settings. The meter reports several times a second while it measures, so a `silence`
+    /// of tens of seconds is ample.
     pub fn of(settings: &RunSettings, silence: Duration) -> Self {
         let minute = Duration::from_secs(60);
         let settle = Duration::from_nanos(settings.settle_ns);
@@ -43,8 +43,8 @@ impl TimeLimits {
         }
     }
 
-    /// Limits behind a line that may be dead for a while before anybody notices: what it swallows is no silence of the
-    /// meter's.
+    /// Limits for a connection that may be dead for a while before this is detected: lost data is not silence of the
+    /// meter.
     pub fn behind_a_line(self) -> Self {
         Self { silence: self.silence.max(LINE_NOTICED), stop: self.stop.max(LINE_NOTICED), ..self }
     }
@@ -65,7 +65,7 @@ impl TimeLimits {
         }
     }
 
-    /// Limit of one phase, `None` when it may take for ever.
+    /// Limit of one phase, `None` for no limit.
     pub fn phase(&self, phase: RunPhase) -> Option<Duration> {
         match phase {
             RunPhase::Check => Some(self.check),
@@ -79,7 +79,7 @@ impl TimeLimits {
     }
 }
 
-/// The phase in words, as people read it.
+/// The phase in words.
 pub fn phase_title(phase: RunPhase) -> &'static str {
     match phase {
         RunPhase::Check => "check",

@@ -1,4 +1,4 @@
-//! What came through the line, byte for byte, until the run is complete: where to go on after a cut is its length.
+//! The received bytes of a run until it is complete: after a lost connection, their number is where to resume.
 
 use archive::directory::ArchiveDirectory;
 use archive::write_error::WriteError;
@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Name in the archive. An archive with such a file has a rest to fetch.
+/// File name in the archive. An archive with this file is incomplete and can be resumed.
 pub const RECEIVED_FILE: &str = "line.partial";
-/// The target is told after so many bytes that they are safe.
+/// Interval in bytes at which the target learns that data is stored.
 const SAFE_EVERY_BYTES: u64 = 1 << 20;
 
-/// The file, open at its end.
+/// The file, open for appending.
 #[derive(Debug)]
 pub struct Received {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// An empty one in the directory of an archive.
+    /// Creates an empty file in an archive's directory.
     ///
     /// # Errors
     /// [`WriteError::Io`].
@@ -30,7 +30,7 @@ impl Received {
         Self::open(directory, true).map_err(|source| WriteError::Io { path: directory.join(RECEIVED_FILE), source })
     }
 
-    /// That of an archive with a rest to fetch, and what is in it so far.
+    /// Opens the file of an incomplete archive, and returns its contents.
     ///
     /// # Errors
     /// [`WriteError::Io`].
@@ -54,12 +54,12 @@ impl Received {
         Ok(Self { path: directory.join(RECEIVED_FILE), inside, file, bytes: 0, safe: 0 })
     }
 
-    /// Bytes so far.
+    /// Number of bytes so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Appends what came. Answers how many bytes are safe, now and then.
+    /// Appends received bytes. From time to time, returns the number of bytes that are synced to disk.
     ///
     /// # Errors
     /// [`WriteError::Io`].
@@ -77,7 +77,7 @@ impl Received {
         write().map_err(|source| WriteError::Io { path: self.path.clone(), source })
     }
 
-    /// Everything is in the archive now.
+    /// Removes the file once everything is in the archive.
     pub fn remove(self) {
         let _ = self.inside.remove(RECEIVED_FILE);
     }

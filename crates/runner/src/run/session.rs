@@ -1,4 +1,5 @@
-//! Follows one meter from its first frame to its end: stores, tells, heeds requests to stop, and gives up on a stuck one.
+//! Follows one meter from its first frame to its end: stores and reports data, handles stop requests, and gives up on a
+//! stuck meter.
 
 use super::counted_output::CountedOutput;
 use super::ending::{Facts, Stuck};
@@ -15,13 +16,13 @@ use machines::stop::StopRequests;
 use machines::{Output, Outside, RunningCommand};
 use std::time::Duration;
 
-/// How often requests to stop and time limits are looked at.
+/// Interval of checks for stop requests and time limits.
 const POLL: Duration = Duration::from_millis(100);
-/// Time a stuck meter gets to react to being asked to stop.
+/// Time for a stuck meter to react to a stop request.
 const LAST_CHANCE: Duration = Duration::from_secs(3);
 const EXIT_LIMIT: Duration = Duration::from_secs(10);
 
-/// A meter under way, and where its words go.
+/// A running meter, and the receivers of its data.
 pub struct Session<'a> {
     command: Box<dyn RunningCommand>,
     writer: &'a mut RunWriter,
@@ -35,7 +36,7 @@ pub struct Session<'a> {
     phase_since: Duration,
     last_frame: Duration,
     stopping_since: Option<Duration>,
-    /// Spikes of which it is not yet known what the host did meanwhile: number, due, seen.
+    /// Spikes for which the host's absences are still unknown: number, due, seen.
     unseen: Vec<(u32, i64, i64)>,
     facts: Facts,
 }
@@ -66,26 +67,26 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Keeps what comes through the line, byte for byte, until the run is complete.
+    /// Keeps the received bytes until the run is complete.
     pub fn keeping(mut self, received: Option<&'a mut Received>) -> Self {
         self.received = received;
         self
     }
 
-    /// Keeps what is counted in the output of a command beside it.
+    /// Also archives counts of a command's output.
     pub fn counting(mut self, counted: Option<&'a CountedOutput>) -> Self {
         self.counted = counted;
         self
     }
 
-    /// Takes what came before the line was cut.
+    /// Processes the bytes received before the connection was lost.
     pub fn resuming(mut self, before: &[u8]) -> Self {
         let items = self.decoder.push(before);
         self.take(items);
         self
     }
 
-    /// Follows the meter to its end, by itself or by force.
+    /// Follows the meter until it ends or is killed.
     pub fn follow(mut self) -> Facts {
         let mut closed = false;
         loop {
@@ -116,7 +117,7 @@ impl<'a> Session<'a> {
             self.command.kill();
             self.facts.exit = self.command.wait(EXIT_LIMIT);
         }
-        // That nobody is at the other end of the line may show only now.
+        // Only now it may become visible that the connection is dead.
         self.facts.left_behind = self.command.left_behind();
         if !self.facts.left_behind {
             let rest = std::mem::take(&mut self.decoder).finish();
@@ -140,7 +141,7 @@ impl<'a> Session<'a> {
         }
         for news in self.command.news() {
             if news.is_kept() {
-                // An archive that takes no more shows at the next frame.
+                // If the archive cannot be written, the next frame shows it.
                 let _ = self.writer.append(&Message::Problem(Problem::new(Severity::Notice, &news)));
             }
             (self.watch)(Event::Line(news));
@@ -149,7 +150,7 @@ impl<'a> Session<'a> {
 
     fn keep_what_was_counted(&mut self) {
         while let Some(counts) = self.counted.and_then(CountedOutput::take) {
-            // An archive that takes no more shows at the next frame.
+            // If the archive cannot be written, the next frame shows it.
             let _ = self.writer.append(&Message::OutputCounts(counts));
         }
     }
@@ -160,7 +161,7 @@ impl<'a> Session<'a> {
                 Outside::Later => self.unseen.push((spike, due_ns, seen_ns)),
                 Outside::Unknown => {}
                 Outside::Seen(seen) => {
-                    // An archive that takes no more shows at the next frame.
+                    // If the archive cannot be written, the next frame shows it.
                     let _ = self.writer.append(&Message::Absences(SpikeAbsences { spike, ..seen }));
                 }
             }
@@ -178,7 +179,7 @@ impl<'a> Session<'a> {
         self.take(items);
     }
 
-    /// What was on the way when the meter ended.
+    /// Reads what was on its way when the meter ended.
     fn drain(&mut self) {
         while let Output::Bytes(bytes) = self.command.read(Duration::ZERO) {
             self.receive(&bytes);
@@ -225,7 +226,7 @@ impl<'a> Session<'a> {
                 self.storage_failed(&error);
             }
         } else if matches!(item, Item::Message(Message::Thread { .. } | Message::Problem(_) | Message::End { .. })) {
-            // The reserve has room for the totals; without them the run would be lost although it was measured.
+            // The reserve has space for the totals; without them the whole measurement would be lost.
             let _ = self.writer.store(item);
         }
     }
@@ -239,13 +240,13 @@ impl<'a> Session<'a> {
     fn ask_to_stop(&mut self, reason: StopReason) {
         if self.stopping_since.is_none() {
             self.stopping_since = Some(self.command.elapsed());
-            // A meter that no longer listens is about to end; the limits catch one that does not.
+            // A meter that no longer reads is about to end; otherwise the time limits catch it.
             let _ = self.command.write(b"stop\n");
             (self.watch)(Event::Stopping(reason));
         }
     }
 
-    /// Passes requests to stop on; false when it is time to kill.
+    /// Forwards stop requests; false if the meter must be killed.
     fn heed_requests(&mut self) -> bool {
         let requests = self.stop.count();
         if requests == 0 {
@@ -261,10 +262,10 @@ impl<'a> Session<'a> {
         requests == 1
     }
 
-    /// Looks at the time limits; false when the meter is stuck and has had its last chance.
+    /// Checks the time limits; false if the meter is stuck and has had its last chance.
     fn heed_limits(&mut self) -> bool {
         if self.facts.ending.is_some() {
-            // Its last word is said and stands; only its exit is missing.
+            // Its ending message is valid; only its exit is missing.
             return self.command.elapsed().saturating_sub(self.last_frame) < self.limits.stop;
         }
         if self.facts.stuck.is_none() {
@@ -273,7 +274,7 @@ impl<'a> Session<'a> {
                 return true;
             }
             self.ask_to_stop(StopReason::Stuck);
-            // An earlier request did not help; this one counts from now.
+            // An earlier request had no effect; this one starts a new time limit.
             self.stopping_since = Some(self.command.elapsed());
         }
         self.stopping_since.is_some_and(|since| self.command.elapsed().saturating_sub(since) < LAST_CHANCE)

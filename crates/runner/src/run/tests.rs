@@ -1,4 +1,4 @@
-//! Whole runs against the fake target: nothing waits, every end is reached.
+//! Whole runs on the fake target: nothing waits, every ending is covered.
 
 use super::*;
 use archive::frame::Encoder;
@@ -41,7 +41,7 @@ fn end(ending: Ending) -> Message {
     Message::End { ending, monotonic_ns: 9_000_000_000 }
 }
 
-/// Turns messages into steps of one numbered stream.
+/// Converts messages to steps of one numbered stream.
 struct Stream(Encoder);
 
 impl Stream {
@@ -85,7 +85,7 @@ fn ran(steps: Vec<Step>, exit: Exit) -> Ran {
     ran_with(steps, exit, |_, _| {})
 }
 
-/// Runs the script; a second command, if one is started, is a restore that put one thing back.
+/// Runs the script; a second command, if one is started, is a restore that restored one setting.
 fn ran_with(steps: Vec<Step>, exit: Exit, on_event: impl Fn(&Event, &StopRequests)) -> Ran {
     let folder = tempfile::tempdir().unwrap();
     let restore = Script { steps: vec![Step::Say(b"put back x\n".to_vec())], exit: Exit::Code(0) };
@@ -310,7 +310,7 @@ fn a_disk_that_cannot_take_a_file_stops_the_run_and_keeps_the_totals() {
     let log = Rc::clone(&target.log);
     let outcome = run(&mut target, &request(&directory), &StopRequests::default(), &mut |event| {
         if matches!(event, Event::Progress { .. }) {
-            // A file where a directory must be made: the write fails as it would on a broken disk.
+            // A file in place of a directory: the write fails as on a broken disk.
             std::fs::write(directory.join("spikes"), "").unwrap();
         }
     })
@@ -333,7 +333,7 @@ fn a_console_that_cannot_be_stored_is_noted_and_the_run_is_whole() {
     target.console = b"hello".to_vec();
     let outcome = run(&mut target, &request(&directory), &StopRequests::default(), &mut |event| {
         if matches!(event, Event::Progress { .. }) {
-            // A directory in its place: the write fails as it would on a full disk.
+            // A directory in its place: the write fails as on a full disk.
             std::fs::create_dir_all(directory.join("console.log/x")).unwrap();
         }
     })
