@@ -1,7 +1,8 @@
-//! Questions and answers through a console on which the kernel speaks as well.
+//! Questions and answers over a console that the kernel also prints to.
 //!
-//! The host asks, the board answers, one letter at a time. A letter is compressed and cut into pieces that each fit one
-//! checked [`line`]; whatever falls between them costs the pieces it hits, which are asked for again: [`letter`].
+//! The host asks, the board answers, one message, called a letter, at a time. A letter is compressed and split into
+//! pieces that each fit one checksummed [`line`]. Interfering output only damages the pieces that it hits, which are
+//! requested again: [`letter`].
 
 pub mod letter;
 pub mod line;
@@ -11,50 +12,50 @@ use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version of the lines, the letters and what is in them.
+/// Version of the lines and letters and their contents.
 pub const CONSOLE_VERSION: u32 = 1;
-/// Longest letter that is opened.
+/// Largest decompressed letter.
 pub const LETTER_BYTES_MAX: usize = 32 << 20;
 const LEVEL: u8 = 6;
 
-/// What the host asks of the board.
+/// A request of the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
     /// Run a program to its end; the bytes of the letter are its input.
     Run { program: String, arguments: Vec<String> },
-    /// The stream of the spool from this byte on, at most so many bytes.
+    /// Send at most this number of bytes of the spool's stream from this offset.
     Read { offset: u64, bytes_max: u64 },
     /// A line for the spooler.
     #[serde(rename = "tell")]
     Send { line: String },
-    /// It was the last one.
+    /// End the conversation.
     Bye,
 }
 
-/// What the board answers.
+/// An answer of the board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// How the program ended, and the last lines of its standard error; the bytes of the letter are its output.
+    /// The program's exit, and the last lines of its standard error; the bytes of the letter are its output.
     Ended {
         code: Option<i32>,
         signal: Option<i32>,
         complaints: Vec<String>,
     },
-    /// The bytes of the letter are what was asked for; there are `written` in all so far.
+    /// The bytes of the letter are the requested ones; `written` is the total so far.
     Stretch {
         written: u64,
         end: Option<StreamEnd>,
     },
     Done,
-    /// It cannot be had, now or later.
+    /// The request cannot be fulfilled, now or later.
     Refused {
         why: String,
     },
 }
 
-/// The end of a stream: `how` the meter ended, its last words, and how many bytes there were.
+/// The end of a stream: the meter's exit, its last output, and the total number of bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamEnd {
     pub how: String,
@@ -62,7 +63,7 @@ pub struct StreamEnd {
     pub words: Vec<String>,
 }
 
-/// A letter: a question or an answer, and bytes.
+/// Packs a letter: a question or an answer, and bytes.
 pub fn pack(head: &impl Serialize, bytes: &[u8]) -> Vec<u8> {
     let mut letter = serde_json::to_vec(head).expect("questions and answers have only string keys");
     letter.push(b'\n');
@@ -70,7 +71,7 @@ pub fn pack(head: &impl Serialize, bytes: &[u8]) -> Vec<u8> {
     compress_to_vec_zlib(&letter, LEVEL)
 }
 
-/// What is in a letter; nothing when it is none.
+/// Unpacks a letter; `None` if it is invalid.
 pub fn unpack<T: DeserializeOwned>(letter: &[u8]) -> Option<(T, Vec<u8>)> {
     let mut head = decompress_to_vec_zlib_with_limit(letter, LETTER_BYTES_MAX).ok()?;
     let end = head.iter().position(|byte| *byte == b'\n')?;

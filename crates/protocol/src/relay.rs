@@ -1,30 +1,30 @@
-//! Passing frames on without reading them: what may be left out is left out, and the rest is numbered anew.
+//! Forwards frames without decoding them: drops the dispensable ones and renumbers the rest.
 
 use archive::frame::{Encoder, HEADER_BYTES, KIND_CHUNK, Parsed, parse};
 use archive::message::Message;
 
-/// What lies next in a stream.
+/// The next part of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// A frame with a message.
     Message { frame: Vec<u8>, for_showing_only: bool },
     /// A frame with a stretch of this file.
     Chunk { file: u32, frame: Vec<u8> },
-    /// Bytes that belong to no frame.
+    /// Bytes outside any frame.
     Noise(Vec<u8>),
 }
 
-/// How the payload of [`Message::Progress`] begins.
+/// Start of the payload of [`Message::Progress`].
 const PROGRESS: &[u8] = b"{\"progress\":";
 
-/// Cuts a stream that arrives in pieces of any size into frames.
+/// Splits a stream that arrives in pieces of any size into frames.
 #[derive(Debug, Default)]
 pub struct Splitter {
     pending: Vec<u8>,
 }
 
 impl Splitter {
-    /// Takes bytes and returns the pieces that are complete now.
+    /// Takes bytes and returns the pieces that are now complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Piece> {
         self.pending.extend_from_slice(bytes);
         let mut pieces = Vec::new();
@@ -51,18 +51,18 @@ impl Splitter {
         pieces
     }
 
-    /// What came after the last whole frame.
+    /// The bytes after the last complete frame.
     pub fn rest(self) -> Vec<u8> {
         self.pending
     }
 }
 
-/// Numbers the frames of a stream into which others are put.
+/// Numbers the frames of a stream into which others are inserted.
 #[derive(Debug, Clone, Default)]
 pub struct Renumbering(Encoder);
 
 impl Renumbering {
-    /// Gives a frame its number in this stream. Anything shorter than a frame is left as it is.
+    /// Gives a frame its number in this stream. Anything shorter than a frame is left unchanged.
     pub fn pass(&mut self, mut frame: Vec<u8>) -> Vec<u8> {
         if frame.len() >= HEADER_BYTES {
             self.0.renumber(&mut frame);
@@ -70,7 +70,7 @@ impl Renumbering {
         frame
     }
 
-    /// A message of one's own.
+    /// Encodes an inserted message.
     pub fn message(&mut self, message: &Message) -> Vec<u8> {
         self.0.message(message)
     }

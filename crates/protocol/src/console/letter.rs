@@ -1,36 +1,36 @@
-//! Letters in pieces: what travels on one line, and how a letter is gathered from what arrives.
+//! Splits letters into lines, and reassembles them from the lines that arrive.
 
 use super::line::{base64, from_base64, opened, sealed};
 use std::fmt::Write;
 
-/// Bytes of one piece; with all around them they stay below the 256 letters that small line buffers take.
+/// Bytes of one piece; with framing, lines stay below the 256 characters that small line buffers hold.
 pub const PIECE_BYTES: usize = 165;
 /// Most pieces of one letter.
 const PIECES_MAX: u32 = 1 << 18;
-/// Numbers of missing pieces on one line; the others are asked for when these have come.
+/// Most numbers of missing pieces on one line; the others are requested after these have come.
 const MISSING_MAX: usize = 24;
 
-/// Who wrote a letter: an echo of a question is no answer.
+/// Sender of a letter: an echo of a question is not an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Host,
     Board,
 }
 
-/// One line that arrived whole.
+/// One undamaged line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// The board listens, and speaks this version.
+    /// The board listens, and uses this version.
     Ready {
         version: u32,
     },
     Piece(Piece),
-    /// The host lacks these pieces of an answer; of one of which nothing came it knows no number.
+    /// The host lacks these pieces of an answer; the list is empty if no piece has come.
     Missing {
         letter: u32,
         numbers: Vec<u32>,
     },
-    /// The board is still busy with this question.
+    /// The board is still working on this question.
     Busy {
         letter: u32,
     },
@@ -47,7 +47,7 @@ pub struct Piece {
 }
 
 impl Line {
-    /// The line in a text with whatever is around it; `None` when there is no whole one.
+    /// Parses the line inside a text with arbitrary surroundings; `None` if there is no undamaged one.
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<&str> = opened(text)?.split(' ').collect();
         Some(match words[..] {
@@ -70,7 +70,7 @@ impl Line {
         })
     }
 
-    /// The line as it is sent, with its end.
+    /// The line as sent, including its end.
     pub fn text(&self) -> String {
         sealed(&match self {
             Self::Ready { version } => format!("R {version}"),
@@ -93,10 +93,10 @@ impl Line {
 /// The lines of a letter.
 ///
 /// # Panics
-/// When it has more than [`super::LETTER_BYTES_MAX`] bytes, which nobody would open.
+/// If it has more than [`super::LETTER_BYTES_MAX`] bytes, which no receiver accepts.
 pub fn lines(from: Side, letter: u32, bytes: &[u8]) -> Vec<String> {
     assert!(bytes.len() <= super::LETTER_BYTES_MAX, "a letter of {} bytes would be opened by nobody", bytes.len());
-    // An empty letter is one empty piece: it must arrive, too.
+    // An empty letter is one empty piece, because it must arrive, too.
     let count = bytes.len().div_ceil(PIECE_BYTES).max(1) as u32;
     let piece = |number: u32| {
         let begin = number as usize * PIECE_BYTES;
@@ -106,14 +106,14 @@ pub fn lines(from: Side, letter: u32, bytes: &[u8]) -> Vec<String> {
     (0..count).map(piece).collect()
 }
 
-/// A letter as far as it has arrived.
+/// The received part of a letter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gathered {
     pieces: Vec<Option<Vec<u8>>>,
 }
 
 impl Gathered {
-    /// Takes a piece of this letter; answers whether it is new.
+    /// Adds a piece of this letter; returns whether it is new.
     pub fn take(&mut self, piece: Piece) -> bool {
         if self.pieces.is_empty() {
             self.pieces = vec![None; piece.count as usize];
@@ -128,18 +128,18 @@ impl Gathered {
         }
     }
 
-    /// The letter, when all of it is there.
+    /// The complete letter, if all pieces have come.
     pub fn whole(&self) -> Option<Vec<u8>> {
         let pieces: Option<Vec<&[u8]>> = self.pieces.iter().map(Option::as_deref).collect();
         pieces.filter(|pieces| !pieces.is_empty()).map(|pieces| pieces.concat())
     }
 
-    /// Whether something has arrived.
+    /// Whether any piece has come.
     pub fn is_begun(&self) -> bool {
         !self.pieces.is_empty()
     }
 
-    /// The first pieces that are missing, as many as one line can ask for.
+    /// The numbers of the first missing pieces, at most as many as fit one line.
     pub fn missing(&self) -> Vec<u32> {
         let numbers = self.pieces.iter().enumerate().filter(|(_, piece)| piece.is_none());
         numbers.map(|(number, _)| number as u32).take(MISSING_MAX).collect()
@@ -230,7 +230,7 @@ mod tests {
         fn random_lines_never_panic(text in ".{0,300}", bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = Line::parse(&text);
             let _ = Line::parse(&String::from_utf8_lossy(&bytes));
-            // What the checksum lets through is not always what we would have written.
+            // Some lines with a valid checksum are not in canonical form.
             if let Some(Line::Piece(piece)) = Line::parse(&sealed(&text)) {
                 Gathered::default().take(piece);
             }

@@ -1,23 +1,23 @@
-//! Text lines that are checked each for itself, and bytes as letters of the alphabet.
+//! Text lines with a checksum each, and bytes as printable characters.
 //!
-//! A line is `~TEXT CHECKSUM`, where the checksum is CRC-32 (IEEE) of the text, eight hexadecimal digits. Whatever comes
-//! in between damages the line it falls into and no other.
+//! A line is `~TEXT CHECKSUM`, where the checksum is CRC-32 (IEEE) of the text, in eight hexadecimal digits.
+//! Interfering output damages the line that it hits and no other.
 
-/// Begins a line of ours.
+/// First character of a line.
 pub const MARK: char = '~';
 const CHECKSUM_DIGITS: usize = 8;
-/// More than any text of ours has.
+/// More than the longest text.
 const TEXT_BYTES_MAX: usize = 512;
-/// A longer line is none of ours, whatever the kernel wrote in front of it.
+/// Longer lines are ignored, whatever the kernel wrote before the mark.
 const LINE_BYTES_MAX: usize = 8 << 10;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// A line with its checksum, ended.
+/// A complete line with its checksum.
 pub fn sealed(text: &str) -> String {
     format!("{MARK}{text} {}\r\n", checksum(text))
 }
 
-/// The text of a line that arrived whole, whatever stands before it and after it.
+/// The text of an undamaged line, whatever surrounds it.
 pub fn opened(line: &str) -> Option<&str> {
     if line.len() > LINE_BYTES_MAX {
         return None;
@@ -28,7 +28,7 @@ pub fn opened(line: &str) -> Option<&str> {
             return None;
         }
         let sum = u32::from_str_radix(sum, 16).ok()?;
-        // The first mark from which the text fits; one further back than a text is long begins none.
+        // The first mark from which the text is valid; marks further back than the longest text are not tried.
         let marks = line[..blank].rmatch_indices(MARK).map(|(mark, _)| mark + 1);
         let texts = marks.take_while(|start| blank - start <= TEXT_BYTES_MAX).map(|start| &line[start..blank]);
         texts.filter(|text| crc32fast::hash(text.as_bytes()) == sum).last()
@@ -39,7 +39,7 @@ fn checksum(text: &str) -> String {
     format!("{:08x}", crc32fast::hash(text.as_bytes()))
 }
 
-/// Bytes as letters (RFC 4648, with padding).
+/// Encodes bytes as base64 (RFC 4648, with padding).
 pub fn base64(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for piece in bytes.chunks(3) {
@@ -52,7 +52,7 @@ pub fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of such letters.
+/// Decodes base64.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) {
         return None;
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(opened(&line.replace(" 1 ", " 2 ")), None);
     }
 
-    /// Such a line took minutes while every mark was tried with every blank behind it.
+    /// Such a line took minutes when every mark was tried with every following space.
     #[test]
     fn a_line_of_marks_and_sums_costs_no_more_than_its_length() {
         let started = std::time::Instant::now();
