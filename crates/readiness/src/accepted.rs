@@ -1,4 +1,4 @@
-//! Findings that somebody knows and lives with: a file with a line for each.
+//! Findings that the user accepts: a file with one line each.
 
 use super::answer::Finding;
 use thiserror::Error;
@@ -15,17 +15,17 @@ pub enum AcceptedError {
 /// One line: `FINGERPRINT  IDENTIFIER  # why`, or `*` instead of the fingerprint for every finding of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
-    /// `None`: every finding of the rule.
+    /// `None` for every finding of the rule.
     fingerprint: Option<String>,
     id: String,
     pub reason: String,
 }
 
 impl Accepted {
-    /// Reads a file. Blank lines and lines that begin with `#` say nothing.
+    /// Parses a file. Blank lines and lines that start with `#` are ignored.
     ///
     /// # Errors
-    /// Number of the first line that is none, with what is wrong.
+    /// Number of the first invalid line, and what is wrong with it.
     pub fn parse(text: &str) -> Result<Vec<Self>, (usize, AcceptedError)> {
         let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -57,7 +57,7 @@ impl Accepted {
 
 /// Lines that accept these findings.
 pub fn acceptance_lines<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
-    // What is quoted of the target must not begin a line of its own.
+    // Quoted text of the target must not start another line.
     let plain = |text: &str| text.replace(|letter: char| letter.is_control(), " ");
     findings.map(|finding| format!("{}  {}  # {}", finding.fingerprint, finding.id, plain(&finding.what))).collect()
 }

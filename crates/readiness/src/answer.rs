@@ -1,4 +1,4 @@
-//! What a check came to.
+//! The result of a check.
 
 use super::accepted::Accepted;
 use super::machine::Machine;
@@ -8,24 +8,24 @@ use serde::Serialize;
 /// Something that is not as real-time work needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Identifier of the rule: stable for ever.
+    /// Identifier of the rule; never changes.
     pub id: String,
-    /// Twelve hexadecimal digits for this finding of the rule, the same on every machine and day it is made.
+    /// Twelve hexadecimal digits for this finding of the rule, the same on every machine and at any time.
     pub fingerprint: String,
     pub severity: Severity,
     pub title: String,
-    /// What is so here.
+    /// What was found.
     pub what: String,
-    /// Why that matters.
+    /// Why it matters.
     pub reason: String,
     pub fixes: Vec<Fix>,
-    /// Title of the document that says so.
+    /// Title of the document that supports this.
     pub source: String,
-    /// Why somebody accepted it; then it counts for nothing.
+    /// Why the user accepted it; it is then ignored.
     pub accepted: Option<String>,
 }
 
-/// A rule that could not be asked.
+/// A rule that could not be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotKnown {
     pub id: String,
@@ -33,7 +33,7 @@ pub struct NotKnown {
     pub why: String,
 }
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Readiness {
     pub kernel_release: String,
@@ -42,15 +42,15 @@ pub struct Readiness {
     pub cpus_realtime: String,
     /// Those for everything else.
     pub cpus_housekeeping: String,
-    /// Whether the former are to do nothing else.
+    /// Whether the real-time CPUs should do nothing else.
     pub dedicated: bool,
     pub priority: u8,
     /// The worst first.
     pub findings: Vec<Finding>,
     pub not_known: Vec<NotKnown>,
-    /// Lines of the file of accepted findings that fit none.
+    /// Unused lines of the file of accepted findings.
     pub accepted_unused: Vec<String>,
-    /// Rules and assertions that were asked.
+    /// Number of evaluated rules and assertions.
     pub asked: u32,
 }
 
@@ -80,7 +80,7 @@ impl Readiness {
         }
     }
 
-    /// Marks what is accepted and brings the worst forward; what is accepted comes last.
+    /// Marks accepted findings and sorts by severity; accepted ones come last.
     pub(super) fn close(&mut self, accepted: &[Accepted]) {
         for finding in &mut self.findings {
             let found = accepted.iter().find(|one| one.fits(&finding.id, &finding.fingerprint));
@@ -91,17 +91,17 @@ impl Readiness {
         self.findings.sort_by_key(|finding| (finding.accepted.is_some(), std::cmp::Reverse(finding.severity)));
     }
 
-    /// Findings that nobody accepted.
+    /// Findings that are not accepted.
     pub fn open(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.accepted.is_none())
     }
 
-    /// Findings that are to be mended: the open ones, notices only where they are asked for.
+    /// Findings to fix: the open ones, with notices only on request.
     pub fn to_fix(&self, notices: bool) -> impl Iterator<Item = &Finding> {
         self.open().filter(move |finding| notices || finding.severity > Severity::Notice)
     }
 
-    /// Whether nothing is worse than a notice, accepted findings aside.
+    /// Whether nothing is worse than a notice, without accepted findings.
     pub fn is_ready(&self) -> bool {
         self.open().all(|finding| finding.severity == Severity::Notice)
     }
@@ -123,7 +123,7 @@ impl Finding {
     }
 }
 
-/// FNV-1a over identifier and key, 48 bits of it. It names, it protects nothing.
+/// 48 bits of FNV-1a over identifier and key. It identifies; it is not a security measure.
 pub(super) fn fingerprint(id: &str, key: &str) -> String {
     let bytes = id.bytes().chain([b'\n']).chain(key.bytes());
     let hash =
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(fingerprint("memory.huge-pages", "always"), fingerprint("memory.huge-pages", "always"));
         assert_ne!(fingerprint("a", "b"), fingerprint("a", "c"));
         assert_ne!(fingerprint("ab", ""), fingerprint("a", "b"));
-        // Files of accepted findings hold these: they must never change.
+        // Files of accepted findings contain these: they must never change.
         assert_eq!(fingerprint("memory.huge-pages", "always").len(), 12);
     }
 }

@@ -1,8 +1,8 @@
-//! Lists of assertions about the kernel's configuration, in the form that Xenomai's `chkkconf` takes.
+//! Lists of assertions about the kernel's configuration, in the format of Xenomai's `chkkconf`.
 //!
-//! One assertion a line: `CONFIG_X` (built in or a module), `CONFIG_X=y`, `=m`, `=n`, each with a `!` in front for the
-//! opposite; behind it `if CONFIG_Y` (also `!CONFIG_Y`, `CONFIG_Y=m`) and `on ARCHITECTURE`, the beginning of what `uname -m`
-//! says. `#` begins a comment.
+//! One assertion per line: `CONFIG_X` (built in or a module), `CONFIG_X=y`, `=m`, `=n`, each with an optional `!` in
+//! front for the opposite; then optionally `if CONFIG_Y` (also `!CONFIG_Y`, `CONFIG_Y=m`) and `on ARCHITECTURE`, a
+//! prefix of the output of `uname -m`. `#` starts a comment.
 
 use super::answer::{Finding, NotKnown, Readiness, fingerprint};
 use super::machine::{Machine, quoted};
@@ -24,13 +24,13 @@ pub enum AssertionError {
     State(String),
 }
 
-/// What a symbol is to be.
+/// The required state of a symbol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Wish {
     negated: bool,
-    /// With `CONFIG_`.
+    /// Including `CONFIG_`.
     symbol: String,
-    /// `y`, `m`, `n`; `None`: `y` or `m`.
+    /// `y`, `m`, `n`; `None` for `y` or `m`.
     state: Option<char>,
 }
 
@@ -47,10 +47,10 @@ pub struct Assertion {
 pub struct Checklist(Vec<Assertion>);
 
 impl Checklist {
-    /// Reads a file.
+    /// Parses a file.
     ///
     /// # Errors
-    /// Number of the first line that is none, with what is wrong.
+    /// Number of the first invalid line, and what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, (usize, AssertionError)> {
         let lines = text
             .lines()
@@ -91,7 +91,7 @@ impl Checklist {
 impl Assertion {
     fn parse(line: &str) -> Result<Self, AssertionError> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // A blank may stand between `!` and the symbol.
+        // There may be a space between `!` and the symbol.
         let joined = match words[..] {
             ["!", symbol, ..] => {
                 vec![format!("!{symbol}")].into_iter().chain(words[2..].iter().map(|word| (*word).to_owned())).collect()
@@ -113,7 +113,7 @@ impl Assertion {
         })
     }
 
-    /// What the configuration says instead; `None` when it is as wished.
+    /// The actual configuration if it violates the assertion; `None` if it holds.
     fn look(&self, machine: &Machine) -> Result<Option<String>, Unknown> {
         let here = |name: &String| machine.facts.environment.architecture.starts_with(name.as_str());
         if !self.architecture.as_ref().is_none_or(here) {
@@ -182,7 +182,7 @@ impl Wish {
         Ok(Self { negated, symbol: symbol.into(), state })
     }
 
-    /// Whether it holds, and what the configuration says.
+    /// Whether it holds, and the actual configuration.
     fn holds(&self, machine: &Machine) -> Result<(bool, String), Unknown> {
         let found = machine.config(self.symbol.trim_start_matches("CONFIG_"))?.unwrap_or("n");
         let holds = match self.state {

@@ -4,7 +4,7 @@ use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
 
 const SOURCES: &str = "/sys/devices/system/clocksource/clocksource0";
-/// Reading one of these goes out to a chip, under a system call.
+/// Reading one of these needs a system call and accesses a device.
 const SLOW: &[&str] = &["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 const FAST: &[&str] = &["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource"];
 

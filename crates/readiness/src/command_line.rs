@@ -1,21 +1,21 @@
-//! The kernel's command line as the kernel takes it apart.
+//! Parses the kernel's command line as the kernel does.
 
 /// One word of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
-    /// With underscores, as the kernel takes a dash for one.
+    /// With underscores, because the kernel treats a dash like an underscore.
     pub name: String,
     pub value: Option<String>,
-    /// As it stands there.
+    /// As written.
     pub written: String,
 }
 
-/// The words in front of `--`, in their order.
+/// The words before `--`, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLine(pub Vec<Parameter>);
 
 impl CommandLine {
-    /// Any text is one. Blanks inside of double quotes do not part words.
+    /// Parses any text. Spaces inside double quotes do not separate words.
     pub fn parse(text: &str) -> Self {
         let mut words = vec![String::new()];
         let mut quoted = false;
@@ -33,7 +33,7 @@ impl CommandLine {
         Self(words.take_while(|word| word != "--").map(Parameter::of).collect())
     }
 
-    /// The value of the last parameter of this name that has one; the kernel asks for the last of most.
+    /// The value of the last parameter of this name that has one; for most parameters the kernel uses the last.
     pub fn value(&self, name: &str) -> Option<&str> {
         let named = self.0.iter().rev().filter(|parameter| parameter.name == name);
         named.filter_map(|parameter| parameter.value.as_deref()).next()

@@ -1,18 +1,18 @@
-//! Sets of CPUs, as the kernel writes and reads them.
+//! Sets of CPUs in the kernel's notations.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// More CPUs than any machine has; a list that names more is none.
+/// More CPUs than any machine has; a list that names more is invalid.
 const CPUS_MAX: u32 = 1 << 16;
 
-/// Some CPUs.
+/// A set of CPUs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuSet(BTreeSet<u32>);
 
 impl CpuSet {
-    /// A list like `0-3,5`, as the kernel shows it, with what it takes on its command line: `N` for `last`, `all`, groups
-    /// like `0-31:2/4`. `None` when it is none.
+    /// Parses a list such as `0-3,5` in the kernel's output format, with the extensions of its command line: `N` for
+    /// `last`, `all`, groups such as `0-31:2/4`. `None` if the text is not a CPU list.
     pub fn list(text: &str, last: u32) -> Option<Self> {
         let mut cpus = BTreeSet::new();
         for part in text.trim().split(',').filter(|part| !part.is_empty()) {
@@ -39,7 +39,7 @@ impl CpuSet {
         Some(Self(cpus))
     }
 
-    /// A mask like `ff,ffffffff`.
+    /// Parses a mask such as `ff,ffffffff`.
     pub fn mask(text: &str) -> Option<Self> {
         let digits: Vec<u32> = text
             .trim()
@@ -56,7 +56,7 @@ impl CpuSet {
         Some(Self(bits.collect()))
     }
 
-    /// As the kernel reads a mask: groups of 32 CPUs, commas between them.
+    /// The kernel's mask format: groups of 32 CPUs, separated by commas.
     pub fn to_mask(&self) -> String {
         let groups = self.0.last().map_or(1, |last| last / 32 + 1);
         let group = |number: u32| {

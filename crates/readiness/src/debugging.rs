@@ -1,4 +1,4 @@
-//! Options of the kernel's configuration that are for finding bugs and cost latency all the time.
+//! Kernel configuration options for debugging that always cost latency.
 
 use super::machine::Machine;
 use super::rule::{Look, Rule, Severity, Sign};

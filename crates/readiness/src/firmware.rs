@@ -1,4 +1,4 @@
-//! What takes the CPU away from the kernel itself.
+//! Time that the kernel itself loses to firmware.
 
 use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
@@ -50,7 +50,7 @@ fn management_interrupts(machine: &Machine) -> Look {
     }
     let uptime_s = machine.text("/proc/uptime")?.split('.').next().and_then(|text| text.parse::<u64>().ok());
     let uptime_s = uptime_s.ok_or_else(|| Unknown("/proc/uptime is no number".into()))?;
-    // Booting alone raises some. One a minute on average is a habit.
+    // Booting alone raises some. More than one a minute on average is abnormal.
     let habit = most.after > 100 && most.after.saturating_mul(60) > uptime_s;
     sign_if(habit, || {
         let what = format!("CPU {} counted {} since the machine was switched on", most.cpu, most.after);

@@ -4,7 +4,7 @@ use super::cpu_set::CpuSet;
 use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
 
-/// More of them are counted, not named one by one.
+/// With more interrupts, they are counted instead of listed.
 const NAMED_MAX: usize = 200;
 
 pub const RULES: &[Rule] = &[
@@ -47,7 +47,7 @@ fn affinity(machine: &Machine) -> Look {
     let mut signs = Vec::new();
     for (irq, name) in actions.into_iter().filter(|(_, name)| !name.is_empty()) {
         let allowed = of(&wanted, irq).unwrap_or_default();
-        // Kernels without effective masks deliver where they are allowed to.
+        // Kernels without effective masks deliver an interrupt to its allowed CPUs.
         let used = of(&effective, irq).filter(|cpus| !cpus.is_empty()).unwrap_or_else(|| allowed.clone());
         let here = used.and(&machine.realtime);
         if !here.is_empty() && signs.len() < NAMED_MAX {

@@ -1,11 +1,11 @@
-//! Isolation asked for against isolation in effect, and what else may run on CPUs that are for real-time work alone.
+//! Compares requested with effective isolation, and finds what else may run on CPUs dedicated to real-time work.
 
 use super::cpu_set::CpuSet;
 use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
 
 const CPUS: &str = "/sys/devices/system/cpu";
-/// What may stand in front of the list of isolcpus=.
+/// Flags before the list of isolcpus=.
 const FLAGS: &[&str] = &["nohz", "domain", "managed_irq"];
 
 pub const RULES: &[Rule] = &[
@@ -99,7 +99,7 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-/// CPUs of a kernel file with a list; none where the kernel has no such file, or writes the word for nothing.
+/// CPUs of a kernel file with a list; empty if the kernel has no such file, or writes its word for an empty list.
 pub(super) fn listed(machine: &Machine, file: &str) -> Result<CpuSet, Unknown> {
     let text = machine.optional(&format!("{CPUS}/{file}"))?.unwrap_or_default();
     if text == "(null)" {
@@ -108,10 +108,10 @@ pub(super) fn listed(machine: &Machine, file: &str) -> Result<CpuSet, Unknown> {
     CpuSet::list(text, 0).ok_or_else(|| Unknown(format!("{CPUS}/{file} is no list of CPUs: {}", quoted(text))))
 }
 
-/// The value of a parameter, which is no list of CPUs.
+/// The value of a parameter that is not a CPU list.
 struct NoList<'a>(&'a str);
 
-/// CPUs that a parameter names; flags like `domain` stand in front of them.
+/// CPUs of a parameter; flags such as `domain` may precede them.
 fn asked<'a>(machine: &'a Machine, name: &str) -> Option<Result<CpuSet, NoList<'a>>> {
     let value = machine.command_line.value(name)?;
     let list: Vec<&str> = value.split(',').skip_while(|word| FLAGS.contains(word)).collect();
@@ -125,7 +125,7 @@ fn not_in_effect(machine: &Machine) -> Look {
         let flags = machine.command_line.value(name).unwrap_or_default();
         if name == "isolcpus" && (flags.contains("nohz") || flags.contains("managed_irq")) && !flags.contains("domain")
         {
-            // Without `domain` the scheduler is not asked for anything.
+            // Without `domain`, it does not affect the scheduler.
             continue;
         }
         let asked = match asked {
@@ -215,7 +215,7 @@ fn rcu_callbacks(machine: &Machine) -> Look {
                     .by_hand("write it like rcu_nocbs=2-3")
             });
         }
-        // Without a list it makes it possible to ask later, for no CPU yet.
+        // Without a list it only makes a later request possible, and applies to no CPU yet.
         _ => CpuSet::default(),
     };
     let moved = kept.iter().chain(listed(machine, "nohz_full")?.iter()).collect::<Vec<_>>();
@@ -244,7 +244,7 @@ fn kernel_threads(machine: &Machine) -> Look {
     }
     let everywhere = |text: &str| {
         let cpus = CpuSet::list(text, 0).unwrap_or_default();
-        // One that may run on these CPUs alone is there for them.
+        // A task restricted to these CPUs is there for them.
         !cpus.and(&machine.realtime).is_empty() && !cpus.without(&machine.realtime).is_empty()
     };
     let movable = tasks.iter().filter(|task| task.kernel && !task.bound && everywhere(&task.cpus_allowed));

@@ -1,4 +1,4 @@
-//! What kernel it is: how it can be preempted, and what was built into it.
+//! Rules about the kernel: its preemption model, and what was built into it.
 
 use super::machine::Machine;
 use super::rule::{Look, Rule, Severity, Sign, fine, sign_if};

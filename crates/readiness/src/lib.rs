@@ -1,9 +1,9 @@
-//! Whether a machine is set up for real-time work: rules over what its kernel says of its settings.
+//! Checks whether a machine is set up for real-time work: rules over its kernel's settings.
 //!
-//! A [`Rule`] looks at one thing and knows why it matters, where that is written, and what to write where to fix it. It
-//! looks through a [`Machine`], which knows the facts and for which CPUs and which priority they are judged. A fact that
-//! could not be read makes no finding: the rule is listed as not known, with the reason. One file holds one family of
-//! rules. docs/how-to/readiness.md is for people, docs/reference/readiness-rules.md is written from [`rules`].
+//! A [`Rule`] checks one thing and knows why it matters, the supporting document, and which value to write where to fix
+//! it. It reads a [`Machine`], which combines the facts with the CPUs and the priority of the work. A fact that could
+//! not be read gives no finding: the rule is listed as not known, with the reason. Each file contains one group of
+//! rules. docs/how-to/readiness.md is for users, docs/reference/readiness-rules.md is generated from [`rules`].
 
 #![deny(clippy::disallowed_methods)]
 
@@ -40,13 +40,13 @@ pub use rule::{Fix, Rule, Severity};
 use archive::facts::Facts;
 use machine::Machine;
 
-/// A family of rules.
+/// A group of rules.
 pub struct RuleGroup {
     pub title: &'static str,
     pub rules: &'static [Rule],
 }
 
-/// All rules, in the order in which findings of one severity are told.
+/// All rules, in the order in which findings of equal severity are listed.
 pub fn rules() -> [RuleGroup; 14] {
     [
         RuleGroup { title: "Kernel", rules: kernel::RULES },
@@ -66,7 +66,7 @@ pub fn rules() -> [RuleGroup; 14] {
     ]
 }
 
-/// Judges facts for the work of a subject, by all rules and the assertions of a checklist.
+/// Judges facts for the work of a subject, with all rules and the assertions of a checklist.
 pub fn check(facts: &Facts, subject: &Subject, checklist: &Checklist, accepted: &[Accepted]) -> Readiness {
     let machine = Machine::new(facts, subject);
     let mut readiness = Readiness::of(&machine);

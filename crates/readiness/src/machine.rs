@@ -1,31 +1,31 @@
-//! The machine as rules see it: its facts, and for which work they are judged.
+//! The machine as rules see it: its facts, and the work for which they are judged.
 
 use super::command_line::CommandLine;
 use super::cpu_set::CpuSet;
 use super::rule::Unknown;
 use archive::facts::{Fact, Facts};
 
-/// Longest piece of a target's text inside a sentence, in characters.
+/// Longest quotation of a target's text inside a sentence, in characters.
 const QUOTED_MAX: usize = 60;
 
-/// Whether CPUs are to do real-time work alone.
+/// Whether the work has its CPUs for itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// Dedicated when the CPUs of the work are not all there are.
+    /// Dedicated unless the work uses all CPUs.
     #[default]
     Auto,
     /// Real-time work and everything else share the CPUs.
     Shared,
-    /// The CPUs of the work are for it alone.
+    /// The CPUs of the work are reserved for it.
     Dedicated,
 }
 
-/// The work a machine is to be ready for.
+/// The work for which a machine is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// CPUs it runs on; `None`: those the kernel isolates, or else all.
+    /// CPUs it runs on; `None` for those that the kernel isolates, or all if there are none.
     pub cpus: Option<Vec<u32>>,
-    /// Priority of its most urgent thread, 1 to 99.
+    /// Highest priority of its threads, 1 to 99.
     pub priority: u8,
     pub profile: Profile,
 }
@@ -35,7 +35,7 @@ pub struct Machine<'a> {
     pub facts: &'a Facts,
     pub command_line: CommandLine,
     pub online: CpuSet,
-    /// CPUs of the work, those that are offline or not there included.
+    /// CPUs of the work, including those that are offline or missing.
     pub realtime: CpuSet,
     pub priority: u8,
     pub dedicated: bool,
@@ -64,20 +64,20 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// CPUs left for everything else; all when none is.
+    /// CPUs for everything else; all if none is left.
     pub fn housekeeping(&self) -> CpuSet {
         let rest = self.online.without(&self.realtime);
         if rest.is_empty() { self.online.clone() } else { rest }
     }
 
-    /// Number of the last CPU there can be, which is `N` on the command line.
+    /// Number of the last possible CPU, which is `N` on the command line.
     pub fn last_cpu(&self) -> u32 {
         let possible = self.optional("/sys/devices/system/cpu/possible").ok().flatten();
         let possible = possible.and_then(|text| CpuSet::list(text, 0)).and_then(|cpus| cpus.last());
         possible.or(self.online.last()).unwrap_or(0)
     }
 
-    /// Contents of a file without the blanks around them; `None` where the kernel has none.
+    /// Contents of a file without surrounding whitespace; `None` if the kernel does not have it.
     pub fn optional(&self, path: &str) -> Result<Option<&'a str>, Unknown> {
         match self.facts.files.get(path) {
             Some(Fact::Text(text)) => Ok(Some(text.trim())),
@@ -87,19 +87,19 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Contents of a file that every kernel of the kind has.
+    /// Contents of a file that every such kernel has.
     pub fn text(&self, path: &str) -> Result<&'a str, Unknown> {
         self.optional(path)?.ok_or_else(|| Unknown(format!("{path} is not there")))
     }
 
-    /// A file that holds one number; `None` where the kernel has none.
+    /// A file that contains one number; `None` if the kernel does not have it.
     pub fn number(&self, path: &str) -> Result<Option<i64>, Unknown> {
         let Some(text) = self.optional(path)? else { return Ok(None) };
         let number = text.parse().map_err(|_| Unknown(format!("{path} is no number: {}", quoted(text))))?;
         Ok(Some(number))
     }
 
-    /// Files whose paths begin and end like this, those of a CPU in between, ascending; `None` for one that is absent.
+    /// Files whose paths start and end with these texts around a CPU number, ascending; `None` for a missing file.
     pub fn of_cpus(&self, begin: &str, end: &str) -> Result<Vec<(u32, &'a str)>, Unknown> {
         let mut found = Vec::new();
         for path in self.facts.files.keys() {
@@ -114,7 +114,7 @@ impl<'a> Machine<'a> {
         Ok(found)
     }
 
-    /// Value of an option of the kernel's configuration, its name given without `CONFIG_`; `None` when it is not set.
+    /// Value of an option of the kernel's configuration, named without `CONFIG_`; `None` if it is not set.
     pub fn config(&self, name: &str) -> Result<Option<&'a str>, Unknown> {
         let text = self.facts.kernel_config.as_deref();
         let text =
@@ -127,7 +127,7 @@ impl<'a> Machine<'a> {
         Ok(matches!(self.config(name)?, Some("y" | "m")))
     }
 
-    /// Whether the kernel is of this version or a later one.
+    /// Whether the kernel has at least this version.
     pub fn is_since(&self, major: u32, minor: u32) -> Result<bool, Unknown> {
         let release = &self.facts.environment.kernel_release;
         let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(str::parse::<u32>);
@@ -147,7 +147,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A short piece of what the target said, for a sentence.
+/// A short quotation of the target's text.
 pub fn quoted(text: &str) -> String {
     let mut letters = text.trim().chars();
     let short: String = letters.by_ref().take(QUOTED_MAX).collect();

@@ -1,4 +1,4 @@
-//! What the kernel does with pages behind a program's back.
+//! What the kernel does to a program's pages in the background.
 
 use super::cpu_set::CpuSet;
 use super::machine::{Machine, choice, quoted};
@@ -126,7 +126,7 @@ fn compaction(machine: &Machine) -> Look {
     let path = "/proc/sys/vm/compaction_proactiveness";
     let value = machine.number(path)?.unwrap_or(0);
     sign_if(value > 0, || {
-        // 20 is what kernels come with.
+        // 20 is the kernel's default.
         let severity = if value > 20 { Severity::Warning } else { Severity::Notice };
         Sign::new(format!("vm.compaction_proactiveness is {value}"))
             .key(value.to_string())

@@ -5,7 +5,7 @@ use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
 
 const PRINTK: &str = "/proc/sys/kernel/printk";
-/// Messages below this level, errors and worse, are worth their time.
+/// Messages below this level, errors and worse, are worth their cost.
 const LEVEL_MAX: i64 = 4;
 
 pub const RULES: &[Rule] = &[

@@ -1,9 +1,9 @@
-//! Words on the kernel's command line that cost latency, or do not say what was meant.
+//! Kernel parameters that cost latency or are probably mistyped.
 
 use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
 
-/// Parameters that real-time setups are made of; one that is nearly spelled like these is meant to be it.
+/// Parameters of real-time setups; a similar spelling is probably a typo.
 const KNOWN: &[&str] = &[
     "clocksource",
     "cpufreq.default_governor",
@@ -29,9 +29,9 @@ const KNOWN: &[&str] = &[
     "transparent_hugepage",
     "tsc",
 ];
-/// Real names that are near one of those.
+/// Existing parameters that resemble one of those.
 const INNOCENT: &[&str] = &["noht", "nosmp", "highres", "nohlt", "nopti", "init", "ima"];
-/// Name, and values that do harm; none: every value.
+/// Name, and harmful values; empty for every value.
 const TRACING: &[(&str, &[&str])] =
     &[("ftrace", &[]), ("trace_event", &[]), ("initcall_debug", &[]), ("stacktrace", &[]), ("kprobe_event", &[])];
 const MEMORY: &[(&str, &[&str])] = &[
@@ -141,7 +141,7 @@ fn misspelt(machine: &Machine) -> Look {
     Ok(signs.collect())
 }
 
-/// Whether one letter more, less or other, or two swapped, makes one of the other.
+/// Whether one insertion, deletion, replacement or swap converts one into the other.
 fn is_near(left: &str, right: &str) -> bool {
     let (left, right) = (left.as_bytes(), right.as_bytes());
     let same = |left: &[u8], right: &[u8]| left.iter().zip(right).take_while(|(a, b)| a == b).count();

@@ -1,11 +1,11 @@
-//! What saves power and takes time for it.
+//! Rules about power saving that costs latency.
 
 use super::isolation::listed;
 use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
 
 const CPUS: &str = "/sys/devices/system/cpu/cpu";
-/// A state that takes no longer to leave is part of every wake-up and no worse than a cold cache, µs.
+/// An idle state with a shorter exit latency costs no more than a cold cache, µs.
 const EXIT_US_MAX: u64 = 10;
 
 pub const RULES: &[Rule] = &[
@@ -88,15 +88,15 @@ fn idle_states(machine: &Machine) -> Look {
     Ok(signs)
 }
 
-/// Files of CPUs that are not there were not asked for.
+/// Files of missing CPUs were not read.
 fn optional_here<'a>(machine: &Machine<'a>, path: &str) -> Result<Option<&'a str>, Unknown> {
     if machine.facts.files.contains_key(path) { machine.optional(path) } else { Ok(None) }
 }
 
-/// Whether somebody told the kernel that this CPU must wake in less time.
+/// Whether the kernel was asked to wake this CPU in less time.
 fn is_kept_awake(machine: &Machine, cpu: u32, latency_us: u64) -> Result<bool, Unknown> {
     let limit = optional_here(machine, &format!("{CPUS}{cpu}/power/pm_qos_resume_latency_us"))?;
-    // 0 is no limit there; `n/a` is one of nothing.
+    // 0 means no limit there; `n/a` means a limit of 0.
     Ok(match limit {
         Some("n/a") => true,
         Some(limit) => limit.parse::<u64>().is_ok_and(|limit_us| limit_us > 0 && limit_us < latency_us),
@@ -107,7 +107,7 @@ fn is_kept_awake(machine: &Machine, cpu: u32, latency_us: u64) -> Result<bool, U
 fn workqueues(machine: &Machine) -> Look {
     let path = "/sys/module/workqueue/parameters/power_efficient";
     let on = machine.optional(path)?.is_some_and(|value| matches!(value, "Y" | "1"));
-    // Kernels switch it on for nohz_full=, whatever was asked, so that such work can leave those CPUs.
+    // Kernels enable it for nohz_full= in any case, so that such work can leave those CPUs.
     if !listed(machine, "nohz_full")?.and(&machine.realtime).is_empty() {
         return fine();
     }

@@ -1,4 +1,4 @@
-//! What findings say to write, put together: at run time, on the kernel's command line, in a file of sysctl.d.
+//! Combines the fixes of findings: writes at run time, kernel command line, a file for sysctl.d.
 
 use super::answer::Finding;
 use super::rule::Fix;
@@ -6,11 +6,11 @@ use archive::settings::SettingChange;
 
 const SYSCTL: &str = "/proc/sys/";
 
-/// Settings to write now: one for each file, in the order of the findings.
+/// Settings to write now: one per file, in the order of the findings.
 pub fn writes<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<SettingChange> {
     let mut changes: Vec<SettingChange> = Vec::new();
     for fix in findings.flat_map(|finding| &finding.fixes) {
-        // Text of a target that would begin another line, or another word of a shell, is left out.
+        // Text of a target that could start another line, or another word of a shell, is left out.
         let plain =
             |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-:,@ ".contains(letter));
         if let Fix::Write { path, value } = fix
@@ -28,17 +28,17 @@ pub fn writes<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<SettingCha
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelArguments {
     pub add: Vec<String>,
-    /// Word for word as they are there.
+    /// Exactly as they are there.
     pub remove: Vec<String>,
 }
 
-/// What is to be on the kernel's command line, and what is not. Settings that have no parameter of their own are given as
-/// `sysctl.NAME=VALUE`, which the kernel takes since 5.8.
+/// Words to add to and remove from the kernel's command line. Settings without a parameter are given as
+/// `sysctl.NAME=VALUE`, which the kernel accepts since 5.8.
 pub fn kernel_arguments<'a>(findings: impl Iterator<Item = &'a Finding>) -> KernelArguments {
     let mut arguments = KernelArguments::default();
     let mut note = |list: fn(&mut KernelArguments) -> &mut Vec<String>, word: &str| {
         let list = list(&mut arguments);
-        // Text of a target that is no word is left out.
+        // Text of a target that is not a valid word is left out.
         if word.chars().all(|letter| letter.is_ascii_graphic() || letter == ' ')
             && !list.iter().any(|there| there == word)
         {
@@ -62,7 +62,7 @@ pub fn kernel_arguments<'a>(findings: impl Iterator<Item = &'a Finding>) -> Kern
     arguments
 }
 
-/// A file for /etc/sysctl.d. Settings that are no sysctls stand in comments, as lines for a shell.
+/// A file for /etc/sysctl.d. Settings that are not sysctls are in comments, as shell commands.
 pub fn sysctl_text<'a>(findings: impl Iterator<Item = &'a Finding>) -> String {
     let changes = writes(findings);
     let (ours, others): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.path.starts_with(SYSCTL));

@@ -1,17 +1,17 @@
-//! What a rule is, and what it may answer.
+//! The definition of a rule and its possible results.
 
 use super::machine::Machine;
 use serde::{Deserialize, Serialize};
 
-/// How bad a finding is, mildest first.
+/// Severity of a finding, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing; costs little, or depends on what the machine is for.
     Notice,
-    /// Costs latency, or makes it depend on luck.
+    /// Costs latency, or makes it unpredictable.
     Warning,
-    /// Real-time work does not work there, or is late by milliseconds.
+    /// Real-time work fails there, or is late by milliseconds.
     Severe,
 }
 
@@ -26,7 +26,7 @@ impl Severity {
     }
 }
 
-/// What mends a finding.
+/// The fix of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fix {
@@ -34,22 +34,22 @@ pub enum Fix {
     Write { path: String, value: String },
     /// Boot with this on the kernel's command line: `name` or `name=value`.
     Boot { argument: String },
-    /// Boot without this on the kernel's command line, which must be word for word what is there.
+    /// Boot without this word of the kernel's command line, which must match exactly.
     BootWithout { argument: String },
     /// Build, or install, a kernel with this line in its configuration.
     Build { line: String },
-    /// Something that a person has to do.
+    /// Something that the user has to do.
     ByHand { text: String },
 }
 
-/// One sign of what a rule looks for.
+/// One occurrence of what a rule looks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sign {
-    /// What is so, in one sentence without its full stop.
+    /// What was found, in one sentence without the full stop.
     pub what: String,
-    /// What tells it from other findings of the rule, and does not change by itself.
+    /// Distinguishes it from other findings of the rule, and is stable over time.
     pub key: String,
-    /// Where it differs from that of the rule.
+    /// If it differs from that of the rule.
     pub severity: Option<Severity>,
     pub fixes: Vec<Fix>,
 }
@@ -95,25 +95,25 @@ impl Sign {
     }
 }
 
-/// Why nothing can be said: a sentence without its full stop.
+/// Why nothing can be said: a sentence without the full stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown(pub String);
 
-/// What looking gave: signs, none when all is well or the machine has nothing of the kind.
+/// Result of a rule: signs, or none if all is well or the machine lacks the feature.
 pub type Look = Result<Vec<Sign>, Unknown>;
 
-/// One thing that is looked at.
+/// One rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// Stable for ever: `family.thing`.
+    /// `group.thing`; never changes.
     pub id: &'static str,
-    /// What is wrong when it finds something.
+    /// What is wrong if it finds something.
     pub title: &'static str,
     /// Why that costs latency.
     pub reason: &'static str,
-    /// Title of the document that says so.
+    /// Title of the document that supports this.
     pub source: &'static str,
-    /// Of its findings, where they do not say otherwise.
+    /// Default severity of its findings.
     pub severity: Severity,
     pub look: fn(&Machine) -> Look,
 }
@@ -123,7 +123,7 @@ pub fn fine() -> Look {
     Ok(Vec::new())
 }
 
-/// One sign when something is so.
+/// One sign if `so`.
 pub fn sign_if(so: bool, sign: impl FnOnce() -> Sign) -> Look {
     Ok(if so { vec![sign()] } else { Vec::new() })
 }

@@ -1,4 +1,4 @@
-//! What the scheduler grants real-time tasks, and what it takes from them.
+//! Rules about CPU time that the scheduler grants to real-time tasks or takes from them.
 
 use super::machine::Machine;
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
@@ -6,7 +6,7 @@ use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 const FAIR: &str = "/sys/kernel/debug/sched/fair_server/cpu";
-/// What every kernel grants unless told otherwise: 95 %.
+/// The kernel's default: 95 %.
 const USUAL_PERCENT: i64 = 95;
 
 pub const RULES: &[Rule] = &[
@@ -54,7 +54,7 @@ fn throttling(machine: &Machine) -> Look {
     }
     let percent = i128::from(runtime_us) * 100 / i128::from(period_us.max(1));
     let unusual = percent < i128::from(USUAL_PERCENT);
-    // Since 6.12 it is the fair server that stops real-time tasks; the numbers here bound deadline tasks alone.
+    // Since 6.12 the fair server stops real-time tasks; these values only limit deadline tasks.
     if machine.is_since(6, 12)? && !unusual {
         return fine();
     }

@@ -1,4 +1,4 @@
-//! Containers, control groups and limits: what bounds the process itself.
+//! Containers, control groups and limits: restrictions of the process itself.
 
 use super::cpu_set::CpuSet;
 use super::machine::{Machine, quoted};
@@ -103,7 +103,7 @@ fn locked_memory(machine: &Machine) -> Look {
         return Ok(Vec::new());
     }
     let allowed = limit(machine, "Max locked memory")?;
-    // A small program with its stacks fits into this much.
+    // Enough for a small program with its stacks.
     sign_if(allowed.is_some_and(|bytes| bytes < 256 << 20), || {
         Sign::new(format!("without CAP_IPC_LOCK {} kB may be locked", allowed.unwrap_or(0) >> 10))
             .by_hand("run as root, raise ulimit -l, or in a container: --cap-add IPC_LOCK --ulimit memlock=-1")
@@ -132,7 +132,7 @@ fn quota(machine: &Machine) -> Look {
 }
 
 fn budget(machine: &Machine) -> Look {
-    // The root's budget is that of the whole machine, which has a rule of its own.
+    // The root group's budget is that of the whole machine, which has its own rule.
     let mut signs = Vec::new();
     for group in &machine.facts.cgroups {
         let path = format!("{group}/cpu.rt_runtime_us");
@@ -161,7 +161,7 @@ fn processors(machine: &Machine) -> Look {
             }
         }
     }
-    // Isolated CPUs are left out where nobody asks for them, and can be asked for.
+    // Isolated CPUs are not in the default affinity, but can be requested.
     let isolated = machine.optional("/sys/devices/system/cpu/isolated")?.and_then(|text| CpuSet::list(text, 0));
     let missing = machine.realtime.and(&machine.online).without(&allowed).without(&isolated.unwrap_or_default());
     sign_if(!missing.is_empty(), || {

@@ -1,10 +1,10 @@
-//! Tasks that run before the work does.
+//! Tasks with a higher priority than the work.
 
 use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine};
 use archive::facts::TaskFact;
 
-/// Threads of the kernel whose priority is part of how it works.
+/// Kernel threads whose priority is part of their function.
 const BORN_URGENT: &[&str] = &["migration/", "stopper/", "posixcputmr/", "cpuhp/", "watchdog", "idle_inject/"];
 
 pub const RULES: &[Rule] = &[

@@ -1,4 +1,4 @@
-//! Tracing that costs time now, and tracing that is missed when a late wake-up is to be explained.
+//! Tracing that costs time now, and tracing that would be needed to explain a late wake-up.
 
 use super::machine::{Machine, quoted};
 use super::rule::{Look, Rule, Severity, Sign, Unknown, fine, sign_if};
@@ -48,7 +48,7 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-/// Why nothing is known of the trace file system, where that is so.
+/// Why the tracing file system could not be read, if so.
 fn readable(machine: &Machine) -> Result<(), Unknown> {
     machine.facts.tracing_problem.as_ref().map_or(Ok(()), |why| Err(Unknown(quoted(why))))
 }

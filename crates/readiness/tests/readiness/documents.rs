@@ -1,4 +1,4 @@
-//! The list of rules and the checklist for kernels are written from the rules themselves.
+//! The list of rules and the checklist for kernels are generated from the rules themselves.
 
 use crate::root;
 use readiness::{checklist_text, rules};

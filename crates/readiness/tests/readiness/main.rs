@@ -1,4 +1,4 @@
-//! The rules of `tardy check` against facts of real machines, well set and spoilt, and against noise.
+//! The rules of `tardy check` on facts of real machines, well configured and misconfigured, and on noise.
 
 mod documents;
 mod noise;
@@ -8,10 +8,10 @@ use archive::facts::Facts;
 use readiness::{Checklist, Profile, Readiness, Severity, Subject, check};
 use std::path::{Path, PathBuf};
 
-/// A virtual machine with Debian's real-time kernel that was booted as `tardy check --format cmdline` said; CPU 1 of two is
-/// for real-time work.
+/// A virtual machine with Debian's real-time kernel, booted with the output of `tardy check --format cmdline`; CPU 1 of
+/// two is for real-time work.
 const WELL_SET: &str = "well-set";
-/// A virtual machine in a data centre with a kernel of its own, set up for nothing in particular.
+/// A virtual machine in a data centre with a custom kernel, not tuned for anything.
 const ORDINARY: &str = "ordinary";
 
 fn root() -> PathBuf {
@@ -32,7 +32,7 @@ fn judged(facts: &Facts) -> Readiness {
     check(facts, &subject(None), &Checklist::default(), &[])
 }
 
-/// Identifiers of what is worse than a notice.
+/// Identifiers of findings above a notice.
 fn bad(readiness: &Readiness) -> Vec<&str> {
     let open = readiness.open().filter(|finding| finding.severity > Severity::Notice);
     open.map(|finding| finding.id.as_str()).collect()

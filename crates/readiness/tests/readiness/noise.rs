@@ -1,4 +1,4 @@
-//! Facts that cannot be read, and facts that are noise: no finding from the one, no panic from the other.
+//! Unreadable facts give no findings, and random facts no panics.
 
 use crate::{ORDINARY, WELL_SET, facts, judged, subject};
 use archive::facts::{Fact, Facts, TaskFact};

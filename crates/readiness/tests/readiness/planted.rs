@@ -1,4 +1,4 @@
-//! One thing spoilt at a time on a machine that is well set: the rule that is about it must speak.
+//! One setting spoilt at a time on a well-configured machine: the rule about it must report it.
 
 use crate::{ORDINARY, WELL_SET, all, bad, facts, judged, subject};
 use archive::facts::{Fact, Facts, SmiFact, TaskFact};
@@ -6,7 +6,7 @@ use readiness::{Checklist, check};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// What is changed, and who must tell.
+/// The change, and the rule that must report it.
 struct Planted {
     id: &'static str,
     spoil: fn(&mut Facts),
@@ -235,7 +235,7 @@ const PLANTED: &[Planted] = &[
     notice("limits.container", |facts| facts.environment.container = Some("podman".into())),
 ];
 
-/// The well-set machine without the notices that it has all the same, as far as settings make them.
+/// The well-configured machine without its remaining notices, as far as settings cause them.
 fn perfect() -> Facts {
     let mut facts = facts(WELL_SET);
     set(&mut facts, "/sys/bus/workqueue/devices/writeback/cpumask", "1");
@@ -253,7 +253,7 @@ fn each_of_them_is_found_and_was_not_there_before() {
         let mut spoilt = well_set.clone();
         spoil(&mut spoilt);
         let readiness = judged(&spoilt);
-        // A notice of the same rule may have been there, about something else.
+        // A notice of the same rule may have existed before, about something else.
         let new = readiness.findings.iter().find(|finding| finding.id == *id && !before.findings.contains(finding));
         match new {
             None => wrong.push(format!("{id}: found {:?}, not known {:?}", all(&readiness), readiness.not_known)),
