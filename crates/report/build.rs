@@ -1,4 +1,4 @@
-//! Puts the report page, built by `ui/`, where the crate includes it.
+//! Copies the report page built by `ui/` to where the crate includes it.
 
 use std::path::Path;
 use std::{env, fs};

@@ -1,4 +1,4 @@
-//! Renders the report of an invented run, to work on its looks: `report_sample SHAPE REPORT.html [PNG_DIRECTORY]`.
+//! Renders the report of a synthetic run, for work on its design: `report_sample SHAPE REPORT.html [PNG_DIRECTORY]`.
 //! Shapes: two-cpus eight-cpus no-spikes forty-spikes invalid hostile empty.
 
 #[path = "../tests/report_sample/mod.rs"]

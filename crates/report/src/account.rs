@@ -1,4 +1,4 @@
-//! The words of a run's account: one sentence each, the same on the terminal and on the page.
+//! The sentences about a run, the same on the terminal and on the page.
 
 use crate::kernel_tracers::uncovered;
 use crate::watched;
@@ -10,7 +10,7 @@ use archive::summary::{RunSummary, VirtualSpeed};
 use words::figures::{count, counted, duration, latency};
 use words::vocabulary::confidence_phrase;
 
-/// How fast a machine in virtual time went.
+/// Speed of a machine in virtual time.
 pub fn virtual_speed_words(speed: VirtualSpeed) -> String {
     let seconds = |ns: i64| ns as f64 / 1e9;
     format!(
@@ -22,7 +22,7 @@ pub fn virtual_speed_words(speed: VirtualSpeed) -> String {
     )
 }
 
-/// The run in one sentence or two.
+/// The run in one or two sentences.
 pub fn verdict(summary: &RunSummary) -> String {
     let cycles = summary.cpus.iter().map(|cpu| cpu.cycles).fold(0, u64::saturating_add);
     let mut text = match summary.state {
@@ -69,7 +69,7 @@ fn push_judgement(summary: &RunSummary, text: &mut String) {
     }
 }
 
-/// What was recorded while the figures were taken; every event costs time.
+/// What was recorded during the measurement; every event costs time.
 pub fn tracing(summary: &RunSummary) -> String {
     match summary.tracing.as_deref() {
         Some("off") => "nothing (tracing was off)".into(),
@@ -78,7 +78,7 @@ pub fn tracing(summary: &RunSummary) -> String {
     }
 }
 
-/// The tool behind an imported run, with its version where it is known.
+/// The tool of an imported run, with its version if known.
 pub fn measured_by(imported: &ImportedFrom) -> String {
     match &imported.version {
         Some(version) => format!("{} {version}", imported.tool),
@@ -86,7 +86,7 @@ pub fn measured_by(imported: &ImportedFrom) -> String {
     }
 }
 
-/// Who was it, in one sentence.
+/// The culprit, in one sentence.
 pub fn culprit(explanation: Option<&Explanation>) -> String {
     let Some(explanation) = explanation else { return "not explained yet".into() };
     let best = explanation.findings.first();
@@ -110,7 +110,7 @@ pub fn loads(summary: &RunSummary) -> Vec<String> {
     summary.loads.iter().map(load).collect()
 }
 
-/// What was lost, with how much of it.
+/// What was lost, with its amount.
 pub fn losses(summary: &RunSummary) -> Vec<String> {
     let loss = |loss: &archive::message::Loss| format!("{} {}: {}", count(loss.count), loss.kind, loss.detail);
     let dropped: u64 = summary.cpus.iter().map(|cpu| cpu.records_dropped).sum();
@@ -118,7 +118,7 @@ pub fn losses(summary: &RunSummary) -> Vec<String> {
     summary.losses.iter().map(loss).chain(records).chain(uncovered(summary)).collect()
 }
 
-/// The code of a problem behind its text, where it has one.
+/// The code of a problem, to follow its text, if it has one.
 fn bracketed(code: &Code) -> String {
     if *code == Code::UNCLASSIFIED { String::new() } else { format!(" [{code}]") }
 }
@@ -128,7 +128,7 @@ pub fn remarks(remarks: &[Remark]) -> Vec<String> {
     remarks.iter().map(|remark| format!("{}{}", remark.text, bracketed(&remark.code))).collect()
 }
 
-/// Where the codes of a summary are explained; `None` when it shows none.
+/// Where the codes of a summary are explained; `None` if it shows none.
 pub fn where_codes_are_explained(summary: &RunSummary) -> Option<&'static str> {
     let coded = |code: &Code| *code != Code::UNCLASSIFIED;
     let shown =
@@ -136,7 +136,7 @@ pub fn where_codes_are_explained(summary: &RunSummary) -> Option<&'static str> {
     shown.then_some("docs/reference/problems.md explains each [code].")
 }
 
-/// Everything that did not go as asked, worst first, each with its fix.
+/// Everything that did not go as requested, worst first, each with its fix.
 pub fn problems(summary: &RunSummary) -> Vec<String> {
     let mut problems: Vec<_> = summary.problems.iter().collect();
     problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));

@@ -1,4 +1,4 @@
-//! Under which conditions figures were taken: what stands beside every answer, on the terminal, on the page and in lists.
+//! The conditions of a measurement, shown with every result, on the terminal, on the page and in lists.
 
 use archive::message::Severity;
 use archive::settings::LoadRequest;
@@ -8,7 +8,7 @@ use words::figures::counted;
 /// Longest command of a load that is shown in full.
 const COMMAND_LETTERS_MAX: usize = 40;
 
-/// The conditions of a run, each a name and a phrase; what is not known is called so.
+/// The conditions of a run, each a name and a phrase; unknown ones are marked as such.
 pub fn conditions(summary: &RunSummary) -> Vec<(&'static str, String)> {
     let mut conditions =
         vec![("load", load(summary)), ("kernel", kernel(summary)), ("preemption", preemption(summary).into())];
@@ -54,7 +54,7 @@ pub fn kernel(summary: &RunSummary) -> String {
     release.filter(|release| !release.is_empty()).unwrap_or_else(|| "not known".into())
 }
 
-/// How the kernel preempts its own code.
+/// The kernel's preemption model.
 pub fn preemption(summary: &RunSummary) -> &str {
     let environment = summary.environment.as_ref();
     if environment.and_then(|environment| environment.preempt_rt) == Some(true) {
@@ -71,7 +71,7 @@ pub fn preemption(summary: &RunSummary) -> &str {
     }
 }
 
-/// What the machine is, where it is no plain hardware.
+/// The kind of machine, unless it is plain hardware.
 fn machine(summary: &RunSummary) -> Option<String> {
     if summary.virtual_time {
         return Some("virtual time".into());
@@ -87,7 +87,7 @@ fn machine(summary: &RunSummary) -> Option<String> {
     (!known.is_empty()).then(|| known.join(", "))
 }
 
-/// How much was not as asked; `None` where everything was.
+/// Number of things that were not as requested; `None` if there are none.
 pub fn reservations(summary: &RunSummary) -> Option<String> {
     let count = summary.problems.iter().filter(|problem| problem.severity == Severity::Degraded).count();
     (count > 0).then(|| format!("{} not as asked", counted(count as u64, "condition")))

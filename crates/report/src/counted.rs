@@ -1,9 +1,9 @@
-//! What was counted in the output of a watched command, in words.
+//! Sentences about lines counted in the output of a watched command.
 
 use archive::summary::{BESIDE_NS, CountedText, PrintedLine};
 use words::figures::{counted, duration, latency};
 
-/// Title of the section, and what stands under it.
+/// Title of the section.
 pub const TITLE: &str = "Counted in the output";
 
 /// How often a text was printed.
@@ -11,12 +11,12 @@ pub fn headline(text: &CountedText) -> String {
     format!("{} with {}", counted(text.count, "line"), text.text)
 }
 
-/// When a line was printed, as far as it is known.
+/// When a line was printed, if known.
 pub fn when(line: &PrintedLine) -> String {
     line.at_ns.map_or_else(|| "at an unknown instant".into(), |at| format!("at {}", duration(at)))
 }
 
-/// Which late wake-up came before a line.
+/// The late wake-up before a line.
 pub fn beside(line: &PrintedLine) -> String {
     match (line.at_ns, line.beside) {
         (None, _) => "the command ran on another machine".into(),

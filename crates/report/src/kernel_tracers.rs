@@ -1,10 +1,10 @@
-//! The words of what the kernel's own tracers measured and kept.
+//! Sentences about what the kernel's own tracers measured and recorded.
 
 use archive::summary::RunSummary;
 use archive::tracer::{LatencyTrace, TracedTask};
 use words::figures::{count, counted, latency};
 
-/// How many snapshots begin too late, in a sentence; `None` when all reach back to when their wake-up was due.
+/// The number of snapshots that start too late, in a sentence; `None` if all reach back to the due instant.
 pub fn uncovered(summary: &RunSummary) -> Option<String> {
     let snapshots = || summary.spikes.iter().filter_map(|entry| entry.spike.snapshot.as_ref());
     let short = snapshots().filter(|snapshot| !snapshot.window_covered).count() as u64;
@@ -22,7 +22,7 @@ pub fn uncovered(summary: &RunSummary) -> Option<String> {
     })
 }
 
-/// The longest stretch that a latency tracer kept, in a sentence.
+/// The longest stretch that a latency tracer recorded, in a sentence.
 pub fn latency_trace(trace: &LatencyTrace) -> String {
     let cpu = trace.cpu.map_or(String::new(), |cpu| format!("CPU {cpu}, "));
     let mut text = format!("{cpu}{}", latency(trace.latency_ns));

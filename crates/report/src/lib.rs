@@ -1,8 +1,8 @@
-//! The account of a run: its sentences, one HTML file that needs nothing else, and its pictures as PNG files; for the command
-//! line and a server alike.
+//! Renders a run: its sentences, one self-contained HTML file, and its pictures as PNG files; for the command line and
+//! a server alike.
 //!
-//! Numbers are plain HTML made here; the pictures come alive through the page built in `ui/`. A report decides nothing: it
-//! shows what [`archive::summary`] holds. Everything a target said is untrusted text.
+//! This crate renders the figures as plain HTML; the page built in `ui/` makes the pictures interactive. A report
+//! decides nothing: it shows [`archive::summary`]. All text from a target is untrusted.
 
 pub mod account;
 pub mod conditions;
@@ -26,7 +26,7 @@ pub fn render_html(data: &ReportData) -> String {
     let data = thinning::thinned(data);
     let plots = plot::Plots::of(&data);
     let page = (html::title(&data), html::body(&data, &plots));
-    // The script draws nothing of the counters.
+    // The script does not draw the counters.
     let data = ReportData { counters: Vec::new(), ..data.into_owned() };
     template::fill(&page.0, &page.1, &data)
 }

@@ -1,4 +1,4 @@
-//! Numbers and instants as people read them: microseconds, thin grouping, UTC.
+//! Formats numbers and instants: microseconds, thin grouping, UTC.
 
 /// Narrow no-break space between groups of three digits and before a unit.
 pub const THIN: char = '\u{202f}';
@@ -28,7 +28,7 @@ pub fn micros_unit(ns: i64) -> String {
     format!("{}{THIN}µs", micros(ns))
 }
 
-/// A latency on an axis: the shortest exact decimal in the unit that suits its size.
+/// A latency on an axis: the shortest exact decimal in a suitable unit.
 pub fn axis_time(ns: f64) -> String {
     let (value, unit) = match ns.abs() {
         size if size >= 1e9 => (ns / 1e9, "s"),
@@ -47,7 +47,7 @@ pub fn axis_count(count: f64) -> String {
     if count >= 1e6 { format!("1e{}", count.log10().round()) } else { grouped(count.round() as u64) }
 }
 
-/// A share of a whole in percent with one decimal; nothing has no share.
+/// A share of a whole in percent with one decimal; a whole of zero has no share.
 pub fn percent(part: i64, whole: i64) -> String {
     if whole == 0 {
         return "\u{2013}".into();
@@ -55,7 +55,7 @@ pub fn percent(part: i64, whole: i64) -> String {
     format!("{:.1}{THIN}%", part as f64 * 100.0 / whole as f64).replace('-', "\u{2212}")
 }
 
-/// A length of time in the one or two units that suit it.
+/// A duration in one or two suitable units.
 pub fn duration(ns: i64) -> String {
     let seconds = ns as f64 / 1e9;
     match seconds {
@@ -71,7 +71,7 @@ pub fn duration(ns: i64) -> String {
 pub fn utc(unix_ns: i64) -> String {
     let seconds = unix_ns.div_euclid(1_000_000_000);
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Proleptic Gregorian calendar in eras of 400 years that begin on 1 March, so that leap days come last.
+    // Proleptic Gregorian calendar in eras of 400 years that start on 1 March, so that leap days come last.
     let days = days + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -1,4 +1,4 @@
-//! The pictures as PNG files, for terminals, tickets and bare hosts: the font is part of the binary.
+//! The pictures as PNG files, for terminals and tickets, without system fonts: the font is part of the binary.
 
 #[cfg_attr(feature = "png", path = "png/encoder.rs")]
 #[cfg_attr(not(feature = "png"), path = "png/left_out.rs")]
@@ -22,13 +22,13 @@ pub enum PngError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// Writes `histogram.png`, `latency.png` and `spike-<number>.png` of each spike with a trace into `directory`, which is made
-/// when absent, and returns their paths. A picture without data is not written.
+/// Writes `histogram.png`, `latency.png` and `spike-<number>.png` of each traced spike into `directory`, which is
+/// created if absent, and returns their paths. A picture without data is not written.
 pub fn render_pngs(data: &ReportData, directory: &Path) -> Result<Vec<PathBuf>, PngError> {
     write_pngs(plot::drawings(data), directory)
 }
 
-/// Writes `history-<number>.png` of each series into `directory`, which is made when absent, and returns their paths.
+/// Writes `history-<number>.png` of each series into `directory`, which is created if absent, and returns their paths.
 pub fn write_history_pngs(all: &[Series], directory: &Path) -> Result<Vec<PathBuf>, PngError> {
     let drawn = all
         .iter()
@@ -37,7 +37,7 @@ pub fn write_history_pngs(all: &[Series], directory: &Path) -> Result<Vec<PathBu
     write_pngs(drawn.collect(), directory)
 }
 
-/// Writes drawings under their file names into `directory`, which is made when absent, and returns their paths.
+/// Writes drawings under their file names into `directory`, which is created if absent, and returns their paths.
 fn write_pngs(drawings: Vec<(String, Drawing)>, directory: &Path) -> Result<Vec<PathBuf>, PngError> {
     if !cfg!(feature = "png") {
         return Err(PngError::LeftOut);

@@ -1,12 +1,12 @@
-//! What a page leaves out, by its code.
+//! What a page omits, by its code.
 
 use archive::problem::{Code, Definition, ProblemKind};
 use std::fmt;
 
-/// A limit of a page.
+/// Something a page omits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Omission {
-    /// So many CPUs are left out of a picture.
+    /// This number of CPUs is omitted from a picture.
     Cpus(usize),
 }
 

@@ -1,4 +1,4 @@
-//! The built page of `ui/`, and how a run's numbers get into it without being able to break out.
+//! The page built by `ui/`, and the safe embedding of a run's data.
 
 use serde::Serialize;
 
@@ -8,9 +8,9 @@ const TITLE: &str = "<!--tardy:title-->";
 const BODY: &str = "<!--tardy:body-->";
 const DATA: &str = "\"tardy:data\"";
 
-/// Fills the page: `title` and `body` are finished HTML, `data` becomes the JSON block the script reads.
+/// Fills the page: `title` and `body` are complete HTML, `data` becomes the JSON block that the script reads.
 ///
-/// The places are found in the template alone, so nothing inside the contents is taken for a place.
+/// The placeholders are searched in the template only, so text in the contents is never taken for a placeholder.
 pub fn fill(title: &str, body: &str, data: &impl Serialize) -> String {
     let (head, rest) = TEMPLATE.split_once(TITLE).expect("the built page has a place for the title");
     let (middle, rest) = rest.split_once(BODY).expect("the built page has a place for the body");
@@ -25,7 +25,7 @@ pub fn json_for_script(data: &impl Serialize) -> String {
     let mut safe = String::with_capacity(json.len());
     for character in json.chars() {
         match character {
-            // These occur in JSON inside strings only, where an escape means the same.
+            // In JSON these occur only inside strings, where an escape is equivalent.
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", character as u32)),
             other => safe.push(other),
         }

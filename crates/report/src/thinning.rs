@@ -1,5 +1,5 @@
-//! Keeps the data block of a page small: a picture has some thousand columns, a run of a week has 600 000 seconds a CPU; and
-//! a machine with a hundred CPUs did a great deal around every spike.
+//! Limits the data block of a page: a picture has a few thousand columns, while a run of a week has 600 000 seconds per
+//! CPU, and a machine with a hundred CPUs has many events around every spike.
 
 use crate::problem::Omission;
 use archive::counters;
@@ -10,16 +10,16 @@ use archive::summary::ReportData;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Points in time kept per thread.
+/// Most points in time per thread.
 const SECONDS_MAX: usize = 4000;
 
-/// Looks at the kernel's counters kept: a picture has so many columns.
+/// Most readings of the kernel's counters, the number of columns in a picture.
 const COUNTERS_MAX: usize = 900;
 
-/// Stretches kept over all pictures, about 90 bytes each.
+/// Most stretches over all pictures, about 90 bytes each.
 const SEGMENTS_MAX: usize = 60_000;
 
-/// The same data, small enough to draw. Numbers in the tables do not come from here.
+/// The same data, small enough to draw. The figures in the tables do not come from it.
 pub fn thinned(data: &ReportData) -> Cow<'_, ReportData> {
     let seconds = data.seconds.iter().map(|second| second.second as usize + 1).max().unwrap_or(0);
     let segments =
@@ -39,7 +39,8 @@ pub fn thinned(data: &ReportData) -> Cow<'_, ReportData> {
     Cow::Owned(data)
 }
 
-/// Seconds joined into longer stretches: the largest latency, the sums of the counts, under the index of the first second.
+/// Seconds joined into longer stretches: the largest latency, the sums of the counts, under the index of the first
+/// second.
 fn joined(seconds: &[Second], stretch: u32) -> Vec<Second> {
     let mut joined: BTreeMap<(u32, u32), Second> = BTreeMap::new();
     for second in seconds {
@@ -61,7 +62,7 @@ fn segments(explanation: &Explanation) -> usize {
     explanation.lanes.iter().map(|lane| lane.segments.len()).sum()
 }
 
-/// Once the budget is spent, the smaller spikes show the late CPU alone, and say so.
+/// Once the budget is used up, smaller spikes show the late CPU alone, and state so.
 fn leave_out_neighbours(data: &mut ReportData) {
     let mut left = SEGMENTS_MAX;
     for entry in &mut data.summary.spikes {

@@ -1,11 +1,11 @@
-//! The words of a run that watched another program's threads.
+//! Sentences about a run that watched another program's threads.
 
 use archive::settings::Policy;
 use archive::summary::{CpuSummary, RunSummary};
 use archive::watched::{WatchSettings, WatchedKind, WatchedSeries};
 use words::figures::{count, counted, duration, latency};
 
-/// Every kind of series, in the order they are shown.
+/// Every kind of series, in display order.
 pub const KINDS: [WatchedKind; 3] = [WatchedKind::Timer, WatchedKind::Cycle, WatchedKind::Woken];
 
 /// Whether a run watched another program.
@@ -17,7 +17,7 @@ fn request(summary: &RunSummary) -> Option<&WatchSettings> {
     summary.settings.as_ref()?.watch.as_ref()
 }
 
-/// Whom it watched, as it was asked for.
+/// What it watched, as requested.
 pub fn whom(summary: &RunSummary) -> String {
     match request(summary) {
         Some(WatchSettings { command, .. }) if !command.is_empty() => command.join(" "),
@@ -32,7 +32,7 @@ pub fn thread_name(series: &WatchedSeries) -> String {
     format!("{}-{}", series.name, series.tid)
 }
 
-/// What a sample of a kind of series is.
+/// The meaning of a sample in a kind of series.
 pub fn meaning(kind: WatchedKind) -> &'static str {
     match kind {
         WatchedKind::Timer => "timer wake-ups: from the instant asked for until the thread was given the CPU",
@@ -41,7 +41,7 @@ pub fn meaning(kind: WatchedKind) -> &'static str {
     }
 }
 
-/// The run in a sentence or two.
+/// The run in one or two sentences.
 pub fn verdict(summary: &RunSummary) -> String {
     let of = |kind| series(summary, kind).map(|(cpu, _)| cpu.cycles).fold(0, u64::saturating_add);
     let threads: std::collections::BTreeSet<i32> =
@@ -68,12 +68,12 @@ pub fn verdict(summary: &RunSummary) -> String {
     text
 }
 
-/// Whether a series is one of cycles, which are no latencies.
+/// Whether a series consists of cycles, which are not latencies.
 pub fn is_cycle(cpu: &CpuSummary) -> bool {
     cpu.watched.as_ref().is_some_and(|watched| watched.kind == WatchedKind::Cycle)
 }
 
-/// How many cycles were longer than asked for, as a sentence; empty when nothing was asked.
+/// The number of cycles over the limit, as a sentence; empty if there is no limit.
 pub fn cycle_judgement(summary: &RunSummary) -> String {
     let Some(limit_ns) = request(summary).and_then(|request| request.cycle_limit_ns) else { return String::new() };
     let over: u64 = summary.cpus.iter().filter(|cpu| is_cycle(cpu)).map(|cpu| cpu.over_limit).sum();
@@ -83,12 +83,12 @@ pub fn cycle_judgement(summary: &RunSummary) -> String {
     }
 }
 
-/// The series of one kind, each with what it is a series of.
+/// The series of one kind, each with its description.
 pub fn series(summary: &RunSummary, kind: WatchedKind) -> impl Iterator<Item = (&CpuSummary, &WatchedSeries)> {
     summary.cpus.iter().filter_map(move |cpu| Some((cpu, cpu.watched.as_ref().filter(|watched| watched.kind == kind)?)))
 }
 
-/// The policy of a thread in few letters, `fifo 80`.
+/// The policy of a thread in short form, `fifo 80`.
 pub fn runs_as(watched: &WatchedSeries) -> String {
     match watched.policy {
         Some(Policy::Fifo) => format!("fifo {}", watched.priority),

@@ -1,11 +1,11 @@
-//! What leaves the report: numbers without a script, nothing from a target as markup, pictures as files.
+//! Output of the report: figures without a script, no markup from a target, pictures as files.
 
 mod report_sample;
 
 use report::{render_html, render_pngs};
 use report_sample::{Shape, named, report_data};
 
-/// The page without its data block, its own script and its own style: what is left came through the renderer.
+/// The page without its data block, script and style: the rest came through the renderer.
 fn markup(page: &str) -> String {
     let body = page.split_once("<body>").expect("the page has a body").1;
     let (before, rest) = body.split_once("<script type=\"application/json\"").expect("the page has a data block");
@@ -56,7 +56,7 @@ fn the_page_holds_the_data_the_pictures_draw() {
     let data = report_data(&Shape::default());
     let page = render_html(&data);
     let read: archive::summary::ReportData = serde_json::from_str(data_block(&page)).unwrap();
-    // `assert_eq` would print both at length.
+    // `assert_eq` would print both completely.
     assert!(read.summary.spikes == data.summary.spikes);
     assert!(read.histograms == data.histograms);
     assert!(read.seconds == data.seconds);
@@ -69,7 +69,7 @@ fn what_a_target_says_stays_text() {
     for markup in ["<script", "<img", "<svg onload", "<!--"] {
         assert!(!html.contains(markup), "{markup} got through");
     }
-    // Beside the page's own two script elements there are none.
+    // There are only the page's own two script elements.
     assert_eq!(page.matches("<script").count(), 2);
     assert_eq!(page.matches("</script").count(), 2);
     assert!(!data_block(&page).contains(['<', '>', '&', '\u{2028}']));
@@ -151,13 +151,13 @@ fn pictures_become_png_files() {
     for path in &paths {
         let bytes = std::fs::read(path).unwrap();
         assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"));
-        // A drawing without ink compresses to almost nothing.
+        // A blank drawing compresses to almost nothing.
         assert!(bytes.len() > 5_000, "{} has {} bytes", path.display(), bytes.len());
     }
     assert!(render_pngs(&report_data(&named("empty").unwrap()), directory.path()).unwrap().is_empty());
 }
 
-/// An archive comes from anywhere: no number in it may bring the report down.
+/// Archives are untrusted: no figure in one may crash the report.
 #[test]
 fn extreme_numbers_make_a_page_and_pictures() {
     for extreme in [i64::MIN, -1, 0, 1, i64::MAX] {

@@ -1,4 +1,4 @@
-//! The answer in a few sentences: how late, where, why, whether the numbers may be used, and what they do not prove.
+//! The result in a few sentences: how late, where, why, whether the figures may be used, and what they do not prove.
 
 use super::super::number;
 use super::said;
@@ -45,7 +45,7 @@ pub fn answer(data: &ReportData) -> Markup {
     }
 }
 
-/// Under which conditions the figures stand; those of another tool's runs are not known.
+/// The conditions of the figures; for runs of other tools they are unknown.
 fn circumstances(summary: &RunSummary) -> Markup {
     html! {
         @if summary.imported.is_none() {
@@ -167,7 +167,7 @@ fn limit(summary: &RunSummary) -> Markup {
     }
 }
 
-/// Who was watched, and what a sample is there.
+/// What was watched, and the meaning of a sample.
 fn watched(summary: &RunSummary) -> Markup {
     html! {
         p { strong { "Watched: " } (said(whom(summary))) ". The kernel's view: the way back to user space is not in it." }
@@ -179,14 +179,14 @@ fn watched(summary: &RunSummary) -> Markup {
     }
 }
 
-/// Recording costs time, so the figures belong to what was recorded.
+/// Recording costs time, so the figures include its effect.
 fn recorded(summary: &RunSummary) -> Markup {
     html! {
         p { strong { "Recorded meanwhile: " } (said(tracing(summary))) "." }
     }
 }
 
-/// What a maximum is not, said wherever one is shown.
+/// What a maximum does not mean, shown with every maximum.
 fn caution(summary: &RunSummary) -> Markup {
     html! {
         p.caution {

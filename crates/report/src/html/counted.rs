@@ -1,4 +1,4 @@
-//! Lines that were counted in the output of a watched command, each beside the late wake-up before it.
+//! Lines counted in the output of a watched command, each with the late wake-up before it.
 
 use super::said;
 use crate::counted::{TITLE, beside, headline, when};

@@ -1,11 +1,11 @@
-//! What the kernel counted, below the latency of the same seconds.
+//! The kernel's counters, below the latency of the same seconds.
 
 use super::super::plot::Plots;
 use archive::counters::CounterSummary;
 use archive::summary::RunSummary;
 use maud::{Markup, PreEscaped, html};
 
-/// Nothing where nobody looked.
+/// Empty if no counters were read.
 pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
     html! {
         @if let Some(svg) = &plots.counters {
@@ -48,7 +48,7 @@ fn table(figures: &[CounterSummary]) -> Markup {
     }
 }
 
-/// Counts in whole numbers, shares with what is left of them.
+/// Counts as whole numbers, small values with decimals.
 fn shown(value: f64) -> String {
     if value >= 100.0 { super::number::grouped(value.round() as u64) } else { format!("{value:.2}") }
 }

@@ -58,7 +58,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                         }
                     }
                 }
-                // Lateness and lengths of cycles do not add up to anything.
+                // Latencies and cycle lengths cannot be summed.
                 @if adds_up {
                     tfoot {
                         tr {
@@ -96,13 +96,14 @@ fn counts(cycles: u64, missed: Option<u64>, over: Option<u64>) -> Markup {
     }
 }
 
-/// The quantiles that so many wake-ups tell something of: all others are the maximum, and would push it off a narrow page.
+/// The quantiles that this number of wake-ups resolves: all others equal the maximum, and would make the table too
+/// wide.
 fn resolved_quantiles(cycles: u64) -> &'static [(&'static str, f64)] {
     let resolved = QUANTILES.iter().position(|(_, quantile)| are_few(cycles, *quantile)).unwrap_or(QUANTILES.len());
     &QUANTILES[..resolved]
 }
 
-/// Whether a quantile asks for more wake-ups than these.
+/// Whether a quantile needs more wake-ups than these.
 fn are_few(cycles: u64, quantile: f64) -> bool {
     (cycles as f64) * (1.0 - quantile) < 1.0 - 1e-9
 }
@@ -112,7 +113,7 @@ fn figures(figures: &LatencyFigures, cycles: u64, resolved: &[(&str, f64)]) -> M
         [figures.p50, figures.p90, figures.p99, figures.p99_9, figures.p99_99, figures.p99_999, figures.p99_9999];
     html! {
         (cell(figures.min, ""))
-        // A mean is a sum over a count: beyond the nanosecond it carries nothing.
+        // Fractions of a nanosecond in a mean are meaningless.
         (cell(figures.mean.map(|mean| mean.round() as i64), ""))
         @for ((_, quantile), value) in resolved.iter().zip(quantiles) {
             (cell(value, if are_few(cycles, *quantile) { "few" } else { "" }))

@@ -1,4 +1,4 @@
-//! What was lost, what did not go as asked, what the archive lacks. Nothing is lost in silence.
+//! What was lost, what did not go as requested, and what the archive lacks. No loss is silent.
 
 use super::super::number;
 use super::said;
@@ -69,7 +69,7 @@ fn problems(summary: &RunSummary) -> Markup {
     }
 }
 
-/// The code of a problem, where it has one.
+/// The code of a problem, if it has one.
 fn code(code: &Code) -> Markup {
     html! { @if *code != Code::UNCLASSIFIED { " " code { (said(code.as_str())) } } }
 }

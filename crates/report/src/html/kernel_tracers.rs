@@ -1,4 +1,4 @@
-//! What the kernel's own tracers measured and kept beside the run.
+//! What the kernel's own tracers measured and recorded during the run.
 
 use super::super::number;
 use super::said;
@@ -6,7 +6,7 @@ use archive::summary::{KernelSeriesSummary, RunSummary};
 use archive::tracer::LatencyTrace;
 use maud::{Markup, html};
 
-/// Nothing when the run asked for none of it.
+/// Empty if the run used none of them.
 pub fn section(summary: &RunSummary) -> Markup {
     if summary.kernel_series.is_empty() && summary.latency_traces.is_empty() {
         return html! {};

@@ -1,4 +1,4 @@
-//! The ledger of one spike as a table: phases times owners, summing to the latency.
+//! The ledger of one spike as a table of phases and owners that sum to the latency.
 
 use super::super::number;
 use super::said;
@@ -6,7 +6,7 @@ use archive::explanation::Explanation;
 use maud::{Markup, html};
 use words::vocabulary;
 
-/// Rows carry what the picture needs to find their stretch: phase, kind and name.
+/// Rows have the attributes that the picture needs to find their stretch: phase, kind and name.
 pub fn table(explanation: &Explanation) -> Markup {
     let total = explanation.latency_ns;
     html! {
@@ -65,7 +65,7 @@ pub fn table(explanation: &Explanation) -> Markup {
     }
 }
 
-/// A sample of the colour and pattern of a kind; the word always stands beside it.
+/// A sample of a kind's colour and pattern; the word is always next to it.
 pub fn swatch(kind: &str) -> Markup {
     html! {
         svg.swatch viewBox="0 0 16 12" aria-hidden="true" {

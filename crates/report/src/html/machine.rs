@@ -1,11 +1,11 @@
-//! The fingerprint of the machine the run was taken on.
+//! The fingerprint of the run's machine.
 
 use super::super::number;
 use super::{facts, said};
 use archive::summary::{ReportData, RunSummary};
 use maud::{Markup, html};
 
-/// What to call the target: its host name, else the name the plan or command gave it.
+/// The name of the target: its host name, otherwise the name in the plan or command.
 pub fn target_name(data: &ReportData) -> &str {
     let summary = &data.summary;
     match &summary.environment {

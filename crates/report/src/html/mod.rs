@@ -1,7 +1,7 @@
-//! The report in plain HTML: every number, readable without a script and by a screen reader.
+//! The report in plain HTML: every figure, readable without a script and by a screen reader.
 //!
-//! Nothing is decided here. All text from a target passes through maud's escaping and is wrapped in `bdi`, so that a task
-//! name can neither add markup nor turn the reading direction of the sentence around it.
+//! This module decides nothing. All text from a target is escaped by maud and wrapped in `bdi`, so that a task name can
+//! neither add markup nor change the reading direction of the sentence around it.
 
 mod answer;
 mod causes;
@@ -95,7 +95,7 @@ pub fn body(data: &ReportData, plots: &Plots) -> String {
     .into_string()
 }
 
-/// Values that the source of an imported run did not keep are in no picture.
+/// Values that the source of an imported run did not record are not in the picture.
 fn not_drawn(summary: &RunSummary) -> Markup {
     let lost = |kind| summary.losses.iter().filter(move |loss| loss.kind == kind).map(|loss| loss.count);
     let beyond = lost(LossKind::OverflowValues).chain(lost(LossKind::Values)).fold(0, u64::saturating_add);
@@ -106,12 +106,12 @@ fn not_drawn(summary: &RunSummary) -> Markup {
     }
 }
 
-/// Why there is nothing to draw: an imported run may lack what its source did not keep.
+/// Why there is nothing to draw: the source of an imported run may not have recorded it.
 fn absent(summary: &RunSummary, imported: &'static str) -> &'static str {
     if summary.imported.is_some() { imported } else { "There are no samples to draw." }
 }
 
-/// A section whose still picture the script replaces by a live one.
+/// A section whose static picture the script replaces by an interactive one.
 fn picture(id: &str, title: &str, still: &Option<String>, absent: &str, caption: Markup) -> Markup {
     html! {
         section id=(id) aria-labelledby={ (id) "-title" } {
@@ -140,7 +140,7 @@ fn facts(entries: &[(&str, Option<Markup>)]) -> Markup {
     }
 }
 
-/// Text from a target, isolated from the direction of its surroundings.
+/// Text from a target, isolated from the text direction around it.
 fn said(text: impl AsRef<str>) -> Markup {
     html! { bdi { (text.as_ref()) } }
 }

@@ -1,4 +1,4 @@
-//! What the run was asked to do, what the kernel granted, and how the loads did.
+//! Requested and granted settings of the run, and the state of the loads.
 
 use super::super::number;
 use super::{facts, said};
@@ -35,7 +35,7 @@ pub fn section(summary: &RunSummary) -> Markup {
     }
 }
 
-/// What the source of an imported run says about it.
+/// What the source of an imported run states about it.
 fn stated(imported: &ImportedFrom) -> Markup {
     let time = |ns: Option<i64>| ns.map(|ns| html! { (number::utc(ns)) });
     html! {

@@ -1,4 +1,4 @@
-//! The worst wake-ups, each with finding, picture, ledger and the facts of its snapshot.
+//! The worst wake-ups, each with finding, picture, ledger and the data of its snapshot.
 
 use super::super::number;
 use super::super::plot::Plots;
@@ -10,7 +10,7 @@ use archive::summary::{RunSummary, SpikeSummary};
 use maud::{Markup, PreEscaped, html};
 use words::vocabulary;
 
-/// Accounts that are open when the page is, the worst of each cause; the others open on demand and in print.
+/// Number of accounts that are initially open, the worst of each cause; the others open on demand and in print.
 const OPEN: usize = 3;
 
 pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
@@ -37,7 +37,7 @@ pub fn section(summary: &RunSummary, plots: &Plots) -> Markup {
     }
 }
 
-/// Which accounts are open: ten of one cause tell no more than the worst of them.
+/// Which accounts are open: the worst of each cause is as informative as ten of them.
 fn opened(spikes: &[&SpikeSummary]) -> Vec<bool> {
     let cause = |spike: &SpikeSummary| {
         let explanation = spike.explanation.as_ref()?;
@@ -185,7 +185,7 @@ fn finding(finding: &Finding, latency_ns: i64) -> Markup {
     }
 }
 
-/// In which function each owner was, and what could not be interrupted or preempted.
+/// In which function each owner was, and which sections had interrupts or preemption disabled.
 fn functions(account: &FunctionAccount) -> Markup {
     let masked = [("interrupts off", &account.irqs_off), ("preemption off", &account.preempt_off)];
     if account.held.is_empty() && masked.iter().all(|(_, stretch)| stretch.is_none()) {

@@ -1,4 +1,4 @@
-//! Axes: where a value lies in a picture, and which values get a tick.
+//! Axes: the position of a value in a picture, and which values get a tick.
 
 /// A linear or logarithmic mapping from `low..=high` to pixels `from..=to`.
 #[derive(Debug, Clone, Copy)]
@@ -15,12 +15,12 @@ impl Axis {
         Self { low, high: if high > low { high } else { low + 1.0 }, from, to, logarithmic: false }
     }
 
-    /// `low` must be positive; values below it lie on its edge.
+    /// `low` must be positive; smaller values are drawn at the edge.
     pub fn logarithmic(low: f64, high: f64, from: f64, to: f64) -> Self {
         Self { low, high: if high > low { high } else { low * 10.0 }, from, to, logarithmic: true }
     }
 
-    /// The pixel of a value; outside values lie on the edges.
+    /// The pixel of a value; values outside the range are at the edges.
     pub fn at(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         let share = if self.logarithmic {

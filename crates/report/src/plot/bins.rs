@@ -2,13 +2,14 @@
 
 use archive::summary::HistogramBar;
 
-/// The largest number of bins that a doubling of the latency is cut into: what the bars of an archive's summary allow.
+/// Most bins per doubling of the latency: the resolution of the bars in an archive's summary.
 const PER_OCTAVE_MAX: f64 = 16.0;
 
-/// Bins of equal steps on a logarithmic axis of so many pixels, each about 8 px wide, with their real edges; empty ones are
-/// absent. The bars themselves double their width at each power of two, which would show as a step in the outline.
+/// Bins of equal width on a logarithmic axis of this number of pixels, each about 8 px wide, with their real edges;
+/// empty bins are absent. The bars themselves double their width at each power of two, which would show as a step in
+/// the outline.
 ///
-/// The number beside each bin is its place; that of its neighbour differs by one.
+/// The number with each bin is its position; those of neighbours differ by one.
 pub fn binned(bars: &[HistogramBar], octaves: f64, pixels: f64) -> Vec<(i64, HistogramBar)> {
     let per_octave = (pixels / 8.0 / octaves).round().clamp(1.0, PER_OCTAVE_MAX);
     let index = |bar: &HistogramBar| {

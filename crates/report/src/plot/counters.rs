@@ -1,4 +1,4 @@
-//! What the kernel counted over time: one low panel for each kind of figure, over the same seconds as the latency.
+//! The kernel's counters over time: one low panel for each kind of figure, over the same seconds as the latency.
 
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
@@ -12,14 +12,14 @@ const RIGHT: f64 = 944.0;
 const PANEL_HEIGHT: f64 = 60.0;
 const PANEL_STEP: f64 = 104.0;
 const TOP: f64 = 36.0;
-/// Lines of one panel; those with the most to show are drawn.
+/// Most lines of one panel; those with the highest peaks are drawn.
 const LINES_MAX: usize = 8;
 
-/// Figures that share an axis: their beginning, the panel's title, and what of the name tells them apart.
+/// Figures that share an axis: their prefix, the panel's title, and the distinguishing part of the name.
 struct Panel {
     begin: &'static str,
     title: &'static str,
-    /// Drawn although it is zero all the time.
+    /// Drawn even if it is always zero.
     always: bool,
 }
 
@@ -34,7 +34,7 @@ const PANELS: [Panel; 8] = [
     Panel { begin: "major page faults", title: "page faults that waited for a device, a second", always: false },
 ];
 
-/// One line: its values over time, absent where the kernel told none.
+/// One line: its values over time, absent where the kernel provided none.
 struct Line {
     name: String,
     values: Vec<Option<f64>>,
@@ -103,7 +103,7 @@ fn panel_at(
     }
 }
 
-/// The figures of a panel. Where there are too many, those with the highest peaks.
+/// The figures of a panel; if there are too many, those with the highest peaks.
 fn lines(seconds: &[CounterSecond], panel: &Panel) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (index, second) in seconds.iter().enumerate() {
@@ -133,7 +133,7 @@ fn lines(seconds: &[CounterSecond], panel: &Panel) -> Vec<Line> {
     lines
 }
 
-/// Flat over each stretch; absent ones leave a gap.
+/// Constant within each stretch; missing ones leave a gap.
 fn steps(values: &[Option<f64>], y: &Axis, span: &impl Fn(usize) -> (f64, f64)) -> String {
     let mut path = String::new();
     let mut drawing = false;
@@ -150,7 +150,7 @@ fn steps(values: &[Option<f64>], y: &Axis, span: &impl Fn(usize) -> (f64, f64)) 
     path
 }
 
-/// Few digits: 1200000 is 1.2M.
+/// An abbreviated number: 1200000 is 1.2M.
 fn short(value: f64) -> String {
     let (value, unit) = match value {
         value if value >= 1e6 => (value / 1e6, "M"),

@@ -1,18 +1,18 @@
-//! A picture while it is being drawn, and the two forms in which it leaves.
+//! A picture under construction, and its two output forms.
 
 use super::style;
 use std::fmt::Write;
 
-/// SVG of a fixed size. Classes carry the colours, see [`style`].
+/// SVG of a fixed size. Classes define the colours, see [`style`].
 pub struct Drawing {
     width: f64,
     height: f64,
-    /// What the picture shows, for those who cannot see it.
+    /// Description of the picture for screen readers.
     label: String,
     body: String,
 }
 
-/// Which point of a text lies at its position.
+/// Which point of a text is at its position.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     Start,
@@ -49,14 +49,14 @@ impl Drawing {
         self.push(format_args!(r#"<text class="{class}" x="{x:.2}" y="{y:.2}" text-anchor="{anchor}">{text}</text>"#));
     }
 
-    /// For a page that has the colours and patterns.
+    /// For a page that defines the colours and patterns.
     pub fn inline(&self) -> String {
         let Self { width, height, body, .. } = self;
         let label = escaped(&self.label);
         format!(r#"<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{body}</svg>"#)
     }
 
-    /// A document of its own, light, with colours, patterns and background.
+    /// A standalone document in light colours, with patterns and background.
     pub fn standalone(&self) -> String {
         let Self { width, height, body, .. } = self;
         let (css, patterns) = (style::light(), style::PATTERNS);
@@ -70,7 +70,7 @@ impl Drawing {
     }
 }
 
-/// Text that can stand in XML and in HTML, between tags and in quoted attributes. Control characters, which XML forbids,
+/// Text that is safe in XML and in HTML, between tags and in quoted attributes. Control characters, which XML forbids,
 /// become the replacement character.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

@@ -14,7 +14,7 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 944.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 312.0;
-/// A count of one must stand above the base line.
+/// A count of one must be above the base line.
 const BASE: f64 = 0.5;
 
 pub fn draw(data: &ReportData) -> Option<Drawing> {
@@ -77,7 +77,7 @@ fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis, title: &str) {
 
 /// Colours and names of the lines, in a row at the top right.
 pub fn legend(drawing: &mut Drawing, names: &[String]) {
-    /// Room for a sample of the line, and for a letter.
+    /// Width of a sample of the line, and of a letter.
     const SAMPLE: f64 = 32.0;
     const LETTER: f64 = 7.0;
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);

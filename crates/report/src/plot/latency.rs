@@ -1,4 +1,4 @@
-//! Latency over time: the latest wake-up of each second on each CPU, with the spikes that have a trace.
+//! Latency over time: the latest wake-up of each second on each CPU, with the traced spikes.
 
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
@@ -21,7 +21,7 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     let last = seconds.iter().map(|second| second.second).max()?;
     let limit = data.summary.settings.as_ref().and_then(|settings| settings.limit_ns);
     let marked = marked(data).map(|entry| entry.latency_ns);
-    // A second in which nothing woke has no latency.
+    // A second without a wake-up has no latency.
     let measured = seconds.iter().map(|second| second.latency_ns_max).filter(|latency_ns| *latency_ns != 0);
     let low = measured.chain(marked).min().unwrap_or(1).max(1) as f64;
     let high = seconds.iter().map(|second| second.latency_ns_max).chain(limit).max()?.max(2) as f64;
@@ -36,7 +36,7 @@ pub fn draw(data: &ReportData) -> Option<Drawing> {
     grid(&mut drawing, &x, &y, vocabulary::latency_axis(&data.summary));
     let mut series: BTreeMap<u32, Vec<Option<i64>>> = BTreeMap::new();
     for second in seconds {
-        // Narrower steps are a smear, and a step shows the largest of its seconds.
+        // Narrower steps are unreadable; a step shows the largest of its seconds.
         let columns = (RIGHT - LEFT) as usize / 3;
         let per_column = (last as usize + 1).div_ceil(columns).max(1);
         let line = series.entry(second.thread).or_insert_with(|| vec![None; (last as usize + 1).div_ceil(per_column)]);
@@ -77,7 +77,7 @@ fn grid(drawing: &mut Drawing, x: &Axis, y: &Axis, title: &str) {
     drawing.text("axis-title", RIGHT, BOTTOM + 38.0, Anchor::End, "seconds into the run");
 }
 
-/// Flat over each column; absent ones leave a gap.
+/// Constant within each column; missing ones leave a gap.
 fn steps(line: &[Option<i64>], seconds: f64, x: &Axis, y: &Axis) -> String {
     let width = seconds / line.len() as f64;
     let mut path = String::new();

@@ -1,9 +1,9 @@
-//! Which stretches of a lane become which blocks of a picture.
+//! Converts stretches of a lane to blocks of a picture.
 
 use super::axis::Axis;
 use archive::explanation::{OwnerKind, Segment};
 
-/// A block of a lane. Stretches too narrow to see alone are joined, and the longest among them gives the block its look.
+/// A block of a lane. Stretches too narrow to see are joined; the longest of them defines the block's appearance.
 #[derive(Debug, PartialEq)]
 pub struct Block<'a> {
     pub x: f64,
@@ -60,7 +60,7 @@ fn block(joined: Joined<'_>) -> Block<'_> {
     Block { x: joined.from, width, kind: joined.longest.kind, name: &joined.longest.name }
 }
 
-/// As much of a text as fits into a width. Letters are about 6.6 px wide on average.
+/// The part of a text that fits a width. Letters are about 6.6 px wide on average.
 pub fn shortened(text: &str, width: f64) -> Option<String> {
     let room = ((width - 8.0) / 6.6).max(0.0) as usize;
     if text.chars().count() <= room {

@@ -1,7 +1,7 @@
-//! The still pictures: histogram, latency over time, and one timeline per spike, as SVG.
+//! The static pictures as SVG: histogram, latency over time, and one timeline per spike.
 //!
-//! One drawing serves two purposes. Inside the HTML report it takes its colours from the page's style sheet and stands until the
-//! script puts a live picture in its place; as a PNG it carries the light colours of the same style sheet with it.
+//! One drawing serves two purposes. In the HTML report it uses the colours of the page's style sheet until the script
+//! replaces it by an interactive picture; as a PNG it includes the light colours of the same style sheet.
 
 mod axis;
 mod bins;
@@ -19,15 +19,16 @@ pub use drawing::Drawing;
 use archive::summary::ReportData;
 use std::collections::BTreeMap;
 
-/// Spikes with a still picture inside the HTML: the rest is drawn by the script, lest a page of many CPUs grows huge.
+/// Number of spikes with a static picture in the HTML: the script draws the rest, to limit the size of a page for many
+/// CPUs.
 const STILL_SPIKES: usize = 8;
 
-/// The still pictures of a report as inline SVG. `None`: there is nothing to draw.
+/// The static pictures of a report as inline SVG. `None`: there is nothing to draw.
 pub struct Plots {
     pub histogram: Option<String>,
     pub latency: Option<String>,
     pub counters: Option<String>,
-    /// By spike number. Empty for those only the script draws.
+    /// By spike number. Empty for those that only the script draws.
     pub spikes: BTreeMap<u32, String>,
 }
 
@@ -54,7 +55,7 @@ impl Plots {
     }
 }
 
-/// What goes into PNG files, with the name of each file.
+/// The drawings for PNG files, with their file names.
 pub fn drawings(data: &ReportData) -> Vec<(String, Drawing)> {
     let mut drawings = Vec::new();
     drawings.extend(histogram::draw(data).map(|drawing| ("histogram.png".to_owned(), drawing)));
@@ -67,7 +68,7 @@ pub fn drawings(data: &ReportData) -> Vec<(String, Drawing)> {
     drawings
 }
 
-/// The patterns that tell owner kinds apart without colour, once for a whole page.
+/// The patterns that distinguish owner kinds without colour, once per page.
 pub fn pattern_definitions() -> String {
     format!(
         r#"<svg class="definitions" width="0" height="0" aria-hidden="true" focusable="false">{}</svg>"#,

@@ -16,7 +16,7 @@ const BAND: f64 = 20.0;
 const LANE: f64 = 24.0;
 const LANE_STEP: f64 = 30.0;
 const LEGEND_STEP: f64 = 20.0;
-/// More lanes make a still picture nobody reads; the live one has them all.
+/// Most lanes of a static picture, to keep it readable; the interactive one has all.
 const LANES_MAX: usize = 16;
 
 pub fn draw(entry: &SpikeSummary, virtual_time: bool) -> Option<Drawing> {
@@ -65,7 +65,7 @@ pub fn draw(entry: &SpikeSummary, virtual_time: bool) -> Option<Drawing> {
     Some(drawing)
 }
 
-/// Left edge and row of each legend entry: words of different length, wrapped at the right edge.
+/// Position of each legend entry: words of different length, wrapped at the right edge.
 fn legend_places(kinds: &[OwnerKind]) -> Vec<(f64, f64)> {
     let (mut left, mut row) = (LEFT, 0.0);
     let place = |kind: &OwnerKind| {
@@ -114,7 +114,7 @@ fn band(drawing: &mut Drawing, explanation: &Explanation, x: &Axis) {
     }
 }
 
-/// A mark stands on top of the lane of the CPU that recorded it; the list beside the picture says what it is.
+/// A mark is at the top of the lane of the CPU that recorded it; the list next to the picture describes it.
 fn draw_mark(drawing: &mut Drawing, x: f64, top: f64) {
     drawing.path("mark-tip", &format!("M{x:.2} {top:.2}l-4 -7h8z"));
     drawing.path("mark-stem", &format!("M{x:.2} {top:.2}v{LANE}"));

@@ -4,7 +4,7 @@
 const COLOURS: &str = include_str!("../../../../ui/src/styles/colours.css");
 const RULES: &str = include_str!("../../../../ui/src/styles/picture.css");
 
-/// Hatchings laid over the fill of an owner kind.
+/// Hatchings over the fill of an owner kind.
 pub const PATTERNS: &str = concat!(
     r##"<defs>"##,
     r##"<pattern id="hatch-dots" width="5" height="5" patternUnits="userSpaceOnUse"><circle class="hatch-dot" cx="2.5" cy="2.5" r="1.1"/></pattern>"##,
@@ -16,7 +16,7 @@ pub const PATTERNS: &str = concat!(
     r##"</defs>"##
 );
 
-/// The rules with every variable replaced by its light value: what a renderer without variables understands.
+/// The rules with every variable replaced by its light value, for renderers without variables.
 pub fn light() -> String {
     let mut css = RULES.to_owned();
     for line in COLOURS.lines() {

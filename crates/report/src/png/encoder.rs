@@ -1,12 +1,12 @@
-//! Drawings as the bytes of PNG files.
+//! Encodes drawings as PNG.
 
 use crate::plot::Drawing;
 use resvg::{tiny_skia, usvg};
 use std::sync::Arc;
 
-/// IBM Plex Sans, SIL Open Font License 1.1, unmodified; its licence lies beside it.
+/// IBM Plex Sans, SIL Open Font License 1.1, unmodified; its licence is next to it.
 const FONT: &[u8] = include_bytes!("../fonts/IBMPlexSans-Regular.ttf");
-/// Pixels of the file for each pixel of the drawing.
+/// Pixels of the file per pixel of the drawing.
 const ZOOM: f32 = 1.5;
 
 pub struct Encoder(usvg::Options<'static>);

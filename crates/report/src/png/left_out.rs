@@ -1,4 +1,4 @@
-//! In place of the encoder where the feature `png` is off, as in `make demo`.
+//! Replaces the encoder if the feature `png` is off, as in `make demo`.
 
 use crate::plot::Drawing;
 

@@ -1,4 +1,4 @@
-//! An invented account of one spike whose ledger, phases and picture agree to the nanosecond.
+//! A synthetic account of one spike whose ledger, phases and picture agree to the nanosecond.
 
 use super::{Dice, Shape};
 use archive::explanation::{
@@ -92,7 +92,7 @@ pub fn explain(shape: &Shape, spike: &Spike) -> Explanation {
     }
 }
 
-/// Cuts at fixed shares of the latency.
+/// Boundaries at fixed shares of the latency.
 fn spans(latency_ns: i64) -> Vec<PhaseSpan> {
     let at = |thousandths: i64| latency_ns * thousandths / 1000;
     [
@@ -156,7 +156,7 @@ fn neighbour(shape: &Shape, spike: &Spike, cpu: u32) -> Vec<Segment> {
     segments
 }
 
-/// Gives each stretch between due and seen to its phase.
+/// Assigns each stretch between due and seen to its phase.
 fn ledger(segments: &[Segment], spans: &[PhaseSpan]) -> Vec<Phase> {
     let phase = |span: &PhaseSpan| {
         let mut owners: Vec<Owner> = Vec::new();

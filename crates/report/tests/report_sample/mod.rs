@@ -1,5 +1,5 @@
-//! Invented runs for the report's tests and for working on its looks: deterministic, shaped like real ones.
-//! Nothing a user sees comes from here.
+//! Synthetic runs for the report's tests and for work on its design: deterministic, similar to real ones. They are
+//! never shown to users.
 
 mod account;
 
@@ -18,7 +18,7 @@ use archive::spike::{Coverage, Snapshot, Spike, SpikeReason};
 use archive::summary::ReportData;
 use std::collections::BTreeMap;
 
-/// What kind of run to invent.
+/// The kind of run to generate.
 #[derive(Debug, Clone)]
 pub struct Shape {
     pub cpus: u32,
@@ -26,7 +26,7 @@ pub struct Shape {
     pub seconds: u32,
     pub valid: bool,
     pub limit_ns: Option<i64>,
-    /// Put in place of every text a target can choose.
+    /// Replaces every text that a target can choose.
     pub hostile: Option<&'static str>,
 }
 
@@ -36,7 +36,7 @@ impl Default for Shape {
     }
 }
 
-/// The shapes by name, as the example offers them.
+/// The shapes by name, for the example.
 pub fn named(name: &str) -> Option<Shape> {
     let shape = Shape::default();
     Some(match name {
@@ -51,10 +51,10 @@ pub fn named(name: &str) -> Option<Shape> {
     })
 }
 
-/// Sets `document.title` wherever it is taken for markup or script.
+/// Sets `document.title` if it is interpreted as markup or script.
 pub const HOSTILE: &str = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">'\"&\u{2028}\u{202e}<!--<svg onload=document.title='owned'>";
 
-/// A reproducible source of irregularity.
+/// A reproducible random generator.
 pub struct Dice(u64);
 
 impl Dice {
@@ -62,7 +62,7 @@ impl Dice {
         Self(seed.wrapping_mul(2) + 1)
     }
 
-    /// Evenly in 0..1.
+    /// Uniform in 0..1.
     pub fn roll(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
@@ -140,7 +140,7 @@ pub fn run(shape: &Shape) -> (Run, Vec<Explanation>) {
     (run, explanations)
 }
 
-/// A second of the kernel's counters; of every fifth the kernel told nothing.
+/// A second of the kernel's counters; every fifth has none.
 fn counter_second(second: u32, softirq: &str) -> CounterSecond {
     let from_ns = START_NS + i64::from(second) * 1_000_000_000;
     let times =
@@ -166,7 +166,7 @@ fn thread(shape: &Shape, cpu: u32) -> ThreadRun {
     for second in 0..shape.seconds {
         let mut latency_ns_max = 0;
         for _ in 0..1000 {
-            // An ordinary wake-up, more rarely one behind an interrupt, yet more rarely one behind a task.
+            // An ordinary wake-up, less often one after an interrupt, rarely one after a task.
             let base = 2_100.0 + 260.0 * f64::from(cpu) + 2_600.0 * dice.roll() * dice.roll();
             let tail = (1.0 / (1.0 - dice.roll())).powf(0.42) - 1.0;
             let latency_ns = (base + 900.0 * tail.min(60.0)) as i64;
