@@ -1,7 +1,6 @@
 //! A test that may be evaluated after every round. The evidence against "the variants do the same" is the wealth of a
 //! gambler who bets on the sign of each difference before the coin is tossed. By Ville's inequality, if there is no
 //! difference, it ever reaches 1/a with probability at most a.
-//! probability at most a, if there is nothing to be found.
 
 use crate::sign_flip::Interval;
 

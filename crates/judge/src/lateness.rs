@@ -3,7 +3,6 @@
 //! A period that was never served is later than any latency. A value that its source rounded is an interval. A second
 //! without a record may have been late throughout. Samples in the histogram that no second's record accounts for may
 //! all have come at once.
-//! record places may all have come at once.
 
 use crate::blocks::SECONDS_MAX;
 use crate::mean_share::Shares;

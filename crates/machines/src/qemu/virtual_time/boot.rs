@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 
 /// Padding of the meter's file and the plan to a multiple of this. The sizes of both determine which memory the kernel
 /// has left, so a longer plan must not change them.
-/// left, so a letter more in a plan must not change them.
 const METER_STEP_BYTES: usize = 4 << 20;
 const PLAN_STEP_BYTES: usize = 4 << 10;
 
