@@ -1,4 +1,4 @@
-//! A run in the formats of other programs, one file for each format.
+//! Exports of a run to the formats of other programs, one file per format.
 
 pub mod comma_separated;
 pub mod perfetto;

@@ -1,7 +1,7 @@
-//! Results of other tools, read into one shape: a [`source::Source`]. One file a format.
+//! Imports results of other tools as a [`source::Source`]. One file per format.
 //!
-//! Nothing here reads a file or a clock. A format says what it found and what it lacks; [`account`] turns that into the
-//! totals and histograms of an archive, and never fills a gap with a guess.
+//! Nothing here reads a file or a clock. A format reports what it contains and what it lacks; [`account`] converts that
+//! to the totals and histograms of an archive, and never fills a gap with a guess.
 
 pub mod account;
 pub mod archived;
@@ -22,10 +22,10 @@ pub use lack::FormatError;
 use lack::Lack;
 use source::{Series, Source, SourceThread, Unit};
 
-/// A file larger than this is not a result of these tools.
+/// Larger files are not results of these tools.
 pub const FILE_BYTES_MAX: u64 = 256 << 20;
 
-/// How a file is written, whatever its name.
+/// The format of a file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     RtTestsJson,
@@ -39,7 +39,7 @@ impl Format {
     pub const ALL: [Self; 5] =
         [Self::RtTestsJson, Self::CyclictestText, Self::Jitterdebugger, Self::Rteval, Self::HistogramColumns];
 
-    /// The name that `--format` takes and the archive keeps.
+    /// The name for `--format` and in the archive.
     pub fn name(self) -> &'static str {
         match self {
             Self::RtTestsJson => "rt-tests-json",
@@ -50,7 +50,7 @@ impl Format {
         }
     }
 
-    /// What a file of this format is, for help.
+    /// Description of files of this format, for help.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::RtTestsJson => "`--json` of cyclictest and its relatives, and rtla results in the same form",
@@ -72,19 +72,19 @@ impl Format {
     }
 }
 
-/// What the person says about a file because the file does not.
+/// What the user specifies because the file does not.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hints {
     pub format: Option<Format>,
-    /// Of formats that do not state it.
+    /// For formats that do not state it.
     pub unit: Option<Unit>,
     pub series: Series,
 }
 
-/// Reads the contents of one file.
+/// Parses the contents of one file.
 ///
 /// # Errors
-/// [`FormatError`], one line that says what the file looks like and what is missing.
+/// [`FormatError`], one line with what the file looks like and what is missing.
 pub fn read(bytes: &[u8], hints: &Hints) -> Result<Source, FormatError> {
     let format = match hints.format {
         Some(format) => format,

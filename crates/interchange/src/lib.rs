@@ -1,6 +1,6 @@
-//! Results of other tools in, formats of other systems out; for the command line and a server alike.
+//! Imports results of other tools and exports runs to other systems; for the command line and a server alike.
 //!
-//! Nothing here reads the command line, prints, or writes a file: bytes come in, archives' messages or bytes go out.
+//! Nothing here reads the command line, prints, or writes a file: input and output are bytes or messages of archives.
 
 pub mod exports;
 pub mod imports;

@@ -1,4 +1,4 @@
-//! The door to `explain` for exports that need every event of a trace: what was recorded, without a judgement.
+//! The interface to `explain` for exports that need every event of a trace: the recording, without analysis.
 
 pub use explain::recording::{RecordedEvent, RecordedItem, RecordedText, RecordedValue, Recording};
 pub use explain::{Source, Stretch};

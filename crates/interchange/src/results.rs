@@ -1,7 +1,7 @@
-//! What runs show, as systems that collect test results take it: cases with an outcome, figures with a unit.
+//! Results of runs for test systems: cases with an outcome, figures with a unit.
 //!
-//! A case that no limit decides is *measured*, never passed: a format that has no word for that gets the nearest one that is
-//! not "pass". Outcomes are those of `judge`, in other words.
+//! A case without a limit is *measured*, never passed: a format without that outcome gets the nearest one that is not
+//! "pass". The other outcomes correspond to those of `judge`.
 
 pub mod fuego;
 pub mod junit;
@@ -22,16 +22,16 @@ use naming::{distinct_names, run_identifier, run_name, word};
 use words::figures::{counted, latency};
 use words::printable::printable;
 
-/// How a case ended.
+/// The outcome of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Pass,
     Fail,
-    /// Judged, and neither shown to hold nor shown to be broken.
+    /// Judged, but neither PASS nor FAIL is shown.
     Undecided,
-    /// No limit says what is good.
+    /// There is no limit.
     Measured,
-    /// The run cannot be used.
+    /// The run is unusable.
     Error,
 }
 
@@ -45,7 +45,7 @@ impl Outcome {
     }
 }
 
-/// What a case is about.
+/// The kind of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
     /// Whether anything usable was measured.
@@ -54,18 +54,18 @@ pub enum Question {
     Limit,
 }
 
-/// A question that a test system files under a name, and its answer.
+/// A question that a test system stores under a name, and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
     pub question: Question,
-    /// Letters, digits, `-` and `_` only; the same for the same question in every run.
+    /// Contains only letters, digits, `-` and `_`; the same for the same question in every run.
     pub name: String,
     pub outcome: Outcome,
     /// The answer in a sentence.
     pub sentence: String,
 }
 
-/// What a figure counts in.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Microseconds,
@@ -81,10 +81,10 @@ impl Unit {
     }
 }
 
-/// A number of a run.
+/// A figure of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Like [`Case::name`]: `cpu0_latency_p99`.
+    /// In the form of [`Case::name`]: `cpu0_latency_p99`.
     pub name: String,
     pub value: f64,
     pub unit: Unit,
@@ -93,40 +93,40 @@ pub struct Figure {
 /// A cause that explained spikes of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// The catalogue's name, `blocking-task`.
+    /// Identifier of the culprit, `blocking-task`.
     pub culprit: String,
-    /// What was found in the latest of its spikes.
+    /// The finding of the latest of its spikes.
     pub sentence: String,
     pub spikes: usize,
     pub latency_ns_max: i64,
-    /// The surest of its findings.
+    /// The highest confidence of its findings.
     pub confidence: Confidence,
 }
 
 /// One run.
 #[derive(Debug, Clone)]
 pub struct RunResults {
-    /// Target and loads, `board3.messaging`, of a step of a plan behind the plan's name: letters, digits, `-`, `_` and `.`;
-    /// told apart from others by a number.
+    /// Target and loads, `board3.messaging`, for a step of a plan after the plan's name. It contains letters, digits,
+    /// `-`, `_` and `.`; a number makes it unique.
     pub name: String,
-    /// The plan whose whole round this run is told with; otherwise its own name.
+    /// The plan whose round the run belongs to; otherwise its own name.
     pub suite: String,
-    /// No other run has it.
+    /// Unique identifier.
     pub id: String,
-    /// Words that belong before every figure, like those about an emulated machine.
+    /// A warning that belongs before every figure, such as that of an emulated machine.
     pub warning: Option<&'static str>,
     pub cases: Vec<Case>,
     pub figures: Vec<Figure>,
-    /// Those of the latest spikes first.
+    /// Sorted by their latest spike.
     pub causes: Vec<Cause>,
-    /// Latencies in ns of the spikes that no cause explained, latest first.
+    /// Latencies in ns of the unexplained spikes, latest first.
     pub unexplained: Vec<i64>,
     pub judgements: Vec<Judgement>,
     pub summary: RunSummary,
 }
 
 impl RunResults {
-    /// `summary` holds the explanations, `judgements` one for each limit.
+    /// `summary` contains the explanations, `judgements` one entry per limit.
     pub fn of(summary: RunSummary, planned: Option<&PlannedStep>, judgements: Vec<Judgement>) -> Self {
         let name = run_name(&summary, planned);
         Self {
@@ -143,7 +143,7 @@ impl RunResults {
         }
     }
 
-    /// What tells the run from others of its suite; `None` when it is all of it.
+    /// The part of the name that distinguishes the run within its suite; `None` if it is the whole suite.
     pub fn within_suite(&self) -> Option<&str> {
         self.name.split_once('.').map(|(_, rest)| rest).filter(|_| self.suite != self.name)
     }
@@ -156,7 +156,7 @@ impl RunResults {
         self.summary.measured_ns.map_or(0.0, |ns| ns as f64 / 1e9)
     }
 
-    /// What a reader must know of the machine to use the figures, as names and values.
+    /// What the user must know about the machine to interpret the figures, as names and values.
     pub fn circumstances(&self) -> Vec<(&'static str, String)> {
         let mut list = vec![("run", self.id.clone()), ("target", self.summary.target.clone())];
         if let Some(environment) = &self.summary.environment {
@@ -184,7 +184,7 @@ impl RunResults {
     }
 }
 
-/// Gives runs of the same name different ones, in their order.
+/// Makes the names of runs unique, in order.
 pub fn make_names_distinct(runs: &mut [RunResults]) {
     let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
     for (run, name) in runs.iter_mut().zip(distinct_names(&names)) {
@@ -195,7 +195,7 @@ pub fn make_names_distinct(runs: &mut [RunResults]) {
     }
 }
 
-/// Gathers these runs, the steps of one round, in a suite with the name of their plan, or that and a number if it is `taken`.
+/// Puts these runs, the steps of one round, into a suite with the name of their plan, with a number if it is `taken`.
 pub fn gather(steps: &mut [RunResults], plan: &str, taken: &[String]) {
     let names = [taken, &[word(plan)]].concat();
     let Some(suite) = distinct_names(&names).pop() else { return };
@@ -230,7 +230,7 @@ fn cases(summary: &RunSummary, judgements: &[Judgement]) -> Vec<Case> {
         question: Question::Limit,
         name: word(&judgement.limit.text.replace("<=", "le").replace('<', "lt")),
         outcome: if summary.valid { Outcome::of(judgement.verdict) } else { Outcome::Error },
-        // One that was stopped early may have been judged by what it measured till then.
+        // A run that was stopped early may have been judged by what it had measured.
         sentence: match summary.valid || judgement.verdict == Verdict::NoVerdict {
             true => printable(&judgement.sentence),
             false => format!("not judged: {}", printable(&Remark::joined(&summary.invalid_because))),
@@ -267,7 +267,7 @@ fn latencies(of: &str, figures: &LatencyFigures) -> Vec<Figure> {
         ("max", ns(figures.max)),
     ];
     let finite = named.into_iter().filter_map(|(name, ns)| Some((name, ns.filter(|ns| ns.is_finite())?)));
-    // Whole nanoseconds, so that no digit is there that was not measured.
+    // Rounded to whole nanoseconds, the resolution of the measurement.
     finite
         .map(|(name, ns)| Figure { name: format!("{of}_{name}"), value: ns.round() / 1e3, unit: Unit::Microseconds })
         .collect()
@@ -275,7 +275,7 @@ fn latencies(of: &str, figures: &LatencyFigures) -> Vec<Figure> {
 
 fn causes(summary: &RunSummary) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
-    // Spikes come largest first, so that the first of a cause is its latest wake-up.
+    // Spikes are sorted by latency, so the first of a cause is its latest wake-up.
     for spike in summary.late_spikes() {
         let Some(explanation) = &spike.explanation else { continue };
         let explained = explanation.status == ExplanationStatus::Explained;

@@ -1,4 +1,4 @@
-//! Readers of formats never panic, whatever the bytes, and what they accept makes an archive that contradicts nothing.
+//! Parsers of formats never panic on any bytes, and what they accept makes a consistent archive.
 
 use interchange::imports::source::{Series, Source};
 use interchange::imports::{Format, Hints, account, read, samples_raw};
@@ -46,7 +46,7 @@ fn any_read(bytes: &[u8], hints: &Hints) {
 enum Damage {
     Cut(usize),
     Byte(usize, u8),
-    /// A number becomes the largest there is, or more.
+    /// A number becomes the largest possible, or larger.
     Digits(usize, &'static str),
     Without(usize, usize),
 }

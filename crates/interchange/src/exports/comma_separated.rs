@@ -1,11 +1,11 @@
-//! Tables for spreadsheets and statistics programs: comma-separated, one line of names first, times in ns. The names of
-//! times in virtual time end in `_virtual_time`, so that nobody takes them for another machine's.
+//! Tables for spreadsheets and statistics programs: comma-separated, with a header line, times in ns. The names of
+//! times in virtual time end in `_virtual_time`, to distinguish them from those of real machines.
 
 use archive::histogram::{bucket_high_ns, bucket_low_ns};
 use archive::reader::Run;
 use std::fmt::Write;
 
-/// The first line.
+/// The header line.
 fn names(names: &str, run: &Run) -> String {
     names_in(names, run.manifest.as_ref().is_some_and(|manifest| manifest.virtual_time))
 }
@@ -18,7 +18,7 @@ fn names_in(names: &str, virtual_time: bool) -> String {
     names.split(',').map(name).collect::<Vec<_>>().join(",") + "\n"
 }
 
-/// `thread,cpu,low_ns,high_ns,count`: every bucket of every thread that has a sample in it, both ends included.
+/// `thread,cpu,low_ns,high_ns,count`: every non-empty bucket of every thread, both ends inclusive.
 pub fn histogram(run: &Run) -> String {
     let mut table = names("thread,cpu,low_ns,high_ns,count", run);
     for thread in run.threads.values() {
@@ -30,8 +30,8 @@ pub fn histogram(run: &Run) -> String {
     table
 }
 
-/// `thread,cpu,cycle,due_ns,latency_ns`: the worst samples that were kept of every thread, in order of time. `cpu` is
-/// where the thread saw the clock.
+/// `thread,cpu,cycle,due_ns,latency_ns`: the kept worst samples of every thread, in chronological order. `cpu` is where
+/// the thread read the clock.
 pub fn worst(run: &Run) -> String {
     let mut table = names("thread,cpu,cycle,due_ns,latency_ns", run);
     for thread in run.threads.values() {
@@ -45,7 +45,7 @@ pub fn worst(run: &Run) -> String {
     table
 }
 
-/// `thread,cpu,second,cycles,latency_ns_max,over_limit,missed_periods`: what is known of every second of every thread.
+/// `thread,cpu,second,cycles,latency_ns_max,over_limit,missed_periods`: the record of every second of every thread.
 pub fn seconds(run: &Run) -> String {
     let mut table = names("thread,cpu,second,cycles,latency_ns_max,over_limit,missed_periods", run);
     for thread in run.threads.values() {
@@ -58,13 +58,13 @@ pub fn seconds(run: &Run) -> String {
     table
 }
 
-/// `from_ns,until_ns,figure,unit,value`: what the kernel counted between two instants of CLOCK_MONOTONIC, a line for each
+/// `from_ns,until_ns,figure,unit,value`: what the kernel counted between two instants of CLOCK_MONOTONIC, one line per
 /// figure.
 pub fn counters(run: &Run) -> String {
     let mut table = names("from_ns,until_ns,figure,unit,value", run);
     for second in &run.counters {
         for figure in second.figures() {
-            // A kernel may call a softirq what it likes.
+            // The names of softirqs are the kernel's choice.
             let name = figure.name.replace(['"', ',', '\n', '\r'], " ");
             let (from_ns, until_ns, unit) = (second.from_ns, second.until_ns, figure.unit);
             let _ = writeln!(table, "{from_ns},{until_ns},{name},{unit},{:.3}", figure.value);

@@ -1,7 +1,7 @@
-//! A run as a trace for Perfetto: the kernel's events of every snapshot, and what this tool says about them.
+//! A run as a trace for Perfetto: the kernel's events of every snapshot, and this tool's analysis of them.
 //!
-//! All times are CLOCK_MONOTONIC of the target. Perfetto takes times without a clock for CLOCK_BOOTTIME; since every
-//! packet is of the same clock, that shifts nothing against each other.
+//! All times are CLOCK_MONOTONIC of the target. Perfetto assumes CLOCK_BOOTTIME for times without a clock; since all
+//! packets use the same clock, their relative times are correct.
 
 mod edges;
 mod ftrace_event;
@@ -31,14 +31,14 @@ mod packet {
     pub const SYSTEM_INFO: u32 = 45;
 }
 
-/// One spike with everything known about it.
+/// One spike with all its data.
 #[derive(Debug, Clone, Copy)]
 pub struct SpikeView<'a> {
     pub spike: &'a Spike,
     pub explanation: Option<&'a Explanation>,
     /// The ledger from due to seen.
     pub stretches: &'a [Stretch],
-    /// Its trace.dat; empty when there is none.
+    /// Its trace.dat; empty if there is none.
     pub trace: Source<'a>,
 }
 
@@ -48,7 +48,7 @@ pub struct PerfettoTrace {
     file: Message,
     functions: FunctionNames,
     tracks: Tracks,
-    /// The newest event of each CPU that is in the file: buffers of neighbouring snapshots may overlap.
+    /// The newest event of each CPU in the file: buffers of successive snapshots may overlap.
     newest_ns: HashMap<u32, u64>,
     kernel_packets: u64,
 }
@@ -74,7 +74,7 @@ impl PerfettoTrace {
         self.tracks.seconds(summary, seconds, &mut self.file);
     }
 
-    /// The worst samples of one CPU, whether or not there is a snapshot of them.
+    /// The worst samples of one CPU, with or without a snapshot.
     pub fn add_worst(&mut self, cpu: u32, worst: &[Sample]) {
         self.tracks.worst(cpu, worst, &mut self.file);
     }
@@ -96,7 +96,7 @@ impl PerfettoTrace {
         tracks::markers(view.spike, &markers, &mut self.file);
     }
 
-    /// Returns the times of the first and last event; adds the markers that were met.
+    /// Returns the times of the first and last event; appends the markers found.
     fn add_cpu(
         &mut self,
         recording: &Recording<'_>,
@@ -119,7 +119,7 @@ impl PerfettoTrace {
                     continue;
                 }
             };
-            // Perfetto has no room for later times; no clock shows them.
+            // Perfetto cannot represent later times, which no clock shows.
             if known_ns.is_some_and(|known_ns| event.ts_ns <= known_ns) || i64::try_from(event.ts_ns).is_err() {
                 continue;
             }
@@ -148,7 +148,7 @@ impl PerfettoTrace {
     }
 }
 
-/// Without the kernel's release Perfetto reads the states of threads by an old table.
+/// Without the kernel's release Perfetto decodes thread states by an old table.
 fn system_info(summary: &RunSummary, file: &mut Message) {
     let Some(environment) = &summary.environment else { return };
     file.message(TRACE_PACKET, |message| {
@@ -163,7 +163,7 @@ fn system_info(summary: &RunSummary, file: &mut Message) {
     });
 }
 
-/// The threads of the meter. Those of others are known by the names in their events alone.
+/// The threads of the meter. Other threads are known only by the names in their events.
 fn process_tree(summary: &RunSummary, file: &mut Message) {
     const PROCESSES: u32 = 1;
     const THREADS: u32 = 2;

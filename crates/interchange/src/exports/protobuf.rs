@@ -1,10 +1,10 @@
-//! Writes protocol buffers: no more than a trace needs, and no schema.
+//! Writes protocol buffers without a schema, as far as a trace needs.
 
-/// Field kinds on the wire.
+/// Wire types.
 const VARINT: u64 = 0;
 const LENGTH_DELIMITED: u64 = 2;
 
-/// A message being written. Fields may come in any order and repeat.
+/// A message under construction. Fields may come in any order and repeat.
 #[derive(Debug, Default)]
 pub struct Message {
     bytes: Vec<u8>,
@@ -26,7 +26,7 @@ impl Message {
         self
     }
 
-    /// An `int32` or `int64`; negative ones take ten bytes.
+    /// An `int32` or `int64`; negative values take ten bytes.
     pub fn signed(&mut self, field: u32, value: i64) -> &mut Self {
         self.unsigned(field, value as u64)
     }
@@ -35,7 +35,7 @@ impl Message {
         self.bytes(field, value.as_bytes())
     }
 
-    /// Bytes, or a message that is written already.
+    /// Bytes, or an encoded message.
     pub fn bytes(&mut self, field: u32, value: &[u8]) -> &mut Self {
         self.tag(field, LENGTH_DELIMITED);
         varint(value.len() as u64, &mut self.bytes);
@@ -48,7 +48,7 @@ impl Message {
         self.tag(field, LENGTH_DELIMITED);
         let start = self.bytes.len();
         write(self);
-        // Its length is known only now; most messages are so short that one byte has to move in before them.
+        // The length is known only now; for most messages only one byte must be inserted before them.
         let mut length = Vec::with_capacity(4);
         varint((self.bytes.len() - start) as u64, &mut length);
         self.bytes.splice(start..start, length);
@@ -60,7 +60,7 @@ impl Message {
     }
 }
 
-/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+/// Seven bits per byte, least significant first; the highest bit is set if more follow.
 fn varint(mut value: u64, bytes: &mut Vec<u8>) {
     while value > 0x7f {
         bytes.push(value as u8 | 0x80);

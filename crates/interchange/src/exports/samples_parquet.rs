@@ -1,7 +1,7 @@
-//! Every sample of a run as Parquet, one row a wake-up: opens in DuckDB, pandas, Polars.
+//! Every sample of a run as Parquet, one row per wake-up, for DuckDB, pandas, Polars.
 //!
-//! Columns: `thread` and `cpu` (32 bits, the CPU that the thread was pinned to or began on), `due_ns` and `latency_ns` (64
-//! bits, CLOCK_MONOTONIC of the target). A row group is a stretch of one thread.
+//! Columns: `thread` and `cpu` (32 bits, the CPU that the thread was pinned to or started on), `due_ns` and
+//! `latency_ns` (64 bits, CLOCK_MONOTONIC of the target). Each row group contains samples of one thread.
 
 use archive::reader::Run;
 use archive::samples_file::{self, RECORD_BYTES};
@@ -15,7 +15,7 @@ use parquet::schema::types::Type;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// Rows that are put together before they are written.
+/// Rows per row group.
 const ROWS: usize = 1 << 20;
 
 /// Why there is no file.
@@ -29,10 +29,10 @@ pub enum ParquetExportError {
     Samples(#[from] io::Error),
 }
 
-/// Writes the file, a stretch of samples at a time. `notes`: what the file says of itself, names and values.
+/// Writes the file in chunks of samples. `notes` are key-value metadata of the file.
 ///
 /// # Errors
-/// When the run kept no samples.
+/// If the run kept no samples.
 pub fn samples<W: Write + Send>(run: &Run, notes: &[(&str, String)], out: W) -> Result<W, ParquetExportError> {
     let column = |name: &str, kind| {
         Type::primitive_type_builder(name, kind).with_repetition(Repetition::REQUIRED).build().map(Arc::new)

@@ -1,4 +1,5 @@
-//! From what a file says to the totals and the histogram of an archive. What the file kept to itself becomes a counted loss.
+//! Converts the data of a file to the totals and the histogram of an archive. What the file did not record becomes a
+//! counted loss.
 
 use super::problem::{Contradiction, ThreadProblem};
 use super::source::{Source, SourceThread, Unit};
@@ -7,12 +8,12 @@ use archive::message::{Loss, LossKind, Problem, Severity};
 use archive::sample::Totals;
 use std::collections::BTreeMap;
 
-/// No wake-up is a hundred days late: such a number is a negative one that wrapped around.
+/// No wake-up is a hundred days late: such a value is a negative one that wrapped around.
 const ABSURD_NS: i128 = 9_000_000_000_000_000;
-/// A tool that writes its file while its threads run may be this many wake-ups apart from itself.
+/// If a tool writes its file while its threads run, counts may differ by this many wake-ups.
 const RACE_CYCLES: u64 = 2;
 
-/// One thread as the archive keeps it.
+/// One thread in the archive's form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Accounted {
     pub totals: Totals,
@@ -21,10 +22,10 @@ pub struct Accounted {
     pub problems: Vec<Problem>,
 }
 
-/// Accounts for every thread of a source, in order.
+/// Converts every thread of a source, in order.
 pub fn threads(source: &Source) -> Vec<Accounted> {
     let last = source.threads.iter().filter_map(|thread| thread.buckets.keys().next_back()).max();
-    // Every thread has the same buckets, so what one could not hold is above what another could.
+    // Every thread has the same buckets, so values beyond one thread's histogram are above every bucket of the others.
     let bound = last.map(|last| source.histogram_end.unwrap_or(0).max(last.saturating_add(1)));
     let account = |(number, thread)| Account { number, thread, unit: source.unit, bound }.close();
     source.threads.iter().enumerate().map(account).collect()

@@ -1,4 +1,4 @@
-//! A source as an archive: its messages, what rounding did to its figures, and what nobody knows any more.
+//! Converts a source to an archive: its messages, the effect of rounding on its figures, and what is unknown.
 
 use super::account::{self, Accounted};
 use super::problem::{ImportProblem, Lost};
@@ -7,7 +7,7 @@ use archive::manifest::ImportedFrom;
 use archive::message::{Ending, Message, Problem, RunPhase, Severity};
 use archive::problem::Remark;
 
-/// What an archive says of where it comes from.
+/// The origin of an archive.
 pub fn imported_from(source: &Source, file_name: &str, imported_unix_ns: i64) -> ImportedFrom {
     let mut lost = source.lost.clone();
     lost.push(Remark::new(&Lost::MissedPeriods));
@@ -29,7 +29,7 @@ pub fn imported_from(source: &Source, file_name: &str, imported_unix_ns: i64) ->
     }
 }
 
-/// The messages of an archive that holds the source.
+/// The messages of an archive for the source.
 pub fn messages(source: &Source) -> Vec<Message> {
     let accounted = account::threads(source);
     let mut messages = Vec::new();
@@ -58,7 +58,7 @@ pub fn messages(source: &Source) -> Vec<Message> {
     messages
 }
 
-/// What rounding in the source did to the figures.
+/// The effect of the source's rounding on the figures.
 fn rounding(source: &Source) -> Vec<Problem> {
     let mut found = Vec::new();
     if source.unit == Unit::Us {

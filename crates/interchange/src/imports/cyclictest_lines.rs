@@ -1,4 +1,4 @@
-//! The `T:` lines of cyclictest and its relatives: what one thread has seen so far.
+//! The `T:` lines of cyclictest and related tools: totals of one thread so far.
 
 /// One `T:` line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,11 +12,11 @@ pub struct ThreadLine {
     pub max: i128,
 }
 
-/// Reads a line, cursor movements before it included; `None` when it is not a whole one.
+/// Parses a line, including cursor movements before it; `None` if it is incomplete.
 pub fn thread_line(line: &str) -> Option<ThreadLine> {
     let line = line.rsplit('\u{1b}').next()?;
     let line = line.get(line.find("T:")?..)?;
-    // Whatever a cursor movement leaves before it is short: `[2A`.
+    // The rest of a cursor movement is short: `[2A`.
     let (thread, rest) = line.strip_prefix("T:")?.split_once('(')?;
     let (_, rest) = rest.split_once(')')?;
     let field = |name: &str| {

@@ -1,7 +1,7 @@
-//! What cyclictest prints: the histogram block of -h, -H and --histfile, in both of its layouts, or `T:` lines alone.
+//! Text output of cyclictest: the histogram of -h, -H and --histfile, in both of its layouts, or `T:` lines alone.
 //!
-//! Up to 2.6 every bucket has a row and a `# Total:` line follows; from 2.7 on rows without counts are left out. -H adds a
-//! column with the sum of all threads. Neither the version nor the unit is in the text.
+//! Up to 2.6 every bucket has a row and a `# Total:` line follows; from 2.7 on rows without counts are left out. -H
+//! adds a column with the sum of all threads. Neither the version nor the unit is in the text.
 
 use super::cyclictest_lines::{ThreadLine, thread_line};
 use super::lack::Lack;
@@ -10,10 +10,10 @@ use super::source::{Mean, Source, SourceThread, Unit};
 use super::{Format, Hints, histogram_columns};
 use std::collections::BTreeMap;
 
-/// Overflow cycles named in a loss; the rest is counted.
+/// Most overflow cycles listed in a loss; the rest is counted.
 const CYCLES_NAMED: usize = 10;
 
-/// Reads the text.
+/// Parses the text.
 ///
 /// # Errors
 /// What the text lacks.
@@ -40,15 +40,15 @@ const AVG: &str = "Avg Latencies";
 const MAX: &str = "Max Latencies";
 const OVERFLOWS: &str = "Histogram Overflows";
 
-/// The histogram block, line by line.
+/// The histogram, line by line.
 #[derive(Default)]
 struct Block<'a> {
     headed: bool,
     rows: Vec<Vec<u64>>,
     total: Option<Vec<i128>>,
-    /// Numbers of each `# name:` line.
+    /// Values of each `# name:` line.
     statistics: BTreeMap<&'a str, Vec<i128>>,
-    /// A statistics line that comes twice: two blocks in one file.
+    /// A statistics line that occurs twice: two histograms in one file.
     repeated: bool,
     overflow_cycles: BTreeMap<usize, &'a str>,
 }
@@ -85,7 +85,7 @@ impl<'a> Block<'a> {
             |name: &'static str| self.statistics.get(name).filter(|values| !values.is_empty()).ok_or(Lack::Line(name));
         let (min, mean, max, beyond) = (line(MIN)?, line(AVG)?, line(MAX)?, line(OVERFLOWS)?);
         let count = min.len();
-        // With -H and several threads a further column holds the maximum and the sum of all.
+        // With -H and several threads a further column contains the maximum and the sum of all.
         let short = [mean, max, beyond].into_iter().any(|values| values.len() < count || values.len() > count + 1);
         if short {
             return Err(Lack::Columns);
@@ -112,7 +112,7 @@ impl<'a> Block<'a> {
         Ok(threads)
     }
 
-    /// Every row must have a column for each thread, and no row may be missing where a total tells.
+    /// Every row must have a column for each thread, and no row may be missing if there is a total to check.
     fn check_rows(&self, count: usize) -> Result<(), Lack> {
         for row in &self.rows {
             let columns = row.len() - 1;
@@ -134,7 +134,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Where every bucket has a row, the histogram ends behind the last.
+    /// If every bucket has a row, the histogram ends after the last.
     fn end(&self) -> Option<u64> {
         self.total.as_ref()?;
         self.rows.last().map(|row| row[0].saturating_add(1))
@@ -145,7 +145,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// ` 00616 00643 # 00024 others` for people.
+/// Formats ` 00616 00643 # 00024 others` for users.
 fn cycles_named(list: &str) -> String {
     let (numbers, others) = list.split_once('#').unwrap_or((list, ""));
     let numbers: Vec<u64> = numbers.split_whitespace().filter_map(|word| word.parse().ok()).collect();

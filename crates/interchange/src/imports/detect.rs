@@ -1,9 +1,9 @@
-//! Which format a file has, by its contents alone, and what it looks like when it has none.
+//! Detects the format of a file by its contents alone, and what a file in an unknown format looks like.
 
 use super::Format;
 use super::lack::Foreign;
 
-/// Bytes looked at; every format shows itself earlier.
+/// Bytes examined; every format can be recognised earlier.
 const HEAD_BYTES: usize = 64 << 10;
 
 /// The format, or what the file looks like instead.
@@ -44,7 +44,7 @@ fn lines(text: &str, head: &[u8]) -> Result<Format, Foreign> {
         return Err(Foreign::Binary);
     }
     let mut rows = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).peekable();
-    // The last row of the head may be cut.
+    // The last row of the head may be truncated.
     if rows.peek().is_some_and(|row| super::histogram_columns::row(row).is_some()) {
         return Ok(Format::HistogramColumns);
     }

@@ -1,5 +1,5 @@
-//! Rows of a latency and the count of each CPU: the data that latency plots are drawn from, as OSADL's recipe cuts it out of
-//! cyclictest's output. Everything but the histogram was cut away, the overflows included.
+//! Rows of a latency and the count of each CPU: the data of latency plots, as OSADL's recipe extracts it from
+//! cyclictest's output. Everything but the histogram was removed, including the overflows.
 
 use super::lack::Lack;
 use super::problem::{ImportProblem, Lost};
@@ -7,18 +7,18 @@ use super::source::{Source, SourceThread, Unit};
 use super::{Format, Hints};
 use archive::message::Severity;
 
-/// Numbers of a row, `None` when it is not one: a latency and at least one count.
+/// Numbers of a row, a latency and at least one count; `None` if the line is not a row.
 pub fn row(line: &str) -> Option<Vec<u64>> {
     let numbers: Vec<u64> = line.split_whitespace().map(|word| digits(word)?.parse().ok()).collect::<Option<_>>()?;
     (numbers.len() >= 2).then_some(numbers)
 }
 
-/// Digits only: `parse` would take a sign.
+/// Digits only: `parse` would accept a sign.
 fn digits(word: &str) -> Option<&str> {
     word.bytes().all(|byte| byte.is_ascii_digit()).then_some(word)
 }
 
-/// Reads the text.
+/// Parses the text.
 ///
 /// # Errors
 /// What the text lacks.

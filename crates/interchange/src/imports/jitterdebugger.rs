@@ -1,5 +1,5 @@
-//! `results.json` of jitterdebugger. Its histogram ends at 999 and drops what lies beyond without counting it; `samples.raw`,
-//! where it was kept, has every value ([`super::samples_raw`]).
+//! `results.json` of jitterdebugger. Its histogram ends at 999 and drops larger values without counting them;
+//! `samples.raw`, if it was kept, has every value ([`super::samples_raw`]).
 
 use super::Format;
 use super::lack::{self, Lack};
@@ -9,10 +9,10 @@ use archive::environment::Environment;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Latencies from here on are in no bucket.
+/// Latencies from this value on are in no bucket.
 const HISTOGRAM_END: u64 = 1000;
 
-/// Reads the file's text.
+/// Parses the file's text.
 ///
 /// # Errors
 /// What the file lacks.

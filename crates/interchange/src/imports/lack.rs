@@ -1,11 +1,11 @@
-//! What a file of a known format lacks, so that it is not imported.
+//! Why a file of a known format cannot be imported.
 
 use super::Format;
 use roxmltree::Error as XmlError;
 use thiserror::Error;
 use words::printable::printable;
 
-/// What a file looks like that has no format of ours.
+/// What a file in an unknown format looks like.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Foreign {
     #[error("an empty file")]
@@ -22,7 +22,7 @@ pub enum Foreign {
     Text { start: String },
 }
 
-/// A value that is missing, or is not what it should be, by its name in the file.
+/// A missing or invalid value, by its name in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Value {
     #[error("`{0}` is missing")]
@@ -57,7 +57,7 @@ pub enum Lack {
     Json(String),
     #[error("its end, `</rteval>`, is missing")]
     XmlEnd,
-    // The parser quotes what it met, be it the end of a line.
+    // The parser may quote an end of line.
     #[error("it is not valid XML: {}", printable(&.0.to_string()))]
     Xml(XmlError),
     #[error("its root is `{0}`, not `rteval`")]
@@ -121,7 +121,7 @@ pub enum Lack {
     NoRows,
 }
 
-/// Why `samples.raw` does not fit the file beside it.
+/// Why `samples.raw` does not match the file next to it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SamplesLack {
     #[error("it is empty")]

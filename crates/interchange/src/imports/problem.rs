@@ -1,10 +1,10 @@
-//! What is wrong with a result file, and what it does not hold.
+//! Problems of a result file, and what it does not contain.
 
 use super::lack::SamplesLack;
 use archive::problem::{Code, Definition, ProblemKind};
 use std::fmt;
 
-/// Something about a file that its reader must know before using the figures.
+/// Something about a file that the user must know before using the figures.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImportProblem {
     JsonRepaired,
@@ -147,7 +147,7 @@ impl Contradiction {
     }
 }
 
-/// What the source of an import does not hold; it is unknown, not zero.
+/// What the source of an import does not contain; it is unknown, not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lost {
     CommandAndTime,

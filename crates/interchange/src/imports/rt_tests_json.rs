@@ -1,8 +1,9 @@
-//! `--json` of cyclictest, signaltest, ptsematest, oslat and their relatives, and rtla results converted to the same form.
+//! `--json` of cyclictest, signaltest, ptsematest, oslat and related tools, and rtla results converted to the same
+//! form.
 //!
-//! Files of rt-tests 2.4 always have a `histogram`, later ones only with -h. They hold neither how many wake-ups lie beyond
-//! the histogram nor what they were; the number is the difference between `cycles` and the buckets. Two known defects
-//! make them invalid JSON, a quote in the command line and a mean of no samples; both are read nevertheless.
+//! Files of rt-tests 2.4 always have a `histogram`, later ones only with -h. They contain neither the number of
+//! wake-ups beyond the histogram nor their values; the number is the difference between `cycles` and the buckets. Two
+//! known defects make them invalid JSON, a quote in the command line and a mean of no samples; both are tolerated.
 
 use super::lack::{self, Lack};
 use super::problem::{ImportProblem, Lost};
@@ -14,7 +15,7 @@ use archive::message::Severity;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Reads the file's text.
+/// Parses the file's text.
 ///
 /// # Errors
 /// What the file lacks.
@@ -51,7 +52,7 @@ fn parse(text: &str) -> Result<(Value, bool), Lack> {
     }
 }
 
-/// The text with the two defects of rt-tests put right: unescaped quotes in the command line, and `nan`.
+/// The text with the two defects of rt-tests fixed: unescaped quotes in the command line, and `nan`.
 fn repaired(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -85,7 +86,7 @@ fn first_thread(file: &Map<String, Value>) -> Option<&Map<String, Value>> {
     file.get("thread")?.as_object()?.values().next()?.as_object()
 }
 
-/// The argument of -h or -H: latencies from there on are in no bucket.
+/// The argument of -h or -H: latencies from this value on are in no bucket.
 fn histogram_end(command: &str) -> Option<u64> {
     let mut words = command.split_whitespace();
     let mut end = None;
@@ -149,7 +150,7 @@ fn read_threads(file: &Map<String, Value>, source: &mut Source, hints: &Hints) -
 }
 
 fn read_thread(thread: &Map<String, Value>) -> Result<SourceThread, lack::Value> {
-    // The pair tests keep the count with the sender and the latencies with the receiver.
+    // The pair tests have the count at the sender and the latencies at the receiver.
     let figures = thread.get("receiver").and_then(Value::as_object).unwrap_or(thread);
     let sender = thread.get("sender").and_then(Value::as_object);
     let buckets = match figures.get("histogram").or_else(|| thread.get("histogram")) {
@@ -214,7 +215,7 @@ fn integer(value: &Value) -> Option<i128> {
 
 fn mean_of(number: &serde_json::Number) -> Mean {
     let decimals = number.to_string().split_once('.').map_or(0, |(_, digits)| digits.len() as u32);
-    // Trailing zeros are gone by now; every tool of rt-tests prints at least two decimals.
+    // The parser has dropped trailing zeros; every tool of rt-tests prints at least two decimals.
     let decimals = if number.is_f64() { decimals.max(2) } else { 0 };
     Mean { value: number.as_f64().unwrap_or(f64::NAN), decimals: Some(decimals) }
 }

@@ -1,7 +1,7 @@
-//! `summary.xml` of rteval: the histogram of each core that its cyclictest, or its rtla timerlat, left.
+//! `summary.xml` of rteval: the histogram of each core from its cyclictest, or its rtla timerlat.
 //!
-//! rteval writes no statistics at all when a latency lay beyond its histogram. Of timerlat it adds interrupt, thread and
-//! user latencies into one histogram; that is told, for it cannot be undone.
+//! rteval writes no statistics if a latency was beyond its histogram. For timerlat it adds interrupt, thread and user
+//! latencies into one histogram; this is reported, because it cannot be undone.
 
 use super::Format;
 use super::lack::{self, Lack};
@@ -12,10 +12,10 @@ use archive::message::Severity;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::BTreeMap;
 
-/// More than any summary has; a bound on the memory a hostile file can ask for.
+/// More than any summary has; limits the memory that a hostile file can use.
 const NODES_MAX: u32 = 8_000_000;
 
-/// Reads the file's text.
+/// Parses the file's text.
 ///
 /// # Errors
 /// What the file lacks.

@@ -1,7 +1,7 @@
 //! `samples.raw` of jitterdebugger: every sample with its time, 28 bytes each, without a header.
 //!
-//! Records are `u32 thread, i64 second, i64 nanosecond, u64 latency` as a little-endian 64-bit machine packs them. The tool
-//! loses the last samples when it stops; those are known from `results.json` by number alone.
+//! Records are `u32 thread, i64 second, i64 nanosecond, u64 latency`, packed little-endian. The tool loses the last
+//! samples when it stops; `results.json` only has their number.
 
 use super::lack::SamplesLack;
 use super::problem::ImportProblem;
@@ -12,26 +12,26 @@ use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Seek};
 
 const RECORD_BYTES: usize = 28;
-/// Worst samples kept of each thread.
+/// Worst samples kept per thread.
 const WORST_KEPT: usize = 100;
-/// A run of more than this many seconds is not believed.
+/// A longer run in seconds is rejected.
 const SECONDS_MAX: i64 = 10 * 365 * 86_400;
 
-/// What the samples of one thread add up to.
+/// Counts of one thread's samples.
 #[derive(Debug, Clone, Default)]
 struct Tally {
     buckets: BTreeMap<u64, u64>,
     count: u64,
-    /// Samples and latest of each second, in ns.
+    /// Number and maximum of the samples of each second, in ns.
     seconds: BTreeMap<u32, (u32, i64)>,
     worst: Vec<Sample>,
 }
 
-/// Replaces the histograms of a source by the ones its samples make, and adds their times. Samples that do not fit the source
-/// are told as a problem and left out.
+/// Replaces the histograms of a source by those of its samples, and adds their times. Samples that do not match the
+/// source are reported as a problem and left out.
 ///
 /// # Errors
-/// When reading fails.
+/// If reading fails.
 pub fn add(source: &mut Source, reader: &mut (impl Read + Seek)) -> io::Result<()> {
     match tallies(source, reader)? {
         Ok((tallies, first_ns, last_ns)) => {
@@ -75,7 +75,8 @@ fn tallies(source: &Source, reader: &mut (impl Read + Seek)) -> io::Result<Talli
     Ok(checked.map(|()| (tallies, first, last)))
 }
 
-/// Hands thread, due instant and latency of every record on; a sentence when one is no sample of the source's threads.
+/// Passes thread, due instant and latency of every record on; returns why a record is not a sample of the source's
+/// threads.
 fn each(
     source: &Source,
     reader: &mut impl Read,
@@ -100,7 +101,7 @@ fn each(
     Ok(Ok(()))
 }
 
-/// Reads a whole record unless the file ends; returns the bytes read.
+/// Reads a whole record unless the file ends; returns the number of bytes read.
 fn fill(reader: &mut impl Read, record: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < record.len() {
@@ -118,7 +119,7 @@ fn sample(record: &[u8; RECORD_BYTES]) -> Option<(u32, i64, i64)> {
     let word = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().expect("eight bytes"));
     let thread = u32::from_le_bytes(record[..4].try_into().expect("four bytes"));
     let (second, nanosecond, value) = (word(4), word(12), word(20));
-    // A day late, or a century of running, is a record of another layout.
+    // A latency of a day, or an instant after a century, shows another record layout.
     let sound = second < 3_200_000_000 && nanosecond < 1_000_000_000 && value < 86_400_000_000;
     sound.then(|| (thread, (second * 1_000_000_000 + nanosecond) as i64, value as i64))
 }
@@ -138,7 +139,7 @@ impl Tally {
     }
 }
 
-/// Puts the samples in the place of the histogram; what they lack of the counted wake-ups is a loss.
+/// Replaces the histogram by the samples; missing samples are counted as a loss.
 fn take(number: usize, thread: &mut SourceThread, tally: Tally) -> Option<Loss> {
     let counted = thread.cycles.unwrap_or(0);
     let second = |(second, (cycles, latency_ns_max)): (u32, (u32, i64))| Second {

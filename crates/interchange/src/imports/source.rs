@@ -1,4 +1,4 @@
-//! What a result file says, in the file's own unit and with its own gaps.
+//! The data of a result file, in the file's own unit and with its gaps.
 
 use super::Format;
 use super::problem::{ImportProblem, Lost};
@@ -8,7 +8,7 @@ use archive::problem::Remark;
 use archive::sample::{Sample, Second};
 use std::collections::BTreeMap;
 
-/// The unit of a file's latencies. Its tools divide and drop the remainder: values are rounded down to it.
+/// The unit of a file's latencies. The tools divide and drop the remainder, so values are rounded down to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Unit {
     #[default]
@@ -32,7 +32,7 @@ impl Unit {
     }
 }
 
-/// Which of a file's two distributions is meant.
+/// Selects one of a file's two distributions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Series {
     /// Latency of the woken thread
@@ -42,11 +42,11 @@ pub enum Series {
     Irq,
 }
 
-/// A mean as the file prints it.
+/// A mean as printed in the file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mean {
     pub value: f64,
-    /// Rounded to this many decimals; `None`: not rounded.
+    /// Rounded to this number of decimals; `None` if not rounded.
     pub decimals: Option<u32>,
 }
 
@@ -56,11 +56,11 @@ pub struct SourceThread {
     pub cpu: Option<u32>,
     /// Lower edge of each bucket, with its count.
     pub buckets: BTreeMap<u64, u64>,
-    /// All wake-ups; `None`: those in the buckets and `beyond`.
+    /// All wake-ups; `None` for those in the buckets and `beyond`.
     pub cycles: Option<u64>,
-    /// Wake-ups beyond the histogram, where the file counts them.
+    /// Wake-ups beyond the histogram, if the file counts them.
     pub beyond: Option<u64>,
-    /// What else is known about those, for people.
+    /// What else is known about them, as text.
     pub beyond_detail: String,
     pub min: Option<i128>,
     pub max: Option<i128>,
@@ -72,13 +72,13 @@ pub struct SourceThread {
 }
 
 impl SourceThread {
-    /// Whether there is not one sample.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.cycles.unwrap_or(0) == 0 && self.beyond.unwrap_or(0) == 0 && self.buckets.values().all(|count| *count == 0)
     }
 }
 
-/// Everything a file says.
+/// All data of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {
     pub format: Format,
@@ -87,12 +87,12 @@ pub struct Source {
     pub command: Option<String>,
     pub started_unix_ns: Option<i64>,
     pub ended_unix_ns: Option<i64>,
-    /// First and last instant of the samples, CLOCK_MONOTONIC in ns, where samples have times.
+    /// First and last instant of the samples, CLOCK_MONOTONIC in ns, if samples have times.
     pub measured: Option<(i64, i64)>,
     pub environment: Option<Environment>,
     pub unit: Unit,
     pub threads: Vec<SourceThread>,
-    /// The histogram takes latencies below this, where the file says so.
+    /// Upper bound of the histogram's latencies, exclusive, if the file states it.
     pub histogram_end: Option<u64>,
     pub lost: Vec<Remark>,
     pub stated: Vec<String>,
@@ -101,7 +101,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source of which nothing is known but how it is written and who wrote it.
+    /// A source with only its format and tool.
     pub fn new(format: Format, tool: &str, unit: Unit) -> Self {
         Self {
             format,
@@ -134,7 +134,7 @@ impl Source {
         self.problems.push(Problem::new(severity, problem));
     }
 
-    /// Takes the unit from the person where the file has none, and says so.
+    /// Sets the unit from the user's choice if the file has none, and records that.
     pub fn assume_unit(&mut self, asked: Option<Unit>) {
         self.unit = asked.unwrap_or_default();
         let symbol = self.unit.symbol();

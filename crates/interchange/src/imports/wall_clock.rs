@@ -1,8 +1,8 @@
-//! The time stamps of RFC 2822, as rt-tests write them.
+//! Parses time stamps of RFC 2822, as in rt-tests files.
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// `Sat, 21 Nov 2026 19:11:31 +0000` in ns since 1970; `None` when it is not such a time stamp.
+/// `Sat, 21 Nov 2026 19:11:31 +0000` in ns since 1970; `None` if the text is not such a time stamp.
 pub fn unix_ns_of_rfc2822(text: &str) -> Option<i64> {
     let text = text.split_once(',').map_or(text, |(_, rest)| rest);
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -34,7 +34,7 @@ fn zone_s(zone: &str) -> Option<i64> {
 }
 
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    // Counted in eras of 400 years from 1 March, where the leap day is the last of its year.
+    // Counted in eras of 400 years from 1 March, so that the leap day is the last of its year.
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let month_from_march = (month + 9) % 12;

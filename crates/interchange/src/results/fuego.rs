@@ -1,13 +1,13 @@
-//! Fuego: a `run.json` of version 1.0, judged by its own `criteria.json` when one is given.
+//! Fuego: a `run.json` of version 1.0, judged by Fuego's `criteria.json` if one is given.
 //!
-//! Measures have the names that Fuego's tests of cyclictest give theirs, `default.latencies.max_latency`, in µs, so that
-//! criteria written for those hold. Without criteria nothing is passed: every status is SKIP.
+//! Measures have the names of Fuego's cyclictest tests, `default.latencies.max_latency`, in µs, so that existing
+//! criteria apply. Without criteria nothing passes: every status is SKIP.
 
 use super::{RunResults, Unit};
 use judge::criteria::{Criteria, Ruling};
 use serde_json::{Value, json};
 
-/// Fuego's names for what the figures are called here.
+/// Names of figures here, with Fuego's names.
 const NAMES: [(&str, &str); 7] = [
     ("latency_max", "max_latency"),
     ("latency_min", "min_latency"),
@@ -91,7 +91,7 @@ fn metadata(run: &RunResults) -> Value {
         run.circumstances().into_iter().find(|(name, _)| *name == wanted).map_or(String::new(), |(_, value)| value)
     };
     let (day, time) = words::calendar::civil(run.started_unix_s());
-    // Fuego's own files have the time as a string of milliseconds, whatever its documents say.
+    // Fuego's own files contain the time as a string of milliseconds, contrary to its documentation.
     json!({
         "attachments": [],
         "board": of("target"),

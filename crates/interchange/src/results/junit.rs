@@ -1,7 +1,7 @@
-//! JUnit XML: Jenkins, GitLab, GitHub actions, labgrid and most others read it.
+//! JUnit XML, for Jenkins, GitLab, GitHub actions, labgrid and most others.
 //!
-//! A suite is a run, or the round of a plan with a class for each step. What was measured without a limit is *skipped* with the reason, because JUnit knows no fourth outcome;
-//! figures and the machine are properties.
+//! A suite is a run, or the round of a plan with one class per step. A measurement without a limit is *skipped* with
+//! the reason, because JUnit has no fourth outcome; figures and the machine are properties.
 
 use super::{Outcome, Question, RunResults};
 use std::fmt::Write;
@@ -26,7 +26,7 @@ pub fn document(runs: &[RunResults]) -> String {
     xml
 }
 
-/// `runs` are one at least, and of one suite.
+/// `runs` must not be empty, and all of one suite.
 fn suite(runs: &[RunResults], xml: &mut String) {
     let cases = || runs.iter().flat_map(|run| &run.cases);
     let count = |wanted: &[Outcome]| cases().filter(|case| wanted.contains(&case.outcome)).count();
@@ -49,7 +49,7 @@ fn suite(runs: &[RunResults], xml: &mut String) {
     xml.push_str("  </testsuite>\n");
 }
 
-/// JUnit has properties of suites alone, so those of a step begin with its name.
+/// JUnit only has properties of suites, so those of a step start with its name.
 fn properties(run: &RunResults, xml: &mut String) {
     let step = run.within_suite().map_or(String::new(), |step| format!("{step}."));
     let mut add = |name: &str, value: &str| property(&format!("{step}{name}"), value, xml);
@@ -93,7 +93,7 @@ fn property(name: &str, value: &str, xml: &mut String) {
     let _ = writeln!(xml, "      <property name=\"{}\" value=\"{}\"/>", escaped(name), escaped(value));
 }
 
-/// Text of an element or a value. Characters that XML cannot hold at all become question marks.
+/// Escaped text of an element or an attribute. Characters that are invalid in XML become question marks.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

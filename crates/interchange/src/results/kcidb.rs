@@ -1,6 +1,6 @@
-//! KCIDB, I/O schema 5.3: checkouts, builds, tests, and a cause that explained spikes as an issue with its incident.
+//! KCIDB, I/O schema 5.3: checkouts, builds, tests, and causes of spikes as issues with incidents.
 //!
-//! A figure is a test that is DONE, which is KCIDB's word for a number without a verdict.
+//! A figure is a test with the status DONE, which is KCIDB's word for a number without a verdict.
 
 use super::naming::word;
 use super::{Outcome, RunResults, Unit};
@@ -8,16 +8,16 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 use words::calendar::civil;
 
-/// Who submits, and what was tested.
+/// The submitter, and what was tested.
 #[derive(Debug, Clone)]
 pub struct Submission {
-    /// Lower-case letters, digits and `_`: the name of the system that submits.
+    /// Lower-case letters, digits and `_`: the name of the submitting system.
     pub origin: String,
-    /// A build that KCIDB knows, `origin:id`; else one is made up of what the kernel calls itself.
+    /// A build known to KCIDB, `origin:id`; otherwise one is derived from the kernel's version.
     pub build_id: Option<String>,
 }
 
-/// How origin or build should look.
+/// The required form of origin or build.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SubmissionError {
     #[error("`{0}` is no origin: it has lower-case letters, digits and _ only")]
@@ -73,7 +73,7 @@ pub fn document(runs: &[RunResults], submission: &Submission) -> Value {
         }));
         tests.extend(run.figures.iter().map(|figure| {
             let mut test = test(run, &build_id, origin, &figure.name);
-            // Prefixes are written by whoever shows the number, so it is given without one.
+            // The reader adds unit prefixes, so the value has none.
             let (value, unit) = match figure.unit {
                 Unit::Microseconds => (figure.value / 1e6, "s"),
                 Unit::Count => (figure.value, ""),
@@ -144,7 +144,7 @@ fn test(run: &RunResults, build_id: &str, origin: &str, name: &str) -> Map<Strin
     test
 }
 
-/// Id, checkout and build of the kernel that ran, as far as it says.
+/// Id, checkout and build of the kernel that ran, as far as known.
 fn kernel(run: &RunResults, origin: &str) -> (String, Value, Value) {
     let environment = run.summary.environment.as_ref();
     let release = environment.map_or("unknown", |environment| environment.kernel_release.as_str());

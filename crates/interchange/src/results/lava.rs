@@ -1,7 +1,7 @@
-//! LAVA: signal lines for a job's log, and the lines of `result.txt` that test-definitions hands over.
+//! LAVA: signal lines for a job's log, and the lines of `result.txt` for test-definitions.
 //!
-//! LAVA knows pass, fail, skip and unknown. A limit that is neither met nor broken is *skip*; what no limit decides and
-//! what could not be measured is *unknown*.
+//! LAVA has pass, fail, skip and unknown. A limit that is neither PASS nor FAIL is *skip*; a case without a limit and
+//! one that could not be measured are *unknown*.
 
 use super::{Outcome, RunResults};
 use std::fmt::Write;
@@ -15,7 +15,7 @@ fn result(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Lines to print in a LAVA test shell. Each stands alone, because a kernel message may split one.
+/// Lines to print in a LAVA test shell. Each is independent, because a kernel message may split one.
 pub fn signals(runs: &[RunResults]) -> String {
     let mut text = String::new();
     for run in runs {

@@ -1,4 +1,4 @@
-//! Markdown for the comment under a merge request: verdicts, figures, causes, and what they do not show.
+//! Markdown for a comment on a merge request: verdicts, figures, causes, and what they do not show.
 
 use super::{Outcome, RunResults};
 use judge::step::StepVerdict;
@@ -88,7 +88,7 @@ fn section(run: &RunResults, text: &mut String) {
     }
 }
 
-/// Text that Markdown leaves alone, on one line of a table.
+/// Text without Markdown syntax, on one line of a table.
 fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in printable(&text.replace(['\n', '\r'], " ")).chars() {

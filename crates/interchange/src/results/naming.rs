@@ -1,10 +1,10 @@
-//! What runs and their cases are called: the same for the same question every time, and safe in every format.
+//! Names of runs and their cases: the same for the same question every time, and valid in every format.
 
 use archive::planned::PlannedStep;
 use archive::summary::RunSummary;
 use words::calendar::civil;
 
-/// The text with runs of anything but letters, digits, `-` and `_` as one `_`; `.` is kept apart as `_`, too.
+/// The text with every sequence of characters other than letters, digits and `-` replaced by one `_`.
 pub fn word(text: &str) -> String {
     let mut word = String::new();
     for letter in text.chars() {
@@ -18,7 +18,7 @@ pub fn word(text: &str) -> String {
     if word.is_empty() { "unnamed".into() } else { word.to_owned() }
 }
 
-/// Target and loads, `board3.messaging`; of a step of a plan the plan and what tells its steps apart,
+/// Target and loads, `board3.messaging`; for a step of a plan, the plan and what distinguishes its steps,
 /// `nightly.board3.debian_6_1-rt.no_idle_states.messaging`.
 pub fn run_name(summary: &RunSummary, planned: Option<&PlannedStep>) -> String {
     let target = planned.map_or(summary.target.as_str(), |step| step.target.as_str());
@@ -40,7 +40,7 @@ pub fn run_name(summary: &RunSummary, planned: Option<&PlannedStep>) -> String {
     parts.join(".") + &repetition
 }
 
-/// An identifier that no other run has. That of a step of a plan is the same in every round, so its start goes before it.
+/// A unique identifier of a run. That of a step of a plan is the same in every round, so its start time is prepended.
 pub fn run_identifier(summary: &RunSummary, started_unix_s: u64) -> String {
     let (day, time) = civil(started_unix_s);
     match summary.id.starts_with(&day) || summary.started_unix_ns.is_none() {
@@ -49,7 +49,7 @@ pub fn run_identifier(summary: &RunSummary, started_unix_s: u64) -> String {
     }
 }
 
-/// Gives those of the same name different ones, in their order.
+/// Makes equal names unique, in order.
 pub fn distinct_names(names: &[String]) -> Vec<String> {
     let mut taken: Vec<String> = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! Prometheus' text format, for node_exporter's textfile collector or a push gateway.
+//! Prometheus text format, for node_exporter's textfile collector or a push gateway.
 
 use super::{Outcome, Question, RunResults};
 use archive::histogram::bucket_high_ns;
@@ -14,7 +14,7 @@ pub struct Measured<'a> {
     pub threads: Vec<&'a ThreadRun>,
 }
 
-/// The document. Latencies are in seconds, as Prometheus wants them.
+/// The document. Latencies are in seconds, as is Prometheus' convention.
 pub fn document(runs: &[Measured]) -> String {
     let mut text = String::new();
     head(&mut text, "tardy_wakeup_latency_seconds", "histogram", "How late the thread was woken");

@@ -1,12 +1,12 @@
-//! SQUAD: the three JSON documents of a submission. Tests hold what a limit decided, metrics the figures.
+//! SQUAD: the three JSON documents of a submission. Tests contain the verdicts of limits, metrics the figures.
 
 use super::{Outcome, RunResults};
 use serde_json::{Map, Value, json};
 
-/// SQUAD stores no more of a `job_id`, which must be another for each submission to a build.
+/// SQUAD's length limit of a `job_id`, which must be unique among the submissions to a build.
 const JOB_ID_LETTERS_MAX: usize = 128;
 
-/// `{"suite/test": "pass"}`. What no limit decides is no test; what cannot be used is skipped, not failed.
+/// `{"suite/test": "pass"}`. A case without a limit is not a test; an unusable one is skipped, not failed.
 pub fn tests(runs: &[RunResults]) -> Value {
     let mut document = Map::new();
     for run in runs {
@@ -23,7 +23,7 @@ pub fn tests(runs: &[RunResults]) -> Value {
     document.into()
 }
 
-/// `{"suite/metric": {"value": 69.0, "unit": "us"}}`: single values, because SQUAD makes a mean of lists.
+/// `{"suite/metric": {"value": 69.0, "unit": "us"}}`: single values, because SQUAD averages lists.
 pub fn metrics(runs: &[RunResults]) -> Value {
     let mut document = Map::new();
     for run in runs {
@@ -48,7 +48,7 @@ pub fn metadata(runs: &[RunResults]) -> Value {
     document.into()
 }
 
-/// The ids of the runs, or the first with a check sum of all where they are longer than SQUAD's column.
+/// The ids of the runs, or the first with a checksum of all if they exceed SQUAD's column.
 fn job_id(runs: &[RunResults]) -> String {
     let ids = runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>().join("+");
     if ids.chars().count() <= JOB_ID_LETTERS_MAX {

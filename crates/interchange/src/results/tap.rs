@@ -1,17 +1,17 @@
-//! TAP 13 and KTAP: for `prove` and for what reads the kernel's own tests.
+//! TAP 13 and KTAP, for `prove` and for parsers of the kernel's own tests.
 //!
-//! TAP has two outcomes. What cannot be used is `not ok` and says ERROR; what no limit decides, or what ran too short, is
-//! a skipped `ok`, which readers do not count as passed.
+//! TAP has two outcomes. An unusable case is `not ok` and contains ERROR; a case without a limit, or a run that was too
+//! short, is a skipped `ok`, which parsers do not count as passed.
 
 use super::{Outcome, Question, RunResults};
 use std::fmt::Write;
 use words::printable::printable;
 
-/// Which of the two dialects.
+/// The dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     Tap13,
-    /// Without the blocks of YAML that it does not know.
+    /// Without YAML blocks, which it does not have.
     Ktap1,
 }
 
@@ -61,12 +61,12 @@ pub fn document(runs: &[RunResults], dialect: Dialect) -> String {
     text
 }
 
-/// On one line. A `#` would begin a directive where readers are lenient.
+/// On one line. Lenient parsers would take a `#` for a directive.
 fn line(text: &str) -> String {
     printable(&text.replace(['\n', '\r'], " ")).replace('#', "no. ")
 }
 
-/// A string of YAML in double quotes, which JSON's are.
+/// A YAML string in double quotes, which has JSON's syntax.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(printable(text)).to_string()
 }

@@ -1,28 +1,28 @@
-//! Where a recorded stretch of a CPU begins and ends.
+//! Handles the start and end of a recorded stretch of a CPU.
 //!
-//! Perfetto expects one unbroken record. Across a hole it would draw the last thread as running and the last interrupt
-//! as open until the next snapshot, and count an error because the thread that leaves is not the one that came. So at
-//! the end of a stretch everything open is closed, and a thread that stands for "not recorded" is given the CPU until
-//! the next stretch begins.
+//! Perfetto expects one continuous record. Across a gap it would draw the last thread as running and the last interrupt
+//! as open until the next snapshot, and count an error because the next switch has another previous thread. So at the
+//! end of a stretch everything open is closed, and a pseudo-thread "not recorded" is switched in until the next stretch
+//! starts.
 
 use super::super::protobuf::Message;
 use super::kernel_packets::KernelPackets;
 use crate::recorded::{RecordedEvent, RecordedItem, Recording};
 use std::collections::HashMap;
 
-/// No kernel gives a thread a number above this; the CPU's number is added.
+/// No kernel has a larger thread ID; the CPU's number is added.
 const NOBODY: i64 = 1 << 22;
 const NOBODY_NAME: &str = "(not recorded)";
 const IDLE_PRIO: i64 = 120;
-/// More is no nesting but nonsense.
+/// Deeper nesting is not plausible.
 const OPEN_MAX: usize = 4096;
 
 const TIMESTAMP: u32 = 1;
 const PID: u32 = 2;
 const SCHED_SWITCH: u32 = 4;
 
-/// An event that opens something, the one that closes it, and the message of that with its fields: (the kernel's name
-/// in the opening event, number in the closing message).
+/// An event that opens something, the event that closes it, and the closing event's message with its fields: (the
+/// kernel's name in the opening event, number in the closing message).
 struct Pair {
     opens: &'static str,
     closes: &'static str,
@@ -45,7 +45,7 @@ const PAIRS: &[Pair] = &[
     pair("funcgraph_entry", "funcgraph_exit", 438, &[("depth", 2), ("func", 3)]),
 ];
 
-/// A thread as `sched_switch` tells of it.
+/// A thread in `sched_switch`.
 #[derive(Debug, Clone)]
 struct Thread {
     tid: i64,
@@ -95,7 +95,7 @@ fn coming(switch: &RecordedEvent<'_>) -> Option<Thread> {
     Some(Thread { tid: switch.number("next_pid")?, name, prio: switch.number("next_prio")? })
 }
 
-/// Something open on a CPU, or in a thread that ran on it.
+/// An open interval on a CPU, or in a thread that ran on it.
 #[derive(Debug)]
 struct Open {
     closes: &'static str,
@@ -104,13 +104,13 @@ struct Open {
     fields: Vec<(u32, i64)>,
 }
 
-/// One CPU while its events are written.
+/// State of one CPU while its events are written.
 #[derive(Debug)]
 pub struct Edges {
     cpu: u32,
     /// `None` between stretches.
     running: Option<Thread>,
-    /// The thread that gave way to it: what a switch still does goes by that name.
+    /// The previous thread of a switch, to which events during the switch belong.
     giving_way: Option<i64>,
     last_ns: u64,
     open: Vec<Open>,
@@ -121,7 +121,7 @@ impl Edges {
         Self { cpu, running: None, giving_way: None, last_ns: 0, open: Vec::new() }
     }
 
-    /// To be called before an event is written.
+    /// Must be called before an event is written.
     pub fn before(
         &mut self,
         event: &RecordedEvent<'_>,
@@ -136,7 +136,7 @@ impl Edges {
             self.giving_way = None;
         }
         if self.running.as_ref().is_some_and(|running| running.tid != tid) && !is_tail {
-            // A switch is missing in the middle of the record.
+            // A switch is missing in the record.
             self.end(packets);
         }
         if self.running.is_none() {
@@ -152,7 +152,7 @@ impl Edges {
         self.follow(event);
     }
 
-    /// The record ends here, or has a hole.
+    /// The record ends here, or has a gap.
     pub fn end(&mut self, packets: &mut KernelPackets<'_>) {
         let Some(running) = self.running.take() else { return };
         for open in self.open.drain(..).rev() {
@@ -186,7 +186,7 @@ impl Edges {
     }
 }
 
-/// `sched_switch` between two threads; the one that leaves could have gone on.
+/// `sched_switch` between two threads; the previous one is still runnable.
 fn switch(at_ns: u64, from: &Thread, to: &Thread, event: &mut Message) {
     event.unsigned(TIMESTAMP, at_ns).signed(PID, from.tid);
     event.message(SCHED_SWITCH, |message| {

@@ -1,5 +1,4 @@
-//! Events of the kernel as messages of Perfetto: those it understands under the numbers it knows them by, all others as
-//! name and values.
+//! Converts kernel events to Perfetto messages: known ones to their typed messages, all others to name and values.
 
 use super::super::protobuf::Message;
 use crate::recorded::{RecordedEvent, RecordedText, RecordedValue, Recording};
@@ -15,8 +14,8 @@ const GENERIC_FIELD_TEXT: u32 = 3;
 const GENERIC_FIELD_SIGNED: u32 = 4;
 const GENERIC_FIELD_UNSIGNED: u32 = 5;
 
-/// An event that Perfetto has a message for: the kernel's names, the message's number in `FtraceEvent`, and the number
-/// of each of the kernel's fields in it. Fields that are not listed have no place in it.
+/// An event with a typed Perfetto message: the kernel's names, the message's number in `FtraceEvent`, and the number of
+/// each kernel field in it. Fields that are not listed are dropped.
 struct Known {
     system: &'static str,
     name: &'static str,
@@ -101,25 +100,25 @@ const KNOWN: &[Known] = &[
 /// Fields that hold the address of a function.
 const FUNCTION_FIELDS: [&str; 8] = ["function", "func", "ip", "parent_ip", "handler", "callsite", "callback", "caller"];
 
-/// Fields that are text in Perfetto's messages.
+/// Fields that are strings in Perfetto's messages.
 const TEXT_FIELDS: [&str; 5] = ["comm", "prev_comm", "next_comm", "name", "reason"];
 
 /// Writes the events of one recording.
 pub struct FtraceEvents<'r> {
     recording: &'r Recording<'r>,
     printer: RecordedText<'r>,
-    /// By the number of the event's kind in this recording.
+    /// By the ID of the event in this recording.
     kinds: HashMap<u16, Option<&'static Known>>,
-    /// Functions that typed messages mention, for the whole file.
+    /// Functions in typed messages, for the whole file.
     functions: &'r mut FunctionNames,
 }
 
-/// Functions that messages mention by address. Perfetto looks a name up under the number found in the message, so the
-/// addresses are the numbers.
+/// Functions that messages contain by address. Perfetto looks a name up by the number in the message, so the addresses
+/// serve as numbers.
 #[derive(Debug, Default)]
 pub struct FunctionNames {
     known: HashSet<u64>,
-    /// Names that are not in the file yet.
+    /// Names not yet in the file.
     fresh: Vec<(u64, String)>,
 }
 
@@ -133,7 +132,7 @@ impl FunctionNames {
         }
     }
 
-    /// The names learnt since this was last asked.
+    /// The names added since the last call.
     pub fn take_fresh(&mut self) -> Vec<(u64, String)> {
         std::mem::take(&mut self.fresh)
     }
@@ -175,7 +174,7 @@ impl<'r> FtraceEvents<'r> {
                         }
                         message.unsigned(number, value)
                     }
-                    // The address of a text; the kernel's own words for the event have it.
+                    // The address of a string; the kernel's print format of the event resolves it.
                     (RecordedValue::Unsigned(_), true) if name == "reason" => {
                         message.text(number, printer.of(event).trim_matches(['(', ')']))
                     }
@@ -220,7 +219,7 @@ impl<'r> FtraceEvents<'r> {
     }
 }
 
-/// A printed stack on one line, the innermost function first.
+/// A printed stack on one line, innermost function first.
 fn callers(printed: &str) -> String {
     let lines = printed.lines().map(|line| line.trim().trim_start_matches("=> ")).filter(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join(" < ")

@@ -1,10 +1,10 @@
-//! Packets with the kernel's events: one CPU each, with the names of the functions they mention.
+//! Packets with the kernel's events: one CPU each, with the names of the functions in them.
 
 use super::super::protobuf::Message;
 use super::ftrace_event::FunctionNames;
 use super::{TRACE_PACKET, packet};
 
-/// Packets with the kernel's events; names of functions hold for one sequence.
+/// Packets with the kernel's events; function names are valid for one sequence.
 const KERNEL_SEQUENCE: u64 = 1;
 const STATE_CLEARED: u64 = 1;
 const NEEDS_STATE: u64 = 2;
@@ -15,7 +15,7 @@ const INTERNED_TEXT: u32 = 2;
 const BUNDLE_CPU: u32 = 1;
 const BUNDLE_EVENT: u32 = 2;
 const BUNDLE_LOST_EVENTS: u32 = 3;
-/// A packet is not made longer than about this.
+/// Approximate limit of a packet's size.
 const BUNDLE_BYTES: usize = 256 << 10;
 
 /// Packets with the events of one CPU.
@@ -44,7 +44,7 @@ impl<'f> KernelPackets<'f> {
         self.bundle.message(BUNDLE_EVENT, write);
     }
 
-    /// Events are missing before those that follow.
+    /// Marks that events are missing before the following ones.
     pub fn say_lost(&mut self) {
         self.bundle.unsigned(BUNDLE_LOST_EVENTS, 1);
     }
@@ -53,7 +53,7 @@ impl<'f> KernelPackets<'f> {
         self.bundle.len() > BUNDLE_BYTES
     }
 
-    /// Puts what was written into the file, with the names that its events need, and begins the next packet.
+    /// Writes the packet into the file, with the function names that its events need, and starts the next one.
     pub fn put(&mut self, functions: &mut FunctionNames) {
         let bundle = std::mem::take(&mut self.bundle).into_bytes();
         let names = functions.take_fresh();

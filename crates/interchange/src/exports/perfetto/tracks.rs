@@ -1,5 +1,5 @@
-//! What this tool says about a run, as tracks: for each spike its wake-up, phases, owners and findings, and for the
-//! whole run the maxima.
+//! This tool's analysis of a run as tracks: for each spike its wake-up, phases, owners and findings, and for the whole
+//! run the maxima.
 
 use super::super::protobuf::Message;
 use super::{SpikeView, TRACE_PACKET, packet};
@@ -14,7 +14,7 @@ use words::vocabulary;
 const TIMESTAMP: u32 = 8;
 const TRACK_EVENT: u32 = 11;
 const TRACK_DESCRIPTOR: u32 = 60;
-/// Packets with tracks of ours; apart from the kernel's.
+/// Sequence of packets with tracks, separate from the kernel's.
 const SEQUENCE: u64 = 2;
 const STATE_CLEARED: u64 = 1;
 
@@ -51,13 +51,13 @@ mod annotation {
 }
 
 const ROOT: u64 = 1;
-/// One for each CPU from here on.
+/// First track number; one track per CPU.
 const WORST: u64 = 1 << 40;
 const SECONDS: u64 = 1 << 41;
-/// Eight for each spike from here on.
+/// First track number; eight tracks per spike.
 const SPIKES: u64 = 1 << 42;
 
-/// The tracks of one spike, in the order in which they are shown.
+/// The tracks of one spike, in display order.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Group,
@@ -73,7 +73,7 @@ fn track_of(spike: &Spike, part: Part) -> u64 {
     SPIKES + u64::from(spike.number) * 8 + part as u64
 }
 
-/// A value that is shown beside a slice.
+/// A value shown with a slice.
 enum Note<'a> {
     Number(&'static str, i64),
     Text(&'static str, &'a str),
@@ -81,12 +81,12 @@ enum Note<'a> {
 
 #[derive(Debug, Default)]
 pub struct Tracks {
-    /// Place of the next track below the root.
+    /// Position of the next track below the root.
     rank: i64,
 }
 
 impl Tracks {
-    /// The root that all others hang on.
+    /// The root of all other tracks.
     pub fn run(&mut self, summary: &RunSummary, file: &mut Message) {
         let imitated = match (summary.virtual_time, summary.emulated) {
             (true, _) => " (VIRTUAL TIME: executed instructions)",
@@ -182,7 +182,7 @@ impl Tracks {
     }
 }
 
-/// From due to seen, with both instants.
+/// A slice from due to seen, with both instants.
 fn wake_up(view: SpikeView<'_>, late: &str, file: &mut Message) {
     let (spike, sample) = (view.spike, &view.spike.sample);
     let track = track_of(spike, Part::WakeUp);
@@ -201,7 +201,7 @@ fn wake_up(view: SpikeView<'_>, late: &str, file: &mut Message) {
     instant(sample.seen_ns(), track, "sample", "seen", &[], file);
 }
 
-/// Neighbouring stretches of one phase on one CPU are one slice.
+/// Adjacent stretches of one phase on one CPU form one slice.
 fn phases(spike: &Spike, stretches: &[Stretch], file: &mut Message) {
     for run in stretches.chunk_by(|one, next| one.phase == next.phase && one.cpu == next.cpu) {
         let [first, .., last] = run else {
@@ -232,7 +232,7 @@ fn owners(spike: &Spike, stretches: &[Stretch], file: &mut Message) {
     }
 }
 
-/// Over the whole wake-up, the largest on top.
+/// Slices over the whole wake-up, the largest finding on top.
 fn findings(spike: &Spike, explanation: &Explanation, file: &mut Message) {
     let track = track_of(spike, Part::Findings);
     let (due_ns, seen_ns) = (spike.sample.due_ns, spike.sample.seen_ns());
@@ -260,7 +260,7 @@ fn findings(spike: &Spike, explanation: &Explanation, file: &mut Message) {
     explanation.findings.iter().for_each(|_| end(seen_ns, track, file));
 }
 
-/// From the first to the last event of the snapshot that no earlier one holds.
+/// A slice from the first to the last event of the snapshot that is not in an earlier one.
 pub fn slice_of_snapshot(spike: &Spike, extent: Option<(u64, u64)>, gaps: &[String], file: &mut Message) {
     let Some((begin_ns, end_ns)) = extent else { return };
     let (begin_ns, end_ns) = (begin_ns as i64, end_ns as i64);
@@ -270,7 +270,7 @@ pub fn slice_of_snapshot(spike: &Spike, extent: Option<(u64, u64)>, gaps: &[Stri
     slice(begin_ns, end_ns, track, "snapshot", &format!("snapshot of spike {}", spike.number), notes, file);
 }
 
-/// What was written into the trace by hand, by the tool or others.
+/// Markers that this tool or another program wrote into the trace.
 pub fn markers(spike: &Spike, markers: &[(u64, String)], file: &mut Message) {
     for (at_ns, text) in markers {
         instant(*at_ns as i64, track_of(spike, Part::Markers), "marker", text, &[], file);
@@ -322,7 +322,7 @@ fn worded(event: &mut Message, category: &str, name: &str, notes: &[Note]) {
     }
 }
 
-/// Perfetto has no times before 0; a sample that says one is damaged and is left out.
+/// Perfetto has no times before 0; such a sample is damaged and is left out.
 fn event_at(at_ns: i64, track: u64, kind: u64, file: &mut Message, write: impl FnOnce(&mut Message)) {
     let Ok(at_ns) = u64::try_from(at_ns) else { return };
     packet_of(file, |message| {
