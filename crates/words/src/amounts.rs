@@ -1,9 +1,9 @@
-//! Amounts inside sentences: latencies, lengths of time, shares and changes as people read them.
+//! Formats amounts inside sentences: latencies, durations, shares and changes.
 
-/// A time in the unit that suits it: `847 ns`, `153.2 µs`, `12.35 ms`, `1.20 s`.
+/// A time in a suitable unit: `847 ns`, `153.2 µs`, `12.35 ms`, `1.20 s`.
 pub fn time(ns: f64) -> String {
     match ns.abs() {
-        // Each unit ends where its rounding would show a thousand.
+        // Each unit ends where rounding would print a thousand.
         size if size < 999.5 => format!("{ns:.0} ns"),
         size if size < 999_950.0 => format!("{:.1} µs", ns / 1e3),
         size if size < 999_995_000.0 => format!("{:.2} ms", ns / 1e6),
@@ -37,7 +37,7 @@ fn thousands(digits: &str) -> String {
     grouped
 }
 
-/// A length of time given in hours: `20 s`, `15 min`, `3.0 h`, `4.17 days`, `3 years`.
+/// A duration given in hours: `20 s`, `15 min`, `3.0 h`, `4.17 days`, `3 years`.
 pub fn hours(hours: f64) -> String {
     let seconds = hours * 3600.0;
     match seconds {
@@ -49,7 +49,7 @@ pub fn hours(hours: f64) -> String {
     }
 }
 
-/// A length of time that is still needed, to three digits and never less than it is.
+/// A remaining duration to three digits, rounded up.
 pub fn hours_more(more: f64) -> String {
     let seconds = more * 3600.0;
     let (unit, name) = match seconds {
@@ -62,7 +62,7 @@ pub fn hours_more(more: f64) -> String {
     let amount = seconds / unit;
     let whole = unit < 3600.0 || amount <= 0.0;
     let scale = if whole { 1.0 } else { 10f64.powi(2 - amount.log10().floor() as i32).max(1.0) };
-    // What floating point adds to a whole number is nothing that is needed.
+    // A floating-point error above a whole number must not round up.
     let up = (amount * scale * (1.0 - 1e-12)).ceil() / scale;
     format!("{} {name}", rough(up))
 }
@@ -73,7 +73,7 @@ pub fn change(ratio: f64) -> String {
     if percent.abs() < 0.05 { "±0 %".into() } else { format!("{percent:+.1} %") }
 }
 
-/// A share as a percentage without needless zeros: `95 %`, `99.9 %`, `96.875 %`.
+/// A share as a percentage without trailing zeros: `95 %`, `99.9 %`, `96.875 %`.
 pub fn percent(share: f64) -> String {
     let text = format!("{:.4}", share * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))

@@ -1,9 +1,9 @@
-//! Instants of the wall clock as people read them.
+//! Formats instants of the wall clock.
 
 /// Day and time of day in UTC, `2026-11-21` and `21:30:05`.
 pub fn civil(unix_s: u64) -> (String, String) {
     let (days, second) = (unix_s / 86_400, unix_s % 86_400);
-    // Counted in eras of 400 years from 1 March 0000, where the leap day is the last of its year.
+    // Counted in eras of 400 years from 1 March 0000, so that the leap day is the last of its year.
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -1,24 +1,24 @@
-//! Figures as people read them: latencies, durations, counts, sizes.
+//! Formats figures: latencies, durations, counts, sizes.
 
 use crate::amounts::time;
 
-/// A latency in the unit that suits it: `847 ns`, `153.2 µs`, `12.35 ms`, `1.20 s`.
+/// A latency in a suitable unit: `847 ns`, `153.2 µs`, `12.35 ms`, `1.20 s`.
 pub fn latency(ns: i64) -> String {
     time(ns as f64)
 }
 
-/// A latency in µs to the nanosecond, without its unit: `153.214`. Columns of it add up by eye.
+/// A latency in µs to the nanosecond, without its unit: `153.214`. Columns of it can be compared and added by eye.
 pub fn microseconds(ns: i64) -> String {
     let (sign, size) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
     format!("{sign}{}.{:03}", size / 1000, size % 1000)
 }
 
-/// A latency in µs with one decimal, without its unit; `-` when there is none.
+/// A latency in µs with one decimal, without its unit; `-` if there is none.
 pub fn microseconds_rough(ns: Option<i64>) -> String {
     ns.map_or("-".into(), |ns| format!("{:.1}", ns as f64 / 1e3))
 }
 
-/// A length of time as people plan it: `350 ms`, `20.0 s`, `5 min 3 s`, `2 h 5 min`, `3 d 4 h`.
+/// A duration for planning: `350 ms`, `20.0 s`, `5 min 3 s`, `2 h 5 min`, `3 d 4 h`.
 pub fn duration(ns: i64) -> String {
     let seconds = ns / 1_000_000_000;
     match seconds {
@@ -30,7 +30,7 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
-/// A count with its thousands apart: `12 345`.
+/// A count with grouped digits: `12 345`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -43,7 +43,7 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
-/// A count with the word for what is counted, in its plural unless it is one.
+/// A count with the name of what is counted, in the plural unless it is one.
 pub fn counted(number: u64, word: &str) -> String {
     let plural = match number {
         1 => "",

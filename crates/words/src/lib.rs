@@ -1,4 +1,4 @@
-//! How figures, instants and the archive's terms are written for people; the same in sentences, on terminals and on pages.
+//! Formats figures, instants and the archive's terms for users; the same in sentences, on terminals and on pages.
 
 pub mod amounts;
 pub mod calendar;

@@ -1,6 +1,6 @@
-//! Makes strings of unknown origin harmless for a terminal.
+//! Makes untrusted strings safe for a terminal.
 
-/// The text with every character escaped that could move the cursor, change colours, or reorder what is read.
+/// The text with every character escaped that could move the cursor, change colours, or reorder text.
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -13,7 +13,7 @@ pub fn printable(text: &str) -> String {
     safe
 }
 
-/// Direction overrides, line separators and marks without width: a name with them reads as another name.
+/// Direction overrides, line separators and zero-width marks: a name with them looks like another name.
 fn reorders(letter: char) -> bool {
     matches!(letter, '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -1,4 +1,4 @@
-//! The archive's terms as people read them: owners, phases, confidence, states.
+//! The archive's terms in words: owners, phases, confidence, states.
 
 use archive::explanation::{Confidence, ExplanationStatus, OwnerKind, PhaseName};
 use archive::manifest::RunState;
@@ -8,7 +8,7 @@ use archive::spike::SpikeReason;
 use archive::summary::{CpuSummary, RunSummary};
 use archive::watched::WatchedKind;
 
-/// What a line of a picture and a row of the table is about: a CPU, or one kind of wake-ups of a watched thread.
+/// The subject of a line of a picture and of a row of the table: a CPU, or one kind of wake-ups of a watched thread.
 pub fn series(cpu: &CpuSummary) -> String {
     match &cpu.watched {
         Some(watched) => format!("{}-{} {}", watched.name, watched.tid, watched_kind(watched.kind)),
@@ -46,12 +46,12 @@ pub const OWNER_KINDS: [OwnerKind; 12] = [
     OwnerKind::Untraced,
 ];
 
-/// What an axis of latencies shows.
+/// The title of an axis of latencies.
 pub fn latency_axis(summary: &RunSummary) -> &'static str {
     if summary.virtual_time { "latency in virtual time" } else { "latency" }
 }
 
-/// Every phase, in the order of time.
+/// Every phase, in chronological order.
 pub const PHASES: [PhaseName; 10] = [
     PhaseName::LateArm,
     PhaseName::TimerDelay,
@@ -82,7 +82,7 @@ pub fn owner_kind(kind: OwnerKind) -> &'static str {
     }
 }
 
-/// The kind as class names and the JSON data spell it.
+/// The kind as spelt in class names and the JSON data.
 pub fn owner_kind_key(kind: OwnerKind) -> &'static str {
     match kind {
         OwnerKind::Nmi => "nmi",
@@ -100,7 +100,7 @@ pub fn owner_kind_key(kind: OwnerKind) -> &'static str {
     }
 }
 
-/// The phase as class names and the JSON data spell it.
+/// The phase as spelt in class names and the JSON data.
 pub fn phase_key(phase: PhaseName) -> &'static str {
     match phase {
         PhaseName::LateArm => "late_arm",
@@ -116,7 +116,7 @@ pub fn phase_key(phase: PhaseName) -> &'static str {
     }
 }
 
-/// What happens in a phase, for someone who meets the word for the first time.
+/// What happens in a phase, for users who see the word for the first time.
 pub fn phase_meaning(phase: PhaseName) -> &'static str {
     match phase {
         PhaseName::LateArm => "the cycle before ran over, so the timer was armed after it was due",
@@ -200,7 +200,7 @@ pub fn snapshot_mode(mode: SnapshotMode) -> &'static str {
     }
 }
 
-/// How sure a finding is, in words.
+/// The confidence of a finding, in words.
 pub fn confidence_phrase(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Hint => "a hint",
@@ -209,7 +209,7 @@ pub fn confidence_phrase(confidence: Confidence) -> &'static str {
     }
 }
 
-/// What kind of owner it is, before its name.
+/// The kind of an owner, to precede its name.
 pub fn owner_before_name(kind: OwnerKind) -> &'static str {
     match kind {
         OwnerKind::Nmi => "NMI",
