@@ -1,4 +1,4 @@
-//! How each built-in load is started. The archive defines their names and what they do.
+//! Starts the built-in loads. The archive defines their names and what they do.
 
 use super::place::Room;
 use super::workers::Workers;
@@ -42,14 +42,14 @@ const STARTS: [(&str, Room, Start); 21] = [
     ("printk", Room::None, printk::start),
 ];
 
-/// The load of this name, unless it is one of several parts.
+/// The load of this name, unless it consists of parts.
 pub fn find(name: &str) -> Option<BuiltinLoad> {
     let definition = load::builtin(name)?;
     let (_, room, start) = STARTS.iter().find(|(other, ..)| *other == name)?;
     Some(BuiltinLoad { definition, room: *room, start: *start })
 }
 
-/// What runs under this name: its parts, or it alone. Empty when there is no such load.
+/// What runs under this name: its parts, or the load alone. Empty if there is no such load.
 pub fn parts(name: &str) -> Vec<BuiltinLoad> {
     match load::builtin(name) {
         Some(load) if !load.parts.is_empty() => load.parts.iter().filter_map(|part| find(part)).collect(),

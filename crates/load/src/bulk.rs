@@ -1,7 +1,7 @@
-//! Bulk transfers past the page cache: the device moves whole megabytes by itself and competes for the memory.
+//! Bulk transfers without the page cache: the device moves whole megabytes by DMA and competes for memory bandwidth.
 //!
-//! Where the file system cannot go past its cache, as one in memory, data is handed to the device block by block instead.
-//! The file has no name from the start, so that nothing stays behind however the load ends.
+//! If the file system always uses its cache, such as one in memory, data is written back to the device block by block
+//! instead. The file is nameless from the start, so that nothing stays behind however the load ends.
 
 use super::kernel::mapping::Mapping;
 use super::place;
@@ -38,7 +38,7 @@ fn work(file: &File, blocks: u64, counter: &AtomicU64) -> io::Error {
     let mut direct = direct(file);
     loop {
         match round(file, blocks, block, direct, counter) {
-            // Some file systems take the flag and refuse the transfer.
+            // Some file systems accept the flag but reject the transfer.
             Err(error) if direct && error.kind() == io::ErrorKind::InvalidInput => {
                 let without = fcntl_getfl(file).unwrap_or(OFlags::empty()) & !OFlags::DIRECT;
                 if let Err(error) = fcntl_setfl(file, without) {
@@ -52,7 +52,7 @@ fn work(file: &File, blocks: u64, counter: &AtomicU64) -> io::Error {
     }
 }
 
-/// Asks for transfers past the page cache; whether that was granted.
+/// Enables transfers without the page cache; returns whether that succeeded.
 fn direct(file: &File) -> bool {
     fcntl_getfl(file).is_ok_and(|flags| fcntl_setfl(file, flags | OFlags::DIRECT).is_ok())
 }
@@ -73,7 +73,7 @@ fn round(file: &File, blocks: u64, block: &mut [u8], direct: bool, counter: &Ato
     Ok(())
 }
 
-/// Memory as devices want it, aligned to a page, with data that no device and no file system makes smaller.
+/// Memory for direct transfers, aligned to a page, with data that no device and no file system can compress.
 fn aligned_block() -> io::Result<Mapping> {
     let mut block = Mapping::new(BLOCK_BYTES)?;
     let mut draws = super::draws::Draws::of_worker(0);

@@ -1,5 +1,5 @@
-//! Data cache misses: pointers are followed through more memory than caches hold, in an order no prefetcher guesses. What
-//! else runs finds the shared caches full of other data, and the memory busy.
+//! Data cache misses: pointers are followed through more memory than caches hold, in an order that no prefetcher
+//! predicts. Other tasks find the shared caches full of other data, and the memory busy.
 
 use super::draws::Draws;
 use super::workers::Workers;
@@ -11,7 +11,7 @@ const MEMORY_BYTES: usize = 32 << 20;
 const LINE_BYTES: usize = 64;
 const STEPS_PER_COUNT: usize = 4096;
 
-/// A cache line; its first word leads to the next.
+/// A cache line; its first word is the index of the next.
 #[derive(Clone)]
 #[repr(align(64))]
 struct Line {
@@ -41,7 +41,7 @@ fn follow(lines: &[Line], mut at: u32, steps: usize) -> u32 {
     at
 }
 
-/// So many lines that lead through all of them before they come back (Sattolo's shuffle).
+/// `number` lines that form a single cycle (Sattolo's shuffle).
 fn circle(number: usize, mut draws: Draws) -> Vec<Line> {
     let mut lines: Vec<Line> = (0..number as u32).map(|next| Line { next }).collect();
     for last in (1..number).rev() {

@@ -1,6 +1,6 @@
-//! Copying a big file: page cache, block layer and memory bandwidth.
+//! Copying a large file: page cache, block layer and memory bandwidth.
 //!
-//! Both files have no name from the start, so that nothing stays behind however the load ends.
+//! Both files are nameless from the start, so that nothing stays behind however the load ends.
 
 use super::kernel::write_back::start_write_back;
 use super::place;
@@ -10,15 +10,15 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Size of one file, where there is room.
+/// Size of one file, if there is space.
 const FILE_BYTES: u64 = 64 << 20;
 const CHUNK_BYTES: usize = 128 << 10;
-/// Data handed to the disk at a time: small enough that a slow card still shows progress every second.
+/// Bytes written back to the disk at a time: small enough that a slow card still shows progress every second.
 const WRITE_BACK_BYTES: u64 = 4 << 20;
 
 pub fn start(workers: &mut Workers) -> io::Result<()> {
     let directory = workers.directory()?;
-    // A quarter of what is free for all files together leaves the rest of the system unharmed.
+    // All files together use a quarter of the free space, which leaves the rest of the system unharmed.
     let file_bytes = (place::free_bytes(directory)? / (8 * u64::from(workers.count()))).min(FILE_BYTES);
     if file_bytes < CHUNK_BYTES as u64 {
         return Err(io::Error::new(io::ErrorKind::StorageFull, "there is no room for two files of 128 kB per worker"));
@@ -43,7 +43,7 @@ fn work(mut source: File, mut target: File, file_bytes: u64, counter: &AtomicU64
     }
 }
 
-/// Writes data that does not compress to nothing.
+/// Writes incompressible data.
 fn fill(source: &mut File, file_bytes: u64, chunk: &mut [u8], counter: &AtomicU64) -> io::Result<()> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     for word in chunk.chunks_exact_mut(8) {
@@ -81,7 +81,7 @@ fn copy(source: &mut File, target: &mut File, chunk: &mut [u8], counter: &Atomic
     }
 }
 
-/// Whether `place` has room for files of at least 1 MB.
+/// Whether `place` has space for files of at least 1 MB.
 pub fn enough_room(place: &Path, workers: u32) -> bool {
     place::free_bytes(place).is_ok_and(|free| free / (8 * u64::from(workers.max(1))) >= 1 << 20)
 }

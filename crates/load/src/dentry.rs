@@ -1,7 +1,7 @@
 //! Directory entries: the name cache, its locks and RCU work of the file system.
 //!
-//! Each worker fills a directory of its own with empty files, looks up as many names that do not exist (the kernel
-//! remembers those too), and deletes the files in reverse order.
+//! Each worker fills its own directory with empty files, looks up as many names that do not exist (which the kernel
+//! caches, too), and deletes the files in reverse order.
 
 use super::workers::Workers;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, unlinkat};
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Entries one worker has at a time, at most.
+/// Most entries of one worker at a time.
 pub const ENTRIES: u32 = 2048;
 
 pub fn start(workers: &mut Workers) -> io::Result<()> {
@@ -39,8 +39,8 @@ fn work(path: &Path, counter: &AtomicU64) -> io::Error {
     }
 }
 
-/// Creates and deletes up to `entries` files and counts each of them once, a third of them in each part of the round: a slow
-/// machine takes seconds for a part and must show that it goes on. A full file system only shortens the round.
+/// Creates and deletes up to `entries` files and counts each of them once, a third of them in each part of the round: a
+/// slow machine takes seconds for a part and must show progress. A full file system only shortens the round.
 fn round(directory: BorrowedFd, entries: u32, counter: &AtomicU64) -> io::Result<()> {
     let create = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let mut created = 0;
@@ -64,7 +64,7 @@ fn round(directory: BorrowedFd, entries: u32, counter: &AtomicU64) -> io::Result
     Ok(())
 }
 
-/// Names long enough that the kernel keeps them outside the entry, neighbours far apart in the hash.
+/// Names long enough that the kernel stores them outside the entry, with neighbours far apart in the hash.
 fn name(number: u32, kind: char) -> String {
     format!("{kind}{:064x}", u128::from(number.reverse_bits()) << 32 | u128::from(number))
 }

@@ -1,7 +1,7 @@
-//! Numbers that vary the rounds of a load, drawn with a fixed seed: every run of a load does the same work in the same
-//! order, whatever the clock says meanwhile.
+//! Random numbers that vary the rounds of a load, from a fixed seed: every run of a load does the same work in the same
+//! order, independent of time.
 
-/// The draws of one worker.
+/// The random numbers of one worker.
 #[derive(Debug)]
 pub struct Draws {
     seed: u64,
@@ -13,7 +13,7 @@ impl Draws {
         Self { seed: mixed(u64::from(number) + 1), drawn: 0 }
     }
 
-    /// The next number, evenly from `low` to `high`, both included.
+    /// The next number, uniform from `low` to `high`, both inclusive.
     pub fn between(&mut self, low: usize, high: usize) -> usize {
         self.drawn += 1;
         let span = high.saturating_sub(low) as u128 + 1;

@@ -1,6 +1,6 @@
-//! Executing programs: a new process gives its memory back and has another program's mapped, read and faulted in.
+//! Executing programs: a new process frees its memory and has another program mapped, read and faulted in.
 //!
-//! The program is this one, asked for its version: it is on every target, and ends at once.
+//! The program is this one with its version option: it is on every target, and ends at once.
 
 use super::kernel::process::execute_and_wait;
 use super::workers::Workers;

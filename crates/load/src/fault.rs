@@ -23,7 +23,7 @@ fn work(counter: &AtomicU64) -> io::Error {
     }
 }
 
-/// Returns how many pages were touched.
+/// Returns the number of touched pages.
 fn touch_new_region() -> io::Result<u64> {
     let page_bytes = rustix::param::page_size();
     let mut region = Mapping::new(REGION_BYTES)?;

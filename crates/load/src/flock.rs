@@ -1,4 +1,4 @@
-//! File locks: processes that all want one lock sleep for it, get it, and let it go to the next.
+//! File locks: processes compete for one lock, sleep until they get it, and release it.
 //!
 //! The file is in memory and has no name.
 
@@ -34,7 +34,7 @@ fn work(file: &OwnedFd, counter: &AtomicU64) -> io::Error {
     }
 }
 
-/// A lock belongs to an open file: processes that share one would all have it at once.
+/// A lock belongs to an open file description: processes that share one would all hold it at once.
 fn reopened(file: &OwnedFd) -> io::Result<File> {
     File::options().read(true).write(true).open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

@@ -1,4 +1,4 @@
-//! Forking: copying the page tables of a process with some memory, and taking the copy down again.
+//! Forking: copying the page tables of a process with some memory, and freeing the copy again.
 
 use super::draws::Draws;
 use super::kernel::process::fork_and_wait;
@@ -7,10 +7,10 @@ use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory the copied process has.
+/// Memory of the copied process.
 const MEMORY_BYTES: usize = 16 << 20;
 const PAGE_BYTES: usize = 4096;
-/// Pages a child writes to, at most: each is copied.
+/// Most pages that a child writes to, each of which is copied.
 const TOUCHED_MAX: usize = 256;
 
 pub fn start(workers: &mut Workers) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Huge pages: each touch of new memory clears 2 MB at once, where the kernel has them, and a small page elsewhere.
+//! Huge pages: each touch of new memory clears 2 MB at once if the kernel has them, otherwise one small page.
 
 use super::draws::Draws;
 use super::kernel::mapping::Mapping;
@@ -25,7 +25,7 @@ fn work(mut draws: Draws, counter: &AtomicU64) -> io::Error {
     }
 }
 
-/// Touches so many huge pages of new memory; answers how many.
+/// Touches `huge_pages` huge pages of new memory; returns their number.
 fn touch(huge_pages: usize) -> io::Result<u64> {
     // One more than is touched: only whole, aligned ones can be huge.
     let mut region = Mapping::new((huge_pages + 1) * HUGE_PAGE_BYTES)?;

@@ -1,5 +1,5 @@
-//! Instruction cache misses: more small functions than the caches of instructions and of their translations hold, called in
-//! an unpredictable order. Whatever runs between finds its code pushed out, the kernel's included.
+//! Instruction cache misses: more small functions than the instruction cache and the instruction TLB hold, called in an
+//! unpredictable order. Other code, including the kernel's, is evicted meanwhile.
 
 use super::draws::Draws;
 use super::kernel::code::returning_functions;
@@ -7,7 +7,7 @@ use super::workers::Workers;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A cache line each, so 2 MB together.
+/// One cache line each, 2 MB in total.
 const FUNCTIONS: usize = 32 << 10;
 
 pub fn start(workers: &mut Workers) -> io::Result<()> {

@@ -1,9 +1,9 @@
-//! Work that disturbs the measurement on purpose: built-in loads, programs of the machine, and the user's own commands.
+//! Work that deliberately disturbs the measurement: built-in loads, programs of the target, and the user's commands.
 //!
 //! Every load is a child process of the meter, the *supervisor*: the meter's own executable started as `load NAME`. It
-//! forks the workers, counts their progress in memory shared with the meter, and outlives neither: when the pipe on its
-//! standard input closes, because the meter stopped it or died, it kills all its descendants, removes what they left on
-//! disk and ends. Loads never run with real-time priority, whatever the meter runs with.
+//! forks the workers and counts their progress in memory shared with the meter. When the pipe on its standard input
+//! closes, because the meter stopped it or died, it kills all its descendants, removes their files and exits. Loads
+//! never run with real-time priority, whatever the meter runs with.
 //!
 //! Loads inherit the CPU affinity of the thread that starts them: start them before pinning it.
 
@@ -53,7 +53,7 @@ pub use problem::LoadError;
 pub use running::{Report, RunningLoads, check};
 pub use subcommand::run_child;
 
-/// What a run has to change on the machine so that its loads do what they are for.
+/// Settings that a run must change on the machine for its loads to be effective.
 pub fn settings_of(requests: &[LoadRequest]) -> Vec<SettingChange> {
     let asked = requests.iter().any(|request| matches!(request, LoadRequest::Builtin { name, .. } if name == "printk"));
     if !asked {

@@ -1,4 +1,4 @@
-//! Messages between many processes: wake-ups, context switches and socket locks in great number.
+//! Messages between many processes: many wake-ups, context switches and socket locks.
 //!
 //! In a group every sender writes to every receiver in turn, and each receiver has one socket that all senders share.
 

@@ -1,4 +1,4 @@
-//! Giving back memory: regions of many sizes are filled in one call and unmapped in one call, page after page within the
+//! Freeing memory: regions of many sizes are populated in one call and unmapped in one call, page by page within the
 //! kernel.
 
 use super::draws::Draws;

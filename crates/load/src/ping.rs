@@ -1,6 +1,6 @@
-//! A flood of echo requests over the loopback, which the kernel answers within its softirqs, as flood ping makes them.
+//! A flood of echo requests over the loopback, which the kernel answers within its softirqs, as from `ping -f`.
 //!
-//! Where the loopback is down, as in a machine without a network configuration, the load makes one of its own.
+//! If the loopback is down, as in a machine without a network configuration, the load creates a private one.
 
 use super::udp::own_loopback;
 use super::workers::Workers;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
-/// What ping sends behind the header by default.
+/// The default payload of ping.
 const DATA_BYTES: usize = 56;
 const HEADER_BYTES: usize = 8;
 const ANSWER_PATIENCE: Duration = Duration::from_millis(10);
@@ -30,16 +30,16 @@ pub fn start(workers: &mut Workers) -> io::Result<()> {
     Ok(())
 }
 
-/// A socket for echo requests: the kind that some users may have, or else the one for root.
+/// A socket for echo requests: the kind for permitted users, otherwise the one for root.
 fn socket() -> io::Result<UdpSocket> {
     let open = |kind| socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, Some(ipproto::ICMP));
     let socket = open(SocketType::DGRAM).or_else(|_| open(SocketType::RAW)).map_err(|error| {
         let fix = "run as root, or let this user's group in by net.ipv4.ping_group_range, or use the load udp";
         io::Error::new(io::Error::from(error).kind(), format!("no socket for echo requests: {error}; {fix}"))
     })?;
-    // Its sends and receives are those of a datagram socket; only the protocol differs.
+    // It sends and receives like a datagram socket; only the protocol differs.
     let socket = UdpSocket::from(socket);
-    // A port would be taken for a protocol by a raw socket.
+    // A raw socket would take a port for a protocol.
     rustix::net::connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
     socket.set_read_timeout(Some(ANSWER_PATIENCE))?;
     Ok(socket)
@@ -89,7 +89,7 @@ fn checksum(packet: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// Raw sockets give the header of the network, too, and every request that passes the loopback.
+/// Raw sockets also return the network header, and every request that passes the loopback.
 fn is_answer(packet: &[u8], sequence: u16) -> bool {
     let inner = match packet.first() {
         Some(first) if first >> 4 == 4 => packet.get(usize::from(first & 15) * 4..).unwrap_or_default(),
@@ -98,7 +98,7 @@ fn is_answer(packet: &[u8], sequence: u16) -> bool {
     inner.first() == Some(&ECHO_REPLY) && inner.get(6..8) == Some(&sequence.to_be_bytes()[..])
 }
 
-/// Whether an error of a socket is one that a flood runs into.
+/// Whether a socket error is normal in a flood.
 fn passes(error: &io::Error) -> bool {
     let full = error.raw_os_error() == Some(libc::ENOBUFS);
     full || matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)

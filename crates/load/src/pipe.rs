@@ -1,4 +1,4 @@
-//! Pipes: two processes send one word back and forth, a wake-up each way.
+//! Pipes: two processes send one word back and forth, with a wake-up in each direction.
 
 use super::workers::Workers;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};

@@ -1,7 +1,7 @@
-//! Where loads put files, and how nothing of them stays behind.
+//! Directories for the files of loads, and their removal.
 //!
-//! A load that needs names gets a directory `tardy-load-PID` that it holds a lock on. It is removed when the load ends;
-//! one whose owner was killed has lost its lock, and the next load to come along removes it.
+//! A load that needs names gets a locked directory `tardy-load-PID`. It is removed when the load ends; that of a killed
+//! owner has lost its lock, and the next load removes it.
 
 use rustix::fs::{Access, FlockOperation, Mode, OFlags};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -12,20 +12,20 @@ use std::time::Duration;
 
 const PREFIX: &str = "tardy-load-";
 const TMPFS_MAGIC: i64 = 0x0102_1994;
-/// A directory younger than this may be about to be locked by its owner.
+/// The owner of a younger directory may be about to lock it.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
-/// What a load wants from the file system.
+/// What a load needs from the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
     None,
     /// Many small entries; memory is as good as a disk.
     Entries,
-    /// A lot of data; a disk is wanted.
+    /// Much data, preferably on a disk.
     Bytes,
 }
 
-/// The first writable directory with enough room: TMPDIR if it is set, otherwise what suits the load.
+/// The first writable directory with enough space: TMPDIR if it is set, otherwise one that suits the load.
 pub fn choose(room: Room, workers: u32) -> io::Result<Option<PathBuf>> {
     let usual: &[&str] = match room {
         Room::None => return Ok(None),
@@ -47,7 +47,7 @@ fn has_room(path: &Path, room: Room, workers: u32) -> bool {
         Room::None => true,
         Room::Entries => {
             let entries = u64::from(super::dentry::ENTRIES) * u64::from(workers.max(1));
-            // Some file systems do not count entries and say 0 of 0.
+            // Some file systems do not count entries and report 0 of 0.
             let enough = rustix::fs::statvfs(path).is_ok_and(|stat| stat.f_files == 0 || stat.f_favail > 2 * entries);
             enough && free_bytes(path).is_ok_and(|free| free > 4096 * entries)
         }
@@ -55,7 +55,7 @@ fn has_room(path: &Path, room: Room, workers: u32) -> bool {
     }
 }
 
-/// Bytes an ordinary user may still write below `path`; on a file system in memory no more than there is memory.
+/// Bytes that an ordinary user may still write below `path`; on a file system in memory at most the free memory.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statfs(path)?;
     let free = (stat.f_bavail as u64).saturating_mul(stat.f_bsize as u64);
@@ -71,13 +71,13 @@ fn memory_available_bytes(meminfo: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kb| kb << 10)
 }
 
-/// A file that vanishes with its last descriptor.
+/// A file that disappears with its last descriptor.
 pub fn nameless_file(directory: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
     let tmpfile = options.clone().custom_flags(libc::O_TMPFILE).open(directory);
     tmpfile.or_else(|_| {
-        // Not every file system can do without a name.
+        // Some file systems do not support nameless files.
         let path = directory.join(format!("{PREFIX}file-{}", std::process::id()));
         let file = options.create_new(true).open(&path)?;
         std::fs::remove_file(&path)?;
@@ -85,12 +85,12 @@ pub fn nameless_file(directory: &Path) -> io::Result<File> {
     })
 }
 
-/// Name of the directory that the supervisor with this process number makes below `parent`.
+/// Name of the directory that the supervisor with this process number creates below `parent`.
 pub fn own_directory(parent: &Path, supervisor: u32) -> PathBuf {
     parent.join(format!("{PREFIX}{supervisor}"))
 }
 
-/// A directory of this process, locked while it is in use, removed when dropped.
+/// A private directory of this process, locked while in use, removed when dropped.
 #[derive(Debug)]
 pub struct OwnDirectory {
     pub path: PathBuf,
@@ -113,7 +113,8 @@ impl Drop for OwnDirectory {
     }
 }
 
-/// Locks a directory unless another process holds it. Works between containers too, unlike asking whether a process exists.
+/// Locks a directory unless another process holds it. Unlike a check whether a process exists, this works between
+/// containers.
 fn lock(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::open(path, flags, Mode::empty())?;

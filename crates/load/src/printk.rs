@@ -1,7 +1,7 @@
-//! Lines for the kernel's log: the kernel hands each to the console, which on a serial line takes milliseconds.
+//! Lines for the kernel's log: the kernel writes each to the console, which takes milliseconds on a serial line.
 //!
-//! Which lines reach the console is the machine's setting: a run raises it, journalled, and puts it back. The load itself
-//! changes nothing but the log.
+//! Which lines reach the console is a setting of the machine: a run raises the level, journalled, and restores it. The
+//! load itself only writes to the log.
 
 use super::workers::Workers;
 use archive::settings::SettingChange;
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 const LOG: &str = "/dev/kmsg";
-/// Severity `warning`, of which the default level of consoles lets pass what is worse.
+/// Severity `warning`; the default console level only shows more severe lines.
 const LINE: &str = "<4>tardy-load: a line for the console of about the length that drivers write\n";
-/// A console that takes lines at once must not get the whole log pushed out within a second.
+/// A fast console must not cause the whole log to be overwritten within a second.
 const REST: Duration = Duration::from_millis(2);
 
 pub fn start(workers: &mut Workers) -> io::Result<()> {
@@ -40,14 +40,14 @@ fn work(mut log: impl Write, counter: &AtomicU64) -> io::Error {
     }
 }
 
-/// What a run changes so that the lines reach the console: its level, and that the log takes more than a few lines a second
-/// from programs. `levels` is what /proc/sys/kernel/printk says, `programs` what printk_devkmsg beside it says; old kernels have
-/// none and take every line of a program's.
+/// Settings that a run changes so that the lines reach the console: the console level, and the rate limit of lines from
+/// programs. `levels` is the content of /proc/sys/kernel/printk, `programs` that of printk_devkmsg in the same
+/// directory; old kernels do not have it and accept every line.
 pub fn settings(levels: &str, programs: Option<&str>) -> Vec<SettingChange> {
     let rest = levels.split_whitespace().skip(1).collect::<Vec<_>>().join("\t");
     let change = |name: &str, value: String| SettingChange { path: format!("/proc/sys/kernel/{name}"), value };
     let level = change("printk", format!("8\t{rest}").trim_end().to_owned());
-    // One that was set on the command line refuses to be written, also what it is.
+    // If it was set on the command line, it rejects all writes, even of its current value.
     let is_limited = programs.is_some_and(|programs| programs.trim() != "on");
     let every_line = is_limited.then(|| change("printk_devkmsg", "on".into()));
     std::iter::once(level).chain(every_line).collect()

@@ -1,4 +1,4 @@
-//! What goes wrong with loads, as values with codes.
+//! Problems of loads, with codes.
 
 use super::builtin;
 use super::program::Unusable;
@@ -37,10 +37,10 @@ impl ProblemKind for LoadError {
     }
 }
 
-/// Why a load that was started does not work.
+/// Why a started load does not work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// Its progress stood still for so long.
+    /// Its progress stopped for this time.
     Stalled { seconds: u64 },
     /// Its supervisor ended, with these last lines on standard error.
     Died { stderr: String },
@@ -68,7 +68,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A load that does not do what the run was to have.
+/// A load that does not work as requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenLoad {
     pub name: String,

@@ -1,4 +1,4 @@
-//! The processes below a supervisor, found in /proc: how much CPU time they used, and their end.
+//! The descendants of a supervisor in /proc: their CPU time, and how to end them.
 
 use crate::task_stat::TaskStat;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
@@ -14,7 +14,7 @@ fn processes() -> Vec<TaskStat> {
     numbered.filter_map(|entry| TaskStat::parse(&std::fs::read(entry.path().join("stat")).ok()?)).collect()
 }
 
-/// Children, grandchildren and so on of process `root`, itself excepted.
+/// Children, grandchildren and so on of process `root`, without itself.
 pub fn descendants(root: i32) -> Vec<TaskStat> {
     below(root, processes())
 }
@@ -33,7 +33,7 @@ fn below(root: i32, mut others: Vec<TaskStat>) -> Vec<TaskStat> {
     }
 }
 
-/// CPU time used below this process, children that were waited for included, in clock ticks.
+/// CPU time of all descendants of this process, including reaped children, in clock ticks.
 pub fn ticks_below_me() -> u64 {
     let own = getpid().as_raw_pid();
     let all = processes();
@@ -69,7 +69,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// The next child that has ended. `Ok(None)`: all that are left are alive; an error: there is no child.
+/// The next child that has ended. `Ok(None)` if all are alive; an error if there is no child.
 pub fn next_ended() -> io::Result<Option<Ended>> {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -88,10 +88,10 @@ pub fn next_ended() -> io::Result<Option<Ended>> {
     }
 }
 
-/// Kills everything below this process and waits until it is gone, `patience` at most.
+/// Kills all descendants of this process and waits until they are gone, at most `patience`.
 ///
-/// Repeats because a process may fork between being seen and being killed; as the subreaper this process inherits
-/// whatever such a child leaves behind.
+/// Repeats because a process may fork between being found and being killed; as the subreaper this process inherits such
+/// children.
 pub fn end(patience: Duration) {
     let give_up = Instant::now() + patience;
     loop {

@@ -1,7 +1,7 @@
-//! Programs of the target as loads: each file says how one is started for a round and how its own figures are read.
+//! Programs of the target as loads: each file defines how one is started for a round and how its output is parsed.
 //!
-//! A program runs in rounds: when one is done the next starts, until the load is stopped. Then the program is interrupted,
-//! as Ctrl-C does, and what it reports of the interrupted round counts, too, where it reports anything.
+//! A program runs in rounds: when one ends the next starts, until the load is stopped. Then the program is interrupted,
+//! as by Ctrl-C, and its report of the interrupted round counts, too, if there is one.
 
 mod fio;
 mod hackbench;
@@ -26,23 +26,23 @@ use std::path::{Path, PathBuf};
 /// A program and its arguments.
 pub type CommandLine = Vec<String>;
 
-/// How one program is a load.
+/// How to run one program as a load.
 pub struct Program {
     name: &'static str,
     executables: &'static [&'static str],
-    /// What else the target must have.
+    /// Further requirements on the target.
     check: fn(&Options) -> Result<(), Unusable>,
     /// A server that all rounds need.
     server: fn(&Options) -> io::Result<Option<Server>>,
-    /// The commands of a round, done one after the other, in the load's own directory; the number is from 0.
+    /// The commands of a round, run one after the other in the load's directory; the number counts from 0.
     round: fn(&Options, &Context, u64) -> Vec<CommandLine>,
-    /// Units of work that a round's output, or what it left in the load's directory, reports.
+    /// Units of work according to a round's output, or to its files in the load's directory.
     work: fn(&[u8], &Path) -> Option<u64>,
-    /// Whether the output reports work while it grows.
+    /// Whether the output reports work during a round.
     reports_progress: bool,
 }
 
-/// A program that serves the one that works.
+/// A server for the working program.
 pub struct Server {
     command: CommandLine,
     port: u16,
@@ -68,7 +68,7 @@ pub fn find(name: &str) -> Option<(&'static Program, &'static ProgramLoad)> {
     PROGRAMS.into_iter().find(|program| program.name == name).zip(archive::load::program(name))
 }
 
-/// What an option of a program names and the target does not have.
+/// A requirement of a program's options that the target does not meet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
     #[error("{what} is named by its whole path on the target, not by {path}")]
@@ -77,7 +77,7 @@ pub enum Unusable {
     NoFile { what: &'static str, path: String },
     #[error("there is no source tree with a Makefile at {path} on the target")]
     NoSourceTree { path: String },
-    /// Seconds of a load that does nothing would be part of each round.
+    /// Seconds of an idle load would be part of each round.
     #[error(
         "rt-app would spend the first seconds of every round asleep, calibrating itself; run it once, and put the \
          nanoseconds that it prints behind pLoad as \"calibration\" into \"global\" in {path}"
@@ -97,7 +97,7 @@ pub fn check(name: &str, words: &[LoadWord]) -> Result<(), LoadError> {
     (program.check)(&Options(words)).map_err(|source| LoadError::Unusable { name: name.into(), source })
 }
 
-/// Where a program is found: on the path, and where daemons' paths do not lead.
+/// Path of a program: searched in PATH, and in directories that daemons' paths lack.
 fn path_of(executable: &str) -> Option<PathBuf> {
     let usual = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"].map(PathBuf::from);
     let folders: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).chain(usual).collect();

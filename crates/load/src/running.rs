@@ -1,4 +1,4 @@
-//! The meter's side of its loads: start them, ask how they do, end them.
+//! The meter's side of its loads: starts, monitors and ends them.
 
 use super::builtin::{self, BuiltinLoad};
 use super::kernel::counters::Counters;
@@ -20,11 +20,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// A supervisor gets this long to end its workers and to tidy up before it is killed itself.
+/// Time for a supervisor to end its workers and clean up before it is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(4);
-/// How much of a load's standard error is quoted.
+/// Bytes of a load's standard error to quote.
 const QUOTE_BYTES: u64 = 400;
-/// Standard error kept in memory; a load that writes without end must not fill it.
+/// Most bytes of standard error kept in memory; a load that writes endlessly must not fill it.
 const STDERR_BYTES_MAX: u64 = 256 << 10;
 
 /// Whether each of the loads can be started here.
@@ -45,20 +45,20 @@ pub fn check(requests: &[LoadRequest]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// The loads of one run. Dropping it ends them too.
+/// The loads of one run. Dropping it also ends them.
 #[derive(Default)]
 pub struct RunningLoads {
     loads: Vec<Running>,
 }
 
-/// How one load does.
+/// State of one load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub name: String,
-    /// What one unit of progress is.
+    /// The unit of progress.
     pub unit: &'static str,
     pub progress: u64,
-    /// How often a command has ended with success and was started again.
+    /// How often a command ended successfully and was restarted.
     pub repeats: Option<u64>,
     pub failure: Option<Failure>,
 }
@@ -96,15 +96,15 @@ struct Running {
     unit: &'static str,
     counters: Counters,
     supervisor: Child,
-    /// Takes the instant at which the load starts. Closing it ends the load.
+    /// Carries the load's start instant. Closing it ends the load.
     control: Option<PipeWriter>,
     /// What the load wrote to standard error.
     stderr: File,
     stall: StallDetector,
     reports_at_end: bool,
-    /// It is a command that is started again; its heartbeat counts how often.
+    /// Whether it is a command that is restarted; its heartbeat counts the restarts.
     repeats: bool,
-    /// Directory to remove should the supervisor be killed before it can.
+    /// Directory to remove if the supervisor is killed before it can.
     directory: Option<PathBuf>,
     ended: Option<ExitStatus>,
 }
@@ -122,12 +122,12 @@ impl RunningLoads {
         Ok(loads)
     }
 
-    /// Has every requested load, or none, ready to start.
+    /// Prepares every requested load for its start, or none.
     pub fn prepare(requests: &[LoadRequest]) -> Result<Self, LoadError> {
         Self::prepare_with(Path::new("/proc/self/exe"), requests)
     }
 
-    /// Starts loads that were prepared at an instant of CLOCK_MONOTONIC, in ns; at once when it has passed.
+    /// Starts prepared loads at an instant of CLOCK_MONOTONIC, in ns; at once if it has passed.
     pub fn start_at(&mut self, instant_ns: i64) {
         let instant_ns = instant_ns.max(0).to_le_bytes();
         for control in self.loads.iter_mut().filter_map(|load| load.control.as_mut()) {
@@ -161,12 +161,12 @@ impl RunningLoads {
         Ok(started)
     }
 
-    /// How every load does now; does not wait. To be called about once a second.
+    /// State of every load; does not wait. Must be called about once a second.
     pub fn sample(&mut self) -> Vec<Report> {
         self.loads.iter_mut().map(Running::report).collect()
     }
 
-    /// Processes of all loads: the supervisors and everything below them.
+    /// Processes of all loads: the supervisors and all their descendants.
     pub fn pids(&self) -> Vec<i32> {
         let supervisors = self.loads.iter().filter(|load| load.ended.is_none()).map(|load| load.supervisor.id() as i32);
         supervisors
@@ -178,7 +178,7 @@ impl RunningLoads {
             .collect()
     }
 
-    /// Ends every load, waits until none of its processes and files is left, and reports a last time. A program may report
+    /// Ends every load, waits until all its processes and files are gone, and reports a last time. A program may report
     /// its work only now.
     pub fn stop(mut self) -> Vec<Report> {
         let mut reports = self.sample();
@@ -244,7 +244,7 @@ fn spawn(
     let shared = |source: io::Error| LoadError::Counters { name: name.into(), source };
     let (counters_file, counters) = Counters::create().map_err(shared)?;
     let stderr = memfd_create(c"load-stderr", MemfdFlags::CLOEXEC).map_err(|error| shared(error.into()))?;
-    // A process that opens it again through /proc must not write over what others wrote.
+    // A process that opens it again through /proc must not overwrite earlier output.
     fcntl_setfl(&stderr, OFlags::APPEND).map_err(|error| shared(error.into()))?;
     let stderr = File::from(stderr);
     let (control_end, control) = io::pipe().map_err(shared)?;
@@ -254,7 +254,7 @@ fn spawn(
         command.stdin(control_end.try_clone()?).stdout(Stdio::from(counters_file.try_clone()?));
         command.stderr(stderr.try_clone()?).spawn()
     };
-    // /proc/self/exe is this very file even when an update replaced it; some sandboxes do not let it be run.
+    // /proc/self/exe is this very file even if an update replaced it, but some sandboxes do not allow executing it.
     let supervisor = start(executable).or_else(|error| {
         std::env::current_exe().and_then(|path| if path == executable { Err(error) } else { start(&path) })
     });
@@ -286,7 +286,7 @@ impl Running {
         let signs = progress.wrapping_add(self.counters.heartbeat().load(Ordering::Relaxed));
         let progresses = self.stall.progresses(signs, Instant::now());
         let failure = match self.ended {
-            // A command that runs once may be done before the run is.
+            // A command that runs once may end before the run does.
             Some(status) if status.success() => None,
             Some(status) => Some(self.failure_of(status)),
             None if !progresses => Some(Failure::Stalled { seconds: PATIENCE.as_secs() }),
@@ -323,10 +323,10 @@ impl Running {
         tail
     }
 
-    /// Gives the memory of old lines back. Nothing moves, so that what is being written meanwhile is not lost.
+    /// Frees the memory of old lines. Offsets do not change, so that concurrent writes are not lost.
     fn drop_old_stderr(&self) {
         let Ok(metadata) = self.stderr.metadata() else { return };
-        // The kernel counts in blocks of 512 bytes whatever the block size is.
+        // The kernel counts in blocks of 512 bytes, whatever the block size is.
         if metadata.blocks() * 512 > STDERR_BYTES_MAX {
             let old = metadata.len().saturating_sub(QUOTE_BYTES);
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -334,7 +334,7 @@ impl Running {
         }
     }
 
-    /// Waits for the supervisor, whose pipe is closed by now, and does its work should it not come to it.
+    /// Waits for the supervisor, whose pipe is already closed, and does its cleanup if it cannot.
     fn end(&mut self, give_up: Instant) {
         while !self.notice_end() && Instant::now() < give_up {
             std::thread::sleep(Duration::from_millis(2));
@@ -350,7 +350,7 @@ impl Running {
         self.remove_directory();
     }
 
-    /// Workers that were just killed may add to the directory for a moment.
+    /// Workers that were just killed may still add to the directory for a moment.
     fn remove_directory(&self) {
         let Some(directory) = &self.directory else { return };
         for _ in 0..100 {

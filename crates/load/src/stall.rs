@@ -1,11 +1,11 @@
-//! Tells a load that works from one that only exists.
+//! Detects loads that are alive but make no progress.
 
 use std::time::{Duration, Instant};
 
-/// How long a load may stand still before it counts as dead.
+/// Longest time without progress before a load counts as dead.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
-/// When progress was last seen.
+/// The last progress and its time.
 #[derive(Debug)]
 pub struct StallDetector {
     progress: u64,
@@ -17,7 +17,7 @@ impl StallDetector {
         Self { progress: 0, since: now }
     }
 
-    /// Notes the progress seen `now`; false when it has not changed for as long as [`PATIENCE`].
+    /// Records the progress at `now`; false if it has not changed for [`PATIENCE`].
     pub fn progresses(&mut self, progress: u64, now: Instant) -> bool {
         if progress != self.progress {
             *self = Self { progress, since: now };

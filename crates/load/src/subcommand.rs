@@ -15,9 +15,9 @@ struct Arguments {
     name: Option<String>,
     workers: u32,
     command: Option<String>,
-    /// The command is not started again when it has succeeded.
+    /// The command is not restarted after success.
     once: bool,
-    /// Internal: a program with its words.
+    /// Internal: a program with its arguments.
     program: Option<String>,
     /// Internal: this process is the supervisor.
     supervised: bool,
@@ -42,7 +42,7 @@ enum UsageError {
     Load(LoadWordsError),
 }
 
-/// Runs `load` with the arguments after that word and returns the exit code: 2 for wrong usage, 1 when a load ended.
+/// Runs `load` with the arguments after that word and returns the exit code: 2 for wrong usage, 1 if a load ended.
 /// Without arguments it lists the loads.
 pub fn run_child(arguments: &[String]) -> i32 {
     if arguments.is_empty() {
@@ -78,7 +78,7 @@ pub fn run_child(arguments: &[String]) -> i32 {
     }
 }
 
-/// What the user asks for.
+/// The user's request.
 fn request(arguments: &Arguments) -> Result<LoadRequest, UsageError> {
     match (&arguments.name, &arguments.command) {
         (Some(name), None) if arguments.workers > 0 => {
@@ -123,7 +123,7 @@ fn list() -> String {
     BUILTIN_LOADS.iter().map(line).collect()
 }
 
-/// Runs a load until it is interrupted or dies, with a line of progress a second.
+/// Runs a load until it is interrupted or dies, printing a line of progress per second.
 fn show(request: LoadRequest) -> i32 {
     let mut loads = match RunningLoads::start(&[request]) {
         Ok(loads) => loads,

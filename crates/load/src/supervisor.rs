@@ -1,9 +1,10 @@
 //! The process between the meter and the workers of one load.
 //!
-//! Its standard input is the control pipe: it carries the instant at which the load is to start and nothing more, and closes
-//! when the meter stops the load or dies. Its standard output is the file of the shared counters, its standard error a file
-//! that the meter quotes from. A pipe serves better than the parent-death signal here: that signal also comes when only the *thread* ends that started the supervisor, and
-//! it leaves no time to remove files. The workers, started by the supervisor's single thread, do have it.
+//! Its standard input is the control pipe: it carries the load's start instant and nothing more, and closes when the
+//! meter stops the load or dies. Its standard output is the file of the shared counters, its standard error a file that
+//! the meter quotes. A pipe is better than the parent-death signal here: that signal also comes when only the *thread*
+//! that started the supervisor ends, and it leaves no time to remove files. The workers, started by the supervisor's
+//! single thread, do use that signal.
 
 use super::builtin::BuiltinLoad;
 use super::kernel::counters::Counters;
@@ -26,7 +27,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often the supervisor looks after its children.
+/// Interval of checks of the supervisor's children.
 const WATCH_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 const END_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -37,7 +38,7 @@ pub enum Work {
         workers: u32,
         directory: Option<PathBuf>,
     },
-    /// Started again whenever it has succeeded, unless it is to run once.
+    /// Restarted after each success, unless it should run once.
     Command {
         line: String,
         once: bool,
@@ -79,12 +80,12 @@ fn prepare() -> io::Result<(OwnedFd, Counters)> {
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     become_ordinary()?;
-    // Grandchildren whose parents ended come to this process, which can then still end them.
+    // Orphaned descendants become children of this process, which can then still end them.
     set_child_subreaper(Some(getpid()))?;
     Ok((control, counters))
 }
 
-/// Sleeps until the instant that the meter names; false when it stops the load before.
+/// Sleeps until the instant from the meter; false if the meter stops the load before.
 fn wait_for_start(control: &OwnedFd) -> io::Result<bool> {
     let mut instant_ns = [0; size_of::<i64>()];
     match File::from(control.try_clone()?).read_exact(&mut instant_ns) {
@@ -112,7 +113,7 @@ fn run(work: &Work, control: OwnedFd, counters: &Counters) -> io::Result<()> {
             let directory = own.as_ref().map(|own| own.path.as_path()).or(directory.as_deref());
             let started = (load.start)(&mut Workers::new(*workers, directory, counters));
             let result = started.and_then(|()| watch_workers(&control));
-            // Before the directory goes: a worker still alive would fill it again.
+            // Before the directory is removed: a live worker would fill it again.
             process_tree::end(END_PATIENCE);
             result
         }
@@ -133,7 +134,7 @@ fn run(work: &Work, control: OwnedFd, counters: &Counters) -> io::Result<()> {
     }
 }
 
-/// Waits a little; true once the meter stopped the load or died.
+/// Waits briefly; true once the meter has stopped the load or died.
 pub fn stop_requested(control: &OwnedFd) -> io::Result<bool> {
     match poll(&mut [PollFd::new(control, PollFlags::IN)], Some(&WATCH_INTERVAL)) {
         Ok(ready) => Ok(ready > 0),
@@ -142,7 +143,7 @@ pub fn stop_requested(control: &OwnedFd) -> io::Result<bool> {
     }
 }
 
-/// The first worker that ends ends a built-in load.
+/// The first worker that ends also ends a built-in load.
 fn watch_workers(control: &OwnedFd) -> io::Result<()> {
     while !stop_requested(control)? {
         if let Some(Ended { pid, exit }) = process_tree::next_ended()? {
@@ -152,7 +153,7 @@ fn watch_workers(control: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts the shell in a process group of its own: `kill 0` in a script must not reach the supervisor.
+/// Starts the shell in its own process group: `kill 0` in a script must not reach the supervisor.
 fn start_command(line: &str, counters: &Counters) -> io::Result<Pid> {
     let shell = fork_worker("load-command", || {
         let _ = setpgid(None, None);
@@ -160,14 +161,15 @@ fn start_command(line: &str, counters: &Counters) -> io::Result<Pid> {
         eprintln!("/bin/sh: {error}");
         127
     })?;
-    // Both sides set the group, so that it is set whichever runs first; the child may have started its program by now.
+    // Parent and child both set the group, because either may run first; the child may already have started its
+    // program.
     let _ = setpgid(Some(shell), Some(shell));
     counters.group().store(shell.as_raw_pid(), Ordering::Relaxed);
     Ok(shell)
 }
 
-/// A command lives as long as any process it started, and its progress is the CPU time they use. True once it has ended
-/// with success, false when the meter stopped it.
+/// A command is alive as long as any process it started, and its progress is the CPU time they use. True once it has
+/// ended successfully, false if the meter stopped it.
 ///
 /// # Errors
 /// How it failed.
@@ -176,7 +178,7 @@ fn watch_command(shell: Pid, control: &OwnedFd, counters: &Counters) -> io::Resu
     let mut exit_of_shell = None;
     while !stop_requested(control)? {
         let ticks = process_tree::ticks_below_me();
-        // Time of a child that was never waited for disappears from the sum; what is left must not look like a standstill.
+        // The time of a child that was never reaped disappears from the sum; the remainder must not look like a stall.
         counters.worker(0).fetch_add(ticks.saturating_sub(ticks_last), Ordering::Relaxed);
         ticks_last = ticks;
         loop {

@@ -1,6 +1,6 @@
-//! Reads `/proc/PID/stat`, the one line that says what a task is and what it used.
+//! Parses `/proc/PID/stat`, the line with a task's state and usage.
 
-/// The fields of the line that anybody here needs.
+/// The fields of the line that this crate uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskStat {
     pub pid: i32,
@@ -10,9 +10,9 @@ pub struct TaskStat {
     pub flags: u64,
     /// CPU time in user space and in the kernel, in clock ticks.
     pub ticks: u64,
-    /// CPU time of children that ended and were waited for.
+    /// CPU time of reaped children.
     pub ticks_of_children: u64,
-    /// As the kernel counts: 20 + nice for ordinary tasks, -1 - priority for real-time ones.
+    /// The kernel's number: 20 + nice for ordinary tasks, -1 - priority for real-time ones.
     pub kernel_priority: i64,
     /// 1 to 99 for FIFO and RR, 0 otherwise.
     pub rt_priority: u32,
@@ -21,7 +21,7 @@ pub struct TaskStat {
 }
 
 impl TaskStat {
-    /// `None` when the line is not one of the kernel's. A name may hold anything, blanks and parentheses included.
+    /// `None` if the line is invalid. A name may contain anything, including spaces and parentheses.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let open = line.iter().position(|&byte| byte == b'(')?;
         let close = line.iter().rposition(|&byte| byte == b')')?;
@@ -38,7 +38,7 @@ impl TaskStat {
             parent: field(4)?.parse().ok()?,
             flags: count(9)?,
             ticks: count(14)?.saturating_add(count(15)?),
-            // Negative on some old kernels, where it means nothing.
+            // Negative on some old kernels, where it is meaningless.
             ticks_of_children: count(16).unwrap_or(0).saturating_add(count(17).unwrap_or(0)),
             kernel_priority: field(18)?.parse().ok()?,
             rt_priority: field(40)?.parse().ok()?,

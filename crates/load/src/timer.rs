@@ -1,5 +1,5 @@
-//! Timer storms: many timers that expire soon, each armed again once its expiry was read, so that the machine is never asked
-//! for more interrupts than it keeps up with.
+//! Timer storms: many timers that expire soon, each rearmed after its expiry was read, so that there are never more
+//! interrupts than the machine can handle.
 
 use super::draws::Draws;
 use super::workers::Workers;
@@ -51,7 +51,7 @@ fn arm(timer: &OwnedFd, draws: &mut Draws) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until some timers have expired and arms them again; answers how many.
+/// Waits until some timers have expired and rearms them; returns their number.
 fn serve(timers: &[OwnedFd], draws: &mut Draws) -> io::Result<u64> {
     let mut watched: Vec<PollFd> = timers.iter().map(|timer| PollFd::new(timer, PollFlags::IN)).collect();
     match poll(&mut watched, None) {

@@ -1,5 +1,5 @@
-//! TLB shootdowns: while threads of one process run on all CPUs, each takes rights of its page away and gives them back. The
-//! kernel then interrupts every other CPU of the process and waits until it has forgotten the translation.
+//! TLB shootdowns: while threads of one process run on all CPUs, each removes and restores the write permission of its
+//! page. The kernel then interrupts every other CPU of the process and waits until it has flushed the translation.
 
 use super::kernel::mapping::Mapping;
 use super::kernel::process::exit_at_once;
@@ -18,7 +18,7 @@ pub fn start(workers: &mut Workers) -> io::Result<()> {
 fn work(threads: u32, counter: &AtomicU64) -> io::Error {
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| shoot(counter))).collect();
-        // The first that cannot go on ends the process, and the supervisor then the load.
+        // The first that fails ends the process, and the supervisor then the load.
         let error = shoot(counter);
         drop(others);
         eprintln!("load-tlb: {error}");
@@ -32,7 +32,7 @@ fn shoot(counter: &AtomicU64) -> io::Error {
         Err(error) => return error,
     };
     loop {
-        // A translation that was not used since is nothing that other CPUs must forget.
+        // Other CPUs need not flush a translation that was not used since.
         page.touch(0);
         if let Err(error) = page.toggle_write_permission() {
             return error;

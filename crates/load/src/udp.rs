@@ -1,8 +1,8 @@
-//! A flood of datagrams over the loopback, each of which is answered: network softirqs without pause, as flood ping makes
-//! them, and no permission needed.
+//! A flood of datagrams over the loopback, each of which is answered: continuous network softirqs, as from `ping -f`,
+//! without any privilege.
 //!
-//! Where the loopback is down, as in a machine without a network configuration, the load makes one of its own: changing the
-//! machine's would outlive it.
+//! If the loopback is down, as in a machine without a network configuration, the load creates a private one: a change
+//! of the machine's would outlive it.
 
 use super::kernel::network::become_isolated;
 use super::workers::Workers;
@@ -11,11 +11,11 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What ping sends by default.
+/// The default payload of ping.
 const DATAGRAM_BYTES: usize = 56;
-/// Datagrams on their way at once.
+/// Datagrams in flight.
 const WINDOW: u32 = 64;
-/// Flood ping sends a hundred a second even when no answer comes.
+/// `ping -f` sends a hundred per second even if no answer comes.
 const ANSWER_PATIENCE: Duration = Duration::from_millis(10);
 
 pub fn start(workers: &mut Workers) -> io::Result<()> {
@@ -30,7 +30,7 @@ pub fn start(workers: &mut Workers) -> io::Result<()> {
     Ok(())
 }
 
-/// Two sockets that have heard of each other.
+/// Two connected sockets.
 fn pair() -> io::Result<(UdpSocket, UdpSocket)> {
     let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
     let (asking, answering) = (bind()?, bind()?);
@@ -65,20 +65,20 @@ fn flood(socket: &UdpSocket) -> io::Error {
         };
         match step {
             Ok(()) => {}
-            // Datagrams are lost where buffers are full; what did not come by now does not come.
+            // Datagrams are lost if buffers are full; those that have not come by now will not come.
             Err(error) if passes(&error) => on_the_way = 0,
             Err(error) => return error,
         }
     }
 }
 
-/// Whether an error of a socket is one that a flood runs into.
+/// Whether a socket error is normal in a flood.
 fn passes(error: &io::Error) -> bool {
     let full = error.raw_os_error() == Some(libc::ENOBUFS);
     full || matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// Gives this process, and the workers it will have, a loopback of their own.
+/// Gives this process and its future workers a private loopback.
 pub fn own_loopback() -> io::Result<()> {
     become_isolated().map_err(|error| {
         io::Error::new(error.kind(), format!("the loopback is down, and there can be no other one: {error}"))
@@ -98,7 +98,7 @@ mod tests {
         let answered: &'static AtomicU64 = Box::leak(Box::default());
         thread::spawn(move || answer(&answering, answered));
         thread::spawn(move || flood(&asking));
-        // More than are on the way at once: so answers arrive.
+        // More than are in flight at once, which proves that answers arrive.
         while answered.load(Ordering::Relaxed) < 10 * u64::from(WINDOW) {
             thread::sleep(Duration::from_millis(1));
         }

@@ -1,7 +1,8 @@
-//! Walking a tree, as find and du do: reading directories, looking names up, filling the name cache and pushing it out again.
+//! Walking a tree, as find and du do: reading directories, looking up names, filling the name cache and evicting it
+//! again.
 //!
-//! The tree is the root file system, without what is mounted below it. It is read only; where this process may, without
-//! touching the times of the last access.
+//! The tree is the root file system, without other mounts. It is only read; if this process is permitted to, without
+//! updating access times.
 
 use super::workers::Workers;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const ROOT: &str = "/";
-/// Directories further down are left out: no real tree is deeper.
+/// Deeper directories are left out: no real tree is deeper.
 const DEPTH_MAX: usize = 64;
 
 pub fn start(workers: &mut Workers) -> io::Result<()> {
@@ -33,7 +34,8 @@ fn work(root: &Path, counter: &AtomicU64) -> io::Error {
     }
 }
 
-/// Asks after every entry below `root` on its file system and counts each. What vanishes or is forbidden is passed over.
+/// Looks up and counts every entry below `root` on its file system. Entries that disappear or are not accessible are
+/// skipped.
 fn walk(root: &Path, counter: &AtomicU64) -> io::Result<()> {
     let device = fstat(open(root)?)?.st_dev;
     let mut below: Vec<(PathBuf, usize)> = vec![(root.to_owned(), 0)];
@@ -61,7 +63,7 @@ fn is_directory(stat: &Stat) -> bool {
 
 fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    // Only the owner of a directory and root may leave its time alone.
+    // Only the owner of a directory and root may leave its access time unchanged.
     openat(CWD, path, flags | OFlags::NOATIME, Mode::empty()).or_else(|_| openat(CWD, path, flags, Mode::empty()))
 }
 

@@ -7,10 +7,10 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-/// What a load needs to start its workers.
+/// Everything a load needs to start its workers.
 pub struct Workers<'a> {
     count: u32,
-    /// Directory for the load's files; present when the load asked for room.
+    /// Directory for the load's files, if the load needs one.
     directory: Option<&'a Path>,
     counters: &'a Counters,
     forked: usize,
@@ -21,7 +21,7 @@ impl<'a> Workers<'a> {
         Self { count, directory, counters, forked: 0 }
     }
 
-    /// How many to start; at least one.
+    /// Number of workers to start; at least one.
     pub fn count(&self) -> u32 {
         self.count.max(1)
     }
@@ -31,8 +31,8 @@ impl<'a> Workers<'a> {
         self.directory.ok_or_else(|| io::Error::other("this load was given no directory"))
     }
 
-    /// Forks a worker, `name` being at most 15 characters as traces show it. `work` counts in its own counter and comes
-    /// back only when it cannot go on; the reason goes to standard error.
+    /// Forks a worker; `name` is shown in traces, at most 15 characters. `work` counts in the worker's counter and
+    /// returns only if it cannot continue; the reason goes to standard error.
     pub fn fork(&mut self, name: &str, work: impl FnOnce(&AtomicU64) -> io::Error) -> io::Result<Pid> {
         let counter = self.counters.worker(self.forked);
         self.forked += 1;

@@ -1,7 +1,7 @@
 //! Executable memory full of functions that return at once.
 //!
-//! The functions are written to a file in memory and mapped from it like a program's, so that the kernel keeps instruction
-//! caches right on processors that do not do so by themselves.
+//! The functions are written to a file in memory and mapped from it like a program's, so that the kernel maintains
+//! instruction cache coherence on processors that need it.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
@@ -30,7 +30,7 @@ const RETURN: Option<&[u8]> = Some(&[0x67, 0x80, 0x00, 0x00]);
 )))]
 const RETURN: Option<&[u8]> = None;
 
-/// So many functions, each in a cache line of its own, mapped for as long as the process lives.
+/// `count` functions, each in its own cache line, mapped for the lifetime of the process.
 ///
 /// # Errors
 /// On a processor whose code is not known here, and without memory.

@@ -1,6 +1,6 @@
 //! Progress counters in memory shared by the meter, the supervisor and its workers.
 //!
-//! A counter sits alone in its cache line, so that counting adds no traffic between CPUs to what a load does anyway.
+//! Each counter has its own cache line, so that counting adds no cache traffic between CPUs.
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -19,7 +19,7 @@ struct Slot(AtomicU64);
 struct Table {
     /// Process group of a user's command, 0 until there is one.
     group: AtomicI32,
-    /// CPU time of a load that reports its progress seldom.
+    /// CPU time of a load that rarely reports its progress.
     heartbeat: AtomicU64,
     slots: [Slot; SLOTS],
 }
@@ -35,17 +35,17 @@ unsafe impl Send for Counters {}
 unsafe impl Sync for Counters {}
 
 impl Counters {
-    /// A new table of zeros and the file that others map it from.
+    /// A new table of zeros and the file from which others map it.
     pub fn create() -> io::Result<(OwnedFd, Self)> {
         let file = memfd_create(c"load-progress", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, size_of::<Table>() as u64)?;
-        // Without the seals a process that shrinks the file would make the others die of SIGBUS.
+        // Without the seals a process that shrinks the file would kill the others with SIGBUS.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let counters = Self::open(&file)?;
         Ok((file, counters))
     }
 
-    /// Maps the table another process created.
+    /// Maps the table that another process created.
     pub fn open(file: impl AsFd) -> io::Result<Self> {
         let size = rustix::fs::fstat(&file)?.st_size;
         if size != size_of::<Table>() as i64 {
@@ -78,7 +78,7 @@ impl Counters {
         &self.table().group
     }
 
-    /// Changes as long as the load lives, where its progress alone does not say so.
+    /// Changes as long as the load is alive, if its progress alone does not show it.
     pub fn heartbeat(&self) -> &AtomicU64 {
         &self.table().heartbeat
     }

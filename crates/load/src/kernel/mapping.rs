@@ -1,10 +1,10 @@
-//! Private anonymous memory, mapped and unmapped as the loads want it.
+//! Private anonymous memory for loads.
 
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
 use std::io;
 use std::ptr::NonNull;
 
-/// New memory of zeros, unmapped when dropped.
+/// New zeroed memory, unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
     start: NonNull<u8>,
@@ -22,7 +22,7 @@ impl Mapping {
         Ok(Self { start, bytes })
     }
 
-    /// Asks for huge pages or for none. A kernel that has none refuses, which is as good.
+    /// Requests huge pages, or none. A kernel without huge pages rejects it, which is harmless.
     pub fn prefer_huge_pages(&self, huge: bool) {
         let advice = if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
         // SAFETY: the advice concerns this mapping only and does not change its contents.
@@ -42,7 +42,7 @@ impl Mapping {
         unsafe { self.start.as_ptr().add(offset).write_volatile(1) };
     }
 
-    /// Takes the right to write away and gives it back.
+    /// Removes and restores the permission to write.
     ///
     /// # Errors
     /// Those of mprotect(2).

@@ -1,4 +1,4 @@
-//! What loads ask of the kernel without a library between, behind safe functions: the only unsafe code of this crate.
+//! Safe functions for direct system calls of loads: the only unsafe code of this crate.
 
 pub mod code;
 pub mod counters;

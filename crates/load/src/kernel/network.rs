@@ -1,4 +1,4 @@
-//! A network of its own for a process: nothing but a loopback.
+//! A private network for a process: only a loopback interface.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 
 const LOOPBACK: &[u8] = b"lo";
 
-/// Gives this process, which must have a single thread, and the children it will have a network namespace with nothing but a
-/// loopback that is up.
+/// Moves this process, which must be single-threaded, and its future children into a network namespace that contains
+/// only a loopback interface that is up.
 ///
 /// # Errors
 /// EPERM without CAP_SYS_ADMIN.

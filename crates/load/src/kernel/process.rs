@@ -1,16 +1,16 @@
-//! Forking, executing and ending at once, for processes with a single thread.
+//! Forking, executing and exiting immediately, for single-threaded processes.
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, getppid, set_parent_process_death_signal, waitpid};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Exit status of a worker that panicked, as Rust's own.
+/// Exit status of a worker that panicked, the same as Rust's.
 const PANICKED: i32 = 101;
 
-/// Forks a process that runs `work`, ends with its result, and is killed when the calling thread ends.
+/// Forks a process that runs `work`, exits with its result, and is killed when the calling thread ends.
 ///
-/// To be called from a process with one thread only. `name` is what traces show, at most 15 characters.
+/// Must be called from a single-threaded process. `name` is shown in traces, at most 15 characters.
 ///
 /// # Errors
 /// Those of fork(2).
@@ -31,7 +31,7 @@ pub fn fork_worker(name: &str, work: impl FnOnce() -> i32) -> io::Result<Pid> {
     })
 }
 
-/// Forks a process that runs `work`, and waits for its end. To be called from a process with one thread only.
+/// Forks a process that runs `work`, and waits for its end. Must be called from a single-threaded process.
 ///
 /// # Errors
 /// Those of fork(2).
@@ -43,7 +43,7 @@ pub fn fork_and_wait(work: impl FnOnce()) -> io::Result<()> {
     wait_for(child).map(|_| ())
 }
 
-/// Forks, executes a program with an empty environment and waits for its end; answers its exit status, if it had one.
+/// Forks, executes a program with an empty environment and waits for its end; returns its exit status, if it has one.
 ///
 /// # Errors
 /// Those of fork(2). A program that cannot be executed ends with 127.

@@ -1,4 +1,4 @@
-//! Two POSIX semaphores in memory that this process shares with whatever it forks, so that they go with the processes.
+//! Two POSIX semaphores in memory shared with forked children, so that they disappear with the processes.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use std::io;

@@ -1,4 +1,4 @@
-//! fio: reads and writes in a directory that goes with the load. It reports the number of its I/Os in JSON.
+//! fio: reads and writes in a directory that is removed with the load. It reports the number of its I/Os in JSON.
 
 use super::options::Options;
 use super::{CommandLine, Context, Program, Unusable, no_server};
@@ -50,7 +50,7 @@ fn round(options: &Options, context: &Context, _: u64) -> Vec<CommandLine> {
     vec![line]
 }
 
-/// I/Os of all jobs. Before the document there may be lines about how the round ended.
+/// I/Os of all jobs. Lines about the end of the round may precede the document.
 fn total_ios(output: &[u8]) -> Option<u64> {
     let start = output.iter().position(|&byte| byte == b'{')?;
     let document: Value = serde_json::Deserializer::from_slice(&output[start..]).into_iter().next()?.ok()?;
@@ -68,7 +68,7 @@ mod tests {
     use crate::program::rounds::any_bytes;
     use archive::settings::LoadRequest;
 
-    /// As version 3.33 prints when it is interrupted, without most of its figures.
+    /// Output of version 3.33 when interrupted, without most of its figures.
     const OUTPUT: &str = r#"
 fio: terminating on signal 2
 {

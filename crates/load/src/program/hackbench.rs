@@ -1,4 +1,4 @@
-//! hackbench: it reports what it sends at the start of a round, and at the end how long that took.
+//! hackbench: it prints what it sends at the start of a round, and the duration at the end.
 
 use super::options::Options;
 use super::{CommandLine, Context, Program, no_server, nothing_to_check};
@@ -25,7 +25,7 @@ fn round(options: &Options, _: &Context, _: u64) -> Vec<CommandLine> {
     vec![line]
 }
 
-/// Messages of a round that was finished: each sender sends so many to each receiver of its group, and half of the file
+/// Messages of a completed round: each sender sends this number to each receiver of its group, and half of the file
 /// descriptors of a group are senders.
 fn messages(output: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(output);
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use crate::program::rounds::any_bytes;
 
-    /// As version 2.40 prints.
+    /// Output of version 2.40.
     const OUTPUT: &str = "\
 Running in threaded mode with 2 groups using 40 file descriptors each (== 80 tasks)
 Each sender will pass 50 messages of 100 bytes

@@ -1,5 +1,5 @@
-//! iperf3: network traffic, to a server of its own on the loopback unless another one is named. It reports in JSON what passed in
-//! each interval.
+//! iperf3: network traffic, to a private server on the loopback unless another one is given. It reports the bytes of
+//! each interval in JSON.
 
 use super::options::Options;
 use super::{CommandLine, Context, Program, Server, nothing_to_check};
@@ -43,14 +43,14 @@ fn round(options: &Options, context: &Context, _: u64) -> Vec<CommandLine> {
     if options.is_set("reverse") {
         line.push("--reverse".into());
     }
-    // Without a word about it datagrams come at a megabit a second.
+    // By default datagrams are limited to 1 Mbit/s.
     if options.is_set("udp") || options.is_set("rate") {
         line.extend(["--bitrate".into(), options.value_or("rate", "0").into()]);
     }
     vec![line]
 }
 
-/// Bytes of all intervals: they are there of a broken round, too.
+/// Bytes of all intervals, which an interrupted round also has.
 fn bytes(output: &[u8]) -> Option<u64> {
     let start = output.iter().position(|&byte| byte == b'{')?;
     let document: Value = serde_json::Deserializer::from_slice(&output[start..]).into_iter().next()?.ok()?;
@@ -67,7 +67,7 @@ mod tests {
     use crate::program::rounds::any_bytes;
     use archive::settings::LoadRequest;
 
-    /// As version 3.12 prints when it is interrupted, without most of its figures.
+    /// Output of version 3.12 when interrupted, without most of its figures.
     const OUTPUT: &str = r#"{
 	"start":	{ "version":	"iperf 3.12" },
 	"intervals":	[{

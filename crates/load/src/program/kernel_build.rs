@@ -1,5 +1,5 @@
-//! A build of a Linux source tree, out of tree, so that nothing of it stays: configured once, built, cleaned, built again. Each line
-//! of kbuild's output that names a file made is a step.
+//! A build of a Linux source tree, out of tree, so that nothing of it stays: configured once, then built and cleaned
+//! repeatedly. Each line of kbuild's output with a created file is a step.
 
 use super::options::Options;
 use super::{CommandLine, Context, Program, Unusable, no_server};
@@ -39,7 +39,7 @@ fn round(options: &Options, context: &Context, number: u64) -> Vec<CommandLine> 
     vec![make(Some(first)), make(None)]
 }
 
-/// Lines like `  CC      init/main.o`: two blanks, a tool in capitals, a file.
+/// Lines such as `  CC      init/main.o`: two spaces, a tool in capitals, a file.
 fn steps(output: &[u8]) -> Option<u64> {
     let is_step = |line: &[u8]| {
         let Some(rest) = line.strip_prefix(b"  ") else { return false };

@@ -1,10 +1,10 @@
-//! The options of a program, by key. They were checked when they were typed; a meter that is driven otherwise gets
-//! the defaults for what it cannot read.
+//! The options of a program, by key. They were checked when they were typed; a meter without a host gets the defaults
+//! for invalid ones.
 
 use archive::load::cpu_list;
 use archive::settings::LoadWord;
 
-/// The options behind a program's name.
+/// The options after a program's name.
 pub struct Options<'a>(pub &'a [LoadWord]);
 
 impl Options<'_> {
@@ -29,7 +29,7 @@ impl Options<'_> {
         self.find(key).is_some()
     }
 
-    /// CPUs the program may use; empty: all.
+    /// CPUs the program may use; empty for all.
     pub fn cpus(&self) -> Vec<u32> {
         self.find("cpus").and_then(cpu_list).unwrap_or_default()
     }

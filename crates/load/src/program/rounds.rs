@@ -1,4 +1,4 @@
-//! The rounds of a program: started, watched, interrupted when the load is stopped, and their work added up.
+//! The rounds of a program: starts, watches, and interrupts them, and adds up their work.
 
 use super::options::Options;
 use super::{CommandLine, Context, Program, path_of};
@@ -19,16 +19,16 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long a program that was interrupted may take to report what it did.
+/// Time limit for an interrupted program to report its work.
 const INTERRUPT_PATIENCE: Duration = Duration::from_millis(1500);
-/// How long a server may take until it listens.
+/// Time limit for a server to listen.
 const SERVER_PATIENCE: Duration = Duration::from_secs(3);
-/// What of a round's output is looked at, at most.
+/// Most bytes of a round's output to examine.
 const OUTPUT_BYTES_MAX: u64 = 16 << 20;
-/// What a program's end says of its reason.
+/// Last lines of output quoted as the reason of an exit.
 const QUOTE_LINES: usize = 3;
 
-/// Runs rounds until the load is stopped. `control` closes then.
+/// Runs rounds until the load is stopped, when `control` closes.
 ///
 /// # Errors
 /// A round that failed, or that did no work, with the last lines of the program's output.
@@ -75,7 +75,7 @@ fn round(
     supervision: &mut Supervision,
 ) -> io::Result<RoundEnd> {
     let output = File::from(memfd_create(c"load-output", MemfdFlags::CLOEXEC)?);
-    // What programs write into it must not be written over by what others write.
+    // Programs that write to it must not overwrite each other's output.
     fcntl_setfl(&output, OFlags::APPEND)?;
     let before = supervision.counters.worker(0).load(Ordering::Relaxed);
     let count = |counters: &Counters| {
@@ -122,7 +122,7 @@ impl Supervision<'_> {
     }
 }
 
-/// Starts a program in a process group of its own, in the load's directory, on the CPUs it was given.
+/// Starts a program in its own process group, in the load's directory, on the selected CPUs.
 fn start(line: &CommandLine, directory: &Path, options: &Options, output: &File) -> io::Result<Pid> {
     let program = path_of(&line[0]).unwrap_or_else(|| line[0].clone().into());
     let cpus = options.cpus();
@@ -143,12 +143,13 @@ fn start(line: &CommandLine, directory: &Path, options: &Options, output: &File)
         eprintln!("{}: {}", program.display(), command.exec());
         127
     })?;
-    // Both sides set the group, so that it is set whichever runs first; the child may have started its program by now.
+    // Parent and child both set the group, because either may run first; the child may already have started its
+    // program.
     let _ = setpgid(Some(pid), Some(pid));
     Ok(pid)
 }
 
-/// How this child ended, if it did; others that ended are reaped on the way.
+/// The exit of this child, if it has ended; reaps other ended children.
 fn exit_of(pid: Pid) -> io::Result<Option<Exit>> {
     while let Some(Ended { pid: other, exit }) = process_tree::next_ended()? {
         if other == pid {
@@ -158,7 +159,7 @@ fn exit_of(pid: Pid) -> io::Result<Option<Exit>> {
     Ok(None)
 }
 
-/// Ends the program as Ctrl-C does and waits for what it reports.
+/// Interrupts the program as Ctrl-C does and waits for its report.
 fn interrupt(pid: Pid) {
     let give_up = Instant::now() + INTERRUPT_PATIENCE;
     let _ = kill_process_group(pid, Signal::INT);
@@ -167,7 +168,7 @@ fn interrupt(pid: Pid) {
     }
 }
 
-/// Waits until a server listens at the port, without connecting: it takes every connection for a client.
+/// Waits until a server listens at the port, without connecting: the server takes every connection for a client.
 fn wait_until_taken(port: u16) {
     let give_up = Instant::now() + SERVER_PATIENCE;
     while Instant::now() < give_up && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
@@ -192,7 +193,7 @@ fn last_lines(output: &[u8]) -> String {
     }
 }
 
-/// Whatever is done to an output, reading it neither fails nor panics.
+/// Parsing an arbitrarily damaged output neither fails nor panics.
 #[cfg(test)]
 pub fn any_bytes(program: &Program, output: &str) {
     let bytes = output.as_bytes();

@@ -1,5 +1,5 @@
-//! rt-app: a set of tasks from a file. It writes a line for each phase it went through to its logs, which it writes where it
-//! runs: into the load's directory, unless the file names another `logdir`.
+//! rt-app: a set of tasks from a file. It logs a line for each completed phase in its working directory, which is the
+//! load's, unless the file sets another `logdir`.
 
 use super::options::Options;
 use super::{CommandLine, Context, Program, Unusable, no_server};
@@ -25,8 +25,8 @@ fn check(options: &Options) -> Result<(), Unusable> {
     if is_calibrated(&tasks) { Ok(()) } else { Err(Unusable::NotCalibrated { path: path.into() }) }
 }
 
-/// Whether the file says how long a round of rt-app's loop takes. The JSON that rt-app reads may have comments, commas before
-/// brackets, and keys twice, so only the words around the key are looked at.
+/// Whether the file contains the duration of a round of rt-app's loop. rt-app's JSON may have comments, trailing
+/// commas, and duplicate keys, so only the words around the key are examined.
 fn is_calibrated(tasks: &[u8]) -> bool {
     let text = String::from_utf8_lossy(tasks);
     let value = text.rsplit_once("\"calibration\"").and_then(|(_, rest)| rest.trim_start().strip_prefix(':'));
@@ -37,7 +37,7 @@ fn round(options: &Options, _: &Context, _: u64) -> Vec<CommandLine> {
     vec![vec!["rt-app".into(), options.subject().unwrap_or_default().into()]]
 }
 
-/// Lines of all logs below `place`, which are taken away so that the next round's stand alone.
+/// Lines of all logs below `place`, which are removed so that those of the next round are counted separately.
 fn phases(place: &Path) -> Option<u64> {
     let mut sum = None;
     for path in fs::read_dir(place).ok()?.flatten().map(|entry| entry.path()) {
@@ -51,7 +51,7 @@ fn phases(place: &Path) -> Option<u64> {
     sum
 }
 
-/// A line of figures begins with the number of the thread; the first one names the columns.
+/// A line of figures starts with the number of the thread; the first line is a header.
 fn lines(log: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(log);
     let figures = |line: &&str| line.split_whitespace().next().is_some_and(|word| word.parse::<u32>().is_ok());

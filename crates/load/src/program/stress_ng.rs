@@ -1,4 +1,4 @@
-//! stress-ng: any of its stressors. It reports at the end of a round how many bogo operations each did.
+//! stress-ng: any of its stressors. At the end of a round it reports the bogo operations of each.
 
 use super::options::Options;
 use super::{CommandLine, Context, Program, no_server, nothing_to_check};
@@ -23,7 +23,7 @@ fn round(options: &Options, context: &Context, _: u64) -> Vec<CommandLine> {
     match (options.value("time"), options.is_set("ops")) {
         (Some(seconds), _) => line.extend(["--timeout".into(), format!("{seconds}s")]),
         (None, false) => line.extend(["--timeout".into(), "5s".into()]),
-        // The operations end the round.
+        // The number of operations ends the round.
         (None, true) => line.extend(["--timeout".into(), "0".into()]),
     }
     let place = context.directory.to_string_lossy().into_owned();
@@ -31,8 +31,8 @@ fn round(options: &Options, context: &Context, _: u64) -> Vec<CommandLine> {
     vec![line]
 }
 
-/// The sum of the second column of the lines that `--metrics-brief` prints: behind the number of the process the stressor, its
-/// operations, and five figures or more. Other lines begin alike and have other columns.
+/// The sum of the second column in the lines of `--metrics-brief`: after the process number the stressor, its
+/// operations, and at least five figures. Other lines start alike and have other columns.
 fn bogo_operations(output: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(output);
     let of_line = |line: &str| {
@@ -50,7 +50,7 @@ mod tests {
     use crate::program::rounds::any_bytes;
     use archive::settings::LoadRequest;
 
-    /// As version 0.15.06 prints, and for the first line older ones.
+    /// Output of version 0.15.06, and of older ones for the first line.
     const OUTPUT: &str = "\
 stress-ng: info:  [18344] dispatching hogs: 1 matrix
 stress-ng: metrc: [18344] stressor       bogo ops real time  usr time  sys time   bogo ops/s     bogo ops/s
