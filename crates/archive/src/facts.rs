@@ -3,6 +3,7 @@
 //! The meter reads, the host judges. All texts come from the target and are as untrusted as it is.
 
 use crate::environment::Environment;
+use crate::method::state::MethodState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -80,6 +81,8 @@ pub struct Facts {
     pub omitted: u64,
     /// Why the tracing file system could not be read.
     pub tracing_problem: Option<String>,
+    /// Which methods can run; empty from a meter that does not know of methods.
+    pub methods: Vec<MethodState>,
 }
 
 /// Result of applying one setting.

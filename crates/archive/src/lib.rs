@@ -25,6 +25,7 @@ pub mod load;
 pub mod loss;
 pub mod manifest;
 pub mod message;
+pub mod method;
 pub mod planned;
 pub mod problem;
 pub mod reader;

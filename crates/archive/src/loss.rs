@@ -26,6 +26,10 @@ pub enum LossKind {
     /// Of the trace.
     Events,
     WakeUps,
+    /// Stimuli that had no answer: no signal, which is no latency.
+    Answers,
+    /// Answers to no stimulus, or the second to one.
+    StrayAnswers,
     Messages,
     Frames,
     LineBytes,
@@ -39,12 +43,14 @@ pub enum LossKind {
     Other(String),
 }
 
-const NAMES: [(LossKind, &str); 13] = [
+const NAMES: [(LossKind, &str); 15] = [
     (LossKind::Records, "records"),
     (LossKind::Snapshots, "snapshots"),
     (LossKind::LatencyTraces, "latency traces"),
     (LossKind::Events, "events"),
     (LossKind::WakeUps, "wake-ups"),
+    (LossKind::Answers, "answers"),
+    (LossKind::StrayAnswers, "stray answers"),
     (LossKind::Messages, "messages"),
     (LossKind::Frames, "frames"),
     (LossKind::LineBytes, "bytes on the line"),

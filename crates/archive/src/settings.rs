@@ -1,5 +1,6 @@
 //! The requested settings of a run, and those that the kernel granted.
 
+use crate::method::MethodRequest;
 use crate::tracer::{KernelSource, TracerSettings};
 use crate::watched::WatchSettings;
 use serde::{Deserialize, Serialize};
@@ -156,6 +157,10 @@ pub struct RunSettings {
     /// Read the kernel's counters about once a second.
     #[serde(default)]
     pub counters: bool,
+    /// What a sample measures; a timer in archives that do not say.
+    #[serde(default, skip_serializing_if = "MethodRequest::is_default")]
+    #[cfg_attr(feature = "typescript", ts(optional, as = "Option<MethodRequest>"))]
+    pub method: MethodRequest,
 }
 
 impl Default for RunSettings {
@@ -181,6 +186,7 @@ impl Default for RunSettings {
             dither_seed: None,
             watch: None,
             counters: true,
+            method: MethodRequest::default(),
         }
     }
 }

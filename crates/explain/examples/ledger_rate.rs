@@ -38,6 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         environment: None,
         absences: &[],
         in_turns: false,
+        stimulus: archive::method::Stimulus::Timer,
         controls: &[],
     };
     let seen_ns = spike.sample.seen_ns();

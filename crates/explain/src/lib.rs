@@ -26,6 +26,7 @@ use account::{Account, event_list, key_events, lanes, ledger, other_cpus};
 use archive::absence::Absence;
 use archive::environment::Environment;
 use archive::explanation::{Confidence, Explanation, ExplanationStatus, Owner, OwnerKind, Phase, PhaseName, PhaseSpan};
+use archive::method::Stimulus;
 use archive::problem::Remark;
 use archive::spike::Spike;
 use caveat::Limit;
@@ -59,6 +60,8 @@ pub struct SpikeInput<'a> {
     pub absences: &'a [Absence],
     /// Whether one thread executes all CPUs of the machine in turn.
     pub in_turns: bool,
+    /// What starts a sample of this run, unless a watched thread's is.
+    pub stimulus: Stimulus,
     /// Explanations of ordinary wake-ups of the same run.
     pub controls: &'a [Explanation],
 }

@@ -37,6 +37,10 @@ pub enum Caution {
         named(.b)
     )]
     Recording { a: Option<String>, b: Option<String> },
+    #[error(
+        "run A measured by the method {a} and run B by {b}: they measure different paths, and their latencies do not compare"
+    )]
+    Methods { a: String, b: String },
     #[error("run {longer} is at least twice as long: its maximum is larger for that reason alone")]
     Length { longer: RunName },
     #[error("the runs had different loads: what the loads got done is not the same work")]
@@ -74,6 +78,7 @@ impl ProblemKind for Caution {
             Self::Emulated(_) => "judge.emulated",
             Self::Imported(_) => "judge.imported",
             Self::Recording { .. } => "judge.different-recording",
+            Self::Methods { .. } => "judge.different-methods",
             Self::Length { .. } => "judge.different-length",
             Self::Work | Self::Loads => "judge.different-loads",
             Self::NoSpikes(_) => "judge.no-spikes",

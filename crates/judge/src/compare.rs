@@ -9,6 +9,7 @@ use crate::figures::{load_rates, quantile_ns};
 use crate::unit::Unit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
+use archive::method::Method;
 use archive::problem::Remark;
 use archive::reader::Run;
 use archive::summary::RunSummary;
@@ -122,6 +123,9 @@ fn figures(a: Side, b: Side) -> Vec<ComparedFigure> {
         missed_per_hour(a.summary),
         missed_per_hour(b.summary),
     ));
+    if methods_differ(a.summary, b.summary).is_some() {
+        figures.iter_mut().for_each(|figure| figure.ratio = None);
+    }
     let (loads_a, loads_b) = (load_rates(a.run), load_rates(b.run));
     for load in &loads_a {
         if let Some(other) = loads_b.iter().find(|other| other.name == load.name && other.unit == load.unit) {
@@ -166,6 +170,13 @@ fn causes(side: Side) -> (BTreeMap<String, u64>, u64) {
     (causes, unexplained)
 }
 
+/// The methods of two runs, where they are not the same: no latency of the one compares with one of the other.
+fn methods_differ(a: &RunSummary, b: &RunSummary) -> Option<(Method, Method)> {
+    let method =
+        |summary: &RunSummary| summary.settings.as_ref().map_or(Method::Timer, |settings| settings.method.name);
+    Some((method(a), method(b))).filter(|(a, b)| a != b)
+}
+
 pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference]) -> Vec<Caution> {
     let mut cautions = Vec::new();
     for (run, summary) in [(RunName::A, a), (RunName::B, b)] {
@@ -180,6 +191,9 @@ pub(crate) fn cautions(a: &RunSummary, b: &RunSummary, differences: &[Difference
         if summary.imported.is_some() {
             cautions.push(Caution::Imported(run));
         }
+    }
+    if let Some((a, b)) = methods_differ(a, b) {
+        cautions.push(Caution::Methods { a: a.name().into(), b: b.name().into() });
     }
     if let Some(recorded) = differences.iter().find(|difference| difference.what == DifferenceKind::Recording) {
         cautions.push(Caution::Recording { a: recorded.a.clone(), b: recorded.b.clone() });
@@ -199,6 +213,7 @@ mod tests {
     use archive::histogram::bucket_of;
     use archive::reader::ThreadRun;
     use archive::sample::Totals;
+    use archive::settings::RunSettings;
 
     fn run(latency_ns: i64, samples: u64) -> Run {
         let histogram = Histogram { buckets: vec![(bucket_of(latency_ns).unwrap() as u32, samples)] };
@@ -240,6 +255,24 @@ mod tests {
         assert_eq!(figure("p99.999"), None);
         assert_eq!(figure("max").unwrap().ratio, Some(1.5));
         assert!(comparison.sentence.starts_with("One run each is no verdict"));
+    }
+
+    #[test]
+    fn latencies_of_two_methods_have_no_ratio_and_a_caution() {
+        let (a, b) = (run(400, 10_000), run(600, 10_000));
+        let settings = |method: Method| RunSettings { method: method.into(), ..RunSettings::default() };
+        let summary = |run: &Run, method| RunSummary { settings: Some(settings(method)), ..RunSummary::of(run, &[]) };
+        let compared = |method| {
+            let (summary_a, summary_b) = (summary(&a, Method::Timer), summary(&b, method));
+            compare(
+                Side { run: &a, summary: &summary_a, explanations: &[] },
+                Side { run: &b, summary: &summary_b, explanations: &[] },
+            )
+        };
+        let unlike = compared(Method::Semaphore);
+        assert!(unlike.figures.iter().all(|figure| figure.ratio.is_none()), "{:?}", unlike.figures);
+        assert!(unlike.cautions.iter().any(|caution| caution.text.contains("semaphore")), "{:?}", unlike.cautions);
+        assert!(compared(Method::Timer).figures.iter().any(|figure| figure.ratio.is_some()));
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub enum DifferenceKind {
     ToolVersion,
     #[serde(rename = "version of the meter")]
     MeterVersion,
+    #[serde(rename = "method")]
+    Method,
     #[serde(rename = "interval in ns")]
     Interval,
     #[serde(rename = "seed of the intervals")]
@@ -121,6 +123,7 @@ impl DifferenceKind {
             Self::Recording => "recorded meanwhile",
             Self::ToolVersion => "version of tardy",
             Self::MeterVersion => "version of the meter",
+            Self::Method => "method",
             Self::Interval => "interval in ns",
             Self::Seed => "seed of the intervals",
             Self::Duration => "duration in ns",

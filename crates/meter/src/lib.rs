@@ -1,7 +1,8 @@
 //! Measures on the target: one run from its settings to its last message.
 //!
 //! [`run`] is one run from the settings line to the last message, around a [`session`] that drains a source of samples:
-//! our own threads, or those that [`watch`] finds. [`measure`] is the loop that everything else must not disturb; [`trace`]
+//! our own threads, or those that [`watch`] finds. [`methods`] are the paths that our threads can measure, and [`measure`] is
+//! the loop that everything else must not disturb; [`trace`]
 //! keeps the kernel's story of spikes, [`kernel_tracer`] runs the kernel's own tracers; [`load_reports`] says how the loads
 //! do; [`journal`] leaves the machine as it was found; [`environment`] says what machine it was, [`facts`] what its settings
 //! are, and [`apply`] changes them to stay. [`counters`] looks at what the kernel counts meanwhile. [`guest`] is all of a
@@ -14,9 +15,9 @@
 //!
 //! ```order
 //! guest virtual_time console spool apply run
-//! watch session
-//! problem kernel_tracer trace counters measure
-//! facts load_reports environment link
+//! watch session facts
+//! problem kernel_tracer trace counters methods measure
+//! load_reports environment link
 //! journal cadence kernel codes
 //! ```
 
@@ -36,6 +37,7 @@ pub mod kernel_tracer;
 pub mod link;
 pub mod load_reports;
 pub mod measure;
+pub mod methods;
 pub mod problem;
 pub mod run;
 pub mod session;
@@ -48,6 +50,7 @@ pub mod watch;
 pub fn problem_definitions() -> impl Iterator<Item = &'static archive::problem::Definition> {
     let lists = [
         problem::DEFINITIONS,
+        methods::error::DEFINITIONS,
         kernel_tracer::refusal::DEFINITIONS,
         kernel_tracer::interference::DEFINITIONS,
         spool::problem::DEFINITIONS,

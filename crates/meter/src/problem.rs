@@ -4,6 +4,7 @@ use crate::journal::restore::NoJournal;
 use crate::journal::{JournalError, UndoError};
 use crate::kernel_tracer::refusal::Refusal;
 use crate::measure::thread::{SetUpError, policy_words};
+use crate::methods::error::MethodError;
 use crate::trace::error::TraceError;
 use archive::message::Severity;
 use archive::problem::{Code, ProblemKind};
@@ -64,6 +65,12 @@ pub enum MeterProblem {
     Thread(io::Error),
     #[error("the measuring thread of CPU {cpu} {source}")]
     SetUp { cpu: u32, source: SetUpError, policy: Policy },
+    #[error(transparent)]
+    Method(#[from] MethodError),
+    #[error("the helper of CPU {cpu}, which gives the stimulus, could not be set up: {source}")]
+    HelperSetUp { cpu: u32, source: io::Error },
+    #[error("the helper of CPU {cpu}, which gives the stimulus, died; later samples are missing")]
+    HelperDied { cpu: u32 },
     #[error("the measuring thread of CPU {cpu} died while it was set up")]
     DiedInSetUp { cpu: u32 },
     #[error(
@@ -185,6 +192,10 @@ problem_codes! { MeterProblem:
         "look into the kernel log";
     Thread => "meter.no-thread", "The system has no room for another thread.", "free some memory or threads";
     SetUp => "meter.thread-not-set-up", "A measuring thread could not get the CPU or the scheduling it needs.", "";
+    Method => "meter.method", "A method cannot measure; the code of the message says why.", "";
+    HelperSetUp => "meter.helper-not-set-up", "A thread that gives stimuli could not get the CPU or the scheduling it needs.",
+        "free the CPU (cpusets, taskset), or choose partner=same";
+    HelperDied => "meter.helper-died", "A thread that gives stimuli ended during the run.", "please report this";
     DiedInSetUp => "meter.thread-died-early", "A measuring thread ended before the measurement.", "please report this";
     Scheduling => "meter.scheduling-refused", "A measuring thread runs with another policy or priority than was asked for.", "";
     SchedulingChanged => "meter.scheduling-changed", "Another program changed a measuring thread's policy or priority.",
@@ -239,6 +250,7 @@ impl ProblemKind for MeterProblem {
         match self {
             Self::Load(error) => error.code(),
             Self::Tracer(refusal) => refusal.code(),
+            Self::Method(error) => error.code(),
             other => Code::new(other.definition().code),
         }
     }
@@ -249,6 +261,7 @@ impl ProblemKind for MeterProblem {
                 format!("choose among {allowed:?} (offline CPUs, taskset and cpusets limit them)")
             }
             Self::Tracer(refusal) => refusal.fix(),
+            Self::Method(error) => error.fix(),
             Self::SetUp { policy, .. } | Self::Scheduling { asked: (policy, _), .. } => {
                 fix_of_policy(*policy).to_owned()
             }

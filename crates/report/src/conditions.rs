@@ -12,6 +12,9 @@ const COMMAND_LETTERS_MAX: usize = 40;
 pub fn conditions(summary: &RunSummary) -> Vec<(&'static str, String)> {
     let mut conditions =
         vec![("load", load(summary)), ("kernel", kernel(summary)), ("preemption", preemption(summary).into())];
+    if let Some(method) = method(summary) {
+        conditions.insert(0, ("method", method));
+    }
     if let Some(machine) = machine(summary) {
         conditions.push(("machine", machine));
     }
@@ -25,6 +28,12 @@ pub fn conditions(summary: &RunSummary) -> Vec<(&'static str, String)> {
 pub fn conditions_line(summary: &RunSummary) -> String {
     let parts = conditions(summary).into_iter().map(|(name, phrase)| format!("{name} {phrase}"));
     format!("Conditions: {}.", parts.collect::<Vec<_>>().join("; "))
+}
+
+/// What was measured, where it is not the wake-up by a timer.
+pub fn method(summary: &RunSummary) -> Option<String> {
+    let method = &summary.settings.as_ref().filter(|_| summary.imported.is_none())?.method;
+    (!method.is_default()).then(|| method.text())
 }
 
 /// The loads of a run by their names.

@@ -10,7 +10,7 @@ use crate::refusal;
 use crate::terminal::json;
 use crate::verbs::{
     baseline, bisect, check, collect, compare, completions, cyclictest, experiment, explain, export, history, import,
-    judge, list, load, man, observe, plan, record, replay, report, restore, run, target, verify, watch,
+    judge, list, load, man, methods, observe, plan, record, replay, report, restore, run, target, verify, watch,
 };
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -51,6 +51,7 @@ enum Verb {
     Virtual(VirtualArguments),
     List(list::ListArguments),
     Load(load::LoadArguments),
+    Methods(methods::MethodsArguments),
     Restore(restore::RestoreArguments),
     Target(target::TargetArguments),
     Completions(completions::CompletionsArguments),
@@ -136,6 +137,7 @@ fn start(verb: Verb, command: Vec<String>) -> anyhow::Result<Exit> {
         },
         Verb::List(arguments) => list::run(&arguments),
         Verb::Load(arguments) => load::run(&arguments),
+        Verb::Methods(arguments) => methods::run(&arguments),
         Verb::Restore(arguments) => restore::run(&arguments),
         Verb::Target(arguments) => target::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),

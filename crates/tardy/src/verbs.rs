@@ -16,6 +16,7 @@ pub mod judge;
 pub mod list;
 pub mod load;
 pub mod man;
+pub mod methods;
 pub mod observe;
 pub mod plan;
 pub mod record;

@@ -21,6 +21,7 @@ use crate::replay::page_faults;
 use crate::replay::thread_life::LifeSpan;
 use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
+use archive::method::Stimulus;
 use ledger::Piece;
 use steal_clock::{Accounting, StealClock};
 use vcpu_absences::PlacedAbsence;
@@ -32,7 +33,7 @@ pub struct Account<'a> {
     /// The states of the thread, before due included.
     pub life: Vec<LifeSpan<'a>>,
     pub spans: Vec<Span>,
-    /// What a watched thread did where the account is about its work; empty otherwise.
+    /// What a watched or busy thread did where the account is about its work; empty otherwise.
     pub thread_states: Vec<StateSpan>,
     /// When the host did not execute the machine, and how often it says so where the trace does not agree.
     pub absences: Vec<PlacedAbsence>,
@@ -61,12 +62,14 @@ impl<'a> Account<'a> {
         };
         let virtualisation = input.environment.and_then(|environment| environment.virtualisation.as_deref());
         let in_virtual_time = trace.outside || virtualisation == Some(VIRTUAL_TIME);
-        let (spans, thread_states) = match input.spike.watched {
-            None => (phases::cut(&anchors, trace.window, facts, &life), Vec::new()),
-            Some(kind) => {
-                let faults_apart_ns = page_faults::apart_ns(virtualisation);
-                watched_thread::cut(kind, &life, &anchors, trace, facts, own_tid, faults_apart_ns)
+        let faults_apart_ns = page_faults::apart_ns(virtualisation);
+        let (spans, thread_states) = match (input.spike.watched, input.stimulus) {
+            (Some(kind), _) => watched_thread::cut(kind, &life, &anchors, trace, facts, own_tid, faults_apart_ns),
+            (None, Stimulus::Timer | Stimulus::Device) => {
+                (phases::cut(&anchors, trace.window, facts, &life), Vec::new())
             }
+            (None, Stimulus::Thread) => (phases::cut_from_stimulus(&anchors, trace.window, facts, &life), Vec::new()),
+            (None, Stimulus::Busy) => watched_thread::work(trace, facts, own_tid, faults_apart_ns),
         };
         let pieces = ledger::pieces(&spans, trace);
         // In virtual time the guest's clock stands still while nobody executes it.

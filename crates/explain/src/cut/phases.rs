@@ -125,6 +125,32 @@ pub fn cut(anchors: &Anchors, window: Window, facts: SampleFacts, life: &[LifeSp
     cutter.spans
 }
 
+/// The same for a wake-up that starts with what another thread does: from that instant until the thread was woken, which
+/// is work of the other one on its own CPU, and from there as any wake-up.
+pub fn cut_from_stimulus(anchors: &Anchors, window: Window, facts: SampleFacts, life: &[LifeSpan]) -> Vec<Span> {
+    let home = facts.cpu;
+    let mut cutter = Cutter { life, spans: Vec::new(), cursor_ns: window.due_ns, end_ns: window.seen_ns };
+    let Some(woken) = anchors.woken else {
+        // It was not asleep: it was still busy with the stimulus before, or the trace has a hole.
+        if let Some(previous_ns) = facts.previous_seen_ns {
+            cutter.cut_by_life(PhaseName::LateArm, previous_ns, home);
+        }
+        cutter.cut(PhaseName::Untraced, window.seen_ns, home);
+        return cutter.spans;
+    };
+    let waking = anchors.waking.unwrap_or(woken);
+    cutter.cut(PhaseName::WakePath, waking.ts_ns, waking.cpu);
+    cutter.cut(PhaseName::WakePath, woken.ts_ns, woken.cpu);
+    match anchors.switched {
+        Some(switched) => {
+            cutter.cut_by_life(PhaseName::SchedulingDelay, switched.ts_ns, switched.cpu);
+            cutter.cut_by_life(PhaseName::ReturnToUser, window.seen_ns, home);
+        }
+        None => cutter.cut(PhaseName::Untraced, window.seen_ns, woken.cpu),
+    }
+    cutter.spans
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +251,24 @@ mod tests {
             (ReturnToUser, 100, 3),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn from_a_stimulus_on_there_is_no_timer() {
+        use PhaseName::*;
+        let elsewhere = |ts_ns| Some(Anchor { ts_ns, cpu: 0 });
+        let anchors = Anchors { waking: elsewhere(1100), woken: at(1150), switched: at(1700), ..Anchors::default() };
+        let found: Vec<_> = cut_from_stimulus(&anchors, WINDOW, HOME, &[])
+            .iter()
+            .map(|span| (span.phase, span.end_ns - span.start_ns, span.cpu))
+            .collect();
+        assert_eq!(found, [(WakePath, 100, 0), (WakePath, 50, 1), (SchedulingDelay, 550, 1), (ReturnToUser, 300, 1)]);
+        let busy = SampleFacts { previous_seen_ns: Some(1400), ..HOME };
+        let found: Vec<_> = cut_from_stimulus(&Anchors::default(), WINDOW, busy, &[])
+            .iter()
+            .map(|span| (span.phase, span.end_ns - span.start_ns))
+            .collect();
+        assert_eq!(found, [(LateArm, 400), (Untraced, 600)]);
     }
 
     #[test]

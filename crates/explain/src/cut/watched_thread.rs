@@ -20,15 +20,18 @@ pub fn cut(
     tid: i32,
     faults_apart_ns: i64,
 ) -> (Vec<Span>, Vec<StateSpan>) {
-    let Window { due_ns, seen_ns, .. } = trace.window;
     match kind {
         WatchedKind::Timer => timer(life, anchors, trace, facts, tid, faults_apart_ns),
         WatchedKind::Woken => (woken(life, anchors, trace.window, facts), Vec::new()),
-        WatchedKind::Cycle => {
-            let states = thread_states(trace, tid, due_ns, seen_ns, facts.cpu, faults_apart_ns);
-            (states.iter().map(|span| of_work(span, None)).collect(), states)
-        }
+        WatchedKind::Cycle => work(trace, facts, tid, faults_apart_ns),
     }
+}
+
+/// What a thread did that had no reason to wait.
+pub fn work(trace: &Trace, facts: SampleFacts, tid: i32, faults_apart_ns: i64) -> (Vec<Span>, Vec<StateSpan>) {
+    let Window { due_ns, seen_ns, .. } = trace.window;
+    let states = thread_states(trace, tid, due_ns, seen_ns, facts.cpu, faults_apart_ns);
+    (states.iter().map(|span| of_work(span, None)).collect(), states)
 }
 
 fn of_work(span: &StateSpan, phase: Option<PhaseName>) -> Span {

@@ -5,6 +5,7 @@ use crate::trace_builder;
 use archive::absence::Absence;
 use archive::environment::Environment;
 use archive::explanation::{Explanation, ExplanationStatus};
+use archive::method::Method;
 use archive::spike::Spike;
 use explain::culprits::{CATALOGUE, Proof};
 use explain::{Source, SpikeInput, confidence_word, evidence_window, explain_spike};
@@ -30,6 +31,8 @@ struct CaseFile {
     absences: Vec<Absence>,
     #[serde(default)]
     in_turns: bool,
+    #[serde(default)]
+    method: Method,
     #[serde(default)]
     controls: Vec<Explanation>,
 }
@@ -93,6 +96,7 @@ pub fn run(directory: &Path) -> Result<Explained, String> {
         environment: case.environment.as_ref(),
         absences: &case.absences,
         in_turns: case.in_turns,
+        stimulus: case.method.stimulus(),
         controls: &case.controls,
     };
     let explanation = explain_spike(&input);

@@ -38,6 +38,7 @@ fn explain(spike: &Spike, trace: &[u8]) -> (Explanation, Vec<String>) {
         environment: None,
         absences: &[],
         in_turns: false,
+        stimulus: archive::method::Stimulus::Timer,
         controls: &[],
     };
     (explain_spike(&input), evidence_window(&input))

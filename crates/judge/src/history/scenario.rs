@@ -42,6 +42,9 @@ pub fn scenario(summary: &RunSummary) -> String {
     if summary.emulated && !summary.virtual_time {
         words.push("emulated".into());
     }
+    if !settings.method.is_default() {
+        words.push(format!("method {}", settings.method.text()));
+    }
     words.push(format!("every {}", time(settings.interval_ns as f64)));
     words.push(format!("{:?} {}", settings.policy, settings.priority).to_uppercase());
     words.extend(

@@ -14,6 +14,8 @@ fn holds_wake_ups(kind: &LossKind) -> bool {
     match kind {
         LossKind::Records
         | LossKind::WakeUps
+        | LossKind::Answers
+        | LossKind::StrayAnswers
         | LossKind::Messages
         | LossKind::Frames
         | LossKind::Values

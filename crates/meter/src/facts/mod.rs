@@ -10,6 +10,7 @@ mod tasks;
 
 use crate::environment::{OwnPriority, collect, kernel_config, tree::Tree};
 use crate::kernel::trace_mount;
+use crate::methods;
 use archive::facts::{FACTS_VERSION, Fact, Facts};
 use rustix::time::{ClockId, clock_getres};
 use std::collections::BTreeMap;
@@ -47,6 +48,7 @@ pub fn gather(root: &Path, priority: u8) -> Facts {
         tasks,
         omitted,
         tracing_problem,
+        methods: methods::states(root),
     }
 }
 

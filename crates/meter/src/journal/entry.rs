@@ -3,6 +3,7 @@
 use super::setting_roots::SettingRoots;
 use super::trace_leftovers;
 use super::undo_error::UndoError;
+use crate::kernel::semaphore::SysvSemaphore;
 use crate::kernel::trace_mount;
 use ftrace::tracefs::{Tracefs, USUAL_ROOTS};
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,8 @@ pub enum Entry {
     TraceInstance { name: String },
     /// An event was made up for the kernel to find maxima with.
     MadeUpEvent { name: String },
+    /// A set of System V semaphores was made.
+    SysvSemaphore { key: i32 },
 }
 
 impl Entry {
@@ -75,6 +78,7 @@ impl Entry {
             Self::Setting { path, before, .. } => format!("{} = {before}", path.display()),
             Self::TraceInstance { name } => format!("trace instance {name} removed"),
             Self::MadeUpEvent { name } => format!("trace event {name} removed"),
+            Self::SysvSemaphore { key } => format!("System V semaphore {key:#x} removed"),
         }
     }
 
@@ -96,6 +100,9 @@ impl Entry {
                 Ok(tracefs) => Ok(trace_leftovers::forget(&tracefs, name)?),
                 Err(source) => Err(UndoError::EventUnknown { name: name.clone(), source }),
             },
+            Self::SysvSemaphore { key } => {
+                SysvSemaphore::remove(*key).map_err(|source| UndoError::Semaphore { key: *key, source })
+            }
         }
     }
 }

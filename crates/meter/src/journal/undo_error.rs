@@ -30,6 +30,8 @@ pub enum UndoError {
     Instance { name: String, source: TracefsError },
     #[error("trace event {name} may still be there: {source}")]
     EventUnknown { name: String, source: TracefsError },
+    #[error("System V semaphore {key:#x} is still there: {source}; as root: ipcrm -S {key}")]
+    Semaphore { key: i32, source: io::Error },
     #[error(transparent)]
     Event(#[from] AppendError),
 }

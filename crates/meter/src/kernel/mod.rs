@@ -5,6 +5,7 @@ pub mod descriptors;
 pub mod dma_latency;
 pub mod memory;
 pub mod scheduling;
+pub mod semaphore;
 pub mod shared_memory;
 pub mod signals;
 pub mod sleep;

@@ -115,6 +115,25 @@ impl<'a> Cycles<'a> {
         spike
     }
 
+    /// Books the answer to a stimulus of another thread, which keeps the schedule: so many of its stimuli were left out before.
+    #[inline]
+    pub fn seen_stimulus(&mut self, given_ns: i64, seen_ns: i64, skipped: u64) -> bool {
+        self.count_missed(skipped);
+        self.due_ns = given_ns;
+        let spike = self.note(seen_ns);
+        self.due_ns = given_ns;
+        spike
+    }
+
+    /// Books a stretch in which the thread was busy.
+    #[inline]
+    pub fn seen_busy(&mut self, from_ns: i64, until_ns: i64) -> bool {
+        self.due_ns = from_ns;
+        let spike = self.note(until_ns);
+        self.due_ns = until_ns;
+        spike
+    }
+
     #[inline]
     fn note(&mut self, seen_ns: i64) -> bool {
         let due_ns = self.due_ns;
@@ -316,6 +335,31 @@ mod tests {
         assert_eq!(cycles.next_due_ns(), Some(52_000_000));
         let totals = books.totals();
         assert_eq!((totals.latency_ns_max, totals.missed_periods), (Some(50_000_000), 0));
+    }
+
+    #[test]
+    fn a_stimulus_starts_its_own_sample_and_the_ones_left_out_are_missed() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        cycles.seen_stimulus(1_000_700, 1_004_700, 0);
+        cycles.seen_stimulus(5_000_200, 5_003_200, 3);
+        let totals = books.totals();
+        assert_eq!((totals.cycles, totals.missed_periods), (2, 3));
+        assert_eq!((totals.latency_ns_min, totals.latency_ns_max), (Some(3_000), Some(4_000)));
+        assert_eq!(totals.worst.map(|worst| worst.due_ns), Some(1_000_700));
+        assert!(cycles.next_due_ns().is_some(), "only the other thread knows when the schedule ends");
+    }
+
+    #[test]
+    fn a_busy_thread_misses_nothing_and_ends_with_the_schedule() {
+        let books = Books::new(0);
+        let mut cycles = Cycles::new(schedule(), &books, 0, 10);
+        cycles.seen_busy(0, 50);
+        cycles.seen_busy(50, 2_999_999_950);
+        assert!(cycles.next_due_ns().is_some());
+        cycles.seen_busy(2_999_999_950, 3_000_000_000);
+        assert_eq!(cycles.next_due_ns(), None);
+        assert_eq!((books.totals().cycles, books.totals().missed_periods), (3, 0));
     }
 
     #[test]

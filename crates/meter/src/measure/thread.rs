@@ -3,9 +3,9 @@
 use super::books::Books;
 use super::cycle::{Cycles, Schedule};
 use super::start_instant::StartInstant;
-use crate::kernel::sleep::timer;
+use super::waiter::{Arrival, Waiter, WaiterCounts};
 use crate::kernel::wake_up_mark;
-use crate::kernel::{memory, scheduling};
+use crate::kernel::{clock, memory, scheduling};
 use archive::sample::Sample;
 use archive::settings::{EffectiveThread, Policy};
 use std::fs::File;
@@ -34,9 +34,11 @@ pub struct ThreadRequest {
 }
 
 /// What a thread needs beside its request.
-#[derive(Debug)]
 pub struct ThreadContext {
     pub books: Arc<Books>,
+    /// What it waits for.
+    pub waiter: Box<dyn Waiter>,
+    pub counts: Arc<WaiterCounts>,
     /// Chosen once every thread is ready; threads sleep until then.
     pub start: Arc<StartInstant>,
     pub stop: Arc<AtomicBool>,
@@ -53,6 +55,8 @@ pub enum SetUpError {
     TimerSlack(std::io::Error),
     #[error("could not get {}: {source}", policy_words(*policy, *priority))]
     Policy { policy: Policy, priority: u8, source: std::io::Error },
+    #[error("could not prepare what it waits for: {0}")]
+    Prepare(std::io::Error),
     #[error("could not read its settings back: {0}")]
     ReadBack(std::io::Error),
 }
@@ -82,12 +86,12 @@ pub type Readiness = (u32, Result<EffectiveThread, SetUpError>);
 /// When the system has no thread left.
 pub fn spawn(
     request: ThreadRequest,
-    context: ThreadContext,
+    mut context: ThreadContext,
     ready: Sender<Readiness>,
 ) -> std::io::Result<JoinHandle<Measured>> {
     let name = format!("tardy-cpu{}", request.cpus.first().copied().unwrap_or(request.thread));
     std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(move || {
-        let effective = set_up(&request);
+        let effective = set_up(&request, &mut *context.waiter);
         let failed = effective.is_err();
         let _ = ready.send((request.thread, effective));
         drop(ready);
@@ -95,13 +99,13 @@ pub fn spawn(
             return Measured::default();
         }
         match context.start.wait() {
-            Some(start_ns) => measure(&request, &context, request.schedule.starting_at(start_ns)),
+            Some(start_ns) => measure(&request, &mut context, request.schedule.starting_at(start_ns)),
             None => Measured::default(),
         }
     })
 }
 
-fn set_up(request: &ThreadRequest) -> Result<EffectiveThread, SetUpError> {
+fn set_up(request: &ThreadRequest, waiter: &mut dyn Waiter) -> Result<EffectiveThread, SetUpError> {
     if request.pinned {
         scheduling::bind(&request.cpus).map_err(|source| SetUpError::Bind { cpus: request.cpus.clone(), source })?;
     }
@@ -119,6 +123,7 @@ fn set_up(request: &ThreadRequest) -> Result<EffectiveThread, SetUpError> {
         Ok(()) => {}
     }
     memory::prefault_stack();
+    waiter.prepare().map_err(SetUpError::Prepare)?;
     read_back(request.thread).map_err(SetUpError::ReadBack)
 }
 
@@ -148,23 +153,35 @@ pub fn policy_words(policy: Policy, priority: u8) -> String {
 /// Text of the marker; the details of the spike travel beside it.
 pub const MARKER: &[u8] = b"tardy-spike\n";
 
-fn measure(request: &ThreadRequest, context: &ThreadContext, schedule: Schedule) -> Measured {
+fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Schedule) -> Measured {
     let cpu = request.cpus.first().copied().unwrap_or(request.thread);
     let mut cycles = Cycles::new(schedule, &context.books, cpu, request.worst_kept);
     let mut marker = context.marker.as_ref();
     while let Some(due_ns) = cycles.next_due_ns() {
-        let seen_ns = timer::wake_at(due_ns);
+        let arrival = context.waiter.wait(due_ns);
         if due_ns >= schedule.count_from_ns {
             wake_up_mark::wake_up_seen();
         }
         if !request.pinned {
             cycles.moved_to(rustix::thread::sched_getcpu() as u32);
         }
-        if cycles.seen(seen_ns)
-            && let Some(marker) = &mut marker
-        {
+        let spike = match arrival {
+            Arrival::Due { seen_ns } => cycles.seen(seen_ns),
+            Arrival::Stimulus { given_ns, seen_ns, skipped } => cycles.seen_stimulus(given_ns, seen_ns, skipped),
+            Arrival::Busy { from_ns, until_ns } => cycles.seen_busy(from_ns, until_ns),
+            Arrival::NoSignal => {
+                context.counts.count_unanswered();
+                if clock::monotonic_ns() >= schedule.end_ns {
+                    break;
+                }
+                false
+            }
+            Arrival::Ended => break,
+        };
+        if spike && let Some(marker) = &mut marker {
             // A marker that cannot be written costs the snapshot, which its absence shows; there is no time to say so here.
             let _ = marker.write(MARKER);
+            context.waiter.marked();
         }
         if context.stop.load(Relaxed) {
             break;

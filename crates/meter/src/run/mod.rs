@@ -12,10 +12,11 @@ use crate::kernel_tracer::setup;
 use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::{Lines, Link};
 use crate::measure::start_instant::StartInstant;
+use crate::methods::{self, Site};
 use crate::problem::MeterProblem;
 use crate::session::clocks::Clocks;
+use crate::session::own_threads::OwnThreads;
 use crate::session::plan::Plan;
-use crate::session::timer_threads::TimerThreads;
 use crate::session::{Equipment, Loads, Session};
 use crate::trace::capturing::Capturing;
 use crate::trace::snapshotter::Armed;
@@ -189,12 +190,15 @@ fn measure_threads<W: Write>(
     settings: &RunSettings,
     prepared: Prepared,
     lines: &mut Lines<W>,
-    machine: &Machine,
+    machine: &mut Machine,
 ) -> Result<Ending, MeterProblem> {
     let Prepared { plan, snapshotter, tracers, loads, clocks } = prepared;
     let start = Arc::new(StartInstant::default());
+    let allowed = scheduling::allowed_cpus(0).map_err(MeterProblem::AllowedCpus)?;
+    let site = Site { settings, measured: &plan.measured, allowed: &allowed };
+    let stations = methods::open(&site, machine.journal().ok_or(MeterProblem::NoJournal)?)?;
     // Threads that wait for a start that does not come keep their markers open, and so their instances in use.
-    let source = TimerThreads::assemble(settings, &plan, snapshotter.as_ref(), &start, &mut lines.link)
+    let source = OwnThreads::assemble(settings, &plan, stations, snapshotter.as_ref(), &start, &mut lines.link)
         .inspect_err(|_| start.cancel())?;
     let capturing = snapshotter.map(|armed| {
         let cpus = plan.housekeeping.clone();

@@ -1,6 +1,6 @@
 //! One measurement: starts a source of samples, drains it, sends what is new, listens for the host and signals, ends it.
 //!
-//! [`source`] is what a session asks of any source; [`timer_threads`] is the source of our own measuring threads, and
+//! [`source`] is what a session asks of any source; [`own_threads`] is the source of our own measuring threads, and
 //! [`crate::watch`] that of another program's. [`forward`] sends what was captured beside them, [`sample_files`] every
 //! sample, [`controls`] times the ordinary samples among the captured ones, [`clocks`] sees clocks that were set.
 
@@ -8,11 +8,12 @@ pub mod clocks;
 mod controls;
 mod effective;
 mod forward;
+mod helpers;
+pub mod own_threads;
 pub mod plan;
 mod sample_files;
 pub mod source;
 mod stall;
-pub mod timer_threads;
 
 use crate::cadence::{Checkpoints, Every};
 use crate::counters::Counters;

@@ -7,6 +7,7 @@ use std::fmt;
 /// A key whose value is a string or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextKey {
+    Method,
     Duration,
     Cycles,
     Interval,
@@ -56,6 +57,7 @@ pub enum Key {
 
 /// `[measurement]`
 pub const MEASUREMENT: &[(&str, Key)] = &[
+    ("method", Key::Text(TextKey::Method)),
     ("duration", Key::Text(TextKey::Duration)),
     ("cycles", Key::Text(TextKey::Cycles)),
     ("interval", Key::Text(TextKey::Interval)),

@@ -2,6 +2,7 @@
 
 mod faults;
 mod measuring;
+mod methods;
 mod process;
 mod restoring;
 mod tracers;

@@ -6,6 +6,7 @@ use archive::causes::RunCauses;
 use archive::environment::{Environment, VIRTUAL_TIME};
 use archive::explanation::Explanation;
 use archive::message::RunPhase;
+use archive::method::Stimulus;
 use archive::problem::{Code, Remark};
 use archive::reader::Run;
 use archive::sample::Sample;
@@ -94,6 +95,7 @@ struct Context<'a> {
     run: &'a Run,
     environment: Option<Environment>,
     interval_ns: u64,
+    stimulus: Stimulus,
     /// CPU and thread id of every measuring thread.
     measuring_tids: Vec<(u32, i32)>,
     tool_tids: &'a [i32],
@@ -120,14 +122,12 @@ impl<'a> Context<'a> {
             true => Environment { virtualisation: Some(VIRTUAL_TIME.into()), ..environment },
             false => environment,
         });
+        let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
         Self {
             run,
             environment,
-            interval_ns: run
-                .manifest
-                .as_ref()
-                .and_then(|manifest| manifest.settings.as_ref())
-                .map_or(INTERVAL_NS_DEFAULT, |settings| settings.interval_ns),
+            interval_ns: settings.map_or(INTERVAL_NS_DEFAULT, |settings| settings.interval_ns),
+            stimulus: settings.map_or(Stimulus::Timer, |settings| settings.method.name.stimulus()),
             measuring_tids,
             tool_tids: run.effective.as_ref().map_or(&[], |effective| &effective.tool_tids),
         }
@@ -146,6 +146,7 @@ impl<'a> Context<'a> {
             environment: self.environment.as_ref(),
             absences: outside.map_or(&[], |seen| &seen.absences),
             in_turns: outside.is_some_and(|seen| seen.in_turns),
+            stimulus: self.stimulus,
             controls,
         }
     }

@@ -12,7 +12,7 @@ struct Group {
 const GROUPS: [Group; 5] = [
     Group {
         title: "Measure",
-        verbs: &["check", "run", "watch", "plan", "load", "observe", "cyclictest"],
+        verbs: &["check", "run", "watch", "plan", "load", "methods", "observe", "cyclictest"],
         example: "tardy run --duration 20s --load messaging",
     },
     Group { title: "Understand", verbs: &["explain", "report", "list", "virtual"], example: "tardy explain latest" },

@@ -17,6 +17,7 @@ use crate::exit::UsageError;
 use crate::options::quantity::{
     QuantityError, cpu_ranges, cpus, interval_ns, real_time_priority, time_ns, whole_microseconds_ns,
 };
+use archive::method::MethodRequest;
 use archive::settings::{Policy, RunSettings, SettingChange, SnapshotMode, TraceSettings};
 use clap::{Args, ValueEnum};
 use std::time::Duration;
@@ -35,6 +36,9 @@ pub struct RunArguments {
     /// Target to measure on: `local`, or one added with `tardy target add`
     #[arg(long, value_name = "NAME", default_value = "local", help_heading = "Measurement")]
     pub target: String,
+    /// What a sample measures: a method with its options, like semaphore:kind=sysv; `tardy methods` lists them
+    #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "timer", value_parser = MethodRequest::parse, help_heading = "Measurement")]
+    method: MethodRequest,
     /// Stop after N cycles per thread
     #[arg(short = 'l', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Measurement")]
     cycles: Option<u64>,
@@ -173,6 +177,7 @@ impl RunArguments {
             dither_seed: self.seed.or(virtual_time.then_some(SEED_DEFAULT)),
             watch: None,
             counters: !virtual_time && !self.no_counters,
+            method: self.method.clone(),
         })
     }
 
@@ -280,6 +285,7 @@ mod tests {
              --every-sample --settle 0 --worst-kept 7 --no-lock-memory --degrade --load cpu:2 --load messaging";
         let mut words: Vec<&str> = words.split_whitespace().collect();
         words.extend(["--load-cmd", "make -j4", "--set", "kernel.sched_rt_runtime_us=-1"]);
+        words.extend(["--method", "semaphore:kind=sysv"]);
         let expected = RunSettings {
             interval_ns: 250_000,
             duration_ns: Some(20_000_000_000),
@@ -310,6 +316,7 @@ mod tests {
             ],
             settings: vec![SettingChange { path: "/proc/sys/kernel/sched_rt_runtime_us".into(), value: "-1".into() }],
             degrade: true,
+            method: MethodRequest::parse("semaphore:kind=sysv").unwrap(),
             ..RunSettings::default()
         };
         assert_eq!(settings(&words), expected);
@@ -322,6 +329,7 @@ mod tests {
         assert!(refused(&["--priority", "100"]).contains("99"));
         assert!(refused(&["-D", "-5s"]).contains("a time is a number with its unit"));
         assert!(refused(&["--interval", "100h"]).contains("1us to 1h"));
+        assert!(refused(&["--method", "semafore"]).contains("choose among timer"));
         assert!(refused(&["--stop-at-limit"]).contains("--limit"));
         assert!(refused(&["--load", "make -j4"]).contains("--load-cmd"));
         assert!(refused(&["--load", "cpu:x"]).contains("workers"));

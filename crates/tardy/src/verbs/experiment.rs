@@ -2,7 +2,7 @@
 
 mod page;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::measuring::rounds::versus::{Experiment, Journal, Versus};
 use crate::measuring::rounds::{Measuring, Question, Rounds, RoundsState, measure, new_directory, now, system_seed};
 use crate::measuring::signals::Signals;
@@ -113,6 +113,11 @@ pub fn run(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Res
 fn begin(arguments: &ExperimentArguments, command: Vec<String>) -> anyhow::Result<(PathBuf, Journal)> {
     let a = Variant::parse(&arguments.a, &arguments.both, arguments.a_before.clone())?;
     let b = Variant::parse(&arguments.b, &arguments.both, arguments.b_before.clone())?;
+    let (method_a, method_b) = (a.settings.method.name, b.settings.method.name);
+    if method_a != method_b {
+        let why = "they measure different paths, and their latencies do not compare";
+        return Err(UsageError(format!("A measures by the method {method_a} and B by {method_b}: {why}")).into());
+    }
     let samples = a.samples().min(b.samples());
     let started = now();
     let directory = new_directory(arguments.out.as_deref(), started, "experiment")?;

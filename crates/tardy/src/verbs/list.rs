@@ -46,6 +46,9 @@ struct Listed {
     kernel: String,
     preemption: String,
     load: String,
+    /// What a sample measures; absent for a timer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<String>,
     interval_ns: Option<u64>,
     limit_ns: Option<i64>,
     over_limit: u64,
@@ -151,6 +154,7 @@ fn figures(run: &Listed, directory: &Path) -> [String; 5] {
 /// What distinguishes a run from others, in phrases.
 fn circumstances(run: &Listed) -> Vec<String> {
     let mut phrases = vec![run.target.clone(), run.kernel.clone(), format!("preemption {}", run.preemption)];
+    phrases.extend(run.method.as_ref().map(|method| format!("method {method}")));
     phrases.push(format!("load {}", run.load));
     phrases.extend(limit(run).map(|limit| format!("limit {limit}")));
     phrases.extend(run.worst_cause.as_ref().map(|cause| format!("worst: {cause}")));
@@ -173,6 +177,7 @@ fn listed(run: Run) -> Listed {
         kernel: conditions::kernel(&summary),
         preemption: conditions::preemption(&summary).into(),
         load: conditions::load(&summary),
+        method: conditions::method(&summary),
         interval_ns: summary.settings.as_ref().map(|settings| settings.interval_ns),
         limit_ns: summary.settings.as_ref().and_then(|settings| settings.limit_ns),
         over_limit: summary.cpus.iter().map(|cpu| cpu.over_limit).fold(0, u64::saturating_add),

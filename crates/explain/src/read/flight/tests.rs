@@ -120,6 +120,7 @@ fn explained(trace: &[u8], spike: &Spike) -> archive::explanation::Explanation {
         environment: None,
         absences: &[],
         in_turns: false,
+        stimulus: archive::method::Stimulus::Timer,
         controls: &[],
     })
 }

@@ -8,6 +8,7 @@ use crate::options::quantity::{
     QuantityError, cpus, interval_ns, latency_ns, positive_time_ns, real_time_priority, time_ns, whole_microseconds_ns,
 };
 use archive::load::LoadWordsError;
+use archive::method::{MethodRequest, MethodWordsError};
 use archive::settings::LoadRequest;
 use clap::ValueEnum;
 use runner::plan::LoadChoice;
@@ -25,6 +26,8 @@ pub enum ValueError {
     Setting(#[from] SettingError),
     #[error(transparent)]
     Load(#[from] LoadWordsError),
+    #[error(transparent)]
+    Method(#[from] MethodWordsError),
     #[error("`{value}` is not one of {}", .names.join(", "))]
     Name { value: String, names: Vec<String> },
     #[error("`{value}` is not a whole number of at least {least}")]
@@ -63,6 +66,7 @@ impl RunArguments {
 
     fn set_text(&mut self, key: TextKey, value: &str) -> Result<(), ValueError> {
         match key {
+            TextKey::Method => self.method = MethodRequest::parse(value)?,
             TextKey::Duration => self.extent.duration = Some(positive_time_ns(value)?),
             TextKey::Cycles => self.cycles = Some(number(value, 1)?),
             TextKey::Interval => self.interval = interval_ns(value)?,
@@ -147,7 +151,8 @@ mod tests {
     use runner::plan::options::{MEASUREMENT, TRACE};
 
     /// Each key of a plan with a value, and the words of the command line that ask for the same.
-    const SAME: [(&str, &str, &str, &str); 28] = [
+    const SAME: [(&str, &str, &str, &str); 29] = [
+        ("measurement", "method", "\"semaphore:kind=sysv\"", "--method semaphore:kind=sysv"),
         ("measurement", "duration", "\"2s\"", "--duration 2s"),
         ("measurement", "cycles", "7", "--cycles 7"),
         ("measurement", "interval", "\"250us\"", "--interval 250us"),

@@ -1,5 +1,6 @@
-//! The source of our own threads: one measures on each CPU, all ready before the first sample.
+//! The source of our own threads: one measures at each station of the method, all ready before the first sample.
 
+use super::helpers::Helpers;
 use super::plan::Plan;
 use super::source::{Batch, ControlPace, SampleSource, Send, Span};
 use super::stall::LastProgress;
@@ -11,6 +12,8 @@ use crate::measure::cycle::Schedule;
 use crate::measure::dither::Dither;
 use crate::measure::start_instant::StartInstant;
 use crate::measure::thread::{self, EndState, Measured, ThreadContext, ThreadRequest};
+use crate::measure::waiter::WaiterCounts;
+use crate::methods::{Release, Station};
 use crate::problem::{MeterProblem, refused, severity_of_refusal};
 use crate::trace::capture::MeasuredThread;
 use crate::trace::snapshotter::Armed;
@@ -36,10 +39,14 @@ const CHECK_NS: i64 = 1_000_000_000;
 /// Without an end to spread them over, controls are taken this far apart.
 const CONTROL_EVERY_NS: i64 = 30_000_000_000;
 
-struct TimerThread {
+struct OwnThread {
     thread: u32,
     cpu: u32,
     books: Arc<Books>,
+    counts: Arc<WaiterCounts>,
+    release: Option<Release>,
+    /// Policy and priority that it was asked to have.
+    scheduling: (Policy, u8),
     effective: EffectiveThread,
     handle: Option<JoinHandle<Measured>>,
     pinned: bool,
@@ -49,7 +56,7 @@ struct TimerThread {
     progress: LastProgress,
 }
 
-impl TimerThread {
+impl OwnThread {
     fn is_finished(&self) -> bool {
         self.handle.as_ref().is_none_or(JoinHandle::is_finished)
     }
@@ -81,9 +88,10 @@ impl TimerThread {
 }
 
 /// All measuring threads of a run.
-pub struct TimerThreads<'a> {
+pub struct OwnThreads<'a> {
     settings: &'a RunSettings,
-    threads: Vec<TimerThread>,
+    threads: Vec<OwnThread>,
+    helpers: Helpers,
     stop: Arc<AtomicBool>,
     start: Arc<StartInstant>,
     end_ns: i64,
@@ -91,7 +99,7 @@ pub struct TimerThreads<'a> {
     check: Every,
 }
 
-impl<'a> TimerThreads<'a> {
+impl<'a> OwnThreads<'a> {
     /// Starts every thread and sees that each is what was asked for; they then wait for the start.
     ///
     /// # Errors
@@ -99,15 +107,16 @@ impl<'a> TimerThreads<'a> {
     pub fn assemble<W: Write>(
         settings: &'a RunSettings,
         plan: &Plan,
+        stations: Vec<Station>,
         snapshotter: Option<&Armed>,
         start: &Arc<StartInstant>,
         link: &mut Link<W>,
     ) -> Result<Self, MeterProblem> {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut spawned = Vec::new();
-        let (ready, answers) = channel();
         let snapshotter_busy: Arc<AtomicBool> = Arc::default();
-        for (at, cpu) in plan.measured.iter().enumerate() {
+        let (mut threads, mut helpers, count) = (Vec::new(), Helpers::default(), stations.len());
+        for (at, station) in stations.into_iter().enumerate() {
+            let Station { cpu, pinned, scheduling, waiter, counts, helpers: of_station, release } = station;
             let books = Arc::new(Books::beside(samples_capacity(settings), snapshotter_busy.clone()));
             let marker = match snapshotter {
                 Some(armed) if armed.snapshotter.needs_marker() => {
@@ -115,46 +124,46 @@ impl<'a> TimerThreads<'a> {
                 }
                 _ => None,
             };
+            let (policy, priority) = scheduling.unwrap_or((settings.policy, settings.priority));
             let request = ThreadRequest {
                 thread: at as u32,
-                cpus: vec![*cpu],
-                pinned: plan.pinned,
-                policy: settings.policy,
-                priority: settings.priority,
+                cpus: vec![cpu],
+                pinned: pinned.unwrap_or(plan.pinned),
+                policy,
+                priority,
                 interval_ns: settings.interval_ns,
                 worst_kept: settings.worst_kept as usize,
-                schedule: schedule(settings, at, plan.measured.len(), snapshotter.is_some()),
+                schedule: schedule(settings, at, count, snapshotter.is_some()),
             };
-            let context = ThreadContext { books: books.clone(), start: start.clone(), stop: stop.clone(), marker };
-            let handle = thread::spawn(request, context, ready.clone()).map_err(MeterProblem::Thread)?;
-            spawned.push((at as u32, *cpu, books, handle));
+            let (schedule, pinned) = (request.schedule, request.pinned);
+            let context = ThreadContext {
+                books: books.clone(),
+                waiter,
+                counts: counts.clone(),
+                start: start.clone(),
+                stop: stop.clone(),
+                marker,
+            };
+            let (ready, answers) = channel();
+            let handle = thread::spawn(request, context, ready).map_err(MeterProblem::Thread)?;
+            let answer = answers.recv().map_err(|_| MeterProblem::DiedInSetUp { cpu })?;
+            let effective = answer.1.map_err(|source| MeterProblem::SetUp { cpu, source, policy })?;
+            helpers.start(cpu, of_station, schedule, start, &stop)?;
+            threads.push(OwnThread {
+                thread: at as u32,
+                cpu,
+                books,
+                counts,
+                release,
+                scheduling: (policy, priority),
+                effective,
+                handle: Some(handle),
+                pinned,
+                policy_changed: false,
+                moved: false,
+                progress: LastProgress::from(i64::MAX),
+            });
         }
-        drop(ready);
-        let mut effective: Vec<Option<EffectiveThread>> = vec![None; spawned.len()];
-        for (thread, answer) in answers {
-            let cpu = plan.measured[thread as usize];
-            let policy = settings.policy;
-            let answer = answer.map_err(|source| MeterProblem::SetUp { cpu, source, policy })?;
-            effective[thread as usize] = Some(answer);
-        }
-        let threads: Vec<TimerThread> = spawned
-            .into_iter()
-            .zip(effective)
-            .map(|((thread, cpu, books, handle), effective)| {
-                let effective = effective.ok_or(MeterProblem::DiedInSetUp { cpu })?;
-                Ok(TimerThread {
-                    thread,
-                    cpu,
-                    books,
-                    effective,
-                    handle: Some(handle),
-                    pinned: plan.pinned,
-                    policy_changed: false,
-                    moved: false,
-                    progress: LastProgress::from(i64::MAX),
-                })
-            })
-            .collect::<Result<_, MeterProblem>>()?;
         for thread in &threads {
             compare_policy(settings, thread, link)?;
         }
@@ -162,6 +171,7 @@ impl<'a> TimerThreads<'a> {
         Ok(Self {
             settings,
             threads,
+            helpers,
             stop,
             start: start.clone(),
             end_ns: i64::MAX,
@@ -172,7 +182,7 @@ impl<'a> TimerThreads<'a> {
 
     /// The threads as the capturing thread needs them.
     pub fn measured_threads(&self) -> Vec<MeasuredThread> {
-        let measured = |thread: &TimerThread| MeasuredThread {
+        let measured = |thread: &OwnThread| MeasuredThread {
             thread: thread.thread,
             tid: thread.effective.tid,
             books: thread.books.clone(),
@@ -181,7 +191,7 @@ impl<'a> TimerThreads<'a> {
     }
 
     fn all_finished(&self) -> bool {
-        self.threads.iter().all(TimerThread::is_finished)
+        self.threads.iter().all(OwnThread::is_finished)
     }
 
     /// CPUs whose threads have not ended.
@@ -198,9 +208,16 @@ impl<'a> TimerThreads<'a> {
         stalled.all(|stalled| stalled)
     }
 
+    /// Ends waits that nothing else would end.
+    fn release(&self) {
+        let unfinished = self.threads.iter().filter(|thread| !thread.is_finished());
+        unfinished.filter_map(|thread| thread.release.as_ref()).for_each(|release| release());
+    }
+
     fn all_finished_within(&self, time: Duration) -> bool {
         let until_ns = clock::monotonic_ns() + time.as_nanos() as i64;
         while !self.all_finished() {
+            self.release();
             if clock::monotonic_ns() > until_ns {
                 return false;
             }
@@ -210,9 +227,13 @@ impl<'a> TimerThreads<'a> {
     }
 }
 
-impl SampleSource for TimerThreads<'_> {
+impl SampleSource for OwnThreads<'_> {
     fn threads(&self) -> Vec<EffectiveThread> {
         self.threads.iter().map(|thread| thread.effective.clone()).collect()
+    }
+
+    fn tool_tids(&self) -> Vec<i32> {
+        self.helpers.tids().to_vec()
     }
 
     fn start(&mut self) -> Span {
@@ -228,7 +249,7 @@ impl SampleSource for TimerThreads<'_> {
     }
 
     fn drain(&mut self, batch: &mut Batch) {
-        for TimerThread { thread, books, .. } in &self.threads {
+        for OwnThread { thread, books, .. } in &self.threads {
             batch.seconds.extend(std::iter::from_fn(|| books.take_second(*thread)));
             batch.add_samples(*thread, std::iter::from_fn(|| books.take_sample()));
         }
@@ -240,6 +261,8 @@ impl SampleSource for TimerThreads<'_> {
         if !self.check.is_due(now_ns) {
             return problems;
         }
+        let died = self.helpers.died().into_iter().map(|cpu| MeterProblem::HelperDied { cpu });
+        problems.extend(died.map(|died| Problem::new(Severity::Invalid, &died)));
         let severity = severity_of_refusal(self.settings);
         for thread in self.threads.iter_mut().filter(|thread| !thread.is_finished()) {
             if let Ok(now) = scheduling::policy_of(thread.effective.tid) {
@@ -253,7 +276,7 @@ impl SampleSource for TimerThreads<'_> {
     }
 
     fn progress(&self) -> Vec<ThreadProgress> {
-        let progress = |thread: &TimerThread| {
+        let progress = |thread: &OwnThread| {
             let totals = thread.books.totals();
             ThreadProgress {
                 thread: thread.thread,
@@ -306,12 +329,19 @@ impl SampleSource for TimerThreads<'_> {
     }
 
     fn losses(&self) -> Vec<Loss> {
-        let loss = |thread: &TimerThread| Loss {
-            kind: LossKind::Records,
-            count: thread.books.totals().records_dropped,
-            detail: format!("of CPU {}, because the host or the disk was slow", thread.cpu),
+        let losses = |thread: &OwnThread| {
+            let cpu = thread.cpu;
+            let loss = |kind, count, detail| Loss { kind, count, detail };
+            let slow = format!("of CPU {cpu}, because the host or the disk was slow");
+            let silent = format!("to stimuli of CPU {cpu}: no signal came back, which is no latency");
+            let stray = format!("on CPU {cpu}, to no stimulus or the second to one");
+            [
+                loss(LossKind::Records, thread.books.totals().records_dropped, slow),
+                loss(LossKind::Answers, thread.counts.unanswered.load(Relaxed), silent),
+                loss(LossKind::StrayAnswers, thread.counts.stray.load(Relaxed), stray),
+            ]
         };
-        self.threads.iter().map(loss).filter(|loss| loss.count > 0).collect()
+        self.threads.iter().flat_map(losses).filter(|loss| loss.count > 0).collect()
     }
 
     fn send_totals(&mut self, last: bool, send: Send<'_>) {
@@ -339,7 +369,7 @@ impl SampleSource for TimerThreads<'_> {
 }
 
 /// Threads that are never started end.
-impl Drop for TimerThreads<'_> {
+impl Drop for OwnThreads<'_> {
     fn drop(&mut self) {
         self.stop.store(true, Relaxed);
         self.start.cancel();
@@ -382,16 +412,17 @@ fn samples_capacity(settings: &RunSettings) -> usize {
 
 fn compare_policy<W: Write>(
     settings: &RunSettings,
-    thread: &TimerThread,
+    thread: &OwnThread,
     link: &mut Link<W>,
 ) -> Result<(), MeterProblem> {
     let effective = &thread.effective;
-    let realtime = matches!(settings.policy, Policy::Fifo | Policy::Rr);
-    if effective.policy != settings.policy || (realtime && effective.priority != settings.priority) {
+    let (policy, priority) = thread.scheduling;
+    let realtime = matches!(policy, Policy::Fifo | Policy::Rr);
+    if effective.policy != policy || (realtime && effective.priority != priority) {
         let kind = MeterProblem::Scheduling {
             cpu: thread.cpu,
             effective: (effective.policy, effective.priority),
-            asked: (settings.policy, settings.priority),
+            asked: (policy, priority),
         };
         return refused(settings, kind, link);
     }

@@ -1,0 +1,41 @@
+//! Whether a machine can run a method, and what it lacks if not.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ObstacleKind {
+    /// The kernel was built without it.
+    Kernel,
+    /// A module of the kernel that is not loaded.
+    Module,
+    Device,
+    /// A right of the user or of the container.
+    Right,
+    /// A wire or cable.
+    Wiring,
+    /// Another program uses it.
+    InUse,
+    /// Too few CPUs.
+    Cpus,
+}
+
+/// Something that keeps a method from running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Obstacle {
+    pub kind: ObstacleKind,
+    /// What is missing.
+    pub text: String,
+    /// What to do about it; empty: nothing can be done.
+    pub fix: String,
+}
+
+/// One method on one machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MethodState {
+    /// Its name: a meter may have more methods than its host.
+    pub method: String,
+    /// Empty: it can run.
+    pub obstacles: Vec<Obstacle>,
+}

@@ -1,0 +1,45 @@
+//! Why a method cannot measure.
+
+use crate::journal::JournalError;
+use archive::method::Method;
+use archive::method::state::Obstacle;
+use archive::problem::{Code, ProblemKind};
+use std::io;
+
+/// What is missing, or what the kernel refused.
+#[derive(Debug, thiserror::Error)]
+pub enum MethodError {
+    #[error("the method {method} cannot run here: {}", texts(obstacles))]
+    Impossible { method: Method, obstacles: Vec<Obstacle> },
+    #[error("the method {method} failed to {action}: {source}")]
+    Refused { method: Method, action: &'static str, source: io::Error },
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+problem_codes! { MethodError:
+    Impossible => "meter.method-impossible", "The machine lacks something that the method needs.",
+        "`tardy methods` lists what each method needs and what is missing";
+    Refused => "meter.method-refused", "The kernel refused something that the method needs.", "";
+    Journal => "meter.method-not-journalled", "A change that the method makes could not be written down first.",
+        "set TARDY_STATE_DIR to a directory that can be written";
+}
+
+fn texts(obstacles: &[Obstacle]) -> String {
+    obstacles.iter().map(|obstacle| obstacle.text.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+impl ProblemKind for MethodError {
+    fn code(&self) -> Code {
+        Code::new(self.definition().code)
+    }
+
+    fn fix(&self) -> String {
+        let fixes: Vec<&str> = match self {
+            Self::Impossible { obstacles, .. } => obstacles.iter().map(|obstacle| obstacle.fix.as_str()).collect(),
+            _ => Vec::new(),
+        };
+        let fixes: Vec<&str> = fixes.into_iter().filter(|fix| !fix.is_empty()).collect();
+        if fixes.is_empty() { self.definition().fix.to_owned() } else { fixes.join("; ") }
+    }
+}

@@ -1,0 +1,147 @@
+//! The methods: one file or folder for each path through the kernel that a sample can measure.
+//!
+//! A [`MeasuringMethod`] says what it needs, opens it, and gives one [`Station`] for each measuring thread: what the thread
+//! waits for, and the threads that work for it. Histogram, books, worst samples, snapshots of the trace and everything after
+//! them are the same for all. [`stimulus`] is the thread that gives a stimulus on schedule and its agreement with the
+//! measuring thread; a method over a system call needs no more than a [`stimulus::Post`] and a [`stimulus::Receive`].
+//!
+//! A new method is a variant of [`archive::method::Method`] with its entry in the catalogue there, a file here, and an arm of
+//! [`method`].
+
+pub mod error;
+mod semaphore;
+pub mod stimulus;
+mod timer;
+
+use crate::journal::Journal;
+use crate::kernel::scheduling;
+use crate::measure::helper::Helper;
+use crate::measure::waiter::{Waiter, WaiterCounts};
+use archive::method::state::{MethodState, Obstacle, ObstacleKind};
+use archive::method::{METHODS, Method, MethodRequest};
+use archive::settings::{Policy, RunSettings};
+use error::MethodError;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A path through the kernel, before anything is opened.
+pub trait MeasuringMethod {
+    /// What keeps it from running on the machine whose files are below `root`; `request` is `None` when only the method
+    /// itself is asked about. Changes nothing, and needs no privileges.
+    fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle>;
+
+    /// Opens what it needs. What the kernel does not close with the process is written into the journal first.
+    ///
+    /// # Errors
+    /// [`MethodError`].
+    fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError>;
+}
+
+/// Where a method is to measure.
+#[derive(Debug, Clone, Copy)]
+pub struct Site<'a> {
+    pub settings: &'a RunSettings,
+    /// CPUs that are measured, ascending.
+    pub measured: &'a [u32],
+    /// CPUs that this process may use, ascending.
+    pub allowed: &'a [u32],
+}
+
+impl Site<'_> {
+    pub fn request(&self) -> &MethodRequest {
+        &self.settings.method
+    }
+
+    /// The CPU of the thread that gives the stimulus, by the option `partner`.
+    pub fn partner_cpu(&self, cpu: u32) -> u32 {
+        if self.request().value("partner") != Some("other") {
+            return cpu;
+        }
+        let at = self.allowed.iter().position(|allowed| *allowed == cpu).unwrap_or(0);
+        self.allowed.get((at + 1) % self.allowed.len().max(1)).copied().unwrap_or(cpu)
+    }
+
+    /// Policy and priority of a thread that gives the stimulus: one less urgent than the measuring thread, as in rt-tests.
+    pub fn below(&self) -> (Policy, u8) {
+        match self.settings.policy {
+            Policy::Deadline => (Policy::Fifo, 1),
+            policy => (policy, self.settings.priority.saturating_sub(1).max(1)),
+        }
+    }
+}
+
+/// Ends a wait, from another thread.
+pub type Release = Box<dyn Fn() + Send>;
+
+/// What one measuring thread works with.
+pub struct Station {
+    /// Where the thread measures, and is bound to unless `pinned` says otherwise.
+    pub cpu: u32,
+    /// Other than the run's, where the method asks for it.
+    pub pinned: Option<bool>,
+    pub scheduling: Option<(Policy, u8)>,
+    pub waiter: Box<dyn Waiter>,
+    pub counts: Arc<WaiterCounts>,
+    pub helpers: Vec<Helper>,
+    /// Ends a wait that would last for ever; called again and again while the run ends.
+    pub release: Option<Release>,
+}
+
+impl Station {
+    pub fn new(cpu: u32, waiter: impl Waiter + 'static) -> Self {
+        Self {
+            cpu,
+            pinned: None,
+            scheduling: None,
+            waiter: Box::new(waiter),
+            counts: Arc::default(),
+            helpers: Vec::new(),
+            release: None,
+        }
+    }
+}
+
+/// The code of a method.
+pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
+    match name {
+        Method::Timer => Box::new(timer::Timer),
+        Method::Semaphore => Box::new(semaphore::Semaphore),
+    }
+}
+
+/// Opens what the settings ask for.
+///
+/// # Errors
+/// What is missing, or what could not be opened.
+pub fn open(site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError> {
+    let request = site.request();
+    let method = method(request.name);
+    let obstacles = method.obstacles(Path::new("/"), Some(request));
+    if !obstacles.is_empty() {
+        return Err(MethodError::Impossible { method: request.name, obstacles });
+    }
+    method.open(site, journal)
+}
+
+/// What each method lacks on the machine whose files are below `root`; on this machine the right to real-time priorities too.
+pub fn states(root: &Path) -> Vec<MethodState> {
+    let right = (root == Path::new("/")).then(missing_right).flatten();
+    let state = |name: Method| MethodState {
+        method: name.name().to_owned(),
+        obstacles: right.clone().into_iter().chain(method(name).obstacles(root, None)).collect(),
+    };
+    METHODS.iter().map(|definition| state(definition.method)).collect()
+}
+
+/// The right that every method needs, if this process lacks it.
+fn missing_right() -> Option<Obstacle> {
+    // A thread of its own: this one keeps its policy.
+    let tried = std::thread::spawn(|| scheduling::set_policy(Policy::Fifo, 1, 1_000_000)).join().ok()?;
+    tried.err().map(|error| Obstacle {
+        kind: ObstacleKind::Right,
+        text: format!("the right to real-time priorities (SCHED_FIFO: {error})"),
+        fix: "run as root, or `setcap cap_sys_nice,cap_ipc_lock+ep tardy-meter`, or raise `ulimit -r`; in a container \
+              add --cap-add SYS_NICE; `tardy run --degrade` measures without it"
+            .into(),
+    })
+}

@@ -1,0 +1,329 @@
+//! A stimulus on schedule from one thread to another, and how both agree on which answer belongs to which.
+//!
+//! ```text
+//! helper            sleeps ──▶ clock, number ──▶ post ┐                     given_ns
+//! measuring thread  waits ····························└─▶ runs ──▶ clock    seen_ns
+//! ```
+//!
+//! The helper keeps the schedule of the measuring thread. It gives no stimulus before the one before was answered: periods
+//! that pass meanwhile, or while the helper itself is late, are missed. One that has no answer after [`LOST_NS`] counts as
+//! unanswered. The last post says that there will be no more, so no end of a run leaves the measuring thread waiting.
+
+use super::Station;
+use crate::kernel::clock;
+use crate::measure::cycle::Schedule;
+use crate::measure::helper::{Helper, HelperContext};
+use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use archive::settings::Policy;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+/// A stimulus without an answer for so long is lost.
+pub const LOST_NS: i64 = 1_000_000_000;
+
+/// Gives a stimulus: one system call that wakes the thread in [`Receive::receive`].
+pub trait Post: Send + Sync {
+    fn post(&self);
+}
+
+/// How a wait for a stimulus ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Received {
+    Stimulus,
+    /// The method's own limit of time has passed.
+    Nothing,
+    /// There is nothing to wait for any more.
+    Broken,
+}
+
+/// Waits for a stimulus, in the measuring thread.
+pub trait Receive: Send {
+    /// See [`Waiter::prepare`].
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    fn prepare(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Received;
+}
+
+/// What both threads know of the current stimulus.
+#[derive(Debug, Default)]
+pub struct Exchange {
+    given_ns: AtomicI64,
+    /// Planned ones that were left out before it.
+    skipped: AtomicU64,
+    /// Number of the last stimulus that was given, from 1.
+    given: AtomicU64,
+    /// Number of the last one that was answered, or given up.
+    answered: AtomicU64,
+    /// There will be no further stimulus.
+    ended: AtomicBool,
+    /// The measuring thread has ended.
+    over: AtomicBool,
+}
+
+impl Exchange {
+    fn is_answered(&self) -> bool {
+        self.given.load(Relaxed) == self.answered.load(Acquire)
+    }
+
+    /// Takes the instant; the stimulus itself must follow at once.
+    #[inline]
+    fn give(&self, skipped: u64) {
+        self.skipped.store(skipped, Relaxed);
+        let number = self.given.load(Relaxed) + 1;
+        self.given_ns.store(clock::monotonic_ns(), Relaxed);
+        self.given.store(number, Release);
+    }
+
+    fn give_up(&self) {
+        self.answered.store(self.given.load(Relaxed), Release);
+    }
+
+    /// What was answered at this instant; `None`: it was no answer to anything.
+    #[inline]
+    fn answer(&self, seen_ns: i64) -> Option<Arrival> {
+        let given = self.given.load(Acquire);
+        if given == self.answered.load(Relaxed) {
+            return None;
+        }
+        let (given_ns, skipped) = (self.given_ns.load(Relaxed), self.skipped.load(Relaxed));
+        self.answered.store(given, Release);
+        Some(Arrival::Stimulus { given_ns, seen_ns, skipped })
+    }
+}
+
+/// The measuring thread's side.
+struct Answering<R> {
+    receive: R,
+    exchange: Arc<Exchange>,
+    counts: Arc<WaiterCounts>,
+}
+
+impl<R: Receive> Waiter for Answering<R> {
+    fn prepare(&mut self) -> io::Result<()> {
+        self.receive.prepare()
+    }
+
+    #[inline]
+    fn wait(&mut self, _due_ns: i64) -> Arrival {
+        loop {
+            let received = self.receive.receive();
+            let seen_ns = clock::monotonic_ns();
+            if self.exchange.ended.load(Acquire) {
+                return Arrival::Ended;
+            }
+            match received {
+                Received::Stimulus => match self.exchange.answer(seen_ns) {
+                    Some(arrival) => return arrival,
+                    None => self.counts.count_stray(),
+                },
+                Received::Nothing => return Arrival::NoSignal,
+                Received::Broken => return Arrival::Ended,
+            }
+        }
+    }
+}
+
+impl<R> Drop for Answering<R> {
+    fn drop(&mut self) {
+        self.exchange.over.store(true, Relaxed);
+    }
+}
+
+/// Where and as what the helper runs.
+#[derive(Debug, Clone, Copy)]
+pub struct HelperPlace {
+    pub cpu: u32,
+    pub policy: Policy,
+    pub priority: u8,
+}
+
+/// A station whose stimulus comes from one helper.
+pub fn station(cpu: u32, helper: HelperPlace, post: Arc<dyn Post>, receive: impl Receive + 'static) -> Station {
+    let (exchange, counts) = (Arc::<Exchange>::default(), Arc::<WaiterCounts>::default());
+    let waiter = Answering { receive, exchange: exchange.clone(), counts: counts.clone() };
+    let body = {
+        let (post, exchange, counts) = (post.clone(), exchange.clone(), counts.clone());
+        move |context: HelperContext| give_on_schedule(&context, &*post, &exchange, &counts)
+    };
+    let release = move || {
+        exchange.ended.store(true, Release);
+        post.post();
+    };
+    let helper = Helper {
+        name: format!("tardy-stim{cpu}"),
+        cpus: vec![helper.cpu],
+        policy: helper.policy,
+        priority: helper.priority,
+        body: Box::new(body),
+    };
+    Station { counts, helpers: vec![helper], release: Some(Box::new(release)), ..Station::new(cpu, waiter) }
+}
+
+/// The helper: a stimulus at every instant of the schedule, as long as the one before was answered.
+fn give_on_schedule(context: &HelperContext, post: &dyn Post, exchange: &Exchange, counts: &WaiterCounts) {
+    let over = || context.stop.load(Relaxed) || exchange.over.load(Relaxed);
+    let mut pace = Pace::new(context.schedule);
+    let mut skipped = 0;
+    let mut given_ns = i64::MIN;
+    while !over() && pace.due_ns < context.schedule.end_ns {
+        clock::sleep_until_ns(pace.due_ns);
+        if over() {
+            break;
+        }
+        let now_ns = clock::monotonic_ns();
+        if !exchange.is_answered() && now_ns.saturating_sub(given_ns) > LOST_NS {
+            counts.count_unanswered();
+            exchange.give_up();
+        }
+        if exchange.is_answered() {
+            given_ns = now_ns;
+            exchange.give(std::mem::take(&mut skipped));
+            post.post();
+        } else {
+            skipped += u64::from(pace.is_counted());
+        }
+        skipped += pace.advance(clock::monotonic_ns());
+    }
+    exchange.ended.store(true, Release);
+    post.post();
+}
+
+/// The instants of a schedule, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    schedule: Schedule,
+    pub due_ns: i64,
+}
+
+impl Pace {
+    pub fn new(schedule: Schedule) -> Self {
+        Self { schedule, due_ns: schedule.first_due_ns }
+    }
+
+    fn is_counted(&self) -> bool {
+        (self.schedule.count_from_ns..self.schedule.end_ns).contains(&self.due_ns)
+    }
+
+    /// Goes on to the next instant after now; answers how many counted ones were left out on the way.
+    pub fn advance(&mut self, now_ns: i64) -> u64 {
+        let mut left_out = 0;
+        loop {
+            let interval_ns = match &mut self.schedule.dither {
+                Some(dither) => dither.interval_ns(self.schedule.interval_ns),
+                None => self.schedule.interval_ns,
+            };
+            self.due_ns = self.due_ns.saturating_add(interval_ns.max(1));
+            if self.due_ns > now_ns || self.due_ns >= self.schedule.end_ns {
+                return left_out;
+            }
+            left_out += u64::from(self.is_counted());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    const MS: i64 = 1_000_000;
+
+    fn schedule(periods: i64) -> Schedule {
+        Schedule {
+            interval_ns: MS,
+            dither: None,
+            first_due_ns: 0,
+            count_from_ns: 0,
+            end_ns: periods * MS,
+            cycles_max: u64::MAX,
+            limit_ns: i64::MAX,
+            spike_threshold_ns: 0,
+            traced: false,
+        }
+    }
+
+    struct Bell(Mutex<Sender<()>>);
+
+    impl Post for Bell {
+        fn post(&self) {
+            let _ = self.0.lock().unwrap().send(());
+        }
+    }
+
+    struct Ear(Receiver<()>);
+
+    impl Receive for Ear {
+        fn receive(&mut self) -> Received {
+            self.0.recv().map_or(Received::Broken, |()| Received::Stimulus)
+        }
+    }
+
+    fn answering() -> (Bell, Answering<Ear>) {
+        let (output, input) = channel();
+        let waiter = Answering { receive: Ear(input), exchange: Arc::default(), counts: Arc::default() };
+        (Bell(Mutex::new(output)), waiter)
+    }
+
+    #[test]
+    fn every_answer_belongs_to_one_stimulus_and_a_second_one_to_none() {
+        let (bell, mut waiter) = answering();
+        let exchange = waiter.exchange.clone();
+        exchange.give(2);
+        bell.post();
+        let Arrival::Stimulus { given_ns, seen_ns, skipped } = waiter.wait(0) else { panic!("no stimulus") };
+        assert!(given_ns <= seen_ns && skipped == 2);
+        bell.post();
+        exchange.give(0);
+        bell.post();
+        bell.post();
+        assert!(matches!(waiter.wait(0), Arrival::Stimulus { .. }));
+        exchange.ended.store(true, Release);
+        bell.post();
+        assert_eq!(waiter.wait(0), Arrival::Ended);
+    }
+
+    #[test]
+    fn a_helper_ends_with_its_schedule_and_releases_the_measuring_thread() {
+        let (bell, mut waiter) = answering();
+        let (exchange, counts) = (waiter.exchange.clone(), waiter.counts.clone());
+        let now_ns = clock::monotonic_ns();
+        let context = HelperContext { schedule: schedule(20).starting_at(now_ns), stop: Arc::default() };
+        let helper = std::thread::spawn(move || give_on_schedule(&context, &bell, &exchange, &counts));
+        let mut seen = 0;
+        let mut skipped_all = 0;
+        while let Arrival::Stimulus { skipped, .. } = waiter.wait(0) {
+            seen += 1;
+            skipped_all += skipped;
+        }
+        helper.join().unwrap();
+        assert!(seen > 0 && seen + skipped_all <= 20, "{seen} {skipped_all}");
+        assert_eq!(waiter.counts.unanswered.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn a_thread_that_never_answers_is_no_signal_and_ends_no_later() {
+        let (bell, waiter) = answering();
+        let (exchange, counts) = (waiter.exchange.clone(), waiter.counts.clone());
+        let now_ns = clock::monotonic_ns();
+        let long = Schedule { interval_ns: 600 * MS, ..schedule(2300) };
+        let context = HelperContext { schedule: long.starting_at(now_ns), stop: Arc::default() };
+        give_on_schedule(&context, &bell, &exchange, &counts);
+        assert_eq!(counts.unanswered.load(Relaxed), 1);
+        drop(waiter);
+    }
+
+    #[test]
+    fn instants_that_passed_are_left_out_and_counted() {
+        let mut pace = Pace::new(schedule(10));
+        assert_eq!((pace.advance(10), pace.due_ns), (0, MS));
+        assert_eq!((pace.advance(4 * MS + 1), pace.due_ns), (3, 5 * MS));
+        assert_eq!((pace.advance(20 * MS), pace.due_ns), (4, 10 * MS));
+    }
+}
