@@ -180,6 +180,11 @@ pub const DEFINITIONS: &[Definition] = &[
         fix: "Measure both with the same `--trace` and `--tracer`.",
     },
     Definition {
+        code: "judge.different-methods",
+        meaning: "The runs measured different paths through the kernel, so their latencies do not compare.",
+        fix: "Measure both with the same `--method`.",
+    },
+    Definition {
         code: "judge.different-length",
         meaning: "One run is at least twice as long, so its maximum is larger for that reason alone.",
         fix: "Compare runs of the same length.",
@@ -274,6 +279,7 @@ mod tests {
             Caution::Emulated(RunName::A),
             Caution::Imported(RunName::A),
             Caution::Recording { a: None, b: None },
+            Caution::Methods { a: String::new(), b: String::new() },
             Caution::Length { longer: RunName::B },
             Caution::Work,
             Caution::NoSpikes(RunName::B),

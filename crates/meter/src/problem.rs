@@ -67,10 +67,10 @@ pub enum MeterProblem {
     SetUp { cpu: u32, source: SetUpError, policy: Policy },
     #[error(transparent)]
     Method(#[from] MethodError),
-    #[error("the helper of CPU {cpu}, which gives the stimulus, could not be set up: {source}")]
-    HelperSetUp { cpu: u32, source: io::Error },
-    #[error("the helper of CPU {cpu}, which gives the stimulus, died; later samples are missing")]
-    HelperDied { cpu: u32 },
+    #[error("the partner of CPU {cpu}, which gives the stimulus, could not be set up: {source}")]
+    PartnerSetUp { cpu: u32, source: io::Error },
+    #[error("the partner of CPU {cpu}, which gives the stimulus, died; later samples are missing")]
+    PartnerDied { cpu: u32 },
     #[error("the measuring thread of CPU {cpu} died while it was set up")]
     DiedInSetUp { cpu: u32 },
     #[error(
@@ -193,9 +193,9 @@ problem_codes! { MeterProblem:
     Thread => "meter.no-thread", "The system has no room for another thread.", "free some memory or threads";
     SetUp => "meter.thread-not-set-up", "A measuring thread could not get the CPU or the scheduling it needs.", "";
     Method => "meter.method", "A method cannot measure; the code of the message says why.", "";
-    HelperSetUp => "meter.helper-not-set-up", "A thread that gives stimuli could not get the CPU or the scheduling it needs.",
+    PartnerSetUp => "meter.partner-not-set-up", "A thread that gives stimuli could not get the CPU or the scheduling it needs.",
         "free the CPU (cpusets, taskset), or choose partner=same";
-    HelperDied => "meter.helper-died", "A thread that gives stimuli ended during the run.", "please report this";
+    PartnerDied => "meter.partner-died", "A thread that gives stimuli ended during the run.", "please report this";
     DiedInSetUp => "meter.thread-died-early", "A measuring thread ended before the measurement.", "please report this";
     Scheduling => "meter.scheduling-refused", "A measuring thread runs with another policy or priority than was asked for.", "";
     SchedulingChanged => "meter.scheduling-changed", "Another program changed a measuring thread's policy or priority.",

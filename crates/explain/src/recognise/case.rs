@@ -16,6 +16,7 @@ use crate::replay::timeline::idle::Inferred;
 use crate::replay::trace::Trace;
 use archive::environment::VIRTUAL_TIME;
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
+use archive::method::Stimulus;
 use archive::watched::WatchedKind;
 
 /// Stretches whose first and last events are shown as evidence.
@@ -110,6 +111,11 @@ impl<'c> Case<'c> {
     /// The state that the thread is in as a piece begins.
     pub fn life_span(&self, piece: &Piece) -> Option<&'c LifeSpan<'c>> {
         self.life.iter().find(|span| span.contains(piece.start_ns))
+    }
+
+    /// Whether the thread sleeps without a timer on its own account: a watched one, or one that waits for a stimulus.
+    pub fn sleeps_without_timer(&self) -> bool {
+        self.input.spike.watched.is_some() || self.input.stimulus != Stimulus::Timer
     }
 
     /// What a watched thread did in a piece of its own work; `None` for all other pieces.

@@ -2,12 +2,12 @@
 //!
 //! The measuring thread is the only writer of its books; everybody else may read them at any time. It makes one system
 //! call a cycle with a timer (the sleep), allocates nothing, takes no lock and calculates in integers only. What it waits for
-//! is a [`waiter`], which a method gives it; a [`helper`] is a thread that works for it.
+//! is a [`waiter`], which a method gives it; a [`partner`] is a thread that works for it.
 
 pub mod books;
 pub mod cycle;
 pub mod dither;
-pub mod helper;
+pub mod partner;
 pub mod ring;
 pub mod start_instant;
 pub mod thread;

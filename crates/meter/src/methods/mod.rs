@@ -15,7 +15,7 @@ mod timer;
 
 use crate::journal::Journal;
 use crate::kernel::scheduling;
-use crate::measure::helper::Helper;
+use crate::measure::partner::Partner;
 use crate::measure::waiter::{Waiter, WaiterCounts};
 use archive::method::state::{MethodState, Obstacle, ObstacleKind};
 use archive::method::{METHODS, Method, MethodRequest};
@@ -82,7 +82,7 @@ pub struct Station {
     pub scheduling: Option<(Policy, u8)>,
     pub waiter: Box<dyn Waiter>,
     pub counts: Arc<WaiterCounts>,
-    pub helpers: Vec<Helper>,
+    pub partners: Vec<Partner>,
     /// Ends a wait that would last for ever; called again and again while the run ends.
     pub release: Option<Release>,
 }
@@ -95,7 +95,7 @@ impl Station {
             scheduling: None,
             waiter: Box::new(waiter),
             counts: Arc::default(),
-            helpers: Vec::new(),
+            partners: Vec::new(),
             release: None,
         }
     }

@@ -1,7 +1,7 @@
 //! `semaphore`: from a post until the thread that waits runs. svsematest's method, and the same with POSIX semaphores.
 
 use super::error::MethodError;
-use super::stimulus::{self, HelperPlace, Post, Receive, Received};
+use super::stimulus::{self, PartnerPlace, Post, Receive, Received};
 use super::{MeasuringMethod, Site, Station};
 use crate::journal::{Entry, Journal};
 use crate::kernel::semaphore::{PosixSemaphore, SysvSemaphore};
@@ -58,7 +58,7 @@ impl MeasuringMethod for Semaphore {
         let (policy, priority) = site.below();
         let mut stations = Vec::new();
         for cpu in site.measured {
-            let place = HelperPlace { cpu: site.partner_cpu(*cpu), policy, priority };
+            let place = PartnerPlace { cpu: site.partner_cpu(*cpu), policy, priority };
             let refused =
                 |source| MethodError::Refused { method: Method::Semaphore, action: "make a semaphore", source };
             stations.push(if is_sysv(site.request()) {

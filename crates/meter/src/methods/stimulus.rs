@@ -1,18 +1,18 @@
 //! A stimulus on schedule from one thread to another, and how both agree on which answer belongs to which.
 //!
 //! ```text
-//! helper            sleeps ──▶ clock, number ──▶ post ┐                     given_ns
+//! partner           sleeps ──▶ clock, number ──▶ post ┐                     given_ns
 //! measuring thread  waits ····························└─▶ runs ──▶ clock    seen_ns
 //! ```
 //!
-//! The helper keeps the schedule of the measuring thread. It gives no stimulus before the one before was answered: periods
-//! that pass meanwhile, or while the helper itself is late, are missed. One that has no answer after [`LOST_NS`] counts as
+//! The partner keeps the schedule of the measuring thread. It gives no stimulus before the one before was answered: periods
+//! that pass meanwhile, or while the partner itself is late, are missed. One that has no answer after [`LOST_NS`] counts as
 //! unanswered. The last post says that there will be no more, so no end of a run leaves the measuring thread waiting.
 
 use super::Station;
 use crate::kernel::clock;
 use crate::measure::cycle::Schedule;
-use crate::measure::helper::{Helper, HelperContext};
+use crate::measure::partner::{Partner, PartnerContext};
 use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
 use archive::settings::Policy;
 use std::io;
@@ -135,38 +135,38 @@ impl<R> Drop for Answering<R> {
     }
 }
 
-/// Where and as what the helper runs.
+/// Where and as what the partner runs.
 #[derive(Debug, Clone, Copy)]
-pub struct HelperPlace {
+pub struct PartnerPlace {
     pub cpu: u32,
     pub policy: Policy,
     pub priority: u8,
 }
 
-/// A station whose stimulus comes from one helper.
-pub fn station(cpu: u32, helper: HelperPlace, post: Arc<dyn Post>, receive: impl Receive + 'static) -> Station {
+/// A station whose stimulus comes from one partner.
+pub fn station(cpu: u32, partner: PartnerPlace, post: Arc<dyn Post>, receive: impl Receive + 'static) -> Station {
     let (exchange, counts) = (Arc::<Exchange>::default(), Arc::<WaiterCounts>::default());
     let waiter = Answering { receive, exchange: exchange.clone(), counts: counts.clone() };
     let body = {
         let (post, exchange, counts) = (post.clone(), exchange.clone(), counts.clone());
-        move |context: HelperContext| give_on_schedule(&context, &*post, &exchange, &counts)
+        move |context: PartnerContext| give_on_schedule(&context, &*post, &exchange, &counts)
     };
     let release = move || {
         exchange.ended.store(true, Release);
         post.post();
     };
-    let helper = Helper {
+    let partner = Partner {
         name: format!("tardy-stim{cpu}"),
-        cpus: vec![helper.cpu],
-        policy: helper.policy,
-        priority: helper.priority,
+        cpus: vec![partner.cpu],
+        policy: partner.policy,
+        priority: partner.priority,
         body: Box::new(body),
     };
-    Station { counts, helpers: vec![helper], release: Some(Box::new(release)), ..Station::new(cpu, waiter) }
+    Station { counts, partners: vec![partner], release: Some(Box::new(release)), ..Station::new(cpu, waiter) }
 }
 
-/// The helper: a stimulus at every instant of the schedule, as long as the one before was answered.
-fn give_on_schedule(context: &HelperContext, post: &dyn Post, exchange: &Exchange, counts: &WaiterCounts) {
+/// The partner: a stimulus at every instant of the schedule, as long as the one before was answered.
+fn give_on_schedule(context: &PartnerContext, post: &dyn Post, exchange: &Exchange, counts: &WaiterCounts) {
     let over = || context.stop.load(Relaxed) || exchange.over.load(Relaxed);
     let mut pace = Pace::new(context.schedule);
     let mut skipped = 0;
@@ -290,19 +290,19 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_ends_with_its_schedule_and_releases_the_measuring_thread() {
+    fn a_partner_ends_with_its_schedule_and_releases_the_measuring_thread() {
         let (bell, mut waiter) = answering();
         let (exchange, counts) = (waiter.exchange.clone(), waiter.counts.clone());
         let now_ns = clock::monotonic_ns();
-        let context = HelperContext { schedule: schedule(20).starting_at(now_ns), stop: Arc::default() };
-        let helper = std::thread::spawn(move || give_on_schedule(&context, &bell, &exchange, &counts));
+        let context = PartnerContext { schedule: schedule(20).starting_at(now_ns), stop: Arc::default() };
+        let partner = std::thread::spawn(move || give_on_schedule(&context, &bell, &exchange, &counts));
         let mut seen = 0;
         let mut skipped_all = 0;
         while let Arrival::Stimulus { skipped, .. } = waiter.wait(0) {
             seen += 1;
             skipped_all += skipped;
         }
-        helper.join().unwrap();
+        partner.join().unwrap();
         assert!(seen > 0 && seen + skipped_all <= 20, "{seen} {skipped_all}");
         assert_eq!(waiter.counts.unanswered.load(Relaxed), 0);
     }
@@ -313,7 +313,7 @@ mod tests {
         let (exchange, counts) = (waiter.exchange.clone(), waiter.counts.clone());
         let now_ns = clock::monotonic_ns();
         let long = Schedule { interval_ns: 600 * MS, ..schedule(2300) };
-        let context = HelperContext { schedule: long.starting_at(now_ns), stop: Arc::default() };
+        let context = PartnerContext { schedule: long.starting_at(now_ns), stop: Arc::default() };
         give_on_schedule(&context, &bell, &exchange, &counts);
         assert_eq!(counts.unanswered.load(Relaxed), 1);
         drop(waiter);

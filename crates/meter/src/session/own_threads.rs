@@ -1,6 +1,6 @@
 //! The source of our own threads: one measures at each station of the method, all ready before the first sample.
 
-use super::helpers::Helpers;
+use super::partners::Partners;
 use super::plan::Plan;
 use super::source::{Batch, ControlPace, SampleSource, Send, Span};
 use super::stall::LastProgress;
@@ -91,7 +91,7 @@ impl OwnThread {
 pub struct OwnThreads<'a> {
     settings: &'a RunSettings,
     threads: Vec<OwnThread>,
-    helpers: Helpers,
+    partners: Partners,
     stop: Arc<AtomicBool>,
     start: Arc<StartInstant>,
     end_ns: i64,
@@ -114,9 +114,9 @@ impl<'a> OwnThreads<'a> {
     ) -> Result<Self, MeterProblem> {
         let stop = Arc::new(AtomicBool::new(false));
         let snapshotter_busy: Arc<AtomicBool> = Arc::default();
-        let (mut threads, mut helpers, count) = (Vec::new(), Helpers::default(), stations.len());
+        let (mut threads, mut partners, count) = (Vec::new(), Partners::default(), stations.len());
         for (at, station) in stations.into_iter().enumerate() {
-            let Station { cpu, pinned, scheduling, waiter, counts, helpers: of_station, release } = station;
+            let Station { cpu, pinned, scheduling, waiter, counts, partners: of_station, release } = station;
             let books = Arc::new(Books::beside(samples_capacity(settings), snapshotter_busy.clone()));
             let marker = match snapshotter {
                 Some(armed) if armed.snapshotter.needs_marker() => {
@@ -148,7 +148,7 @@ impl<'a> OwnThreads<'a> {
             let handle = thread::spawn(request, context, ready).map_err(MeterProblem::Thread)?;
             let answer = answers.recv().map_err(|_| MeterProblem::DiedInSetUp { cpu })?;
             let effective = answer.1.map_err(|source| MeterProblem::SetUp { cpu, source, policy })?;
-            helpers.start(cpu, of_station, schedule, start, &stop)?;
+            partners.start(cpu, of_station, schedule, start, &stop)?;
             threads.push(OwnThread {
                 thread: at as u32,
                 cpu,
@@ -171,7 +171,7 @@ impl<'a> OwnThreads<'a> {
         Ok(Self {
             settings,
             threads,
-            helpers,
+            partners,
             stop,
             start: start.clone(),
             end_ns: i64::MAX,
@@ -233,7 +233,7 @@ impl SampleSource for OwnThreads<'_> {
     }
 
     fn tool_tids(&self) -> Vec<i32> {
-        self.helpers.tids().to_vec()
+        self.partners.tids().to_vec()
     }
 
     fn start(&mut self) -> Span {
@@ -261,7 +261,7 @@ impl SampleSource for OwnThreads<'_> {
         if !self.check.is_due(now_ns) {
             return problems;
         }
-        let died = self.helpers.died().into_iter().map(|cpu| MeterProblem::HelperDied { cpu });
+        let died = self.partners.died().into_iter().map(|cpu| MeterProblem::PartnerDied { cpu });
         problems.extend(died.map(|died| Problem::new(Severity::Invalid, &died)));
         let severity = severity_of_refusal(self.settings);
         for thread in self.threads.iter_mut().filter(|thread| !thread.is_finished()) {

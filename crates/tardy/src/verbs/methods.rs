@@ -24,7 +24,7 @@ Examples:
   tardy methods --target board --json
   tardy run --method semaphore:kind=sysv --duration 20s";
 
-/// List the methods of `tardy run --method`: what each measures, and whether a target can run it
+/// List what `tardy run --method` can measure, and what a target lacks
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct MethodsArguments {

@@ -18,6 +18,7 @@ const ALL: &[(&str, &[Definition])] = &[
     ("crates/machines/src/problem.rs", machines::problem::DEFINITIONS),
     ("crates/meter/src/kernel_tracer/interference.rs", meter::kernel_tracer::interference::DEFINITIONS),
     ("crates/meter/src/kernel_tracer/refusal.rs", meter::kernel_tracer::refusal::DEFINITIONS),
+    ("crates/meter/src/methods/error.rs", meter::methods::error::DEFINITIONS),
     ("crates/meter/src/problem.rs", meter::problem::DEFINITIONS),
     ("crates/meter/src/spool/problem.rs", meter::spool::problem::DEFINITIONS),
     ("crates/report/src/problem.rs", report::problem::DEFINITIONS),

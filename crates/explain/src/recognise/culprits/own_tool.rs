@@ -6,6 +6,7 @@
 use super::about::{About, Proof};
 use crate::recognise::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
+use archive::method::Stimulus;
 
 pub const ABOUT: About = About {
     recognised: "a thread of this tool has the CPU while the measuring thread could run",
@@ -16,7 +17,11 @@ pub const ABOUT: About = About {
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    let pieces = case.claim(|piece| case.kind(piece) == OwnerKind::Tool && piece.phase != PhaseName::TimerDelay)?;
+    // Until it has woken the measuring thread, the thread that gives the stimulus is what is measured.
+    let gives_stimulus = |phase| phase == PhaseName::WakePath && case.input.stimulus == Stimulus::Thread;
+    let pieces = case.claim(|piece| {
+        case.kind(piece) == OwnerKind::Tool && piece.phase != PhaseName::TimerDelay && !gives_stimulus(piece.phase)
+    })?;
     Some(Claim {
         confidence: Confidence::Certain,
         sentence: format!("this tool disturbed its own measurement: {} ran ({})", case.culprits(&pieces), case.share(&pieces)),

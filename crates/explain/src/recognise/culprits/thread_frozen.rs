@@ -79,8 +79,7 @@ fn freeze<'c>(case: &Case<'c>, asleep: &LifeSpan<'c>) -> Option<Freeze<'c>> {
             "its timer expired and did not wake it, as no timer wakes a frozen thread",
         );
     }
-    // A watched thread may wait for whatever it likes.
-    if case.input.spike.watched.is_some() || wakes_itself(case, asleep) {
+    if case.sleeps_without_timer() || wakes_itself(case, asleep) {
         return None;
     }
     found(

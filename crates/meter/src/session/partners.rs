@@ -1,7 +1,7 @@
-//! The helpers of the measuring threads: started with them, and looked after like them.
+//! The partners of the measuring threads: started with them, and looked after like them.
 
 use crate::measure::cycle::Schedule;
-use crate::measure::helper::{self, Helper};
+use crate::measure::partner::{self, Partner};
 use crate::measure::start_instant::StartInstant;
 use crate::problem::MeterProblem;
 use std::sync::Arc;
@@ -15,33 +15,33 @@ struct Started {
     handle: Option<JoinHandle<()>>,
 }
 
-/// All helpers of a run.
+/// All partners of a run.
 #[derive(Default)]
-pub struct Helpers {
+pub struct Partners {
     started: Vec<Started>,
     tids: Vec<i32>,
 }
 
-impl Helpers {
-    /// Starts the helpers of one measuring thread and waits until each is set up.
+impl Partners {
+    /// Starts the partners of one measuring thread and waits until each is set up.
     ///
     /// # Errors
-    /// A helper that could not be started or set up.
+    /// A partner that could not be started or set up.
     pub fn start(
         &mut self,
         cpu: u32,
-        helpers: Vec<Helper>,
+        partners: Vec<Partner>,
         schedule: Schedule,
         start: &Arc<StartInstant>,
         stop: &Arc<AtomicBool>,
     ) -> Result<(), MeterProblem> {
-        for helper in helpers {
+        for partner in partners {
             let (ready, answers) = channel();
             let handle =
-                helper::spawn(helper, schedule, start.clone(), stop.clone(), ready).map_err(MeterProblem::Thread)?;
+                partner::spawn(partner, schedule, start.clone(), stop.clone(), ready).map_err(MeterProblem::Thread)?;
             self.started.push(Started { cpu, handle: Some(handle) });
-            let answer = answers.recv().map_err(|_| MeterProblem::HelperDied { cpu })?;
-            self.tids.push(answer.map_err(|source| MeterProblem::HelperSetUp { cpu, source })?);
+            let answer = answers.recv().map_err(|_| MeterProblem::PartnerDied { cpu })?;
+            self.tids.push(answer.map_err(|source| MeterProblem::PartnerSetUp { cpu, source })?);
         }
         Ok(())
     }
@@ -50,7 +50,7 @@ impl Helpers {
         &self.tids
     }
 
-    /// CPUs whose helpers ended by a panic since the last call.
+    /// CPUs whose partners ended by a panic since the last call.
     pub fn died(&mut self) -> Vec<u32> {
         let ended = |one: &mut Started| one.handle.take_if(|handle| handle.is_finished());
         let died = |one: &mut Started| ended(one).is_some_and(|handle| handle.join().is_err()).then_some(one.cpu);

@@ -12,17 +12,17 @@ use std::thread::JoinHandle;
 
 const STACK_BYTES: usize = 128 << 10;
 
-/// What a helper gets once the run has started.
+/// What a partner gets once the run has started.
 #[derive(Debug)]
-pub struct HelperContext {
+pub struct PartnerContext {
     /// The schedule of the measuring thread it works for; instants are absolute.
     pub schedule: Schedule,
     /// Set when the run is over: it must end soon.
     pub stop: Arc<AtomicBool>,
 }
 
-/// A helper that was not started yet.
-pub struct Helper {
+/// A partner that was not started yet.
+pub struct Partner {
     /// At most 15 letters.
     pub name: String,
     /// CPUs to bind to; not bound when empty.
@@ -30,7 +30,7 @@ pub struct Helper {
     pub policy: Policy,
     pub priority: u8,
     /// Ends by itself when the schedule does, and soon after `stop`.
-    pub body: Box<dyn FnOnce(HelperContext) + Send>,
+    pub body: Box<dyn FnOnce(PartnerContext) + Send>,
 }
 
 /// Starts it; it sends its thread id on `ready`, or what the kernel refused, and then waits for the start.
@@ -38,20 +38,20 @@ pub struct Helper {
 /// # Errors
 /// When the system has no thread left.
 pub fn spawn(
-    helper: Helper,
+    partner: Partner,
     schedule: Schedule,
     start: Arc<StartInstant>,
     stop: Arc<AtomicBool>,
     ready: Sender<io::Result<i32>>,
 ) -> io::Result<JoinHandle<()>> {
-    let Helper { name, cpus, policy, priority, body } = helper;
+    let Partner { name, cpus, policy, priority, body } = partner;
     std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(move || {
         let set_up = set_up(&cpus, policy, priority, schedule.interval_ns);
         let failed = set_up.is_err();
         let _ = ready.send(set_up.map(|()| scheduling::thread_id()));
         drop(ready);
         if !failed && let Some(start_ns) = start.wait() {
-            body(HelperContext { schedule: schedule.starting_at(start_ns), stop });
+            body(PartnerContext { schedule: schedule.starting_at(start_ns), stop });
         }
     })
 }
