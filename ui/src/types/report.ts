@@ -507,6 +507,20 @@ first: string,
 last: string, };
 
 /**
+ * The path through the kernel that a sample measures. Figures of two methods do not compare.
+ */
+export type Method = "timer" | "semaphore";
+
+/**
+ * A method with its options, as a run asks for it.
+ */
+export type MethodRequest = { name: Method, 
+/**
+ * Values by key; one that is a flag has an empty value.
+ */
+options: { [key in string]: string }, };
+
+/**
  * What occupied the CPU, and for how long.
  */
 export type Owner = { kind: OwnerKind, 
@@ -654,7 +668,11 @@ watch: WatchSettings | null,
 /**
  * Read the kernel's counters about once a second.
  */
-counters: boolean, };
+counters: boolean, 
+/**
+ * What a sample measures; a timer in archives that do not say.
+ */
+method?: MethodRequest, };
 
 /**
  * State of the run as the host knows it.

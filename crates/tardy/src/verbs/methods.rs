@@ -24,7 +24,7 @@ Examples:
   tardy methods --target board --json
   tardy run --method semaphore:kind=sysv --duration 20s";
 
-/// List what `tardy run --method` can measure, and what a target lacks
+/// List the methods of `run --method` and whether a target has them
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct MethodsArguments {
