@@ -1,6 +1,6 @@
-//! CPU lists as numactl and cyclictest write them: `0-3,5`, `!0`, `+1-2` (counted among the allowed ones), `all`.
+//! CPU lists in the notation of numactl and cyclictest: `0-3,5`, `!0`, `+1-2` (relative to the allowed CPUs), `all`.
 
-/// Why a text is no list of CPUs that may be used.
+/// Why a text is not a list of usable CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
     #[error("{0:?} is no CPU list; write it like 0-3,5 or !0 or all")]
@@ -14,10 +14,10 @@ pub enum CpuListError {
     Empty { text: String, allowed: Vec<u32> },
 }
 
-/// The CPUs of a list, ascending. All of them are among `allowed`.
+/// The CPUs of a list, ascending. All of them are in `allowed`.
 ///
 /// # Errors
-/// What is wrong, with what to write instead.
+/// What is wrong, and what to write instead.
 pub fn parse(text: &str, allowed: &[u32]) -> Result<Vec<u32>, CpuListError> {
     let (inverted, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let (counted, rest) = rest.strip_prefix('+').map_or((false, rest), |rest| (true, rest));

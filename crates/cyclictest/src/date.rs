@@ -1,4 +1,4 @@
-//! Instants as RFC 2822 writes them, in UTC. These lines instead of a library of dates, because the meter travels over slow lines.
+//! RFC 2822 dates in UTC. Implemented here instead of with a library, because the meter is sent over slow lines.
 
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

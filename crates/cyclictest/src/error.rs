@@ -1,4 +1,4 @@
-//! Why there is no result, and the exit status that says so.
+//! Why there is no result, and the corresponding exit status.
 
 use super::cpu_list::CpuListError;
 use super::getopt::OptionError;
@@ -9,7 +9,7 @@ use ftrace::tracefs::ForeignTracing;
 use std::io;
 use std::path::PathBuf;
 
-/// A line for standard error; the process ends with [`Self::exit_status`].
+/// A line for standard error; the process exits with [`Self::exit_status`].
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
@@ -88,8 +88,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// 2 when the command line asks for something that does not exist or fit together, 3 when the machine cannot be
-    /// measured as asked.
+    /// 2 if the command line asks for something that does not exist or is inconsistent, 3 if the machine cannot be
+    /// measured as requested.
     pub fn exit_status(&self) -> i32 {
         match self {
             Self::Option(_)
@@ -104,7 +104,7 @@ impl Error {
     }
 }
 
-/// Why a thread cannot measure as asked; the text follows the number of the thread.
+/// Why a thread cannot measure as requested; the text follows the number of the thread.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error("could not be pinned to CPU {cpu}: {source}")]
@@ -119,7 +119,7 @@ pub enum SetupError {
     ReadBack(io::Error),
 }
 
-/// Why a thread could not go on measuring; the text follows the number of the thread.
+/// Why a thread stopped measuring; the text follows the number of the thread.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
     #[error("could not go on sleeping: {0}")]

@@ -1,4 +1,4 @@
-//! The result of one thread, read once, so that every output says the same.
+//! The result of one thread, read once, so that all outputs agree.
 
 use super::request::Request;
 use super::tally::in_unit;
@@ -6,10 +6,10 @@ use super::thread::{Effective, Job, Pages};
 use archive::histogram::Histogram;
 use archive::sample::Totals;
 
-/// What rt-tests prints as the minimum before the first cycle.
+/// The minimum that rt-tests prints before the first cycle.
 pub const NO_MINIMUM: i64 = 1_000_000;
 
-/// One measuring thread as the printing thread knows it.
+/// One measuring thread as seen by the printing thread.
 #[derive(Debug)]
 pub struct MeasuringThread {
     pub job: Job,
@@ -17,7 +17,7 @@ pub struct MeasuringThread {
     pub pages: Pages,
 }
 
-/// Numbers of one thread in the unit of the output.
+/// Figures of one thread in the unit of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
     pub thread: u32,
@@ -33,7 +33,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// The numbers as they are now.
+    /// The current figures.
     pub fn of(member: &MeasuringThread, nanoseconds: bool) -> Self {
         let totals = member.pages.books.totals();
         let unit = |ns| in_unit(ns, nanoseconds);
@@ -52,7 +52,7 @@ impl Line {
     }
 }
 
-/// Everything about one thread at the end.
+/// All figures of one thread at the end.
 #[derive(Debug)]
 pub struct Figures {
     pub line: Line,
@@ -60,7 +60,7 @@ pub struct Figures {
     pub effective: Effective,
     pub totals: Totals,
     pub sum: i64,
-    /// Exact counts, one bucket a unit.
+    /// Exact counts, one bucket per unit.
     pub buckets: Vec<u64>,
     pub overflow_count: u64,
     /// (cycle, value) of the first overflows.

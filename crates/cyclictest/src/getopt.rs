@@ -1,17 +1,17 @@
-//! Command lines as getopt_long(3) reads them: bundles, attached values, abbreviations, options after operands.
+//! Parses command lines like getopt_long(3): bundles, attached values, abbreviations, options after operands.
 
 use super::options::{Id, OptionRow, Takes, by_letter, by_name};
 
-/// One option as it was given.
+/// One option as given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     pub id: Id,
     pub value: Option<String>,
-    /// As it is spelt, for messages.
+    /// As written, for messages.
     pub spelt: String,
 }
 
-/// A command line, taken apart.
+/// A parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
     pub options: Vec<Given>,
@@ -32,7 +32,7 @@ pub enum OptionError {
     MissingValue { option: String, argument: &'static str },
 }
 
-/// Takes the words behind the program's name apart.
+/// Parses the arguments after the program's name.
 ///
 /// # Errors
 /// The first option that is unknown, ambiguous or lacks its value.
@@ -77,7 +77,7 @@ fn one_row(name: &str) -> Result<&'static OptionRow, OptionError> {
     }
 }
 
-/// Letters behind one dash; the first that takes a value takes the rest.
+/// Letters after one dash; the first one that takes a value takes the rest.
 fn bundle(letters: &str, words: &[String], at: &mut usize, parsed: &mut Parsed) -> Result<(), OptionError> {
     for (position, letter) in letters.char_indices() {
         let spelt = format!("-{letter}");
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(parsed("--foo=1").unwrap_err(), unknown("--foo"));
         assert!(parsed("-l").unwrap_err().to_string().contains("-l needs a value"));
         assert_eq!(parsed("--quiet=3").unwrap_err(), OptionError::UnwantedValue("--quiet".into()));
-        // A value is a value, whatever it looks like.
+        // A value may start with a dash.
         assert_eq!(pairs("-i -5"), [(Id::Interval, value("-5"))]);
     }
 }

@@ -1,4 +1,4 @@
-//! `--help` and the manual page, made from the table of options.
+//! `--help` and the manual page, generated from the table of options.
 
 use super::options::{OPTIONS, OptionRow, Origin, Takes};
 use std::fmt::Write;

@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub fn block(figures: &[Figures], compat: Compat, sum: bool) -> String {
     let mut out = String::from("# Histogram\n");
     let many = figures.len() > 1;
-    // Up to 2.6 one thread had no column of its own sum, since 2.7 it has.
+    // With one thread, only 2.7 and later print the sum column.
     let sum_column = sum && (many || compat == Compat::V2_10);
     let buckets = figures.first().map_or(0, |figures| figures.buckets.len());
     for bucket in 0..buckets {

@@ -1,13 +1,13 @@
-//! `--deepest-idle-state`: forbids deeper idle states of the measured CPUs for the run, journalled.
+//! `--deepest-idle-state`: disables deeper idle states of the measured CPUs for the run, journalled.
 
 use super::error::Error;
 use meter::journal::Journal;
 use std::path::Path;
 
-/// Forbids every state of the CPUs deeper than `deepest`; -1 forbids all.
+/// Disables every state of the CPUs deeper than `deepest`; -1 disables all.
 ///
 /// # Errors
-/// No idle states, or no right to change them.
+/// There are no idle states, or this process lacks the privilege to change them.
 pub fn limit(cpus: &[u32], deepest: i32, journal: &mut Journal) -> Result<(), Error> {
     for cpu in cpus {
         let directory = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");

@@ -1,4 +1,4 @@
-//! The JSON result: file version 1 of rt-tests, odd keys included, and what it has no place for under `tardy`.
+//! The JSON result: file version 1 of rt-tests, including its irregular keys, with additional data under `tardy`.
 
 use super::date::rfc2822;
 use super::figures::Figures;
@@ -7,7 +7,7 @@ use super::tracing::KeptTrace;
 use meter::measure::thread::policy_words;
 use std::fmt::Write;
 
-/// What a result says beside the figures of its threads.
+/// The data of a result.
 #[derive(Debug)]
 pub struct Document<'a> {
     pub request: &'a Request,
@@ -24,7 +24,7 @@ pub struct Document<'a> {
     pub figures: &'a [Figures],
 }
 
-/// A string as JSON has it, quotes included.
+/// A JSON string, including its quotes.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -34,7 +34,7 @@ fn optional(value: Option<impl ToString>) -> String {
 }
 
 impl Document<'_> {
-    /// The whole document with its last newline.
+    /// The whole document with a final newline.
     pub fn text(&self) -> String {
         let request = self.request;
         let uname = rustix::system::uname();
@@ -142,7 +142,7 @@ impl Document<'_> {
     }
 }
 
-/// What rt-tests does not say about a thread.
+/// Data of a thread that rt-tests does not have.
 fn extras(out: &mut String, figures: &Figures) {
     let (totals, effective) = (&figures.totals, &figures.effective);
     let cpus: Vec<String> = effective.cpus.iter().map(u32::to_string).collect();
@@ -179,7 +179,7 @@ fn extras(out: &mut String, figures: &Figures) {
     out.push_str("] }\n      }");
 }
 
-/// NUMA node of a CPU, -1 when the kernel knows none.
+/// NUMA node of a CPU, -1 if unknown.
 fn node_of(cpu: u32) -> i64 {
     let entries = std::fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}"));
     let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());

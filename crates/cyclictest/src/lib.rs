@@ -1,7 +1,8 @@
-//! The front that rt-tests' cyclictest has: its options, its output, without its silent errors.
+//! The interface of rt-tests' cyclictest: its options and output, without its silent errors.
 //!
-//! [`options`] is the one table of options; [`request`] what a command line asks for; [`plan`] what that means here;
-//! [`thread`] measures with the cycles and books of [`meter::measure`]; [`printing`] prints meanwhile; [`run`] is the whole.
+//! [`options`] is the table of options. [`request`] parses a command line; [`plan`] converts it to threads on this
+//! machine. [`thread`] measures with the cycles and counters of [`meter::measure`] while [`printing`] prints. [`run`]
+//! combines all of them.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What is changed on the machine for the test, and put back after it, and what is asked of it beforehand.
+//! Checks and changes of the machine for the test; the changes are restored afterwards.
 
 use super::error::Error;
 use super::request::{Affinity, Request};
@@ -11,7 +11,7 @@ use meter::kernel::dma_latency::DmaLatencyRequest;
 use meter::trace::snapshotter::Armed;
 use std::fmt::Write;
 
-/// What is put back when the test is over, however it ends.
+/// Changes to restore when the test ends in any way.
 #[derive(Default)]
 pub struct Changes {
     journal: Option<Journal>,
@@ -19,10 +19,10 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// The journal of this process, begun when it is first needed.
+    /// The journal of this process, created when it is first needed.
     ///
     /// # Errors
-    /// No directory for it can be written.
+    /// There is no writable directory for it.
     pub fn journal(&mut self) -> Result<&mut Journal, Error> {
         if self.journal.is_none() {
             let directory = journal_directory();
@@ -43,10 +43,10 @@ impl Drop for Changes {
     }
 }
 
-/// A snapshotter when one is wanted; when it is only helpful, the test goes on without.
+/// A snapshotter if one is requested; if it is optional, the test continues without it.
 ///
 /// # Errors
-/// A trace that was asked for cannot be had.
+/// A requested trace is not available.
 pub fn arm(request: &Request, allowed: &[u32], changes: &mut Changes) -> Result<Option<Armed>, Error> {
     let Some(required) = tracing::wanted(request) else { return Ok(None) };
     let cpus = cpu_count("possible").max(allowed.len());
@@ -60,7 +60,7 @@ pub fn arm(request: &Request, allowed: &[u32], changes: &mut Changes) -> Result<
     }
 }
 
-/// Holds /dev/cpu_dma_latency and says so in the head of the output, or says why not.
+/// Holds /dev/cpu_dma_latency and states so in the head of the output, or why not.
 pub fn hold_power(request: &Request, changes: &mut Changes, head: &mut String) {
     if let Some(why) = request.keep_power {
         return warn(why);
@@ -77,7 +77,7 @@ pub fn hold_power(request: &Request, changes: &mut Changes, head: &mut String) {
     }
 }
 
-/// Prints what `-R` asks for.
+/// Prints the output of `-R`.
 pub fn print_resolution(job: &Job) {
     let reported = rustix::time::clock_getres(job.clock);
     warn(&format!("reported clock resolution: {} nsec", reported.tv_sec * 1_000_000_000 + reported.tv_nsec));
@@ -100,7 +100,7 @@ pub fn open_tracemark(request: &Request) -> Result<Option<(std::fs::File, std::f
     Ok(Some((open("trace_marker")?, open("tracing_on")?)))
 }
 
-/// What `-v` says of the CPUs.
+/// Writes the output of `-v` about the CPUs.
 pub fn write_cpus(request: &Request, allowed: &[u32], head: &mut String) {
     if request.verbose {
         let _ = write!(head, "Max CPUs = {}\nOnline CPUs = {}\n", cpu_count("possible"), cpu_count("online"));
@@ -110,7 +110,7 @@ pub fn write_cpus(request: &Request, allowed: &[u32], head: &mut String) {
     }
 }
 
-/// CPUs of a list in /sys/devices/system/cpu.
+/// Number of CPUs in a list in /sys/devices/system/cpu.
 fn cpu_count(list: &str) -> usize {
     let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{list}")).unwrap_or_default();
     let count = |part: &str| {

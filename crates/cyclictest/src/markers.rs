@@ -5,12 +5,12 @@ use meter::kernel::descriptors;
 use std::fs::File;
 use std::sync::Arc;
 
-/// The markers that were handed out.
+/// The open markers.
 #[derive(Debug, Default)]
 pub struct Markers(Vec<Arc<File>>);
 
 impl Markers {
-    /// Remembers a marker and gives it to a thread.
+    /// Registers a marker and returns it for a thread.
     pub fn keep(&mut self, marker: File) -> Arc<File> {
         let marker = Arc::new(marker);
         self.0.push(marker.clone());
@@ -19,7 +19,7 @@ impl Markers {
 }
 
 impl Drop for Markers {
-    /// Lets every marker lead to /dev/null, even while a thread still holds it.
+    /// Redirects every marker to /dev/null, even while a thread still holds it.
     fn drop(&mut self) {
         let Ok(null) = File::options().write(true).open("/dev/null") else { return };
         for marker in &self.0 {

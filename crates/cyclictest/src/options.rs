@@ -1,6 +1,6 @@
-//! The one table of options: the parser, `--help`, the man page and the tests all read it.
+//! The table of options, used by the parser, `--help`, the man page and the tests.
 
-/// What an option is about; several spellings may share one.
+/// The meaning of an option; several spellings may share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Id {
     Affinity,
@@ -50,33 +50,33 @@ pub enum Id {
     Unbuffered,
     Verbose,
     Version,
-    /// A tracer chosen by an option of its own, by its name in the kernel.
+    /// A tracer with its own option, by the kernel's name.
     TracerNamed(&'static str),
-    /// Means what is the case anyway; the text says so.
+    /// Has no effect because it is always the case; the text explains it.
     Needless(&'static str),
-    /// Gone for good; the text names what to write today.
+    /// No longer supported; the text names the replacement.
     Refused(&'static str),
 }
 
-/// What follows an option.
+/// The argument of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     Nothing,
     Value,
-    /// Attached, or in the next word when that begins like a number.
+    /// Attached, or in the next word if that starts like a number.
     PerhapsNumber,
-    /// Attached, or in the next word when that begins like a CPU list.
+    /// Attached, or in the next word if that starts like a CPU list.
     PerhapsCpus,
 }
 
-/// Where an option comes from.
+/// The origin of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Both rt-tests 2.4 and 2.10 have it.
     RtTests,
-    /// rt-tests 2.10 has it, 2.4 has not.
+    /// rt-tests 2.10 has it, 2.4 does not.
     RtTests210,
-    /// Old rt-tests had it; scripts still do.
+    /// Old rt-tests had it; scripts still use it.
     Retired,
     /// Only this program has it.
     Own,
@@ -87,10 +87,10 @@ pub enum Origin {
 pub struct OptionRow {
     pub id: Id,
     pub short: Option<u8>,
-    /// Empty when there is none.
+    /// Empty if there is none.
     pub long: &'static str,
     pub takes: Takes,
-    /// Name of what follows, for the help.
+    /// Name of the argument, for the help.
     pub argument: &'static str,
     pub origin: Origin,
     pub help: &'static str,
@@ -183,8 +183,8 @@ pub fn by_letter(letter: u8) -> Option<&'static OptionRow> {
     OPTIONS.iter().find(|row| row.short == Some(letter))
 }
 
-/// Rows a long name or its beginning stands for. A whole name stands for itself; what rt-tests has goes before the rest,
-/// so that an abbreviation means here what it means there.
+/// Rows that match a long name or its prefix. A complete name only matches itself; options of rt-tests precede the
+/// others, so that abbreviations have the same meaning as there.
 pub fn by_name(name: &str) -> Vec<&'static OptionRow> {
     let whole = OPTIONS.iter().find(|row| !row.long.is_empty() && row.long == name);
     if let Some(row) = whole {

@@ -1,11 +1,11 @@
-//! A result file that is either whole or not there: written beside its place, then moved into it.
+//! A result file that is either complete or absent: written next to its destination, then renamed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Why a result has no file.
+/// Why a result file cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     #[error("{} cannot be written: {source}; name a file in a directory that exists and may be written", path.display())]
@@ -16,7 +16,7 @@ pub enum OutputError {
     Fifo { path: String, source: io::Error },
 }
 
-/// A file that is not in its place yet.
+/// A file not yet at its destination.
 #[derive(Debug)]
 pub struct OutputFile {
     place: PathBuf,
@@ -26,10 +26,10 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Makes the file beside its place, so that a place that cannot be written is known before anything is measured.
+    /// Creates the file next to its destination, so that an unwritable destination is known before the measurement.
     ///
     /// # Errors
-    /// A place that cannot be written.
+    /// An unwritable destination.
     pub fn prepare(place: &str) -> Result<Self, OutputError> {
         let place = PathBuf::from(place);
         let fail = |source| OutputError::Create { path: place.clone(), source };
@@ -46,11 +46,11 @@ impl OutputFile {
         Ok(Self { beside: place.clone(), place, file, direct })
     }
 
-    /// The same for a place that may be in a directory that everyone can write to: no link is followed, neither at the place
-    /// nor beside it.
+    /// The same for a destination in a directory that may be world-writable: no link is followed, neither at the
+    /// destination nor next to it.
     ///
     /// # Errors
-    /// A place that cannot be written.
+    /// An unwritable destination.
     pub fn replacing(place: PathBuf) -> Result<Self, OutputError> {
         let beside = beside(&place);
         let fail = |source| OutputError::Create { path: place.clone(), source };
@@ -63,7 +63,7 @@ impl OutputFile {
         Ok(Self { place, beside, file, direct: false })
     }
 
-    /// Writes the whole content and moves the file into its place.
+    /// Writes the whole content and renames the file to its destination.
     ///
     /// # Errors
     /// The error of the file system.

@@ -1,4 +1,4 @@
-//! What the request means on this machine: how many threads, where, how often, how urgent.
+//! Converts the request to threads on this machine: number, CPUs, intervals and priorities.
 
 use super::cpu_list;
 use super::error::Error;
@@ -8,10 +8,11 @@ use rustix::thread::ClockId;
 
 const THREADS_MAX: u32 = 10_000;
 
-/// The threads, in order. `allowed` are the CPUs this process may use; `traced` whether a snapshotter needs to know them.
+/// The threads, in order. `allowed` are the CPUs this process may use; `traced` is whether a snapshotter must recognise
+/// them.
 ///
 /// # Errors
-/// CPUs that are not there, priorities and intervals that run out.
+/// CPUs that do not exist, priorities and intervals out of range.
 pub fn jobs(request: &Request, allowed: &[u32], traced: bool) -> Result<Vec<Job>, Error> {
     let chosen = match &request.affinity {
         Affinity::List(text) => cpu_list::parse(text, allowed).map_err(Error::Affinity)?,

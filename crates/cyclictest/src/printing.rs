@@ -1,4 +1,4 @@
-//! The printing thread while the others measure: the live screen, the stream of samples, signals and readers.
+//! The printing thread during the measurement: the live screen, the stream of samples, signals and readers.
 
 use super::figures::{Line, MeasuringThread};
 use super::request::Request;
@@ -27,7 +27,7 @@ pub enum Ended {
     Unread,
 }
 
-/// Everything the printing thread looks after.
+/// Everything the printing thread handles.
 pub struct Printer<'a> {
     pub request: &'a Request,
     pub members: &'a [MeasuringThread],
@@ -39,14 +39,14 @@ pub struct Printer<'a> {
     pub state: ScreenState,
 }
 
-/// What was printed last.
+/// State of the output.
 #[derive(Debug, Default)]
 pub struct ScreenState {
     frames: u64,
     cycles: u64,
     max: i64,
     load_average: String,
-    /// What a slow reader has not taken yet.
+    /// Output that a slow reader has not taken yet.
     unprinted: String,
     load_average_due_ns: i64,
     fifo_due_ns: i64,
@@ -59,7 +59,7 @@ impl Printer<'_> {
         !self.request.quiet && !self.request.verbose
     }
 
-    /// Prints until the test is over; all threads were asked to stop then.
+    /// Prints until the test is over; by then all threads were asked to stop.
     pub fn print_until_done(&mut self) -> Ended {
         loop {
             self.wait();
@@ -77,7 +77,7 @@ impl Printer<'_> {
             }
             let over = self.shared.stop.load(Relaxed);
             let mut out = std::mem::take(&mut self.state.unprinted);
-            // While a reader is slow, samples wait in their queue, where those that find no room are counted.
+            // While a reader is slow, samples wait in their queue, which counts those that do not fit.
             if out.is_empty() {
                 self.stream(&mut out);
                 if !over && !signalled {
@@ -108,7 +108,7 @@ impl Printer<'_> {
         } else if self.fifo.is_some() {
             timeout_ns = FIFO_NS;
         }
-        // The first frame comes at once.
+        // The first frame is printed immediately.
         if self.live() && self.state.frames == 0 {
             timeout_ns = 0;
         }
@@ -145,7 +145,7 @@ impl Printer<'_> {
         text::status(&self.lines(), self.request.nanoseconds)
     }
 
-    /// One picture of the live screen, when there is something new to see. The last one stays.
+    /// One frame of the live screen, if anything has changed. The last one stays on the screen.
     fn frame(&mut self, out: &mut String, last: bool) {
         if !self.live() {
             return;
@@ -203,7 +203,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints what is left when every thread has stopped.
+    /// Prints the rest once every thread has stopped.
     pub fn finish(&mut self, out: &mut String) {
         out.push_str(&std::mem::take(&mut self.state.unprinted));
         self.stream(out);
@@ -211,14 +211,14 @@ impl Printer<'_> {
     }
 }
 
-/// Most that a pipe takes without blocking once it is said to be writable.
+/// Bytes that a writable pipe accepts without blocking.
 const CHUNK_BYTES: usize = 4096;
 
-/// Writes to standard output and removes what was written from the text. A signal interrupts it, so that a reader that
-/// stalls cannot hold a test that is to stop.
+/// Writes to standard output and removes the written part from the text. A signal interrupts it, so that a stalled
+/// reader cannot delay the end of a test.
 ///
 /// # Errors
-/// `Interrupted` while a signal waits; anything else when the reader is gone or there is no room.
+/// `Interrupted` if a signal is pending; anything else if the reader is gone or there is no space.
 pub fn print(text: &mut String, signals: &OwnedFd) -> std::io::Result<()> {
     let output = std::io::stdout();
     let (mut done, mut answer) = (0, Ok(()));
@@ -233,12 +233,12 @@ pub fn print(text: &mut String, signals: &OwnedFd) -> std::io::Result<()> {
             Ok(())
         });
     }
-    // A character that an interruption cut in two is written again whole.
+    // A character that was written partially is written again completely.
     text.drain(..text.floor_char_boundary(done));
     answer
 }
 
-/// The same for the last words: further signals to stop give it up, others are passed over.
+/// The same for the final output: another stop signal cancels it, other signals are ignored.
 ///
 /// # Errors
 /// Not everything could be written.

@@ -1,9 +1,9 @@
-//! What a command line asks for, in plain values; nothing of the machine is looked at.
+//! Parses the options to plain values; nothing of the machine is checked.
 
 use super::getopt::{Given, Parsed};
 use super::options::Id;
 
-/// Whose layout the output has.
+/// The layout of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compat {
     V2_4,
@@ -18,7 +18,7 @@ pub enum Affinity {
     List(String),
 }
 
-/// How many measuring threads there are.
+/// Number of measuring threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
     OnePerCpu,
@@ -44,7 +44,7 @@ pub enum PolicyName {
     Rr,
 }
 
-/// Everything a command line can ask for. Times are in µs, limits in the unit of the output.
+/// All settings of a command line. Times are in µs, limits in the unit of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub compat: Compat,
@@ -87,11 +87,11 @@ pub struct Request {
     pub snapshot_dir: String,
     pub verbose: bool,
     pub debug: bool,
-    /// Lines for standard error that hinder nothing.
+    /// Harmless remarks for standard error.
     pub notes: Vec<String>,
 }
 
-/// What is wrong with a value, or with options together.
+/// What is wrong with a value, or with a combination of options.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     #[error("{option} {text}: not a whole number")]
@@ -178,10 +178,10 @@ impl Default for Request {
 }
 
 impl Request {
-    /// Understands a command line.
+    /// Interprets a command line.
     ///
     /// # Errors
-    /// The first value that is wrong, or options that do not fit together.
+    /// The first invalid value, or an inconsistent combination of options.
     pub fn of(parsed: &Parsed) -> Result<Self, RequestError> {
         let mut request = Self::default();
         let mut zero_loops = false;
@@ -284,7 +284,7 @@ impl Request {
         }
     }
 
-    /// What options mean together.
+    /// Resolves combinations of options.
     fn settle(&mut self) -> Result<(), RequestError> {
         if self.oscope > 1 && !self.verbose {
             return Err(RequestError::OscopeWithoutVerbose);

@@ -1,11 +1,11 @@
-//! What is printed when the test is over.
+//! The output after the test.
 
 use super::figures::Figures;
 use super::request::Request;
 use super::tracing::{self, KeptTrace};
 use super::{histogram_text, text};
 
-/// Everything on standard output behind the last sample.
+/// Everything on standard output after the last sample.
 pub fn standard_output(
     request: &Request,
     tail: &mut String,
@@ -34,7 +34,7 @@ pub fn standard_output(
     }
 }
 
-/// What cyclictest would not say.
+/// Losses that cyclictest does not report.
 pub fn print_losses(request: &Request, figures: &[Figures]) {
     let ended_by_loops = request.loops.is_some_and(|loops| figures.iter().any(|figures| figures.line.cycles >= loops));
     for figures in figures {
@@ -52,7 +52,7 @@ pub fn print_losses(request: &Request, figures: &[Figures]) {
         complain(figures.samples_dropped, "samples not printed: the reader of standard output was too slow");
         let loops = request.loops.unwrap_or(u64::MAX);
         let made = figures.line.cycles;
-        // The others end within a cycle of the first, give or take the one they were sleeping for.
+        // The others end within a cycle of the first, plus or minus the one for which they were sleeping.
         if ended_by_loops && made + figures.totals.missed_periods + 2 < loops {
             eprintln!(
                 "cyclictest: thread {thread}: {made} of {loops} loops, the first thread to finish ends the test \

@@ -22,8 +22,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Runs the words behind the program's name; `program` is how it was called. Answers the exit status: 0 measured, 1 the
-/// limit of `-b` was exceeded, 2 wrong usage, 3 could not measure.
+/// Runs with the arguments after the program's name; `program` is the name it was called by. Returns the exit status: 0
+/// measured, 1 the limit of `-b` was exceeded, 2 wrong usage, 3 could not measure.
 pub fn run(program: &str, words: &[String]) -> i32 {
     let answer = understand(words).and_then(|request| match request {
         Some(request) => test(&request, &[&[program.to_owned()], words].concat().join(" ")),
@@ -35,7 +35,7 @@ pub fn run(program: &str, words: &[String]) -> i32 {
     })
 }
 
-/// `None` when the command line only asks for a text.
+/// `None` if the command line only asks for a text.
 fn understand(words: &[String]) -> Result<Option<Request>, Error> {
     let parsed = getopt::parse(words)?;
     let text = parsed.options.iter().find_map(|given| match given.id {
@@ -53,12 +53,12 @@ fn understand(words: &[String]) -> Result<Option<Request>, Error> {
     Ok(Some(Request::of(&parsed)?))
 }
 
-/// A line for standard error; the test goes on.
+/// Prints a line to standard error; the test continues.
 pub fn warn(text: &str) {
     eprintln!("WARN: {text}");
 }
 
-/// Where results go, known to be writable.
+/// Destinations of the results, known to be writable.
 struct Places {
     json: Option<OutputFile>,
     histogram: Option<OutputFile>,
@@ -75,18 +75,18 @@ impl Places {
     }
 }
 
-/// How the measuring went.
+/// Result of the measurement.
 struct Outcome {
     ended: Ended,
     started_s: i64,
     figures: Vec<Figures>,
-    /// Thread id that broke the limit, and its value.
+    /// ID of the thread that exceeded the limit, and its value.
     broke: Option<(i32, i64)>,
     failures: Vec<String>,
     traces: Vec<KeptTrace>,
     memory_locked_kb: u64,
     dma_latency_us: Option<i32>,
-    /// What the last screen or the last samples have left to print.
+    /// The rest of the last screen or the last samples.
     tail: String,
 }
 
@@ -173,7 +173,7 @@ fn measure(
     let tracing = armed.map(|armed| tracing::start_beside(armed, request, &members, allowed, &shared));
     let mut tracing = tracing.transpose()?;
     let started_s = clock::realtime_ns() / 1_000_000_000;
-    // Set once, here, by the only thread that can.
+    // Set only here, by the only thread that can.
     let schedules = threads::schedules(request, &members, tracing.is_some());
     shared.start.choose(schedules[0].count_from_ns);
     let _ = shared.schedules.set(schedules);
@@ -209,7 +209,7 @@ fn measure(
     })
 }
 
-/// Prints and writes everything; answers the exit status.
+/// Prints and writes everything; returns the exit status.
 fn write_results(request: &Request, command: &str, places: Places, mut outcome: Outcome, signals: &OwnedFd) -> i32 {
     let exit_status = outcome.exit_status();
     let document = Document {

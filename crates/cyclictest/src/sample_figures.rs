@@ -1,4 +1,4 @@
-//! Figures made up for the tests of the layouts.
+//! Synthetic figures for the tests of the layouts.
 
 use super::figures::{Figures, Line};
 use super::request::{Mode, PolicyName};

@@ -24,7 +24,7 @@ pub struct SmiCounter {
 
 impl SmiCounter {
     /// # Errors
-    /// Without the driver `msr`, the right to use it, or the register.
+    /// The driver `msr`, the privilege to use it, or the register is missing.
     pub fn open(cpu: u32) -> Result<Self, SmiError> {
         let path = format!("/dev/cpu/{cpu}/msr");
         let register = File::open(&path).map_err(|source| SmiError::Open { path: path.clone(), source })?;
@@ -39,7 +39,7 @@ impl SmiCounter {
         Some(u64::from_ne_bytes(value) as u32)
     }
 
-    /// Interrupts since it was last asked: one system call.
+    /// Interrupts since the last call, with one system call.
     #[inline]
     pub fn new_ones(&mut self) -> u64 {
         let now = self.read().unwrap_or(self.last);
@@ -47,7 +47,7 @@ impl SmiCounter {
     }
 }
 
-/// Whether this kind of processor has the counter, judged by the text of /proc/cpuinfo.
+/// Whether this kind of processor has the counter, according to /proc/cpuinfo.
 pub fn supported(cpuinfo: &str) -> bool {
     let value = |key: &str| {
         cpuinfo.lines().find_map(|line| {

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 const DIRECTORY: &str = "/dev/shm";
 const PREFIX: &str = "cyclictest";
 
-/// The file, as long as the value lives. A machine without /dev/shm does without.
+/// The file; it exists as long as this value. On a machine without /dev/shm there is none.
 #[derive(Debug)]
 pub struct StatusFile {
     path: PathBuf,
 }
 
 impl StatusFile {
-    /// Makes it, empty.
+    /// Creates it empty.
     pub fn make() -> Self {
         let file = Self { path: Path::new(DIRECTORY).join(format!("{PREFIX}{}", std::process::id())) };
         let _ = file.fill("");
@@ -35,11 +35,11 @@ impl Drop for StatusFile {
     }
 }
 
-/// Processes that have such a file and live: further cyclictests, this one's or that of rt-tests.
+/// Running processes with such a file: other cyclictests, of this program or of rt-tests.
 pub fn others() -> Vec<u32> {
     let names = std::fs::read_dir(DIRECTORY).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let pids = names.filter_map(|name| name.to_str()?.strip_prefix(PREFIX)?.parse::<u32>().ok());
-    // A file that was left behind may bear the number of a process of another kind.
+    // The number in a leftover file may belong to another kind of process now.
     let lives =
         |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == PREFIX);
     pids.filter(|pid| *pid != std::process::id()).filter(lives).collect()

@@ -1,14 +1,14 @@
-//! What cyclictest counts and the books do not: sums, buckets and lists in the unit of its output.
+//! Counters of cyclictest that the meter lacks: sums, buckets and lists in the unit of its output.
 //!
-//! Like the books, every cell has one writer, the measuring thread; all memory is set aside before it starts.
+//! As in the meter, every cell has one writer, the measuring thread; all memory is allocated before it starts.
 
 use meter::measure::ring::Ring;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-/// Samples that wait to be printed.
+/// Capacity for samples that wait to be printed.
 const STREAM_CAPACITY: usize = 16_384;
 
-/// What is kept for one thread.
+/// What is counted for one thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TallyRequest {
     pub nanoseconds: bool,
@@ -28,7 +28,7 @@ pub struct Streamed {
     pub smi: u64,
 }
 
-/// The first records of a list that may grow further, and how many there were in all.
+/// The first records of a list of any length, and its total length.
 #[derive(Debug)]
 struct FirstOf {
     records: Box<[[AtomicI64; 2]]>,
@@ -90,7 +90,7 @@ impl Tally {
         }
     }
 
-    /// Counts one sample; answers it in the unit of the output. Measuring thread only.
+    /// Counts one sample; returns it in the unit of the output. Measuring thread only.
     #[inline]
     pub fn count(&self, cycle: u64, seen_ns: i64, latency_ns: i64, smi: u64) -> i64 {
         let value = in_unit(latency_ns, self.nanoseconds);
@@ -129,12 +129,12 @@ impl Tally {
         self.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect()
     }
 
-    /// Samples beyond the last bucket, and (cycle, value) of the first of them.
+    /// Number of samples beyond the last bucket, and (cycle, value) of the first ones.
     pub fn overflows(&self) -> (u64, Vec<(i64, i64)>) {
         (self.overflows.count.load(Relaxed), self.overflows.read())
     }
 
-    /// Spikes in all, and (instant in µs, value) of the first of them.
+    /// Number of spikes, and (instant in µs, value) of the first ones.
     pub fn spikes(&self) -> (u64, Vec<(i64, i64)>) {
         (self.spikes.count.load(Relaxed), self.spikes.read())
     }
@@ -149,7 +149,7 @@ impl Tally {
     }
 }
 
-/// A latency in the unit of the output; microseconds are cut, not rounded, as cyclictest cuts them.
+/// A latency in the unit of the output; microseconds are truncated, as in cyclictest.
 #[inline]
 pub fn in_unit(latency_ns: i64, nanoseconds: bool) -> i64 {
     if nanoseconds { latency_ns } else { latency_ns / 1000 }

@@ -1,4 +1,4 @@
-//! The lines that scripts look for.
+//! The output lines that scripts parse.
 
 use super::figures::{Figures, Line};
 use super::request::PolicyName;
@@ -44,7 +44,7 @@ pub fn sample_line(out: &mut String, thread: u32, sample: Streamed, smi: bool) {
     out.push('\n');
 }
 
-/// The list of spikes: the first `nodes` of all threads together, then their number. Nothing when there were none.
+/// The list of spikes: the first `nodes` of all threads together, then their number. Empty if there were none.
 pub fn spikes(out: &mut String, figures: &[Figures], nodes: usize) {
     let count: u64 = figures.iter().map(|figures| figures.spike_count).sum();
     if count == 0 {
@@ -62,7 +62,7 @@ pub fn spikes(out: &mut String, figures: &[Figures], nodes: usize) {
     let _ = write!(out, "spikes = {count}\n\n");
 }
 
-/// What `-b` prints at the end; `broke` is the thread id that broke the limit, and its value.
+/// The output of `-b` at the end; `broke` is the ID of the thread that exceeded the limit, and its value.
 pub fn break_lines(out: &mut String, figures: &[Figures], broke: Option<(i32, i64)>) {
     out.push_str("# Thread Ids:");
     for figures in figures {
@@ -74,7 +74,7 @@ pub fn break_lines(out: &mut String, figures: &[Figures], broke: Option<(i32, i6
     }
 }
 
-/// The block that SIGUSR1 and SIGUSR2 ask for.
+/// The output for SIGUSR1 and SIGUSR2.
 pub fn status(lines: &[Line], nanoseconds: bool) -> String {
     const RULE: &str = "#---------------------------\n";
     let mut out = format!("{RULE}# cyclictest current status:\n");

@@ -1,4 +1,4 @@
-//! One measuring thread of cyclictest: set up, then nothing but cycles.
+//! One measuring thread of cyclictest: set-up, then nothing but cycles.
 
 use super::error::{MeasureError, SetupError};
 use super::request::{Mode, PolicyName};
@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 
 const STACK_BYTES: usize = 128 << 10;
 
-/// What one thread is to be and do.
+/// The job of one thread.
 #[derive(Debug, Clone)]
 pub struct Job {
     pub thread: u32,
@@ -35,19 +35,19 @@ pub struct Job {
     pub mode: Mode,
     pub clock: ClockId,
     pub smi: bool,
-    /// A value over this ends the test.
+    /// A larger value ends the test.
     pub break_over: Option<i64>,
     pub traced: bool,
 }
 
-/// Where the thread counts.
+/// The counters of a thread.
 #[derive(Debug, Clone)]
 pub struct Pages {
     pub books: Arc<Books>,
     pub tally: Arc<Tally>,
 }
 
-/// What all threads share.
+/// State shared by all threads.
 #[derive(Debug)]
 pub struct Shared {
     /// Set when the test is over.
@@ -55,12 +55,12 @@ pub struct Shared {
     /// Becomes readable when a thread ends.
     pub ended: OwnedFd,
     pub schedules: OnceLock<Vec<Schedule>>,
-    /// What a snapshotter waits for.
+    /// The start for a snapshotter.
     pub start: Arc<StartInstant>,
-    /// Thread number + 1 of the one that broke the limit, and its value.
+    /// Thread number + 1 of the thread that exceeded the limit, and its value.
     pub broke_by: AtomicI64,
     pub broke_value: AtomicI64,
-    /// Marker and switch of a trace that the user has set up.
+    /// Marker and switch of a trace set up by the user.
     pub tracemark: Option<(File, File)>,
 }
 
@@ -93,7 +93,7 @@ impl Shared {
     }
 }
 
-/// What a thread really runs with.
+/// Effective settings of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effective {
     pub tid: i32,
@@ -103,10 +103,10 @@ pub struct Effective {
     pub timer_slack_ns: u64,
 }
 
-/// Number of the thread and its effective settings, or why it cannot measure.
+/// Number of the thread, and its effective settings or why it cannot measure.
 pub type Readiness = (u32, Result<Effective, SetupError>);
 
-/// Says that the thread ended, however it ends.
+/// Signals that the thread ended in any way.
 struct EndNotice<'a>(&'a Shared);
 
 impl Drop for EndNotice<'_> {
@@ -116,11 +116,11 @@ impl Drop for EndNotice<'_> {
     }
 }
 
-/// Starts the thread. It reports on `ready`, waits for its schedule and measures until it is done, or all shall stop;
-/// then it answers why it could not go on, if so.
+/// Starts the thread. It reports on `ready`, waits for its schedule and measures until it is done, or all threads must
+/// stop; it returns why it could not continue, if so.
 ///
 /// # Errors
-/// When the system has no thread left.
+/// If the system cannot create another thread.
 pub fn spawn(
     job: Job,
     pages: Pages,
@@ -130,7 +130,7 @@ pub fn spawn(
 ) -> std::io::Result<JoinHandle<Result<(), MeasureError>>> {
     let mut builder = std::thread::Builder::new().stack_size(STACK_BYTES);
     if job.traced {
-        // The snapshotter knows measuring threads by this beginning; otherwise they are named as the process is.
+        // The snapshotter recognises measuring threads by this prefix; otherwise they have the name of the process.
         builder = builder.name(format!("tardy-cpu{}", job.cpu.unwrap_or(job.thread)));
     }
     builder.spawn(move || {
@@ -146,13 +146,13 @@ pub fn spawn(
             }
         };
         drop(ready);
-        // There is none when the test is given up before it begins.
+        // There is none if the test is aborted before it starts.
         let Some(schedule) = shared.schedules.wait().get(job.thread as usize).copied() else { return Ok(()) };
         measure(&job, &pages, &shared, marker, &mut resources, schedule)
     })
 }
 
-/// What a thread holds while it measures.
+/// Resources of a measuring thread.
 struct Resources {
     timer: Option<PosixTimer>,
     smi: Option<SmiCounter>,
@@ -171,7 +171,7 @@ fn set_up(job: &Job) -> Result<(Resources, Effective), SetupError> {
         PolicyName::Rr => scheduling::set_policy(Policy::Rr, job.priority, 0),
         PolicyName::Batch => scheduling::set_background(libc::SCHED_BATCH),
         PolicyName::Idle => scheduling::set_background(libc::SCHED_IDLE),
-        // Left as it is inherited: `nice` and `chrt` before the command keep their meaning.
+        // Left as inherited: `nice` and `chrt` before the command keep their effect.
         PolicyName::Other => Ok(()),
     };
     set.map_err(|source| SetupError::Priority { priority: job.priority, source })?;
@@ -237,7 +237,7 @@ fn measure(
         let value = pages.tally.count(cycle, seen_ns, pages.books.latency_ns_last(), smi);
         cycle += 1;
         if wanted && let Some(marker) = &marker {
-            // A marker that cannot be written costs the snapshot, which its absence shows.
+            // A failed write costs the snapshot, whose absence shows it.
             let _ = (&**marker).write(MARKER);
         }
         if job.break_over.is_some_and(|limit| value > limit) {
@@ -252,7 +252,7 @@ fn measure(
     Ok(())
 }
 
-/// The instant at which the first of several threads may begin, a little ahead of now.
+/// The earliest start instant of the first of several threads, slightly in the future.
 pub fn soon_ns(clock: ClockId) -> i64 {
     clock::now_ns(clock) + 2_000_000
 }

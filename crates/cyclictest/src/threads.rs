@@ -1,4 +1,4 @@
-//! The measuring threads: started together, given one schedule, waited for at the end.
+//! The measuring threads: started together with one schedule, joined at the end.
 
 use super::error::{Error, MeasureError};
 use super::figures::MeasuringThread;
@@ -16,13 +16,13 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A measuring thread that sleeps longer than this after the end is not waited for.
+/// Longest time to wait for a sleeping thread at the end.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What is left to join, by number of the thread.
+/// Threads to join, by number.
 pub type Handles = Vec<(u32, JoinHandle<Result<(), MeasureError>>)>;
 
-/// Starts every thread and sees that each is what was asked for.
+/// Starts every thread and checks that each has the requested settings.
 ///
 /// # Errors
 /// A thread that could not be started or set up, with the fix.
@@ -72,14 +72,14 @@ pub fn start_all(
     Ok((members.collect::<Result<_, Error>>()?, handles))
 }
 
-/// When each thread begins, how often it wakes and when it ends.
+/// The start, interval and end of each thread.
 pub fn schedules(request: &Request, members: &[MeasuringThread], traced: bool) -> Vec<Schedule> {
     let count = members.len() as i64;
     let clock = members[0].job.clock;
     let mut start_ns = thread::soon_ns(clock);
     if let Some(offset_us) = request.secaligned_us {
         let fraction_ns = start_ns.rem_euclid(1_000_000_000);
-        // Less than a tenth of a second would be too short to be ready on a slow machine.
+        // Less than a tenth of a second would be too short for a slow machine.
         let seconds = if fraction_ns > 900_000_000 { 2 } else { 1 };
         start_ns += seconds * 1_000_000_000 - fraction_ns + offset_us * 1000;
     }
@@ -91,14 +91,14 @@ pub fn schedules(request: &Request, members: &[MeasuringThread], traced: bool) -
         let offset_ns = match (request.aligned_us, request.secaligned_us) {
             (Some(offset_us), _) => offset_us * 1000 * thread,
             (None, Some(_)) => 0,
-            // Threads without an alignment do not all wake in the same instant.
+            // Threads without an alignment must not all wake at the same instant.
             (None, None) => interval_ns * thread / count,
         };
         Schedule {
             dither: None,
             interval_ns,
             first_due_ns: start_ns + offset_ns + interval_ns,
-            // The snapshotter begins then; without one every wake-up counts, whatever is done to the clock.
+            // The snapshotter starts then; without one every wake-up counts, even if the clock is set.
             count_from_ns: if traced { start_ns } else { i64::MIN },
             end_ns: start_ns.saturating_add(duration_ns),
             cycles_max: request.loops.unwrap_or(u64::MAX),
@@ -110,7 +110,7 @@ pub fn schedules(request: &Request, members: &[MeasuringThread], traced: bool) -
     members.iter().map(schedule).collect()
 }
 
-/// Waits a moment for every thread; answers which could not go on. Those that still sleep are left asleep.
+/// Waits briefly for every thread; returns which could not continue. Threads that still sleep are left alone.
 pub fn join(handles: Handles) -> Vec<String> {
     let until_ns = clock::monotonic_ns() + PATIENCE.as_nanos() as i64;
     while handles.iter().any(|(_, handle)| !handle.is_finished()) && clock::monotonic_ns() < until_ns {

@@ -1,4 +1,4 @@
-//! The trace behind `--snapshot` and `--breaktrace`: armed before the first sample, kept in numbered files.
+//! The trace of `--snapshot` and `--breaktrace`: armed before the first sample, stored in numbered files.
 
 use super::error::Error;
 use super::figures::MeasuringThread;
@@ -18,11 +18,11 @@ use meter::trace::snapshotter::{self, Armed, INSTANCE_PREFIX};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A trace that lies in a file.
+/// A trace stored in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptTrace {
     pub file: String,
-    /// Kept for `--snapshot`; otherwise for `--breaktrace`.
+    /// Whether it was stored for `--snapshot`, otherwise for `--breaktrace`.
     pub snapshot: bool,
     pub tid: i32,
     pub cycle: u64,
@@ -30,14 +30,14 @@ pub struct KeptTrace {
     number: u32,
 }
 
-/// Whether the command line asks for a trace, and whether it can do without.
+/// Whether the command line requests a trace, and whether it is required.
 pub fn wanted(request: &Request) -> Option<bool> {
     let required = request.snapshot.is_some() || request.tracer.is_some();
     let helpful = request.breaktrace.is_some() && !request.tracemark;
     (required || helpful).then_some(required)
 }
 
-/// Makes and arms a snapshotter. What is made is in the journal.
+/// Creates and arms a snapshotter. Everything created is in the journal.
 ///
 /// # Errors
 /// What the kernel or the machine lacks, with the fix.
@@ -98,7 +98,7 @@ fn tracer_is_there(tracer: &str, tracers: &[String]) -> Result<(), Error> {
     })
 }
 
-/// Sets the tracer in every instance of this process that records.
+/// Sets the tracer in every recording instance of this process.
 fn choose_tracer(tracefs: &Tracefs, tracer: &str) -> Result<(), Error> {
     let own = format!("{INSTANCE_PREFIX}{}-", std::process::id());
     for name in tracefs.instances() {
@@ -118,14 +118,14 @@ fn file_name(snapshot: bool, number: u32) -> String {
     if snapshot { format!("snapshot-{pid}-{number}.dat") } else { format!("breaktrace-{pid}.dat") }
 }
 
-/// A snapshotter at work.
+/// A running snapshotter.
 pub struct Tracing {
     capturing: Capturing,
     directory: String,
     snapshots: u32,
     largest_ns: i64,
     kept: Vec<KeptTrace>,
-    /// What went wrong with single traces.
+    /// Failures of single traces.
     pub complaints: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ impl Tracing {
     /// Starts recording and the thread that waits for spikes.
     ///
     /// # Errors
-    /// The capturing thread does not start.
+    /// The capturing thread cannot be started.
     fn start(
         armed: Armed,
         request: &Request,
@@ -153,7 +153,7 @@ impl Tracing {
         })
     }
 
-    /// Writes what was captured since the last call.
+    /// Writes snapshots captured since the last call.
     pub fn keep_captured(&mut self) {
         for captured in self.capturing.received() {
             match captured {
@@ -197,7 +197,7 @@ impl Tracing {
         }
     }
 
-    /// Ends the recording; answers the traces that were kept, in the order they were taken.
+    /// Ends the recording; returns the stored traces in chronological order.
     pub fn finish(mut self) -> (Vec<KeptTrace>, Vec<String>) {
         if !self.capturing.stop() {
             self.complaints.push("the capturing thread died; later traces are missing".into());
@@ -207,10 +207,10 @@ impl Tracing {
     }
 }
 
-/// Starts the snapshotter beside the threads it watches.
+/// Starts the snapshotter for the measuring threads.
 ///
 /// # Errors
-/// The capturing thread does not start.
+/// The capturing thread cannot be started.
 pub fn start_beside(
     armed: Armed,
     request: &Request,
