@@ -1,7 +1,7 @@
-//! What a test needs of the machine it runs on: rights, programs, kernel features, and sole use of it.
+//! Requirements of a test on its machine: privileges, programs, kernel features, and exclusive use.
 //!
 //! A test that lacks something is skipped, printed and recorded. In continuous integration it fails instead, so that a
-//! green run there means that everything ran.
+//! successful run there means that everything ran.
 
 mod machine;
 mod skipped;
@@ -10,17 +10,17 @@ pub use machine::{Machine, has_program, is_root, tracefs};
 
 use skipped::Skipped;
 
-/// Something a test cannot do without.
+/// A requirement of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prerequisite<'a> {
     Root,
-    /// A mounted trace file system that this user may change.
+    /// A mounted tracing file system that this user may change.
     Tracefs,
     /// A program on the search path, or at this absolute path.
     Program(&'a str),
-    /// Anything else that can be prepared: what it is, and whether it is there.
+    /// Anything else that can be prepared: its description, and whether it exists.
     Prepared(&'a str, bool),
-    /// A property of the running kernel, which no preparation changes: it never fails a test.
+    /// A property of the running kernel, which cannot be prepared: it never fails a test.
     Kernel(&'a str, bool),
 }
 
@@ -44,11 +44,11 @@ impl Prerequisite<'_> {
     }
 }
 
-/// Whether everything is there. What is missing is printed and recorded, and fails the test in continuous integration.
+/// Whether everything exists. A missing item is printed and recorded, and fails the test in continuous integration.
 ///
 /// # Panics
 ///
-/// When `CI` is set and something is missing that can be prepared.
+/// If `CI` is set and something is missing that can be prepared.
 #[track_caller]
 pub fn met(needed: &[Prerequisite]) -> bool {
     let Some((lacking, what)) = needed.iter().find_map(|one| Some((*one, one.missing()?))) else { return true };
@@ -61,7 +61,7 @@ pub fn met(needed: &[Prerequisite]) -> bool {
     false
 }
 
-/// Ends the test unless the machine has everything that is named: `require!(Root, Program("strace"))`.
+/// Skips the test unless the machine has everything listed: `require!(Root, Program("strace"))`.
 #[macro_export]
 macro_rules! require {
     ($($needed:ident $(($($value:expr),+))?),+ $(,)?) => {

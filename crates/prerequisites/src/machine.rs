@@ -1,4 +1,4 @@
-//! What this machine is and has, and its use by one test at a time.
+//! Properties of this machine, and its exclusive use by one test at a time.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -8,12 +8,12 @@ pub fn is_root() -> bool {
     user() == Some(0)
 }
 
-/// The effective user of this process, who owns its directory there.
+/// The effective user of this process, who owns its directory in /proc.
 fn user() -> Option<u32> {
     fs::metadata("/proc/self").ok().map(|own| own.uid())
 }
 
-/// The mounted trace file system, if this user may make instances in it.
+/// The mounted tracing file system, if this user may create instances in it.
 pub fn tracefs() -> Option<PathBuf> {
     let places = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].map(PathBuf::from);
     places.into_iter().find(|place| place.join("instances").is_dir() && is_root())
@@ -25,13 +25,13 @@ pub fn has_program(name: &str) -> bool {
         fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // Joining an absolute path leaves it as it is.
+    // Joining an absolute path returns it unchanged.
     std::env::split_paths(&path).any(|folder| is_executable(folder.join(name)))
 }
 
-/// Sole use of what a machine has once: its settings, its trace buffers, its journal of changes.
+/// Exclusive use of global resources of the machine: its settings, trace buffers, and journal of changes.
 ///
-/// Held across threads and processes, so it does not matter which test runner starts them.
+/// Holds across threads and processes, so it does not matter which test runner starts them.
 #[derive(Debug)]
 pub struct Machine {
     /// Unlocked when it is closed.
@@ -39,18 +39,18 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Waits until no other test has it.
+    /// Waits until no other test holds it.
     ///
     /// # Panics
     ///
-    /// When the lock cannot be made.
+    /// If the lock cannot be created.
     #[must_use]
     pub fn alone() -> Self {
         Self::locked(&std::env::temp_dir())
     }
 
     fn locked(folder: &Path) -> Self {
-        // A file for each user: another user's may not be opened in a directory that everyone may write to.
+        // One file per user: another user's file in a world-writable directory may not be accessible.
         let path = folder.join(format!("tardy-tests-{}.lock", user().unwrap_or_default()));
         let open = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let file = open.unwrap_or_else(|error| panic!("failed to open {}: {error}", path.display()));

@@ -1,10 +1,10 @@
-//! A test that was skipped: printed where it runs, recorded for the count at the end.
+//! A skipped test: printed when it runs, and recorded for the count at the end.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-/// Names the file that collects the skipped tests of a run, one a line.
+/// Path of the file that collects the skipped tests of a run, one per line.
 const RECORD: &str = "TARDY_SKIPPED_TESTS";
 
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Skipped {
 impl Skipped {
     /// The test that runs on this thread.
     pub fn here(lacking: &str) -> Self {
-        // Both runners name the thread after the test, cargo-nextest the variable as well.
+        // Both runners name the thread after the test; cargo-nextest also sets the variable.
         let named = std::env::var("NEXTEST_TEST_NAME").ok();
         let thread = || std::thread::current().name().unwrap_or("a test").to_owned();
         Self { test: named.unwrap_or_else(thread), reason: format!("needs {lacking}") }
@@ -29,7 +29,7 @@ impl Skipped {
         }
     }
 
-    /// One write, so that lines of tests that run side by side stay whole.
+    /// A single write, so that lines of concurrent tests are not mixed.
     fn record(&self, path: &Path) {
         let opened = OpenOptions::new().create(true).append(true).open(path);
         let line = format!("{}\t{}\n", self.test, self.reason);

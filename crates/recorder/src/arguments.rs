@@ -1,25 +1,26 @@
-//! What QEMU was told to pass on: `-plugin FILE,out=PREFIX,at=3,at=17,blocks=2097152` or `-plugin FILE,out=PREFIX,stop=90210`.
+//! Arguments of the plugin from QEMU: `-plugin FILE,out=PREFIX,at=3,at=17,blocks=2097152` or `-plugin
+//! FILE,out=PREFIX,stop=90210`.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Blocks that are remembered: 16 MB, and several milliseconds of a busy guest.
+/// Default number of blocks to remember: 16 MB, and several milliseconds of a busy guest.
 const BLOCKS_DEFAULT: usize = 1 << 21;
 const BLOCKS_MAX: usize = 1 << 28;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// Records are called `PREFIX.NUMBER`, by the number of their marker.
+    /// Records are named `PREFIX.NUMBER`, by the number of their marker.
     pub prefix: PathBuf,
-    /// Markers to write a record at, counted from 0 in the order the guest executes them.
+    /// Markers at which to write a record, counted from 0 in the order of execution.
     pub at: Vec<u64>,
-    /// Blocks to remember.
+    /// Number of blocks to remember.
     pub blocks: usize,
-    /// The machine is stopped when it has executed this many blocks, and the file `PREFIX.stopped` is made.
+    /// Stop the machine when it has executed this many blocks, and create the file `PREFIX.stopped`.
     pub stop: Option<u64>,
 }
 
-/// What is wrong with the words, and what to write instead.
+/// What is wrong with the arguments, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArgumentError {
     NoNumber { name: String, value: String },
@@ -75,12 +76,12 @@ impl Arguments {
         Ok(Self { prefix, at, blocks, stop })
     }
 
-    /// Where the record of a marker goes.
+    /// The path of a marker's record.
     pub fn path(&self, marker: u64) -> PathBuf {
         self.beside(&marker.to_string())
     }
 
-    /// The file that says that the machine stands.
+    /// The file that shows that the machine has stopped.
     pub fn stopped(&self) -> PathBuf {
         self.beside("stopped")
     }

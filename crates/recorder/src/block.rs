@@ -1,6 +1,6 @@
-//! What is remembered of a block of code that was executed: one word.
+//! One word per executed block of code.
 
-/// Bits of an address that are kept. The ones above repeat the last of them, as the processor demands.
+/// Stored bits of an address. Higher bits repeat the last stored one, as the processor requires.
 const ADDRESS_BITS: u32 = 48;
 const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
 /// QEMU translates at most 512 instructions at once.
@@ -8,7 +8,7 @@ const INSTRUCTIONS_MAX: u64 = (1 << 12) - 1;
 const HALTS: u64 = 1 << 63;
 
 /// Address and number of instructions of a block in one word, and whether it ends by halting the processor: only then
-/// does the guest's clock move without instructions.
+/// does the guest's clock advance without instructions.
 pub fn packed(address: u64, instructions: usize, halts: bool) -> u64 {
     let instructions = (instructions as u64).min(INSTRUCTIONS_MAX);
     address & ADDRESS | instructions << ADDRESS_BITS | if halts { HALTS } else { 0 }

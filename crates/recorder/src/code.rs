@@ -1,8 +1,8 @@
-//! The code of the blocks that were translated, so that whoever reads a record knows what each instruction was.
+//! The code of translated blocks, so that a reader of a record can decode each instruction.
 
 use std::collections::HashMap;
 
-/// One block: the length of each instruction, and all their bytes.
+/// One block: the length of each instruction, and their bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockCode {
     pub lengths: Vec<u8>,
@@ -16,16 +16,16 @@ pub struct Code {
 }
 
 impl Code {
-    /// Remembers a block. The same address may be translated again, shorter or changed: the longer one stays, and of two
-    /// that differ the later.
+    /// Stores a block. The same address may be translated again, shorter or modified: the longer translation is kept,
+    /// or the later one if the code differs.
     pub fn remember(&mut self, address: u64, code: BlockCode) {
         if self.blocks.get(&address).is_none_or(|known| !known.bytes.starts_with(&code.bytes)) {
             self.blocks.insert(address, code);
         }
     }
 
-    /// `address:u64 bytes:u16 instructions:u16`, a byte for the length of each instruction, then their bytes; of each of
-    /// the blocks that are asked for and known.
+    /// Encodes the requested blocks that are known: `address:u64 bytes:u16 instructions:u16`, a byte for the length of
+    /// each instruction, then their bytes.
     pub fn written(&self, addresses: &[u64]) -> Vec<u8> {
         let mut file = Vec::new();
         for address in addresses {

@@ -1,11 +1,11 @@
-//! The flight recorder of virtual time: a plugin for QEMU that remembers which blocks of code the guest executed last.
+//! The flight recorder of virtual time: a QEMU plugin that remembers the blocks of code that the guest executed last.
 //!
-//! Nothing of it is in the guest, so a run with the recorder is, to the nanosecond, the run without it. The guest's meter
-//! executes a [`marker`] at every wake-up it counts; at the ones asked for in the [`arguments`] the [`ring`] of blocks is
-//! written to a [`record`], with the [`code`] they consist of.
+//! It runs entirely outside the guest, so a run with the recorder is identical to one without it, to the nanosecond.
+//! The guest's meter executes a [`marker`] at every wake-up it counts; at those selected by the [`arguments`] the
+//! [`ring`] of blocks is written to a [`record`], with their [`code`].
 //!
-//! QEMU finds the functions it calls in [`plugin`]; what it offers is declared in [`qemu`]. Both are left out of unit
-//! tests, which are programs of their own and run without QEMU.
+//! [`plugin`] defines the functions that QEMU calls, and [`qemu`] declares its interface. Both are excluded from unit
+//! tests, which run without QEMU.
 
 #[cfg_attr(test, allow(dead_code))]
 mod arguments;

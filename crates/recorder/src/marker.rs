@@ -1,6 +1,6 @@
-//! The instruction by which the guest's meter says that it has just counted a wake-up.
+//! The instruction with which the guest's meter marks that it has just counted a wake-up.
 //!
-//! It is `nop dword ptr [rax + DISPLACEMENT]`, which does nothing on any x86-64 processor. The meter's own source has the
+//! It is `nop dword ptr [rax + DISPLACEMENT]`, which has no effect on any x86-64 processor. The meter's source has the
 //! same displacement.
 
 /// The whole instruction: opcode, ModR/M with a 32-bit displacement, `tdy!`.

@@ -1,4 +1,4 @@
-//! What QEMU calls: once at the start, for each block it translates, for each block and each marker it executes.
+//! Functions that QEMU calls: once at the start, for each translated block, and for each executed block and marker.
 
 use crate::arguments::{ArgumentError, Arguments};
 use crate::block::packed;
@@ -16,7 +16,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The version of QEMU's interface that this is written for. QEMU reads it before anything else.
+/// The version of QEMU's interface. QEMU reads it before anything else.
 #[unsafe(no_mangle)]
 #[used]
 pub static qemu_plugin_version: c_int = 1;
@@ -26,20 +26,20 @@ struct Recorder {
     arguments: Arguments,
     /// Markers executed so far.
     markers: AtomicU64,
-    /// Only the thread that executes the guest translates, too, so nobody ever waits for it.
+    /// Only the thread that executes the guest translates, too, so the lock is never contended.
     code: Mutex<Code>,
-    /// How the machine is stopped, when it is to be.
+    /// How to stop the machine, if requested.
     stop_machine: Option<StopMachine>,
-    /// Executed blocks after which it is stopped; never, when it is not to be.
+    /// Number of executed blocks after which to stop; `u64::MAX` if not requested.
     stop_after: u64,
 }
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 
-/// Sets the recorder up. QEMU ends when the answer is not 0.
+/// Sets up the recorder. QEMU exits if the result is not 0.
 ///
 /// # Safety
-/// To be called by QEMU: `info` points to its description, `words` to `count` C strings.
+/// Must be called by QEMU: `info` points to its description, `words` to `count` C strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qemu_plugin_install(
     id: PluginId,
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     match set_up(info, &words) {
         Ok(recorder) => {
-            // QEMU calls this once for a loaded library; of a second call the first one's arguments stand.
+            // QEMU calls this once for a loaded library; a second call would not replace the first one's arguments.
             let _ = RECORDER.set(recorder);
             // SAFETY: the identity is the one QEMU gave, and the callbacks live as long as the library.
             unsafe {
@@ -154,7 +154,7 @@ extern "C" fn on_execution(_: c_uint, word: *mut c_void) {
 }
 
 impl Recorder {
-    /// Stops the machine behind the block that is being executed, and says so.
+    /// Stops the machine after the current block, and reports it.
     #[cold]
     fn stop(&self) {
         let Some(stop_machine) = &self.stop_machine else { return };
@@ -182,7 +182,7 @@ extern "C" fn on_marker(_: c_uint, executed: *mut c_void) {
     }
 }
 
-/// A record that was asked for and never came is said, not left to be noticed.
+/// Reports a requested record that was never written.
 extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
     let Some(recorder) = RECORDER.get() else { return };
     let met = recorder.markers.load(Relaxed);

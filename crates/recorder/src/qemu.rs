@@ -1,13 +1,13 @@
-//! What QEMU offers to plugins, in version 1 of its interface: QEMU 6.0 to 8.2.
+//! QEMU's plugin interface, version 1: QEMU 6.0 to 8.2.
 //!
-//! Declared here because Debian packs no header. The names and shapes are those of QEMU's `qemu-plugin.h`; QEMU refuses a
-//! plugin whose version it does not speak.
+//! Declared here because Debian does not package the header. Names and types are those of QEMU's `qemu-plugin.h`; QEMU
+//! rejects a plugin with an unsupported version.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 pub type PluginId = u64;
 
-/// A block of guest code while it is translated.
+/// A block of guest code during its translation.
 #[repr(C)]
 pub struct Block {
     opaque: [u8; 0],
@@ -19,15 +19,15 @@ pub struct Instruction {
     opaque: [u8; 0],
 }
 
-/// What kind of QEMU loads the plugin.
+/// The kind of QEMU that loads the plugin.
 #[repr(C)]
 pub struct Info {
     pub target_name: *const c_char,
     pub version_min: c_int,
     pub version_now: c_int,
-    /// A whole machine is emulated, not one program.
+    /// Whether a whole machine is emulated, not a single program.
     pub system_emulation: bool,
-    /// Valid when a whole machine is.
+    /// Valid if a whole machine is emulated.
     pub processors: c_int,
     pub processors_max: c_int,
 }
@@ -58,6 +58,6 @@ unsafe extern "C" {
     pub fn qemu_plugin_tb_get_insn(block: *const Block, at: usize) -> *mut Instruction;
     pub fn qemu_plugin_insn_data(instruction: *const Instruction) -> *const c_void;
     pub fn qemu_plugin_insn_size(instruction: *const Instruction) -> usize;
-    /// Of the C library, as QEMU uses it to find `qemu_plugin_install`.
+    /// From the C library; QEMU uses it to find `qemu_plugin_install`.
     pub fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }

@@ -1,9 +1,9 @@
 //! The file of one flight record.
 //!
 //! All numbers are little-endian: `magic[8] version:u32 header_bytes:u32 marker:u64 pushed:u64 last_instructions:u32
-//! zero:u32`, then sections: `name[4] encoding:u32 length:u64` and as many bytes. Encoding 0 is plain. `pushed` counts the
-//! words that were ever made, so a reader sees how many are missing before the first. The marker lies in the last block, of
-//! which `last_instructions` were executed when it was met, the marker included.
+//! zero:u32`, then sections: `name[4] encoding:u32 length:u64` and `length` bytes. Encoding 0 is plain. `pushed` is the
+//! total number of words, from which a reader computes how many are missing before the first. The marker is in the last
+//! block, of which `last_instructions` were executed, including the marker.
 //!
 //! | section | holds |
 //! |---|---|
@@ -20,7 +20,7 @@ pub const VERSION: u32 = 2;
 pub const HEADER_BYTES: u32 = 40;
 const ADDRESS_BITS: u32 = 48;
 
-/// Writes what is remembered.
+/// Writes the record.
 ///
 /// # Errors
 /// Those of `to`.

@@ -1,12 +1,11 @@
-//! The blocks executed last, as many as there is room for.
+//! The last executed blocks, up to a fixed number.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Written by the one thread that executes the guest, and read by the same; the atomics are what makes sharing sound and
-/// cost nothing here.
+/// Written and read by the one thread that executes the guest; the atomics make sharing sound at no cost here.
 pub struct Ring {
     words: Box<[AtomicU64]>,
-    /// Words ever pushed.
+    /// Number of words ever pushed.
     pushed: AtomicU64,
 }
 
@@ -24,12 +23,12 @@ impl Ring {
         self.pushed.store(pushed.wrapping_add(1), Relaxed);
     }
 
-    /// Words ever pushed; those that no longer fit are forgotten.
+    /// Number of words ever pushed; those that do not fit are overwritten.
     pub fn pushed(&self) -> u64 {
         self.pushed.load(Relaxed)
     }
 
-    /// The words that are left, oldest first.
+    /// The remaining words, oldest first.
     pub fn words(&self) -> impl Iterator<Item = u64> + '_ {
         let pushed = self.pushed();
         let kept = pushed.min(self.words.len() as u64);

@@ -12,14 +12,14 @@ use std::mem::transmute;
 use std::ptr::null_mut;
 
 const NAME: &CStr = c"vm_stop";
-/// `RUN_STATE_PAUSED` of QEMU's `RunState`: as if a person had paused it.
+/// `RUN_STATE_PAUSED` of QEMU's `RunState`: as if the user had paused it.
 const PAUSED: c_int = 4;
 
-/// QEMU's own way.
+/// QEMU's `vm_stop`.
 #[derive(Debug, Clone, Copy)]
 pub struct StopMachine(unsafe extern "C" fn(c_int) -> c_int);
 
-/// This QEMU hides its own way.
+/// This QEMU does not export `vm_stop`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoStop;
 
@@ -45,7 +45,7 @@ pub fn find() -> Result<StopMachine, NoStop> {
 }
 
 impl StopMachine {
-    /// To be called by the thread that executes the guest.
+    /// Must be called by the thread that executes the guest.
     pub fn stop(self) {
         // SAFETY: in that thread it notes the request and returns.
         unsafe { (self.0)(PAUSED) };

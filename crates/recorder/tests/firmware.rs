@@ -1,5 +1,5 @@
-//! Runs QEMU with a firmware of a few bytes instead of a kernel: it reads the clock, executes the marker and sends what it
-//! read to the debug console, twenty times. Needs `qemu-system-x86_64`; `make e2e` runs it.
+//! Runs QEMU with a firmware of a few bytes instead of a kernel: twenty times, it reads the clock, executes the marker
+//! and writes the clock to the debug console. Needs `qemu-system-x86_64`; `make e2e` runs it.
 
 use ftrace::flight_record::{FlightGap, FlightRecord};
 use prerequisites::require;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 20;
 const INSTRUCTIONS_OF_A_ROUND: u32 = 4 + 4 * 5 + 1 + 2 * 1000 + 2;
-/// Where the instruction behind `rdtsc` lies when the firmware runs from the top of the address space.
+/// Address of the instruction after `rdtsc` when the firmware runs from the top of the address space.
 const MARKER_ADDRESS: u64 = 0xffff_001f;
 
 #[rustfmt::skip]
@@ -44,7 +44,7 @@ const FIRMWARE: [u8; 0x5e] = [
     0xff, 0xff, 0, 0, 0, 0x9a, 0xcf, 0,         //          code, 32 bits, all addresses
     15, 0, 0x48, 0x00, 0xff, 0xff,              // gdtr:    limit and address of gdt
 ];
-/// Where the processor begins, and there a jump to the first byte.
+/// The reset vector, which contains a jump to the first byte.
 const RESET: usize = 0xfff0;
 const JUMP: [u8; 3] = [0xe9, 0x0d, 0x00];
 
@@ -55,7 +55,7 @@ fn image() -> Vec<u8> {
     image
 }
 
-/// The library that Cargo built beside this test.
+/// The library that Cargo built for this test.
 fn plugin() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     let built = test.ancestors().skip(1).take(2).map(|place| place.join("librecorder.so"));
@@ -76,7 +76,7 @@ fn machine(directory: &Path, plugin: Option<&str>) -> Command {
     command
 }
 
-/// Runs the firmware to its end; answers what QEMU said.
+/// Runs the firmware to its end; returns QEMU's output.
 fn run(directory: &Path, plugin: Option<&str>) -> Output {
     machine(directory, plugin).output().expect("QEMU runs")
 }
@@ -105,7 +105,7 @@ fn the_record_tells_what_ran_and_costs_the_guest_nothing() {
     let file = std::fs::read(directory.path().join("flight.7")).expect("a record");
     let record = FlightRecord::parse(&file);
     assert_eq!((record.marker, record.gaps.as_slice()), (7, &[] as &[FlightGap]));
-    // The marker ends the record, so what was executed since the marker four rounds ago took four rounds.
+    // The marker ends the record, so the code executed since the marker four rounds ago took four rounds.
     let mut executed = 0;
     let mut met_after = Vec::new();
     for block in record.blocks.iter().rev() {
@@ -131,7 +131,7 @@ fn a_full_ring_says_how_much_it_forgot() {
     assert!(matches!(record.gaps.as_slice(), [FlightGap::Forgotten(18_000..)]), "{:?}", record.gaps);
 }
 
-/// A QEMU that is to be ended.
+/// A QEMU process to be ended.
 struct Machine(Child);
 
 impl Drop for Machine {
@@ -141,7 +141,7 @@ impl Drop for Machine {
     }
 }
 
-/// The address of the next instruction, as QEMU's debugger interface tells it among the registers.
+/// The address of the next instruction, from the registers that QEMU's debugger interface returns.
 fn next_instruction(socket: &Path) -> u64 {
     let mut line = UnixStream::connect(socket).expect("a debugger is let in");
     line.write_all(b"+$g#67").expect("it listens");
@@ -153,7 +153,7 @@ fn next_instruction(socket: &Path) -> u64 {
         }
         let packet = String::from_utf8(packet).expect("text");
         let answer = packet.split('$').nth(1).expect("a packet");
-        // It may tell first that the machine stands.
+        // It may first report that the machine has stopped.
         if !answer.starts_with('T') {
             return u64::from_str_radix(&answer[16 * 16..17 * 16], 16).expect("a number").swap_bytes();
         }
@@ -168,7 +168,7 @@ fn the_machine_stands_before_the_block_that_was_named() {
     let plugin = plugin();
     run(directory.path(), Some(&format!("{},out=flight,at=19", plugin.display())));
     let record = FlightRecord::parse(&std::fs::read(directory.path().join("flight.19")).expect("a record"));
-    // Not before the code lies where its segment begins at address 0.
+    // Only once the code runs in a segment with base 0.
     for stop in [10, 5000, record.blocks.len() - 3] {
         let arguments = format!("{},out=here,stop={stop}", plugin.display());
         let mut command = machine(directory.path(), Some(&arguments));
