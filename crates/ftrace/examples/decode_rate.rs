@@ -1,5 +1,5 @@
-//! Measures decoding: `decode_rate FILE.dat [text]` merges all CPUs, counts every event by its number, and prints
-//! events per CPU second; with `text` it also prints each event's text into memory.
+//! Measures decoding: `decode_rate FILE.dat [text]` merges all CPUs, counts every event by its ID, and prints events
+//! per CPU second; with `text` it also formats each event into memory.
 
 #![allow(clippy::disallowed_methods, reason = "a program, not the pure half of the crate")]
 
@@ -67,7 +67,7 @@ fn report(what: &str, events: u64, gaps: u64, cpu_ns: u64) {
     );
 }
 
-/// CPU time of this process; wall time says nothing on a busy machine.
+/// CPU time of this process; wall time is meaningless on a busy machine.
 fn cpu_time_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live timespec of our own, and the call writes nothing else.

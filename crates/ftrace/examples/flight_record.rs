@@ -1,5 +1,5 @@
-//! Prints a flight record: `cargo run --example flight_record FILE SYMBOLS [INSTRUCTIONS]`, where SYMBOLS holds lines as
-//! in /proc/kallsyms and INSTRUCTIONS is how far back to go from the marker.
+//! Prints a flight record: `cargo run --example flight_record FILE SYMBOLS [INSTRUCTIONS]`, where SYMBOLS contains
+//! lines as in /proc/kallsyms and INSTRUCTIONS is the distance before the marker at which to start.
 
 use ftrace::flight_record::{FlightRecord, Place};
 use ftrace::kernel_symbols::KernelSymbols;

@@ -1,6 +1,6 @@
-//! Records a trace with an instance of its own while a command runs: `record OUT.dat KB_PER_CPU COMMAND...`.
+//! Records a trace in its own instance while a command runs: `record OUT.dat KB_PER_CPU COMMAND...`.
 //!
-//! The buffers are read once at the end, so they must hold everything; what did not fit is told per CPU.
+//! The buffers are read once at the end, so they must hold everything; losses are printed per CPU.
 
 #![allow(clippy::disallowed_methods, reason = "a program, not the pure half of the crate")]
 

@@ -1,8 +1,8 @@
-//! Integers out of bytes, in the byte order of the machine that recorded them.
+//! Reads integers from bytes, in the byte order of the recording machine.
 //!
-//! Every function answers `None` instead of panicking when the bytes do not reach far enough.
+//! Every function returns `None` instead of panicking if the bytes are too short.
 
-/// Byte order of a recording, which need not be that of the reading machine.
+/// Byte order of a recording, possibly different from that of the reading machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteOrder {
     Little,
@@ -74,7 +74,7 @@ impl ByteOrder {
     }
 }
 
-/// Widens the low `size` bytes of `value` with their sign bit.
+/// Sign-extends the low `size` bytes of `value`.
 #[inline]
 pub fn sign_extend(value: u64, size: usize) -> i64 {
     match size {

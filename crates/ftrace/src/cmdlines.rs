@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-/// Names of threads by pid, as the kernel remembered them when the trace was read.
+/// Names of threads by pid, as the kernel had saved them when the trace was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLines {
     names: HashMap<i32, String>,
 }
 
 impl CommandLines {
-    /// Reads lines of `PID NAME`; others are left out.
+    /// Parses lines of `PID NAME`; others are ignored.
     pub fn parse(text: &str) -> CommandLines {
         let line = |line: &str| {
             let (pid, name) = line.trim_start().split_once(' ')?;

@@ -1,26 +1,26 @@
 //! Counters of one CPU's buffer, from `per_cpu/cpuN/stats`.
 
-/// What the kernel counted for one CPU of one buffer.
+/// The kernel's counters of one CPU of one buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuStats {
     /// Events now in the buffer.
     pub entries: u64,
     /// Events overwritten because the buffer was full.
     pub overrun: u64,
-    /// Events lost because an interrupting writer found no room.
+    /// Events lost because an interrupting writer found no space.
     pub commit_overrun: u64,
     /// Events not written because the buffer was full and not allowed to overwrite.
     pub dropped_events: u64,
     /// Events read so far.
     pub read_events: u64,
     pub bytes: u64,
-    /// Time of the oldest event, ns of the trace clock; `None` when the kernel shows a raw counter or nothing.
+    /// Time of the oldest event, ns of the trace clock; `None` if the kernel shows a raw counter or nothing.
     pub oldest_event_ts_ns: Option<u64>,
     pub now_ts_ns: Option<u64>,
 }
 
 impl CpuStats {
-    /// Reads lines of `name: value`; unknown or broken lines count as 0.
+    /// Parses lines of `name: value`; unknown or invalid lines count as 0.
     pub fn parse(text: &str) -> CpuStats {
         let mut stats = CpuStats::default();
         for line in text.lines() {
@@ -42,7 +42,7 @@ impl CpuStats {
         stats
     }
 
-    /// Events that were written by the kernel and can never be read.
+    /// Events that the kernel recorded but that cannot be read any more.
     pub fn lost(&self) -> u64 {
         self.overrun.saturating_add(self.commit_overrun).saturating_add(self.dropped_events)
     }

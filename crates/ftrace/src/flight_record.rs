@@ -1,12 +1,12 @@
-//! Flight records of virtual time: which blocks of code a guest executed before a marker, written by the emulator's
+//! Flight records of virtual time: the blocks of code that a guest executed before a marker, written by the emulator's
 //! plugin in `crates/recorder`.
 //!
-//! In virtual time an instruction is a nanosecond, so the number of instructions from a block to the marker is how long
-//! before the marker it ran, as long as the processor did not halt in between. A block that a fault cut short counts
-//! whole, so that the sum may be a few instructions high for every fault on the way.
+//! In virtual time an instruction takes a nanosecond, so the number of instructions from a block to the marker is the
+//! time between them, unless the processor halted. A block interrupted by a fault counts completely, so the sum may be
+//! a few instructions too high for each fault.
 //!
-//! Version 1 has the blocks alone behind its header. Version 2 has sections: the code of the blocks, the threads that were
-//! switched to, and, once it is kept in an archive, the names of functions and threads.
+//! Version 1 has only the blocks after its header. Version 2 has sections: the code of the blocks, the threads that
+//! were switched to, and, once it is kept in an archive, the names of functions and threads.
 
 mod keeping;
 mod sections;
@@ -16,78 +16,78 @@ pub use keeping::{Keeping, keep};
 pub use sections::BlockCode;
 
 const MAGIC: &[u8; 8] = b"TDFLIGHT";
-/// The last layout that is understood; its header is the least a reader needs of any later one.
+/// The latest known layout; every later version has at least its header.
 const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 40;
 const ADDRESS_BITS: u32 = 48;
 const INSTRUCTIONS_MASK: u64 = (1 << 12) - 1;
 
-/// A block of code that was executed.
+/// An executed block of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecutedBlock {
     pub address: u64,
     pub instructions: u32,
-    /// It ends with the processor halted, after which time passes without instructions.
+    /// Whether it ends with the processor halted, after which time advances without instructions.
     pub halts: bool,
 }
 
 /// What a record lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlightGap {
-    /// The bytes are no flight record, or end within its header.
+    /// The bytes are not a flight record, or end within its header.
     NotARecord,
-    /// A later version wrote it; what is understood was read.
+    /// A later version wrote it; the known parts were read.
     Version(u32),
-    /// So many bytes at the end are no whole block.
+    /// The last bytes, this many, are not a complete block.
     CutBlock(usize),
-    /// The ring was full: so many blocks were executed before the first one here.
+    /// The ring was full: this many blocks were executed before the first one here.
     Forgotten(u64),
-    /// A section ends before its length, or cannot be unpacked.
+    /// A section ends early, or cannot be decompressed.
     BrokenSection([u8; 4]),
 }
 
-/// A flight record as far as its bytes go.
+/// A flight record, as far as its bytes are valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlightRecord {
-    /// Number of the marker the record ends with, counted from 0: the wake-up of this number.
+    /// Number of the final marker, counted from 0: the wake-up with this number.
     pub marker: u64,
     /// Oldest first. The last one counts up to the marker only.
     pub blocks: Vec<ExecutedBlock>,
     /// By address, ascending.
     pub code: Vec<BlockCode>,
-    /// Lines of /proc/kallsyms for the addresses of the blocks; empty until it is kept.
+    /// Lines of /proc/kallsyms for the addresses of the blocks; empty until it is kept in an archive.
     pub symbols: String,
-    /// An instruction took two to the power of this many ns; 0 until it is kept.
+    /// An instruction took two to the power of this many ns; 0 until it is kept in an archive.
     pub instruction_shift: u32,
     pub gaps: Vec<FlightGap>,
 }
 
-/// Where a stretch of blocks lies.
+/// The place of a stretch of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {
     /// A function of the kernel or of a module.
     Function(&'a str),
     /// A program.
     Program,
-    /// Kernel code that no symbol is known for.
+    /// Kernel code without a known symbol.
     Unknown,
 }
 
-/// Blocks that ran one after the other in one place.
+/// Consecutive blocks in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch<'a> {
     pub place: Place<'a>,
-    /// Of the first block.
+    /// Address of the first block.
     pub address: u64,
-    /// Instructions from its start to the marker: nanoseconds of virtual time, if there are no halts in between.
+    /// Instructions from its start to the marker: nanoseconds of virtual time, unless the processor halted in between.
     pub before_marker: u64,
     pub instructions: u64,
-    /// How often the processor halted from its start to the marker.
+    /// Number of halts from its start to the marker.
     pub halts: u32,
 }
 
 impl FlightRecord {
-    /// Reads what is there.
+    /// Parses the valid part of the bytes.
     pub fn parse(bytes: &[u8]) -> FlightRecord {
         let mut record = FlightRecord::default();
         let number = |at: usize, size: usize| {
@@ -122,7 +122,7 @@ impl FlightRecord {
         record
     }
 
-    /// Whether the bytes are meant to be a flight record.
+    /// Whether the bytes start like a flight record.
     pub fn is_one(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
@@ -136,7 +136,7 @@ impl FlightRecord {
             .extend(words.map(|word| unpacked(word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))));
     }
 
-    /// The blocks joined by the place they lie in, oldest first.
+    /// The blocks joined by place, oldest first.
     pub fn stretches<'a>(&self, symbols: &'a KernelSymbols) -> Vec<Stretch<'a>> {
         let mut stretches: Vec<Stretch> = Vec::new();
         let (mut before_marker, mut halts) = (0, 0);

@@ -1,4 +1,4 @@
-//! Event formats: what the kernel says of each event in `events/SYSTEM/NAME/format`.
+//! Event formats: the kernel's description of each event in `events/SYSTEM/NAME/format`.
 //!
 //! Field layouts differ between kernel versions and architectures, so nothing outside this module knows an offset.
 
@@ -8,22 +8,22 @@ pub use field::{Field, Storage};
 
 use crate::byte_order::ByteOrder;
 
-/// One event: its number, its fields and how the kernel prints it.
+/// One event: its ID, its fields and its print format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventFormat {
-    /// As in `common_type` of each record.
+    /// `common_type` of its records.
     pub id: u16,
     pub system: String,
     pub name: String,
     /// Common fields first, in the order of the text.
     pub fields: Vec<Field>,
-    /// The text after `print fmt:`; empty when there is none.
+    /// The text after `print fmt:`; empty if there is none.
     pub print_fmt: String,
 }
 
 impl EventFormat {
-    /// Reads a `format` file; `system` is the name of the folder above the event's. Lines that make no sense are left
-    /// out; `None` when there is no event number in it, without which no record can be told to be of this event.
+    /// Parses a `format` file; `system` is the name of the directory above the event's. Invalid lines are ignored;
+    /// `None` without an event ID, because no record could then be assigned to it.
     pub fn parse(system: &str, text: &str, byte_order: ByteOrder) -> Option<EventFormat> {
         let (head, print_fmt) = match text.split_once("\nprint fmt:") {
             Some((head, rest)) => (head, rest.trim()),
@@ -48,22 +48,22 @@ impl EventFormat {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// The fields that belong to this event alone.
+    /// The fields of this event without the common ones.
     pub fn own_fields(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| !field.name.starts_with("common_"))
     }
 }
 
-/// The formats of a trace, found by event number or by name.
+/// The formats of a trace, by event ID or by name.
 #[derive(Clone, Debug, Default)]
 pub struct EventFormats {
     formats: Vec<EventFormat>,
-    /// Index into `formats` plus one for each event number; 0 is "unknown".
+    /// Index into `formats` plus one for each event ID; 0 is "unknown".
     index_by_id: Vec<u32>,
 }
 
 impl EventFormats {
-    /// Adds a format; a later one with the same number replaces the earlier.
+    /// Adds a format; a later one with the same ID replaces the earlier one.
     pub fn insert(&mut self, format: EventFormat) {
         let id = usize::from(format.id);
         if self.index_by_id.len() <= id {

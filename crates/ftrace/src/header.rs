@@ -1,24 +1,24 @@
 //! The layout of a ring-buffer sub-buffer ("page"), from the text of `events/header_page`.
 //!
-//! The text tells 64-bit kernels from 32-bit ones by the size of `commit`. It does not tell the byte order, and it
-//! shows the sub-buffer size of the top-level buffer even inside an instance that was given another size, so both
-//! come from elsewhere.
+//! The size of `commit` in the text distinguishes 64-bit kernels from 32-bit ones. The text does not contain the byte
+//! order, and it shows the sub-buffer size of the top-level buffer even inside an instance with another size, so both
+//! are passed separately.
 
 use crate::byte_order::ByteOrder;
 
-/// Where the parts of a sub-buffer lie, in bytes.
+/// Offsets of the parts of a sub-buffer, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLayout {
     pub byte_order: ByteOrder,
-    /// Size of `commit`, which is also the size of a `long` of the kernel: 4 or 8.
+    /// Size of `commit`, which is also the size of a kernel `long`: 4 or 8.
     pub commit_size: usize,
     /// Offset of the first event.
     pub data_offset: usize,
-    /// Size of the whole sub-buffer, header included.
+    /// Size of the whole sub-buffer, including the header.
     pub page_size: usize,
 }
 
-/// Larger than any sub-buffer a kernel offers (its limit is 2^9 pages of 64 KiB).
+/// Larger than any sub-buffer of a kernel (its limit is 2^9 pages of 64 KiB).
 const PAGE_SIZE_MAX: usize = 64 << 20;
 
 impl PageLayout {
@@ -32,8 +32,8 @@ impl PageLayout {
         PageLayout { byte_order, commit_size: 4, data_offset: 12, page_size: 4096 }
     }
 
-    /// Reads the text of `events/header_page`. What the text does not say, or says wrongly, is taken from the usual
-    /// layout for the size of `commit` (8 when that is missing too).
+    /// Parses the text of `events/header_page`. Missing or invalid values default to the usual layout for the size of
+    /// `commit` (8 if that is missing, too).
     pub fn parse(header_page: &str, byte_order: ByteOrder) -> PageLayout {
         let mut layout = PageLayout::bits64(byte_order);
         if field_line(header_page, "commit").is_some_and(|line| line.size == 4) {
@@ -50,8 +50,8 @@ impl PageLayout {
         layout
     }
 
-    /// The same layout for sub-buffers of another size, as in an instance with its own `buffer_subbuf_size_kb`.
-    /// A size with no room for an event is ignored.
+    /// The same layout for sub-buffers of another size, as in an instance with its own `buffer_subbuf_size_kb`. A size
+    /// too small for an event is ignored.
     pub fn with_page_size(mut self, page_size: usize) -> PageLayout {
         if page_size > self.data_offset && page_size <= PAGE_SIZE_MAX {
             self.page_size = page_size;

@@ -1,12 +1,12 @@
-//! Which kernel addresses a trace mentions, so that the recording machine saves the names of just those.
+//! Finds the kernel addresses in a trace, so that the recording machine saves only the names of those.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::format::{EventFormat, EventFormats, Field, Storage};
 use crate::trace_dat::TraceItem;
 
-/// The distinct kernel addresses in the fields of these records, sorted: pointers, and the `unsigned long` the kernel
-/// keeps places in code in. Made for [`kernel_symbols::excerpt`](crate::kernel_symbols::excerpt).
+/// The distinct kernel addresses in the fields of these records, sorted: pointers, and values of type `unsigned long`,
+/// which the kernel uses for code addresses. For [`kernel_symbols::excerpt`](crate::kernel_symbols::excerpt).
 pub fn kernel_addresses<'a>(formats: &EventFormats, items: impl IntoIterator<Item = TraceItem<'a>>) -> Vec<u64> {
     let mut addresses = BTreeSet::new();
     let mut fields_by_id: HashMap<u16, Vec<&Field>> = HashMap::new();
@@ -38,7 +38,7 @@ fn address_fields(format: &EventFormat) -> Vec<&Field> {
     format.own_fields().filter(holds_addresses).collect()
 }
 
-/// The upper half of the address space; 32-bit kernels with another split keep their code there too.
+/// The upper half of the address space; 32-bit kernels with another split have their code there, too.
 fn is_kernel(value: u64, size: usize) -> bool {
     value >= 1 << (8 * size - 1)
 }

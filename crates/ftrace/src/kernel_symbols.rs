@@ -6,11 +6,12 @@ pub struct KernelSymbols {
     symbols: Vec<(u64, String)>,
 }
 
-/// No function comes near it.
+/// Larger than any function.
 const SYMBOL_SIZE_MAX: u64 = 1 << 20;
 
 impl KernelSymbols {
-    /// Reads lines of `ADDRESS TYPE NAME [MODULE]`; others are left out, and so are addresses the kernel hid as 0.
+    /// Parses lines of `ADDRESS TYPE NAME [MODULE]`; others are ignored, and so are addresses that the kernel hides as
+    /// 0.
     pub fn parse(text: &str) -> KernelSymbols {
         let line = |line: &str| {
             let mut words = line.split_whitespace();
@@ -19,13 +20,13 @@ impl KernelSymbols {
             Some((address, name.to_owned()))
         };
         let mut symbols: Vec<_> = text.lines().filter_map(line).collect();
-        // Stable, so that of several names for one address the first of the text is found.
+        // A stable sort, so that the first of several names for one address is found.
         symbols.sort_by_key(|&(address, _)| address);
         KernelSymbols { symbols }
     }
 
-    /// Name of the symbol at or below `address`, and the distance to it in bytes; `None` when it is too far below for
-    /// the address to lie in it, as with pointers to data.
+    /// Name of the symbol at or below `address`, and the distance to it in bytes; `None` if it is too far below for the
+    /// address to be in it, as for pointers to data.
     pub fn find(&self, address: u64) -> Option<(&str, u64)> {
         let after = self.symbols.partition_point(|&(start, _)| start <= address);
         let start = self.symbols.get(after.checked_sub(1)?)?.0;
@@ -51,8 +52,8 @@ impl KernelSymbols {
     }
 }
 
-/// The text of `/proc/kallsyms` with an index, to take lines out of it again and again. A full kernel table is 10 MB; the
-/// functions of one trace are a few hundred lines, or some thousand when every function was traced.
+/// The text of `/proc/kallsyms` with an index, for repeated excerpts. A full kernel table is 10 MB; the functions of
+/// one trace are a few hundred lines, or a few thousand if every function was traced.
 #[derive(Clone, Debug, Default)]
 pub struct SymbolText {
     text: String,
@@ -72,7 +73,7 @@ impl SymbolText {
         SymbolText { text, lines }
     }
 
-    /// The lines that name the symbol one of `addresses` lies in, all names of it, in the order of the text.
+    /// The lines of the symbols that contain one of `addresses`, with all their names, in the order of the text.
     pub fn excerpt(&self, addresses: &[u64]) -> String {
         let mut offsets: Vec<usize> = addresses.iter().flat_map(|&address| self.symbol_at(address)).collect();
         offsets.sort_unstable();
@@ -81,7 +82,7 @@ impl SymbolText {
         offsets.iter().filter_map(line).flat_map(|line| [line, "\n"]).collect()
     }
 
-    /// Offsets of the lines of the symbol an address lies in.
+    /// Offsets of the lines of the symbol that contains an address.
     fn symbol_at(&self, address: u64) -> impl Iterator<Item = usize> {
         let after = self.lines.partition_point(|&(start, _)| start <= address);
         let start = after.checked_sub(1).and_then(|at| self.lines.get(at)).map(|&(start, _)| start);
@@ -91,12 +92,12 @@ impl SymbolText {
     }
 }
 
-/// [`SymbolText::excerpt`] of a text that is needed once.
+/// [`SymbolText::excerpt`] of a text that is used once.
 pub fn excerpt(kallsyms: &str, addresses: &[u64]) -> String {
     SymbolText::new(kallsyms.to_owned()).excerpt(addresses)
 }
 
-/// `None` for broken lines and for addresses the kernel hid as 0.
+/// `None` for invalid lines and for addresses that the kernel hides as 0.
 fn address_of(line: &str) -> Option<u64> {
     let word = line.split_whitespace().next()?;
     u64::from_str_radix(word, 16).ok().filter(|address| *address != 0)

@@ -1,8 +1,7 @@
-//! The text that the kernel's latency tracers print: a head that says what was longest, and a line for each thing that
-//! happened in it.
+//! The text output of the kernel's latency tracers: a head with the longest latency, and a line for each event in it.
 //!
-//! Any text is one of these: what is not understood is counted. Made for `trace` of an instance with one of the tracers
-//! `wakeup`, `wakeup_rt`, `wakeup_dl`, `irqsoff`, `preemptoff` and `preemptirqsoff`.
+//! Any text can be parsed: unknown lines are counted. For `trace` of an instance with one of the tracers `wakeup`,
+//! `wakeup_rt`, `wakeup_dl`, `irqsoff`, `preemptoff` and `preemptirqsoff`.
 
 mod flags;
 mod head;
@@ -14,15 +13,15 @@ pub use flags::Flags;
 pub use head::Task;
 pub use line::Line;
 
-/// A text, understood. Times are whole µs, as the kernel prints them.
+/// A parsed text. Times are whole µs, as the kernel prints them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LatencyTrace {
-    /// `wakeup_rt`; empty when the text has no such head.
+    /// `wakeup_rt`; empty if the text has no such head.
     pub tracer: String,
     /// Release of the kernel.
     pub release: String,
     pub latency_us: Option<u64>,
-    /// Lines in the text, and lines there were before the oldest were overwritten.
+    /// Lines in the text, and lines written before the oldest were overwritten.
     pub entries: u64,
     pub entries_written: u64,
     /// CPU on which it happened.
@@ -36,21 +35,21 @@ pub struct LatencyTrace {
     pub started_at: Option<String>,
     pub ended_at: Option<String>,
     pub lines: Vec<Line>,
-    /// Lines that are none of these, such as the frames of a stack.
+    /// Number of other lines, such as the frames of a stack.
     pub other_lines: usize,
 }
 
-/// A function and how long its CPU recorded nothing after it.
+/// A function and the time for which its CPU recorded nothing after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongestFunction<'a> {
     pub name: &'a str,
-    /// Empty when the text does not say.
+    /// Empty if the text does not contain it.
     pub caller: &'a str,
     pub us: i64,
 }
 
 impl LatencyTrace {
-    /// Reads the text; nothing in it makes this fail.
+    /// Parses the text; it never fails.
     pub fn parse(text: &str) -> LatencyTrace {
         let mut trace = LatencyTrace::default();
         for line in text.lines() {
@@ -66,8 +65,8 @@ impl LatencyTrace {
         trace
     }
 
-    /// The function after which the next line of the same CPU came latest, on the CPU of the stretch where it is known.
-    /// A function that is only entered here may have been left long before that line.
+    /// The function with the longest time until the next line of the same CPU, on the CPU of the stretch if that is
+    /// known. A function whose entry alone is recorded may have returned long before that line.
     pub fn longest_function(&self) -> Option<LongestFunction<'_>> {
         let lines: Vec<&Line> = self.lines.iter().filter(|line| self.cpu.is_none_or(|cpu| line.cpu == cpu)).collect();
         let stretches = lines.iter().enumerate().filter_map(|(at, line)| {
@@ -75,7 +74,7 @@ impl LatencyTrace {
             let next = lines[at + 1..].iter().find(|later| later.cpu == line.cpu)?;
             Some(LongestFunction { name, caller, us: next.at_us.saturating_sub(line.at_us) })
         });
-        // Of equals the first: `max_by_key` would take the last.
+        // The first of equal ones: `max_by_key` would take the last.
         stretches.reduce(|longest, next| if next.us > longest.us { next } else { longest })
     }
 }

@@ -1,14 +1,15 @@
-//! Kernel tracing: switch it on and off, read its bytes.
+//! Kernel tracing: controls it and decodes its data.
 //!
-//! Two halves. [`tracefs`] controls a kernel through its trace file system, at any root, and is the only part that
-//! does I/O. Everything else is pure: pages of the ring buffer ([`page`]), event formats ([`format`](mod@format)),
-//! events as text ([`print_fmt`]), and trace.dat files ([`trace_dat`]) that trace-cmd and KernelShark open too.
-//! Parsing never fails and never panics: it yields what is there, and names what is missing.
+//! There are two halves. [`tracefs`] controls a kernel through its tracing file system, at any root, and is the only
+//! part that does I/O. Everything else is pure: pages of the ring buffer ([`page`]), event formats
+//! ([`format`](mod@format)), events as text ([`print_fmt`]), and trace.dat files ([`trace_dat`]) that trace-cmd and
+//! KernelShark can open, too. Parsing never fails and never panics: it returns what is there, and reports what is
+//! missing.
 //!
 //! ```
 //! use ftrace::trace_dat::{TraceFile, TraceItem};
 //!
-//! /// Counts the switches to a thread, and the places where the trace does not know.
+//! /// Counts the switches to a thread, and the gaps in the trace.
 //! fn switches_to(trace_dat: &[u8], pid: i64) -> (usize, usize) {
 //!     let file = TraceFile::parse(trace_dat);
 //!     let mut unknown = file.gaps.len();

@@ -1,4 +1,4 @@
-//! What must travel with the raw pages so that they can be decoded elsewhere.
+//! Metadata that must accompany the raw pages so that they can be decoded elsewhere.
 
 use crate::byte_order::ByteOrder;
 use crate::cmdlines::CommandLines;
@@ -8,14 +8,14 @@ use crate::header::PageLayout;
 use crate::kernel_symbols::KernelSymbols;
 use crate::printk_formats::PrintkFormats;
 
-/// The texts of the recording machine's tracefs, as they were read there.
+/// Files of the recording machine's tracefs, as read there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetadataText {
     /// `events/header_page`.
     pub header_page: String,
     /// `events/header_event`.
     pub header_event: String,
-    /// (system, text of `events/SYSTEM/NAME/format`), the system `ftrace` among them.
+    /// (system, text of `events/SYSTEM/NAME/format`), including the system `ftrace`.
     pub event_formats: Vec<(String, String)>,
     /// `saved_cmdlines`.
     pub saved_cmdlines: String,
@@ -25,7 +25,7 @@ pub struct MetadataText {
     pub kallsyms: String,
 }
 
-/// The same, understood.
+/// The same, parsed.
 #[derive(Clone, Debug)]
 pub struct Metadata {
     pub layout: PageLayout,
@@ -33,13 +33,13 @@ pub struct Metadata {
     pub command_lines: CommandLines,
     pub printk_formats: PrintkFormats,
     pub symbols: KernelSymbols,
-    /// Name of the trace clock (`mono`, `local` ...); empty when the trace does not say.
+    /// Name of the trace clock (`mono`, `local` ...); empty if the trace does not contain it.
     pub clock: String,
-    /// (CPU, counters) when the trace has them.
+    /// (CPU, counters) if the trace has them.
     pub cpu_stats: Vec<(u32, CpuStats)>,
-    /// `uname` of the recording machine; empty when the trace does not say.
+    /// `uname` of the recording machine; empty if the trace does not contain it.
     pub uname: String,
-    /// Name and version of the program that wrote the trace; empty when the trace does not say.
+    /// Name and version of the program that wrote the trace; empty if the trace does not contain them.
     pub writer: String,
 }
 
@@ -60,7 +60,7 @@ impl Metadata {
 }
 
 impl MetadataText {
-    /// Understands the texts. Formats that make no sense are left out.
+    /// Parses the texts. Invalid formats are left out.
     pub fn parse(&self, byte_order: ByteOrder) -> Metadata {
         let mut metadata = Metadata::empty(PageLayout::parse(&self.header_page, byte_order));
         for (system, text) in &self.event_formats {

@@ -1,9 +1,9 @@
 //! Decodes sub-buffers ("pages") of the ring buffer into records and the gaps between them.
 //!
 //! A page is: `u64` timestamp in ns of the trace clock; `commit`, a `long` whose low 27 bits are the number of data
-//! bytes, whose bit 31 says that events were lost before this page, and bit 30 that their number follows the data;
-//! then the events. The kernel writes `commit` sign-extended, so only its low 32 bits mean anything.
-//! [`writer`] makes such pages.
+//! bytes, whose bit 31 is set if events were lost before this page, and bit 30 if their number follows the data; then
+//! the events. The kernel writes `commit` sign-extended, so only its low 32 bits are meaningful. [`writer`] creates
+//! such pages.
 //! (Layout: `include/linux/ring_buffer.h`, `kernel/trace/ring_buffer.c`.)
 
 use crate::byte_order::ByteOrder;
@@ -19,24 +19,24 @@ const TYPE_PADDING: u32 = 29;
 const TYPE_TIME_EXTEND: u32 = 30;
 const TYPE_TIME_STAMP: u32 = 31;
 const DELTA_BITS: u32 = 27;
-/// An absolute stamp carries 59 bits; the five above them are those of the time reached so far.
+/// An absolute timestamp has 59 bits; the five above them are those of the current time.
 const STAMP_MASK: u64 = (1 << 59) - 1;
 
-/// One event as it lies in the page.
+/// One event as stored in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawRecord<'a> {
     /// In ns of the trace clock.
     pub ts_ns: u64,
-    /// From `common_type` on, so that the offsets of the event's format apply to it.
+    /// From `common_type` on, to which the offsets of the event's format refer.
     pub payload: &'a [u8],
 }
 
-/// Why records are missing at some place of a trace.
+/// Why records are missing at some point of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapKind {
-    /// The kernel dropped or overwrote events before this point; how many, when it could tell.
+    /// The kernel dropped or overwrote events before this point, with their number if known.
     Lost { count: Option<u64> },
-    /// The bytes of the page make no sense from this offset (from the start of the page) on; its rest is skipped.
+    /// The bytes of the page are invalid from this offset (from the start of the page) on; the rest is skipped.
     Corrupt { offset: usize, why: &'static str },
     /// The bytes end before the page does.
     Truncated,
@@ -45,20 +45,20 @@ pub enum GapKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageItem<'a> {
     Record(RawRecord<'a>),
-    /// Records are missing here; the time is the last one known (ns).
+    /// Records are missing here; the time is the last known one (ns).
     Gap {
         ts_ns: u64,
         kind: GapKind,
     },
 }
 
-/// Timestamp of a page, that is of its first event; `None` when the bytes are too short to hold one.
+/// Timestamp of a page, which is that of its first event; `None` if the bytes are too short.
 #[inline]
 pub fn page_ts_ns(page: &[u8], layout: &PageLayout) -> Option<u64> {
     layout.byte_order.u64_at(page, 0)
 }
 
-/// Iterates over the items of one page. Bytes behind the data (padding) are never looked at.
+/// Iterates over the items of one page. Bytes after the data (padding) are never read.
 #[derive(Clone, Debug)]
 pub struct PageItems<'a> {
     /// From the start of the page to the end of its data.
@@ -67,12 +67,12 @@ pub struct PageItems<'a> {
     ts_ns: u64,
     byte_order: ByteOrder,
     lost: Option<GapKind>,
-    /// Said once, after the last record.
+    /// Returned once, after the last record.
     ending: Option<GapKind>,
 }
 
 impl<'a> PageItems<'a> {
-    /// `page` may be shorter than the page size of `layout` (truncated) and hold anything.
+    /// `page` may be shorter than the page size of `layout` (truncated) and contain anything.
     #[inline]
     pub fn new(page: &'a [u8], layout: &PageLayout) -> PageItems<'a> {
         let byte_order = layout.byte_order;
@@ -106,7 +106,7 @@ impl<'a> PageItems<'a> {
         items
     }
 
-    /// Time reached so far, in ns.
+    /// Current time, in ns.
     #[inline]
     pub fn ts_ns(&self) -> u64 {
         self.ts_ns
@@ -116,7 +116,7 @@ impl<'a> PageItems<'a> {
     fn corrupt(&mut self, why: &'static str) -> Option<PageItem<'a>> {
         let offset = self.position;
         self.position = self.bytes.len();
-        // In a truncated page an event that reaches past the end is the truncation, not another fault.
+        // In a truncated page an event that extends past the end is due to the truncation, not another fault.
         let kind = self.ending.take().unwrap_or(GapKind::Corrupt { offset, why });
         Some(PageItem::Gap { ts_ns: self.ts_ns, kind })
     }
@@ -173,14 +173,14 @@ impl<'a> Iterator for PageItems<'a> {
                     self.position = body + 4;
                 }
                 _ => {
-                    // Length in the word after the header, which it counts itself.
+                    // The length is in the word after the header, and includes that word.
                     let end = body.saturating_add(word as usize);
                     let payload = if word < 4 { None } else { self.bytes.get(body + 4..end) };
                     let Some(payload) = payload else {
                         return self.corrupt("an event length that does not fit");
                     };
                     self.ts_ns = self.ts_ns.wrapping_add(delta);
-                    // Events lie on 4-byte boundaries; a discarded event is marked as padding and has no record.
+                    // Events are 4-byte aligned; a discarded event is marked as padding and has no record.
                     self.position = (end + 3) & !3;
                     if type_len != TYPE_PADDING {
                         return Some(PageItem::Record(RawRecord { ts_ns: self.ts_ns, payload }));

@@ -1,7 +1,7 @@
-//! Events as text for people.
+//! Formats events as text.
 //!
-//! The kernel describes each event's text as C: a printf format and expressions over its fields. Enough of that is
-//! interpreted here for nearly every event; one that is not prints as `name=value` of its fields.
+//! The kernel describes each event's text in C: a printf format and expressions over its fields. This module interprets
+//! enough of it for nearly every event; others are printed as `name=value` of their fields.
 
 mod conversion;
 mod digits;
@@ -18,7 +18,7 @@ use self::conversion::Piece;
 use self::expression::Expression;
 use self::value::Context;
 
-/// Prints the events of one trace. Each event's format is understood once, when it is first met.
+/// Prints the events of one trace. Each event's format is parsed once, when it first occurs.
 #[derive(Debug)]
 pub struct EventPrinter<'m> {
     metadata: &'m Metadata,
@@ -26,7 +26,7 @@ pub struct EventPrinter<'m> {
     templates: Vec<Option<Template>>,
 }
 
-/// How the text of one event is made.
+/// How to format one event.
 #[derive(Debug)]
 enum Template {
     Interpreted {
@@ -35,9 +35,9 @@ enum Template {
     },
     /// `name=value` of each field.
     Fields,
-    /// The message alone; where a marker was written from is always the same kernel function.
+    /// The message alone; a marker is always written from the same kernel function.
     Marker,
-    /// One line for each caller.
+    /// One line per caller.
     Stack,
 }
 
@@ -46,7 +46,7 @@ impl<'m> EventPrinter<'m> {
         EventPrinter { metadata, templates: Vec::new() }
     }
 
-    /// Name of the event of a record, or nothing when its format is not in the trace.
+    /// Name of the event of a record; `None` if its format is not in the trace.
     pub fn name(&self, record: &Record<'_>) -> Option<&'m str> {
         self.metadata.formats.by_id(record.id).map(|format| format.name.as_str())
     }
@@ -67,7 +67,7 @@ impl<'m> EventPrinter<'m> {
         template.print(format, context, out);
     }
 
-    /// Whether the text of this event is made as the kernel describes it, rather than of its fields' names and values.
+    /// Whether this event is printed by the kernel's description, rather than as names and values of its fields.
     pub fn interprets(format: &EventFormat) -> bool {
         !matches!(Template::of(format), Template::Fields)
     }
@@ -93,7 +93,7 @@ impl Template {
         match self {
             Template::Interpreted { pieces, arguments } => {
                 if conversion::print(pieces, arguments, context, out).is_none() {
-                    // A field that reaches past the record: say what is there.
+                    // A field extends past the record: print the rest.
                     out.truncate(start);
                     print_fields(format, context, out);
                 }
@@ -150,7 +150,7 @@ fn print_stack(format: &EventFormat, context: Context<'_>, out: &mut String) {
     let order = context.metadata.layout.byte_order;
     for caller in bytes.chunks_exact(size).take(usize::try_from(count).unwrap_or(usize::MAX)) {
         let address = order.uint_at(caller, 0, size).unwrap_or(0);
-        // The kernel ends shorter stacks of some versions with an address of all ones.
+        // In some versions the kernel ends short stacks with an address of all ones.
         if address == u64::MAX >> (64 - 8 * size) {
             break;
         }

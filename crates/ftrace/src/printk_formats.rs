@@ -8,7 +8,7 @@ pub struct PrintkFormats {
 }
 
 impl PrintkFormats {
-    /// Reads lines of `0xADDRESS : "TEXT"`; others are left out. Escapes `\n`, `\t`, `\"` and `\\` are undone.
+    /// Parses lines of `0xADDRESS : "TEXT"`; others are ignored. The escapes `\n`, `\t`, `\"` and `\\` are resolved.
     pub fn parse(text: &str) -> PrintkFormats {
         let line = |line: &str| {
             let (address, text) = line.split_once(':')?;
@@ -25,7 +25,7 @@ impl PrintkFormats {
     }
 }
 
-/// Undoes the escapes of C text; unknown ones stay as they are.
+/// Resolves the escapes of C text; unknown ones stay unchanged.
 pub(crate) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();

@@ -1,7 +1,7 @@
-//! trace.dat files, and the records of several CPUs in order of time.
+//! trace.dat files, and the records of several CPUs in chronological order.
 //!
-//! [`TraceDat`] writes version 7, [`TraceFile`] reads versions 6 and 7. [`CpuRecords`] and [`Merged`] work on the bare
-//! pages of CPUs too, so a live snapshot is read the same way as a saved one.
+//! [`TraceDat`] writes version 7, [`TraceFile`] reads versions 6 and 7. [`CpuRecords`] and [`Merged`] also work on bare
+//! pages of CPUs, so a live snapshot is read in the same way as a saved one.
 
 mod cut;
 mod layout;

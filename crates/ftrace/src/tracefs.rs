@@ -1,4 +1,4 @@
-//! The kernel's trace file system: what it can do, who uses it, instances of our own.
+//! The kernel's tracing file system: its features, its users, and the caller's own instances.
 //!
 //! Nothing here touches the settings of the top-level buffer or of an instance of another program.
 
@@ -21,10 +21,10 @@ pub use foreign::ForeignTracing;
 pub use instance::Instance;
 pub use raw_pages::RawPages;
 
-/// Where the kernel mounts it, newer place first.
+/// Usual mount points, the newer one first.
 pub const USUAL_ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// A mounted trace file system, or a folder that looks like one.
+/// A mounted tracing file system, or a directory that looks like one.
 #[derive(Clone, Debug)]
 pub struct Tracefs {
     root: PathBuf,
@@ -41,7 +41,7 @@ impl Tracefs {
         newer.or_else(|error| older.map_err(|_| error))
     }
 
-    /// The same, if a trace file system is mounted there and may be read.
+    /// The same, if a tracing file system is mounted there and readable.
     pub fn check(self) -> Result<Tracefs, TracefsError> {
         match file::read(&self.root.join("trace_clock")) {
             Ok(_) => Ok(self),
@@ -54,19 +54,19 @@ impl Tracefs {
         &self.root
     }
 
-    /// Names of all instances, sorted; empty when the kernel has none or they cannot be listed.
+    /// Names of all instances, sorted; empty if there are none or they cannot be listed.
     pub fn instances(&self) -> Vec<String> {
         file::folder_names(&self.root.join("instances"))
     }
 
-    /// Makes a new instance. An existing one of that name is an error: it may belong to another program.
+    /// Creates a new instance. An existing one with that name is an error: it may belong to another program.
     pub fn create_instance(&self, name: &str) -> Result<Instance, TracefsError> {
         let path = self.instance_path(name)?;
         file::create_folder(&path)?;
         Ok(Instance::new(self.root.clone(), name.to_owned(), path))
     }
 
-    /// An instance that exists already, as after a crash of the program that made it.
+    /// Opens an existing instance, as after a crash of the program that created it.
     pub fn open_instance(&self, name: &str) -> Result<Instance, TracefsError> {
         let path = self.instance_path(name)?;
         file::read(&path.join("trace_clock"))?;

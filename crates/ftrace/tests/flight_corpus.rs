@@ -1,6 +1,6 @@
-//! The flight records of the corpus, each beside what it is expected to say. `UPDATE_GOLDEN=1` writes the expectations.
+//! The flight records of the corpus, each with its expected output. `UPDATE_GOLDEN=1` writes the expectations.
 //!
-//! Records of version 1 have their symbols in a file of their own. Of those of version 2 the code of the kernel is left out.
+//! Records of version 1 have their symbols in a separate file. Those of version 2 do not contain the kernel's code.
 
 use ftrace::flight_record::{FlightRecord, Place};
 use ftrace::kernel_symbols::KernelSymbols;
@@ -27,7 +27,7 @@ fn name<'a>(place: &Place<'a>) -> &'a str {
     }
 }
 
-/// The gaps, who ran how long since the last halt, and the last stretches one by one.
+/// The gaps, the time of each place since the last halt, and the last stretches one by one.
 fn text_of(record: &FlightRecord, symbols: &KernelSymbols) -> String {
     let stretches = record.stretches(symbols);
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Against the running kernel: needs root and tracefs. Only instances of its own are touched. trace-cmd is the
-//! second opinion on what we wrote.
+//! Tests on the running kernel: need root and tracefs. They only touch their own instances. trace-cmd verifies the
+//! written files.
 
 #![allow(clippy::disallowed_methods, reason = "this test is about I/O")]
 
@@ -148,7 +148,7 @@ fn what_we_record_and_write_is_what_trace_cmd_reads() {
     assert_eq!(ours, theirs);
 }
 
-/// (CPU, event name, text) of the lines of the kernel's own `trace` file, as often as they occur.
+/// (CPU, event name, text) of the lines of the kernel's own `trace` file, with repetitions.
 fn kernel_texts(text: &str) -> Vec<(u32, String, String)> {
     let line = |line: &str| {
         let (_, rest) = line.split_once(" [")?;
@@ -166,7 +166,7 @@ fn our_text_of_events_is_that_of_the_kernel() {
     let own = OwnInstance::new("text");
     record(&own.0);
     let kernel = fs::read_to_string(own.0.path().join("trace")).unwrap();
-    // Addresses are hashed or named there, and the markers' line differs: those events are left to other tests.
+    // There, addresses are hashed or named, and the markers' line differs: other tests cover those events.
     let comparable =
         |name: &str| ["sched_switch", "sched_waking", "softirq_entry", "softirq_exit", "cpu_idle"].contains(&name);
     let mut theirs = kernel_texts(&kernel);
@@ -244,7 +244,7 @@ fn lost_events_are_counted_as_the_kernel_counts_them() {
     let mut readers: Vec<_> = own.0.cpus().into_iter().map(|cpu| own.0.open_raw(cpu).unwrap()).collect();
     let cpus = own.0.cpus();
     let mut per_cpu = vec![Vec::new(); cpus.len()];
-    // Losses are told on the page that is read next, so there must have been a read before them.
+    // Losses are reported on the page that is read next, so there must have been a read before them.
     for _ in 0..2 {
         for _ in 0..2000 {
             std::io::Write::write_all(&mut &marker, b"a marker that fills the buffer until it wraps around").unwrap();
@@ -279,7 +279,7 @@ fn reading_while_recording_gets_every_event_once_and_in_order() {
     let own = OwnInstance::new("busy");
     own.0.set_clock("mono").unwrap();
     own.0.set_buffer_size_kb(8192).unwrap();
-    // Events the filter turns down leave discarded records between ours.
+    // Filtered events leave discarded records between the recorded ones.
     own.0.set_event_filter("sched", "sched_switch", "prev_pid == -5").unwrap();
     own.0.enable_event("sched", "sched_switch").unwrap();
     let marker = own.0.open_marker().unwrap();
@@ -295,7 +295,7 @@ fn reading_while_recording_gets_every_event_once_and_in_order() {
     });
     let mut done = false;
     while !done {
-        // Asked before reading, so that the last round reads what was written last.
+        // Checked before reading, so that the last round reads what was written last.
         done = writer.is_finished();
         for (_, reader, pages) in &mut readers {
             reader.drain_into(pages, 1 << 20).unwrap();

@@ -1,9 +1,9 @@
-//! A window of each recorded trace holds what the whole trace has there.
+//! A window of each recorded trace contains the same as the whole trace there.
 
 use ftrace::trace_dat::{ReadAt, Source, TraceFile};
 use std::io;
 
-/// Bytes that are read as a file is, piece by piece.
+/// Bytes that are read like a file, piece by piece.
 struct InMemory(Vec<u8>);
 
 impl ReadAt for InMemory {

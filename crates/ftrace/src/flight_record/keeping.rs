@@ -1,21 +1,21 @@
-//! A record as it is kept: cut to what matters, with the names it needs, packed.
+//! Prepares a record for an archive: cut to the relevant part, with the names it needs, compressed.
 
 use super::{ADDRESS_BITS, ExecutedBlock, FlightRecord, HEADER_BYTES, INSTRUCTIONS_MASK, MAGIC, VERSION};
 use crate::kernel_symbols::SymbolText;
 use std::collections::BTreeSet;
 
-/// What a kept record needs beside the recorder's file.
+/// What a kept record needs in addition to the recorder's file.
 #[derive(Clone, Copy, Debug)]
 pub struct Keeping<'a> {
     /// The names of the kernel's functions.
     pub symbols: &'a SymbolText,
     /// An instruction took two to the power of this many ns.
     pub instruction_shift: u32,
-    /// Instructions before the marker that are kept, at least.
+    /// Fewest instructions to keep before the marker.
     pub instructions: u64,
 }
 
-/// Makes a file of a record that says all that is needed to read it.
+/// A file with everything needed to read the record.
 pub fn keep(record: &FlightRecord, keeping: &Keeping) -> Vec<u8> {
     let mut left = keeping.instructions;
     let kept = record.blocks.iter().rev().take_while(|block| {

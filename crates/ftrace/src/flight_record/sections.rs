@@ -1,10 +1,10 @@
-//! The sections of a flight record from version 2 on.
+//! The sections of a flight record, since version 2.
 
 use std::borrow::Cow;
 
 use super::{FlightGap, FlightRecord};
 
-/// What all sections of a record may unpack to. The record of a moment needs far less; more is a bomb.
+/// Limit of the decompressed size of all sections. A real record needs far less; more is a decompression bomb.
 const UNPACKED_BYTES_MAX: usize = 1 << 26;
 
 /// The code of a block.
@@ -28,7 +28,7 @@ impl BlockCode {
     }
 }
 
-/// Takes from the front of some bytes.
+/// Reads from the front of some bytes.
 pub struct Taking<'a>(pub &'a [u8]);
 
 impl<'a> Taking<'a> {
@@ -49,7 +49,7 @@ impl<'a> Taking<'a> {
 }
 
 impl FlightRecord {
-    /// Reads every section that is known.
+    /// Reads every known section.
     pub(super) fn take_sections(&mut self, bytes: &[u8]) {
         let mut rest = Taking(bytes);
         let mut unpacked_bytes_left = UNPACKED_BYTES_MAX;
@@ -91,7 +91,7 @@ impl FlightRecord {
                 self.instruction_shift = bytes.first().map_or(0, |shift| u32::from(*shift).min(20));
                 Some(())
             }
-            // One of a later version; the header says that there may be such.
+            // A section of a later version, which the header allows.
             _ => Some(()),
         };
         if whole.is_none() {
@@ -110,14 +110,14 @@ impl FlightRecord {
         Some(())
     }
 
-    /// The code of the block that begins at an address, if it is known.
+    /// The code of the block at this address, if it is known.
     pub fn code_at(&self, address: u64) -> Option<&BlockCode> {
         let found = self.code.binary_search_by_key(&address, |code| code.address).ok()?;
         self.code.get(found)
     }
 }
 
-/// What a section holds; `None` when it cannot be unpacked, or not into so many bytes.
+/// Contents of a section; `None` if it cannot be decompressed, or exceeds `bytes_max`.
 fn unpacked(encoding: u64, stored: &[u8], bytes_max: usize) -> Option<Cow<'_, [u8]>> {
     match encoding {
         0 => Some(Cow::Borrowed(stored)),

@@ -1,32 +1,32 @@
-//! One field of an event: where it lies in a record and how to read it.
+//! One field of an event: its place in a record and how to read it.
 
 use std::borrow::Cow;
 
 use crate::byte_order::{ByteOrder, sign_extend};
 
-/// How the bytes of a field are kept.
+/// How a field is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// At the field's offset, `size` bytes.
     Value,
-    /// At the field's offset, this many elements; `None` reaches to the end of the record.
+    /// This many elements at the field's offset; `None` extends to the end of the record.
     Array { count: Option<usize> },
     /// The field holds a `u32`: low 16 bits the offset from the start of the record, high 16 bits the length.
     DataLoc,
-    /// As `DataLoc`, but the offset counts from the end of the field itself.
+    /// Like `DataLoc`, but the offset counts from the end of the field itself.
     RelLoc,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     pub name: String,
-    /// The C type as the kernel wrote it, without `[...]` and `__data_loc`.
+    /// The C type as the kernel prints it, without `[...]` and `__data_loc`.
     pub type_name: String,
     /// From the start of the record, in bytes.
     pub offset: usize,
-    /// Of the whole field, in bytes; 0 for an array that reaches to the end of the record.
+    /// Size of the whole field, in bytes; 0 for an array that extends to the end of the record.
     pub size: usize,
-    /// Of one element of an array; the same as `size` for a value.
+    /// Size of one element of an array; the same as `size` for a value.
     pub element_size: usize,
     pub signed: bool,
     pub storage: Storage,
@@ -34,7 +34,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// Reads a line such as `field:char prev_comm[16]; offset:8; size:16; signed:0;`.
+    /// Parses a line such as `field:char prev_comm[16]; offset:8; size:16; signed:0;`.
     pub(super) fn parse(line: &str, byte_order: ByteOrder) -> Option<Field> {
         let line = line.trim();
         let mut parts = line.strip_prefix("field:").or_else(|| line.strip_prefix("field special:"))?.split(';');
@@ -76,14 +76,14 @@ impl Field {
         self.byte_order.uint_at(payload, self.offset, self.size)
     }
 
-    /// The value of an integer field, widened with its sign when the field is signed.
+    /// The value of an integer field, sign-extended if the field is signed.
     #[inline]
     pub fn int(&self, payload: &[u8]) -> Option<i64> {
         let value = self.uint(payload)?;
         Some(if self.signed { sign_extend(value, self.size) } else { value as i64 })
     }
 
-    /// The bytes of the field, wherever in the record they lie; `None` when they reach past its end.
+    /// The bytes of the field, wherever they are in the record; `None` if they extend past its end.
     pub fn bytes<'a>(&self, payload: &'a [u8]) -> Option<&'a [u8]> {
         let (start, length) = match self.storage {
             Storage::Array { count: None } if self.size == 0 => return payload.get(self.offset..),
@@ -103,18 +103,19 @@ impl Field {
         Some(bytes.split(|&byte| byte == 0).next().unwrap_or(bytes))
     }
 
-    /// A string field as text; bytes that are no UTF-8 become U+FFFD.
+    /// A string field as text; invalid UTF-8 becomes U+FFFD.
     pub fn text<'a>(&self, payload: &'a [u8]) -> Option<Cow<'a, str>> {
         self.c_str(payload).map(String::from_utf8_lossy)
     }
 
-    /// One element of an array field, not widened with a sign.
+    /// One element of an array field, without sign extension.
     pub fn element(&self, payload: &[u8], index: usize) -> Option<u64> {
         let bytes = self.bytes(payload)?;
         self.byte_order.uint_at(bytes, index.checked_mul(self.element_size)?, self.element_size)
     }
 
-    /// Whether the field holds characters rather than numbers; the kernel calls bytes that are no text `unsigned char`.
+    /// Whether the field contains characters rather than numbers; the kernel declares bytes that are not text as
+    /// `unsigned char`.
     pub fn is_text(&self) -> bool {
         self.storage != Storage::Value && matches!(self.type_name.as_str(), "char" | "const char")
     }
@@ -146,7 +147,7 @@ fn element_size(type_name: &str) -> usize {
         "short" | "unsigned short" | "u16" | "s16" | "__u16" => 2,
         "int" | "unsigned int" | "unsigned" | "u32" | "s32" | "__u32" | "pid_t" => 4,
         "u64" | "s64" | "__u64" | "long long" | "unsigned long long" => 8,
-        // A kernel `long` or pointer; 32-bit kernels write arrays of them with a count, which is used instead.
+        // A kernel `long` or pointer; 32-bit kernels print arrays of them with a count, which is used instead.
         "long" | "unsigned long" => 8,
         other if other.ends_with('*') => 8,
         _ => 1,

@@ -1,4 +1,4 @@
-//! Formats as kernels print them, and fields read out of records.
+//! Formats as kernels print them, and fields read from records.
 
 use super::*;
 

@@ -1,25 +1,25 @@
-//! The column of state letters, which kernels draw with four, five or seven places.
+//! The column of state letters, which has four, five or seven places depending on the kernel.
 
-/// What the kernel noted about the CPU at one line.
+/// The state of the CPU at one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flags {
     /// Interrupts: `d` off, `D` off with bottom halves off, `b` bottom halves off, `.` on, `X` unknown.
     pub interrupts: char,
-    /// Whether a switch is wanted: `N`, `n`, `p`, `L`, `l` and others; `.` for no.
+    /// Whether a reschedule is pending: `N`, `n`, `p`, `L`, `l` and others; `.` for no.
     pub resched: char,
-    /// The same for the lazy kind of PREEMPT_RT; `None` on kernels without the place.
+    /// The same for lazy preemption of PREEMPT_RT; `None` on kernels without that place.
     pub resched_lazy: Option<char>,
     /// Context: `h` interrupt, `s` softirq, `H` interrupt within a softirq, `z`, `Z` NMI, `.` thread.
     pub context: char,
-    /// Depth of preemption that is off; 15 stands for more, too.
+    /// Preemption-off depth; 15 also means more.
     pub preempt_depth: u8,
     pub preempt_lazy_depth: Option<u8>,
-    /// Depth of migration that is off; `None` on kernels without the place.
+    /// Migration-off depth; `None` on kernels without that place.
     pub migrate_depth: Option<u8>,
 }
 
 impl Flags {
-    /// Reads four letters (before Linux 5.11), five, or the seven of older PREEMPT_RT kernels.
+    /// Parses four letters (before Linux 5.11), five, or the seven of older PREEMPT_RT kernels.
     pub fn parse(letters: &str) -> Option<Flags> {
         let letters: Vec<char> = letters.chars().collect();
         match letters[..] {
@@ -65,7 +65,7 @@ impl Flags {
         matches!(self.interrupts, 'd' | 'D')
     }
 
-    /// Neither interrupts nor preemption are off, and no interrupt is being handled.
+    /// Interrupts and preemption are enabled, and no interrupt is being handled.
     pub fn preemptible(&self) -> bool {
         !self.interrupts_off() && self.context == '.' && self.preempt_depth == 0
     }

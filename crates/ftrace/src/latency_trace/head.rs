@@ -1,8 +1,8 @@
-//! The lines that begin with `#`.
+//! Parses the lines that start with `#`.
 
 use super::LatencyTrace;
 
-/// The thread of the head: the one that was woken, or the one that ran at the end of the stretch.
+/// The thread of the head: the woken one, or the one that ran at the end of the stretch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
     pub comm: String,
@@ -15,7 +15,7 @@ pub struct Task {
 }
 
 impl LatencyTrace {
-    /// Takes what a line says, given without its `#`.
+    /// Parses a line of the head, given without its `#`.
     pub(super) fn take_head(&mut self, remark: &str) {
         let remark = remark.trim();
         if let Some((tracer, rest)) = remark.split_once(" latency trace v") {
@@ -55,7 +55,7 @@ impl LatencyTrace {
     }
 }
 
-/// `rcuc/1-27 (uid:0 nice:0 policy:1 rt_prio:1)`; a name may hold anything, so it is read from the right.
+/// `rcuc/1-27 (uid:0 nice:0 policy:1 rt_prio:1)`; a name may contain anything, so it is parsed from the right.
 fn task_of(text: &str) -> Option<Task> {
     let (name, figures) = text.rsplit_once(" (")?;
     let (comm, pid) = name.rsplit_once('-')?;

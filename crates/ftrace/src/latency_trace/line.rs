@@ -1,30 +1,30 @@
-//! A line of what happened: `  <idle>-0         1dNh5..    12us+: hrtimer_interrupt <-local_apic_timer_interrupt`.
+//! One line of events: `  <idle>-0         1dNh5..    12us+: hrtimer_interrupt <-local_apic_timer_interrupt`.
 
 use super::Flags;
 
-/// One thing that happened.
+/// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The first eight letters of the thread's name.
     pub comm: String,
     pub pid: i32,
     pub cpu: u32,
-    /// `None` when the column has a number of places no known kernel draws.
+    /// `None` if the column has an unknown number of places.
     pub flags: Option<Flags>,
-    /// Since the stretch began.
+    /// Time since the start of the stretch.
     pub at_us: i64,
-    /// How long until the next line, in steps: `+` over 10 µs, `!` 100 µs, `#` 1 ms, `*` 10 ms, `@` 100 ms, `$` 1 s.
+    /// Time until the next line, in steps: `+` over 10 µs, `!` 100 µs, `#` 1 ms, `*` 10 ms, `@` 100 ms, `$` 1 s.
     pub gap: Option<char>,
     pub text: String,
 }
 
-/// The name takes eight letters, or more bytes when they are no ASCII; no dash that separates comes later than here.
+/// The name takes eight characters, or more bytes if they are not ASCII; the separating dash is before this offset.
 const DASH_BEFORE: usize = 40;
 
 impl Line {
     /// `None` for lines of another kind.
     pub fn parse(line: &str) -> Option<Line> {
-        // A name may hold dashes and digits, so every dash is tried, from the left.
+        // A name may contain dashes and digits, so every dash is tried, from the left.
         let dashes = line.char_indices().filter(|(_, letter)| *letter == '-').map(|(at, _)| at);
         dashes.take_while(|at| *at < DASH_BEFORE).find_map(|at| Line::after_name(&line[..at], &line[at + 1..]))
     }
@@ -54,7 +54,7 @@ impl Line {
         })
     }
 
-    /// Function and caller of a line that a function tracer wrote.
+    /// Function and caller of a line from a function tracer.
     pub fn function(&self) -> Option<(&str, &str)> {
         let (name, caller) = self.text.split_once(" <-")?;
         let is_name = |text: &str| !text.is_empty() && !text.contains(' ');
@@ -62,7 +62,7 @@ impl Line {
     }
 }
 
-/// The digits at the start, and what comes after them.
+/// The digits at the start, and the rest.
 fn number(text: &str) -> Option<(i64, &str)> {
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))

@@ -1,9 +1,9 @@
-//! Texts of both kinds, and any other text.
+//! Texts of both kinds, and arbitrary text.
 
 use super::*;
 use proptest::prelude::*;
 
-/// Seven letters, as kernels with the patches of PREEMPT_RT draw them.
+/// Seven letters, as printed by kernels with the PREEMPT_RT patches.
 const WAKEUP: &str = "\
 # tracer: wakeup_rt
 #
@@ -106,7 +106,7 @@ proptest! {
         LatencyTrace::parse(&text).longest_function();
     }
 
-    /// Lines cut and glued anywhere: what is read of the head stays within what it can be.
+    /// Lines cut and joined anywhere: values of the head stay within their ranges.
     #[test]
     fn pieces_of_a_trace_are_read_as_far_as_they_go(from in 0usize..1500, length in 0usize..1500, extra in "[-0-9us:#| <\\n]{0,40}") {
         let source = format!("{WAKEUP}{IRQSOFF}");

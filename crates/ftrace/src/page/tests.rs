@@ -32,7 +32,7 @@ impl PageMaker {
         self
     }
 
-    /// A record with its length in a word of its own, as longer ones have it.
+    /// A record with its length in a separate word, as long ones have it.
     pub(crate) fn record(self, delta: u32, payload: &[u8]) -> PageMaker {
         self.long(0, delta, payload)
     }

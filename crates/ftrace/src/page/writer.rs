@@ -1,15 +1,15 @@
-//! Writes records into pages, so that what was put together of several buffers reads as one.
+//! Writes records into pages, so that data merged from several buffers can be read as one.
 
 use super::{COMMIT_MISSED, COMMIT_MISSED_STORED, DELTA_BITS, RawRecord};
 use crate::byte_order::ByteOrder;
 use crate::header::PageLayout;
 
 const DELTA_MAX: u64 = (1 << DELTA_BITS) - 1;
-/// Payloads up to this, in bytes, have their length in the header of the event.
+/// Payloads up to this size in bytes have their length in the header of the event.
 const SHORT_MAX: usize = 28 * 4;
 
-/// Makes whole pages of records. Each page that is full is followed by another, and so is one whose events are too far
-/// apart for the bits of a delta.
+/// Creates pages from records. A new page starts when one is full, and when two events are too far apart for the bits
+/// of a delta.
 #[derive(Debug)]
 pub struct PageWriter {
     layout: PageLayout,
@@ -17,7 +17,7 @@ pub struct PageWriter {
     data: Vec<u8>,
     begins_ns: u64,
     ts_ns: u64,
-    /// Events lost before the page under way.
+    /// Events lost before the current page.
     lost: Option<u64>,
 }
 
@@ -26,13 +26,13 @@ impl PageWriter {
         PageWriter { layout, pages: Vec::new(), data: Vec::new(), begins_ns: 0, ts_ns: 0, lost: None }
     }
 
-    /// Events were lost before the next record: as many, or an unknown number.
+    /// Marks events lost before the next record: this number, or an unknown one.
     pub fn lose(&mut self, count: Option<u64>) {
         self.close();
         self.lost = Some(self.lost.unwrap_or(0) + count.unwrap_or(0));
     }
 
-    /// Appends a record. One that no page has room for counts as lost.
+    /// Appends a record. One that fits no page counts as lost.
     pub fn push(&mut self, record: RawRecord<'_>) {
         let length = if is_short(record.payload) {
             4 + record.payload.len()
@@ -62,7 +62,7 @@ impl PageWriter {
         self.data.resize(self.data.len().next_multiple_of(4), 0);
     }
 
-    /// The pages. Events that were lost after the last record are in none.
+    /// The pages. Events that were lost after the last record are not in them.
     pub fn finish(mut self) -> Vec<u8> {
         self.close();
         self.pages
@@ -91,7 +91,7 @@ impl PageWriter {
         let commit = self.data.len() as u32 | missed | if stored.is_some() { COMMIT_MISSED_STORED } else { 0 };
         let start = self.pages.len();
         self.pages.extend(byte_order.u64_bytes(self.begins_ns));
-        // As the kernel does: with its sign.
+        // Sign-extended, as in the kernel.
         self.pages.extend(long(i64::from(commit as i32) as u64));
         self.pages.resize(start + data_offset, 0);
         self.pages.append(&mut self.data);
@@ -153,7 +153,7 @@ mod tests {
             records in prop::collection::vec((any::<u64>(), prop::collection::vec(any::<u8>(), 4..130)), 0..40),
         ) {
             for layout in layouts() {
-                // A length that is no multiple of four cannot be told from its padding.
+                // A length that is not a multiple of four cannot be distinguished from its padding.
                 let cut = |payload: &[u8]| payload[..payload.len() / 4 * 4].to_vec();
                 let records: Vec<_> = records.iter().map(|(ns, payload)| (ns >> (ns & 63), cut(payload))).collect();
                 let mut writer = PageWriter::new(layout);

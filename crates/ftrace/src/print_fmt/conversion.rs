@@ -1,4 +1,4 @@
-//! The printf format of an event: its plain pieces and its conversions.
+//! The printf format of an event: its literal text and its conversions.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub(super) struct Conversion {
     plus: bool,
     width: Option<Count>,
     precision: Option<Count>,
-    /// Of the integer, in bytes; 0 is a `long`.
+    /// Size of the integer, in bytes; 0 is a `long`.
     size: usize,
     kind: char,
     /// Letters after `%p`.
@@ -31,15 +31,15 @@ pub(super) struct Conversion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Count {
     Given(usize),
-    /// `*`: an argument says it.
+    /// `*`: an argument contains it.
     Argument,
 }
 
-/// No event is wider; keeps hostile formats from filling the memory.
+/// Wider than any event; prevents hostile formats from filling the memory.
 const WIDTH_MAX: usize = 1000;
 
 impl Piece {
-    /// How many arguments it consumes.
+    /// Number of arguments it consumes.
     pub fn arguments(&self) -> usize {
         match self {
             Piece::Plain(_) => 0,
@@ -52,7 +52,7 @@ impl Piece {
     }
 }
 
-/// `None` when a conversion is unknown.
+/// `None` if a conversion is unknown.
 pub(super) fn parse(text: &str) -> Option<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut plain = String::new();
@@ -79,7 +79,7 @@ pub(super) fn parse(text: &str) -> Option<Vec<Piece>> {
     Some(pieces)
 }
 
-/// Behind the `%`.
+/// Parses the part after the `%`.
 fn conversion(text: &str) -> Option<(Conversion, &str)> {
     let mut conversion = Conversion::default();
     let mut rest = text;
@@ -120,7 +120,7 @@ fn conversion(text: &str) -> Option<(Conversion, &str)> {
     Some((conversion, rest))
 }
 
-/// How many letters after `%p` belong to it.
+/// Number of letters after `%p` that belong to it.
 fn pointer_letters(text: &str) -> usize {
     let known = ["ISpc", "ISp", "ISc", "IS", "I6c", "I6", "I4", "UB", "UL", "Ub", "Ul", "Sb", "SR", "bl"];
     if let Some(found) = known.iter().find(|letters| text.starts_with(**letters)) {
@@ -141,7 +141,7 @@ fn count(text: &str) -> Option<(Option<Count>, &str)> {
     (count <= WIDTH_MAX).then_some((Some(Count::Given(count)), &text[length..]))
 }
 
-/// `None` when an argument has no value for this record.
+/// `None` if an argument has no value for this record.
 pub(super) fn print(pieces: &[Piece], arguments: &[Expression], context: Context<'_>, out: &mut String) -> Option<()> {
     let mut arguments = arguments.iter();
     for piece in pieces {
@@ -239,7 +239,7 @@ impl Conversion {
     }
 }
 
-/// Widens the text from `start` on; zeros go behind a sign and `0x`.
+/// Pads the text from `start` on; zeros go after a sign and `0x`.
 fn fill(start: usize, width: usize, with: char, out: &mut String) {
     let length = out[start..].chars().count();
     let mut at = start;
@@ -268,7 +268,7 @@ fn print_text(value: Value<'_>, precision: Option<usize>, context: Context<'_>, 
     }
 }
 
-/// Addresses of networks, and other bytes a pointer points to.
+/// Network addresses, and other bytes that a pointer refers to.
 fn print_address_bytes(letters: &str, bytes: &[u8], out: &mut String) {
     match (letters, bytes) {
         ("I4", [a, b, c, d, ..]) => {

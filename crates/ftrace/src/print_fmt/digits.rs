@@ -1,4 +1,4 @@
-//! Numbers as text without `std::fmt`, whose cost would outweigh all decoding.
+//! Formats numbers without `std::fmt`, whose cost would exceed that of all decoding.
 
 pub(super) fn decimal(value: u64, out: &mut String) {
     radix(value, 10, false, out);

@@ -36,7 +36,7 @@ pub(super) enum Expression {
     Length(Box<Field>),
     /// `__get_bitmask`, `__get_cpumask`
     Bitmask(Box<Field>),
-    /// `__print_hex`, `__print_hex_str`: bytes and how many of them
+    /// `__print_hex`, `__print_hex_str`: bytes and their number
     Hex {
         arguments: Box<[Expression; 2]>,
         separator: &'static str,
@@ -75,7 +75,7 @@ pub(super) enum Binary {
 }
 
 impl Expression {
-    /// `None` when the record is too short or the expression has no meaning for its types.
+    /// `None` if the record is too short or the expression is not defined for its types.
     pub fn value<'a>(&'a self, context: Context<'a>) -> Option<Value<'a>> {
         Some(match self {
             Expression::Number { bits, signed } => Value::Number { bits: *bits, signed: *signed },
@@ -158,7 +158,7 @@ fn binary<'a>(
     else {
         return None;
     };
-    // As in C, one unsigned operand makes both unsigned; shifts go by the left one alone.
+    // As in C, one unsigned operand makes both unsigned; for shifts only the left operand counts.
     let signed = a_signed && b_signed;
     let number = |bits: u64| Some(Value::Number { bits, signed });
     let (a_int, b_int) = (a as i64, b as i64);
@@ -204,7 +204,7 @@ fn symbolic(bits: u64, names: &[(u64, String)]) -> Value<'_> {
 
 fn flags<'a>(mut bits: u64, delimiter: &str, names: &'a [(u64, String)]) -> Value<'a> {
     let mut matching = names.iter().filter(|(mask, _)| bits & mask == *mask && bits != 0);
-    // One flag alone, by far the most frequent case, needs no text of its own.
+    // A single flag, by far the most frequent case, needs no allocation.
     if let (Some((mask, name)), None) = (matching.next(), matching.next())
         && bits == *mask
     {

@@ -1,4 +1,4 @@
-//! Words of the C in a print format.
+//! Tokenises the C of a print format.
 
 use crate::printk_formats::unescape;
 
@@ -14,7 +14,7 @@ pub(super) enum Token {
     Mark(&'static str),
 }
 
-/// More than the longest format of any kernel; keeps hostile ones cheap.
+/// More than the longest format of any kernel; limits the cost of hostile ones.
 const TOKENS_MAX: usize = 20_000;
 
 /// Longer marks first, so that `<<` is not read as two `<`.
@@ -24,7 +24,7 @@ const MARKS: [&str; 29] = [
 ];
 const ANGLES: [&str; 2] = ["<", ">"];
 
-/// `None` when something in the text is no C.
+/// `None` if the text is not valid C.
 pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -72,7 +72,7 @@ fn character_token(text: &str) -> Option<(Token, usize)> {
     Some((Token::Number { value, unsigned: false }, end + 1))
 }
 
-/// Index of the quote that ends the text which begins with one.
+/// Index of the quote that ends a text that starts with one.
 fn closing(text: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     for (index, character) in text.char_indices().skip(1) {

@@ -1,4 +1,4 @@
-//! Reads a print format: its text and one expression for each argument.
+//! Parses a print format: its text and one expression per argument.
 
 mod calls;
 mod types;
@@ -11,7 +11,7 @@ use crate::format::{EventFormat, Field, Storage};
 const NESTING_MAX: usize = 60;
 const OPERATORS_MAX: usize = 400;
 
-/// The text and the arguments; `None` when any of it is not understood.
+/// The text and the arguments; `None` if any part is not supported.
 pub(super) fn parse(print_fmt: &str, format: &EventFormat) -> Option<(String, Vec<Expression>)> {
     let mut parser = Parser { tokens: tokens(print_fmt)?, position: 0, format, nesting: 0, operators: 0 };
     let text = parser.text()?;
@@ -73,7 +73,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Texts side by side are one.
+    /// Adjacent string literals are one.
     fn text(&mut self) -> Option<String> {
         let Token::Text(mut text) = self.next()? else { return None };
         while let Some(Token::Text(more)) = self.peek() {
@@ -132,7 +132,7 @@ impl Parser<'_> {
             Some(Token::Mark("-")) => Some(Unary::Negate),
             Some(Token::Mark("!")) => Some(Unary::Not),
             Some(Token::Mark("~")) => Some(Unary::Complement),
-            // The address of a field and what a pointer to it points to: both mean the bytes of the field.
+            // Unary `+`, and `&` and `*` before a field, which both mean the bytes of the field.
             Some(Token::Mark("+" | "&" | "*")) => None,
             _ => return self.cast_or_primary(),
         };

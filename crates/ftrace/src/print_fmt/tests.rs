@@ -1,4 +1,4 @@
-//! Texts of real and of hostile print formats.
+//! Output of real and of hostile print formats.
 
 use super::*;
 use crate::byte_order::ByteOrder;

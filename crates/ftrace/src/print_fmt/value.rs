@@ -1,4 +1,4 @@
-//! What expressions yield, and where they take it from.
+//! Values of expressions, and the context of their evaluation.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ impl<'a> Value<'a> {
     pub fn bits(&self) -> Option<u64> {
         match self {
             Value::Number { bits, .. } => Some(*bits),
-            // Whether there is a text is asked for as in `REC->name ? ... : ...`.
+            // The existence of a text is tested in `REC->name ? ... : ...`.
             Value::Bytes(_) | Value::Text(_) => None,
         }
     }
@@ -47,7 +47,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The symbol at an address, with the distance to it if wanted, or the address.
+    /// Prints the symbol at an address, optionally with the distance to it, or the address.
     pub fn print_address(&self, address: u64, with_distance: bool, out: &mut String) {
         match self.metadata.symbols.find(address) {
             Some((name, distance)) => {

@@ -1,22 +1,22 @@
-//! The pages of one CPU that matter for a span of time.
+//! Selects the pages of one CPU for a span of time.
 
 use std::ops::Range;
 
 use crate::header::PageLayout;
 use crate::page::page_ts_ns;
 
-/// The part of `cpu_pages` whose pages overlap `from_ns..=to_ns`, without copying. A page begins at its own timestamp
-/// and ends where the next one begins, so the page before the first one inside is kept as well.
+/// The part of `cpu_pages` whose pages overlap `from_ns..=to_ns`, without copying. A page starts at its own timestamp
+/// and ends where the next one starts, so the page before the first one inside is kept as well.
 ///
-/// Every page header is looked at, so pages out of order (as after a swap of buffers) are never cut off: what is kept
-/// reaches from the first overlapping page to the last.
+/// Every page header is read, so pages out of order (as after a swap of buffers) are never cut off: the result extends
+/// from the first overlapping page to the last.
 pub fn cut_pages<'a>(cpu_pages: &'a [u8], layout: &PageLayout, from_ns: u64, to_ns: u64) -> &'a [u8] {
     let count = cpu_pages.len().div_ceil(layout.page_size);
     let kept = overlapping(count, begins_in(cpu_pages, layout), from_ns, to_ns);
     &cpu_pages[kept.start * layout.page_size..(kept.end * layout.page_size).min(cpu_pages.len())]
 }
 
-/// The same for pages in order of time, looking at only a few of them.
+/// The same for pages in chronological order, reading only a few of them.
 pub(super) fn cut_ordered_pages<'a>(cpu_pages: &'a [u8], layout: &PageLayout, from_ns: u64, to_ns: u64) -> &'a [u8] {
     let count = cpu_pages.len().div_ceil(layout.page_size);
     let kept = overlapping_in_order(count, begins_in(cpu_pages, layout), from_ns, to_ns);
@@ -27,7 +27,7 @@ fn begins_in(cpu_pages: &[u8], layout: &PageLayout) -> impl Fn(usize) -> u64 {
     move |index| page_ts_ns(&cpu_pages[index * layout.page_size..], layout).unwrap_or(u64::MAX)
 }
 
-/// From the first of `count` pages that overlaps `from_ns..=to_ns` to the last; `begins` answers when a page begins.
+/// From the first of `count` pages that overlaps `from_ns..=to_ns` to the last; `begins` returns the start of a page.
 pub(super) fn overlapping(count: usize, begins: impl Fn(usize) -> u64, from_ns: u64, to_ns: u64) -> Range<usize> {
     let mut kept: Option<Range<usize>> = None;
     let mut next_ns = if count > 0 { begins(0) } else { 0 };
@@ -41,14 +41,14 @@ pub(super) fn overlapping(count: usize, begins: impl Fn(usize) -> u64, from_ns: 
     kept.unwrap_or(0..0)
 }
 
-/// The same for pages in order of time, of which only a few are looked at.
+/// The same for pages in chronological order, of which only a few are read.
 pub(super) fn overlapping_in_order(
     count: usize,
     begins: impl Fn(usize) -> u64,
     from_ns: u64,
     to_ns: u64,
 ) -> Range<usize> {
-    // The page before the first that begins inside may reach into the window.
+    // The page before the first that starts inside may extend into the window.
     let first = partition_point(count, |index| begins(index) < from_ns).saturating_sub(1);
     let end = partition_point(count, |index| begins(index) <= to_ns);
     if first < end { first..end } else { 0..0 }
@@ -63,10 +63,11 @@ fn partition_point(count: usize, before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Pages looked at to see whether all are in order: so many at either end, and as many again spread between.
+/// Number of pages at either end to check for order; four times as many are spread in between.
 const SAMPLED: usize = 16;
 
-/// Whether pages are in order of time, judged by a few of them. A swap of buffers leaves its pages out of order at the ends.
+/// Whether pages are in chronological order, judged by a few of them. A swap of buffers leaves its pages out of order
+/// at the ends.
 pub(super) fn look_ordered(count: usize, begins: impl Fn(usize) -> u64) -> bool {
     let spread = (0..4 * SAMPLED).map(|sample| sample * (count / (4 * SAMPLED)));
     let mut looked_at: Vec<usize> =

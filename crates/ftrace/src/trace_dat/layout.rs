@@ -1,4 +1,4 @@
-//! Numbers that writer and reader of trace.dat share.
+//! Constants shared by the writer and the reader of trace.dat.
 
 pub(super) const MAGIC: &[u8; 10] = b"\x17\x08\x44tracing";
 
@@ -13,9 +13,9 @@ pub(super) mod id {
     pub const OFFSET: u16 = 7;
     pub const CPU_COUNT: u16 = 8;
     pub const VERSION: u16 = 9;
-    /// How the clock of a guest maps to that of its host.
+    /// Mapping from the clock of a guest to that of its host.
     pub const TIME_SHIFT: u16 = 12;
-    /// How raw counter values become ns.
+    /// Conversion of raw counter values to ns.
     pub const TSC_TO_NS: u16 = 14;
     pub const STRINGS: u16 = 15;
     pub const HEADER_INFO: u16 = 16;

@@ -1,7 +1,7 @@
 //! Reads trace.dat versions 6 and 7.
 //!
-//! Opening never fails. What is missing, broken or not understood is named in [`TraceFile::gaps`]; the rest is there.
-//! A file with a compression whose cargo feature is off has its metadata and pages named as gaps.
+//! Opening never fails. Missing, invalid or unsupported parts are reported in [`TraceFile::gaps`]; the rest is
+//! available. In a file with a compression whose cargo feature is off, metadata and pages are reported as gaps.
 
 mod bytes;
 mod compression;
@@ -26,12 +26,12 @@ use crate::metadata::Metadata;
 /// A trace.dat file. Pages of an uncompressed file in memory are borrowed from its bytes, which may be mapped.
 #[derive(Clone, Debug)]
 pub struct TraceFile<'a> {
-    /// 6 or 7; 0 when the bytes are no trace.dat.
+    /// 6 or 7; 0 if the bytes are not a trace.dat file.
     pub version: u32,
     pub metadata: Metadata,
-    /// The top-level buffer first, as a rule the only one.
+    /// The top-level buffer first, usually the only one.
     pub buffers: Vec<Buffer<'a>>,
-    /// What could not be read, in the order it was met.
+    /// What could not be read, in file order.
     pub gaps: Vec<Gap>,
 }
 
@@ -40,20 +40,20 @@ pub struct TraceFile<'a> {
 pub struct Buffer<'a> {
     /// Empty for the top-level buffer.
     pub name: String,
-    /// Trace clock; empty when not said.
+    /// Trace clock; empty if unknown.
     pub clock: String,
     pub layout: PageLayout,
     pub cpus: Vec<CpuPages<'a>>,
 }
 
-/// The pages of one CPU, one after the other.
+/// The consecutive pages of one CPU.
 #[derive(Clone, Debug)]
 pub struct CpuPages<'a> {
     pub cpu: u32,
     pub pages: Cow<'a, [u8]>,
 }
 
-/// The span of time whose pages are wanted (ns, both ends included).
+/// The requested span of time (ns, both ends inclusive).
 type Span = (u64, u64);
 
 impl<'a> TraceFile<'a> {
@@ -61,9 +61,9 @@ impl<'a> TraceFile<'a> {
         TraceFile::parse_window(file, 0, u64::MAX)
     }
 
-    /// Keeps only the pages that overlap `from_ns..=to_ns`. Of a file that is not in memory no more than those and the
-    /// metadata are read, of a compressed one no more than those and one chunk are in memory at a time. Where a CPU has
-    /// more than 1 MiB there, its pages are taken to be in order of time.
+    /// Keeps only the pages that overlap `from_ns..=to_ns`. Of a file that is not in memory, only those and the
+    /// metadata are read; of a compressed file, only those and one chunk are in memory at a time. If a CPU has more
+    /// than 1 MiB there, its pages are assumed to be in chronological order.
     pub fn parse_window(file: impl Into<Source<'a>>, from_ns: u64, to_ns: u64) -> TraceFile<'a> {
         let mut trace = TraceFile {
             version: 0,
@@ -74,7 +74,7 @@ impl<'a> TraceFile<'a> {
         let mut bytes = Bytes::new(file, ByteOrder::Little);
         trace.read(&mut bytes, (from_ns, to_ns));
         trace.gaps.extend(bytes.failed().map(|error| Gap::Unreadable { error }));
-        // The top-level buffer may come last; an empty one says nothing about the instances.
+        // The top-level buffer may come last; if it is empty, it is not the main one.
         trace.buffers.sort_by_key(|buffer| buffer.is_empty());
         if trace.metadata.clock.is_empty()
             && let Some(buffer) = trace.buffers.first()
@@ -123,18 +123,18 @@ impl<'a> TraceFile<'a> {
         self.main().map(Buffer::cpus).unwrap_or_default()
     }
 
-    /// Items of one CPU of the main buffer; none for a CPU that is not there.
+    /// Items of one CPU of the main buffer; none for a missing CPU.
     pub fn cpu_records(&self, cpu: u32) -> CpuRecords<'_> {
         let pages = self.main().map_or(&[][..], |buffer| buffer.cpu_pages(cpu));
         CpuRecords::new(cpu, pages, &self.layout())
     }
 
-    /// Items of all CPUs of the main buffer in order of time.
+    /// Items of all CPUs of the main buffer in chronological order.
     pub fn merged(&self) -> Merged<'_> {
         self.main().map_or_else(|| Merged::new([]), Buffer::merged)
     }
 
-    /// The same for `from_ns..=to_ns`; pages outside are not looked at.
+    /// The same for `from_ns..=to_ns`; other pages are not read.
     pub fn window(&self, from_ns: u64, to_ns: u64) -> Merged<'_> {
         self.main().map_or_else(|| Merged::new([]), |buffer| buffer.window(from_ns, to_ns))
     }
@@ -149,7 +149,7 @@ impl<'a> Buffer<'a> {
         self.cpus.iter().all(|cpu| cpu.pages.is_empty())
     }
 
-    /// Empty for a CPU that is not there.
+    /// Empty for a missing CPU.
     pub fn cpu_pages(&self, cpu: u32) -> &[u8] {
         self.cpus.iter().find(|pages| pages.cpu == cpu).map_or(&[], |pages| &pages.pages)
     }

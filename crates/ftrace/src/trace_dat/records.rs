@@ -1,4 +1,4 @@
-//! Records of one CPU, and of all CPUs in order of time.
+//! Records of one CPU, and of all CPUs in chronological order.
 
 use std::slice::Chunks;
 
@@ -7,13 +7,13 @@ use crate::byte_order::ByteOrder;
 use crate::header::PageLayout;
 use crate::page::{GapKind, PageItem, PageItems};
 
-/// One event. Its fields are read with the format that `id` names.
+/// One event. Its fields are read with the format for `id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     pub cpu: u32,
     /// In ns of the trace clock.
     pub ts_ns: u64,
-    /// Event number, as in [`EventFormat::id`](crate::format::EventFormat::id).
+    /// Event ID, as in [`EventFormat::id`](crate::format::EventFormat::id).
     pub id: u16,
     /// Bits of `enum trace_flag_type`: interrupts off, in interrupt, need-resched ...
     pub common_flags: u8,
@@ -28,7 +28,7 @@ pub struct Record<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuGap {
     pub cpu: u32,
-    /// Last time known, in ns of the trace clock; for lost events that of the first record after them.
+    /// Last known time, in ns of the trace clock; for lost events that of the first record after them.
     pub ts_ns: u64,
     pub kind: GapKind,
 }
@@ -61,7 +61,7 @@ pub struct CpuRecords<'a> {
 }
 
 impl<'a> CpuRecords<'a> {
-    /// `pages` are sub-buffers one after the other; the last may be cut short.
+    /// `pages` are consecutive sub-buffers; the last may be truncated.
     pub fn new(cpu: u32, pages: &'a [u8], layout: &PageLayout) -> CpuRecords<'a> {
         CpuRecords {
             cpu,
@@ -73,8 +73,8 @@ impl<'a> CpuRecords<'a> {
         }
     }
 
-    /// Only what lies in `from_ns..=to_ns`; pages before and after are not read. Pages of one CPU must be in order of
-    /// time, as the kernel hands them out. Lost events before `from_ns` are not said.
+    /// Only the items in `from_ns..=to_ns`; pages before and after are not read. Pages of one CPU must be in
+    /// chronological order, as the kernel returns them. Lost events before `from_ns` are not reported.
     pub fn window(cpu: u32, pages: &'a [u8], layout: &PageLayout, from_ns: u64, to_ns: u64) -> CpuRecords<'a> {
         let pages = cut_ordered_pages(pages, layout, from_ns, to_ns);
         CpuRecords { from_ns, to_ns, ..CpuRecords::new(cpu, pages, layout) }
@@ -122,7 +122,7 @@ impl<'a> Iterator for CpuRecords<'a> {
     }
 }
 
-/// Merges CPUs by time; at the same time the CPU given first comes first.
+/// Merges CPUs by time; for equal times, the CPU given first comes first.
 #[derive(Clone, Debug)]
 pub struct Merged<'a> {
     sources: Vec<Source<'a>>,
@@ -196,7 +196,7 @@ mod tests {
 
     const LAYOUT: PageLayout = PageLayout::bits64(ByteOrder::Little);
 
-    /// Common fields of an event number `id` by thread `pid`.
+    /// Common fields of an event with this `id` by thread `pid`.
     fn payload(id: u16, pid: i32) -> Vec<u8> {
         [&id.to_le_bytes()[..], &[1, 2], &pid.to_le_bytes()].concat()
     }

@@ -1,18 +1,18 @@
-//! The bytes of a file, in memory or read as they are needed.
+//! The bytes of a file, in memory or read on demand.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-/// Bytes at random access, as of a file. The caller that does I/O implements it; nothing here opens a file.
+/// Random access to bytes. The caller that does I/O implements it; nothing here opens a file.
 pub trait ReadAt {
     fn size(&self) -> u64;
 
-    /// Fills `buffer` with the bytes from `offset` on. Answers how many there were: fewer than asked for only when a read
-    /// was cut short, none only at the end.
+    /// Fills `buffer` with the bytes from `offset` on. Returns their number: fewer than requested only after a short
+    /// read, none only at the end.
     ///
     /// # Errors
-    /// Of the medium. The reader takes the bytes for missing and names the error.
+    /// I/O errors. The reader treats the bytes as missing and reports the error.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 }
 
@@ -21,11 +21,11 @@ pub trait ReadAt {
 pub enum Source<'a> {
     /// Pages are borrowed from here.
     Memory(&'a [u8]),
-    /// Only what is needed is read; pages are copies.
+    /// Only the necessary parts are read; pages are copies.
     Reader(&'a dyn ReadAt),
 }
 
-/// Memory is taken in steps of this size, so that a file that is shorter than it says costs no more.
+/// Memory is allocated in steps of this size, so that a file that is shorter than it claims costs no more.
 const STEP_BYTES: usize = 1 << 20;
 
 impl<'a> Source<'a> {
@@ -36,7 +36,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The bytes at `offset..offset + size` as far as there are any, and the error that ended them early.
+    /// The bytes at `offset..offset + size`, as far as they exist, and the error that ended them early.
     pub fn range(&self, offset: u64, size: u64) -> (Cow<'a, [u8]>, Option<io::ErrorKind>) {
         let end = offset.saturating_add(size).min(self.size());
         let start = offset.min(end);
@@ -64,7 +64,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The bytes at `offset`, when all of them are there.
+    /// The bytes at `offset`, if all of them exist.
     pub fn array<const N: usize>(&self, offset: u64) -> Result<[u8; N], Option<io::ErrorKind>> {
         match self {
             Source::Memory(bytes) => {
@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// How many bytes could be read, and why no more if that was an error.
+/// Number of bytes read, and the error that ended them early, if any.
 fn fill(reader: &dyn ReadAt, offset: u64, buffer: &mut [u8]) -> (usize, Option<io::ErrorKind>) {
     let mut filled = 0;
     while filled < buffer.len() {

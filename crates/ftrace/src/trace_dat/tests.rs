@@ -1,4 +1,4 @@
-//! Written files read back: whole, cut short, spoilt, and in every byte order and word size.
+//! Written files are read again: complete, truncated, damaged, and in every byte order and word size.
 
 mod hostile;
 mod properties;
@@ -178,7 +178,7 @@ fn timestamps_that_would_need_shifting_are_said_to() {
     assert_eq!((trace.gaps.as_slice(), places(&trace)), (&[expected][..], PLACES.to_vec()));
 }
 
-/// A version 7 file made by hand: command lines and buffers, each with one CPU of these pages.
+/// A hand-made version 7 file: command lines and buffers, each with one CPU with these pages.
 fn handmade(compression: &str, pack: impl Fn(&[u8]) -> Vec<u8>, buffers: &[(&str, &[Vec<u8>])]) -> Vec<u8> {
     let flags = u16::from(compression != "none");
     let section = |number: u16, content: &[u8]| {
@@ -217,7 +217,7 @@ fn handmade(compression: &str, pack: impl Fn(&[u8]) -> Vec<u8>, buffers: &[(&str
     file
 }
 
-/// As trace-cmd does: a metadata section is one chunk, pages are counted chunks.
+/// As in trace-cmd: a metadata section is one chunk, pages are counted chunks.
 #[cfg(feature = "zlib")]
 #[test]
 fn zlib_is_read() {

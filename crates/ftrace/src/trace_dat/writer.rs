@@ -1,8 +1,8 @@
 //! Writes trace.dat version 7, uncompressed.
 //!
-//! Everything but the pages comes first and the pages last, so that a file cut short by a power failure still tells
-//! what it holds. (Layout: trace-cmd's `trace-cmd.dat.v7` manual page; its advice to write an option 15 is not
-//! followed, since trace-cmd itself calls that one unknown.)
+//! Pages come last, so that a file truncated by a power failure still contains all metadata. (Layout: trace-cmd's
+//! `trace-cmd.dat.v7` manual page; its advice to write an option 15 is not followed, because trace-cmd itself reports
+//! that one as unknown.)
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::cpu_stats::CpuStats;
 use crate::header::PageLayout;
 use crate::metadata::MetadataText;
 
-/// Sub-buffers of one CPU, one after the other.
+/// Consecutive sub-buffers of one CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuBytes<'a> {
     pub cpu: u32,
@@ -20,19 +20,19 @@ pub struct CpuBytes<'a> {
     pub stats: Option<CpuStats>,
 }
 
-/// One buffer of one machine, ready to be written. Texts that are empty are left out.
+/// One buffer of one machine, ready to be written. Empty texts are left out.
 #[derive(Clone, Debug)]
 pub struct TraceDat<'a> {
     pub metadata: &'a MetadataText,
-    /// Of the recording machine; its page size is that of the sub-buffers.
+    /// Layout of the recording machine; its page size is that of the sub-buffers.
     pub layout: PageLayout,
-    /// Name of the trace clock, `mono` as a rule.
+    /// Name of the trace clock, usually `mono`.
     pub clock: &'a str,
-    /// As `uname -a` says of the recording machine.
+    /// Output of `uname -a` on the recording machine.
     pub uname: &'a str,
     /// Name and version of the recording program.
     pub version: &'a str,
-    /// CPUs of the machine, those without pages included.
+    /// Number of CPUs of the machine, including those without pages.
     pub cpu_count: u32,
     pub cpus: Vec<CpuBytes<'a>>,
 }
@@ -48,7 +48,7 @@ impl TraceDat<'_> {
         file
     }
 
-    /// The same piece by piece, without a second copy of the pages in memory.
+    /// The same in pieces, without a second copy of the pages in memory.
     pub fn write_to(&self, sink: &mut impl Write) -> io::Result<()> {
         sink.write_all(&self.head())?;
         let padding = vec![0; self.layout.page_size];
@@ -79,7 +79,7 @@ impl TraceDat<'_> {
             out.section(number, name, &mut strings, &content);
         }
 
-        // The strings section must come before the pages but can only be written when all names are known.
+        // The strings section must precede the pages but can only be written once all names are known.
         let options_at = out.bytes.len();
         let options_name = intern(&mut strings, "options");
         let buffer_name = intern(&mut strings, "buffer flyrecord");
@@ -202,7 +202,7 @@ impl TraceDat<'_> {
 
 const SECTION_HEADER_SIZE: usize = 16;
 
-/// Bytes in the byte order of the recording machine.
+/// Output in the byte order of the recording machine.
 struct Out {
     order: ByteOrder,
     bytes: Vec<u8>,
@@ -247,7 +247,7 @@ fn intern(strings: &mut Vec<u8>, name: &str) -> usize {
     offset
 }
 
-/// C text: what follows a NUL inside would be taken for the next field.
+/// C text: anything after a NUL inside would be taken for the next field.
 fn with_nul(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = text.bytes().take_while(|&byte| byte != 0).collect();
     bytes.push(0);

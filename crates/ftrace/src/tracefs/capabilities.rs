@@ -1,29 +1,29 @@
-//! What this kernel's tracing can do.
+//! Detects the tracing features of this kernel.
 
 use super::{Tracefs, file};
 
-/// Read once before a run; decides which way of taking snapshots is used.
+/// Read once before a run; determines the way of taking snapshots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// CONFIG_TRACER_SNAPSHOT: the kernel can swap the live buffer with a spare one.
     pub snapshot: bool,
     /// CONFIG_HIST_TRIGGERS: the kernel can keep maxima and act on a new one.
     pub hist_triggers: bool,
-    /// Triggers on `ftrace:print`, that is on a write to `trace_marker`.
+    /// Triggers on `ftrace:print`, which is a write to `trace_marker`.
     pub print_trigger: bool,
     pub instances: bool,
-    /// `set_event_notrace_pid`: threads can be left out of the trace.
+    /// `set_event_notrace_pid`: threads can be excluded from the trace.
     pub notrace_pids: bool,
     /// Names of all trace clocks.
     pub clocks: Vec<String>,
-    /// Clock of the top-level buffer; empty when unreadable.
+    /// Clock of the top-level buffer; empty if unreadable.
     pub current_clock: String,
     pub tracers: Vec<String>,
-    /// Tracer of the top-level buffer; empty when unreadable.
+    /// Tracer of the top-level buffer; empty if unreadable.
     pub current_tracer: String,
-    /// Sub-buffer size of the top-level buffer in KiB, on kernels where it can be chosen (6.8 on).
+    /// Sub-buffer size of the top-level buffer in KiB, on kernels where it can be set (since 6.8).
     pub subbuf_size_kb: Option<u32>,
-    /// Systems that have events.
+    /// Systems with events.
     pub event_systems: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl Capabilities {
 }
 
 impl Tracefs {
-    /// What can be found out without changing anything; what cannot be read counts as absent.
+    /// Everything that can be determined without changing anything; unreadable features count as absent.
     pub fn capabilities(&self) -> Capabilities {
         let exists = |path: &str| self.root.join(path).exists();
         let words = |path: &str| -> Vec<String> {

@@ -1,10 +1,10 @@
-//! What can go wrong with the trace file system, and what fixes it.
+//! Errors of the tracing file system, with their fixes.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What was tried with a file or a folder.
+/// The failed operation on a file or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Open,
@@ -64,7 +64,7 @@ pub enum TracefsError {
 }
 
 impl TracefsError {
-    /// Sorts an I/O error by what fixes it.
+    /// Classifies an I/O error by its fix.
     pub(super) fn from_io(action: Action, path: &Path, source: io::Error) -> TracefsError {
         let path = path.to_owned();
         match source.kind() {
@@ -77,7 +77,7 @@ impl TracefsError {
         }
     }
 
-    /// True when the kernel lacks the file, rather than refusing it.
+    /// Whether the kernel lacks the file, rather than denying access to it.
     pub fn is_missing(&self) -> bool {
         matches!(self, TracefsError::Missing { .. } | TracefsError::NotMounted { .. })
     }
@@ -87,7 +87,7 @@ fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or("")
 }
 
-/// The kernel option or version that brings a file.
+/// The kernel option or version that provides a file.
 fn needs(path: &Path) -> &'static str {
     let within = |folder: &str| path.components().any(|part| part.as_os_str() == folder);
     match file_name(path) {

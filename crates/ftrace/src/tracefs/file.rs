@@ -1,4 +1,4 @@
-//! Reading and writing single files of tracefs, with errors that say what was tried.
+//! Reads and writes single files of tracefs, with errors that name the operation.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -13,7 +13,7 @@ pub(super) fn read(path: &Path) -> Result<String, TracefsError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// `events/header_page` hands out its text on the first read only, however small that read is; `std::fs::read` begins
+/// `events/header_page` returns its text on the first read only, however small that read is; `std::fs::read` starts
 /// with 32 bytes and would lose the rest.
 fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     const READ_SIZE: usize = 64 << 10;
@@ -33,17 +33,17 @@ fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// The text without white space around it; `None` when there is no such file or it cannot be read.
+/// The text without surrounding whitespace; `None` if the file does not exist or cannot be read.
 pub(super) fn read_trimmed(path: &Path) -> Option<String> {
     read(path).ok().map(|text| text.trim().to_owned())
 }
 
-/// Replaces what the file says. Opening with truncation is what clears lists such as `set_event_notrace_pid`.
+/// Replaces the content of the file. Opening with truncation clears lists such as `set_event_notrace_pid`.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), TracefsError> {
     write_with(path, text, OpenOptions::new().write(true).truncate(true))
 }
 
-/// Adds to what the file says: truncating a `trigger` file would remove all its triggers.
+/// Adds to the content of the file: truncating a `trigger` file would remove all its triggers.
 pub(super) fn append(path: &Path, text: &str) -> Result<(), TracefsError> {
     write_with(path, text, OpenOptions::new().append(true))
 }
@@ -73,7 +73,7 @@ pub(super) fn remove_folder(path: &Path) -> Result<(), TracefsError> {
     fs::remove_dir(path).map_err(|source| TracefsError::from_io(Action::Remove, path, source))
 }
 
-/// Names of the folders in a folder, sorted; empty when it cannot be listed.
+/// Names of the subdirectories of a directory, sorted; empty if it cannot be listed.
 pub(super) fn folder_names(path: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
     let mut names: Vec<String> = entries
@@ -85,7 +85,7 @@ pub(super) fn folder_names(path: &Path) -> Vec<String> {
     names
 }
 
-/// What the kernel noted last in the `error_log` of the same buffer, as `: reason`.
+/// The kernel's last message in the `error_log` of the same buffer, as `: reason`.
 fn reason(path: &Path) -> String {
     let log = path.ancestors().skip(1).take(4).find_map(|folder| read(&folder.join("error_log")).ok());
     let last = log.as_deref().and_then(|log| log.lines().rev().find_map(|line| line.split_once("error: ")));

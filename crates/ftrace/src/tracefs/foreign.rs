@@ -1,18 +1,18 @@
-//! Tracing that another program has switched on.
+//! Tracing enabled by other programs.
 
 use std::fmt;
 use std::path::Path;
 
 use super::{Tracefs, file};
 
-/// Tracing in use that is not ours. It costs time on every CPU, so a measurement beside it is not clean.
+/// Active tracing of another program. It costs time on every CPU, so it disturbs a measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignTracing {
-    /// `None` is the top-level buffer.
+    /// `None` for the top-level buffer.
     pub instance: Option<String>,
-    /// `None`: no tracer, only events.
+    /// `None` if there is no tracer, only events.
     pub tracer: Option<String>,
-    /// Enabled events, like `sched:sched_switch`.
+    /// Enabled events, such as `sched:sched_switch`.
     pub events: Vec<String>,
 }
 
@@ -35,9 +35,9 @@ impl fmt::Display for ForeignTracing {
 }
 
 impl Tracefs {
-    /// Every buffer that records (`tracing_on` is 1) with a tracer other than `nop` or with enabled events, except
-    /// the instances whose name starts with `own_prefix` (an empty one makes none of them ours). Users outside tracefs
-    /// (perf, BPF) do not show here.
+    /// Every recording buffer (`tracing_on` is 1) with a tracer other than `nop` or with enabled events, except the
+    /// instances whose name starts with `own_prefix` (an empty prefix excludes none). Users outside tracefs (perf, BPF)
+    /// are not detected.
     pub fn foreign_tracing(&self, own_prefix: &str) -> Vec<ForeignTracing> {
         let is_ours = |name: &str| !own_prefix.is_empty() && name.starts_with(own_prefix);
         let instances = self.instances().into_iter().filter(|name| !is_ours(name));
@@ -54,7 +54,7 @@ impl Tracefs {
     }
 }
 
-/// The tracing of a buffer that records.
+/// The tracing of a recording buffer.
 fn tracing_in(folder: &Path, instance: Option<String>) -> Option<ForeignTracing> {
     if file::read_trimmed(&folder.join("tracing_on"))? != "1" {
         return None;

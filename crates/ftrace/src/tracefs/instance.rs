@@ -1,4 +1,4 @@
-//! One instance of our own: a private ring buffer with its own events, clock and triggers.
+//! One own instance: a private ring buffer with its own events, clock and triggers.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::byte_order::ByteOrder;
 use crate::cpu_stats::CpuStats;
 use crate::header::PageLayout;
 
-/// Dropping it leaves the instance in the kernel: its maker has it in a journal and calls [`Instance::remove`].
+/// Dropping it leaves the instance in the kernel: its creator has it in a journal and calls [`Instance::remove`].
 #[derive(Clone, Debug)]
 pub struct Instance {
     root: PathBuf,
@@ -29,33 +29,33 @@ impl Instance {
         &self.path
     }
 
-    /// Root of the trace file system it lies in.
+    /// Root of its tracing file system.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Every file of it must be closed by then.
+    /// Removes it; all its files must be closed.
     pub fn remove(self) -> Result<(), TracefsError> {
         file::remove_folder(&self.path)
     }
 
-    /// `mono` makes the stamps those of CLOCK_MONOTONIC. Setting a clock clears the buffer.
+    /// `mono` selects timestamps of CLOCK_MONOTONIC. Setting a clock clears the buffer.
     pub fn set_clock(&self, clock: &str) -> Result<(), TracefsError> {
         self.write("trace_clock", clock)
     }
 
-    /// Size of each CPU's buffer; the kernel rounds it to whole sub-buffers.
+    /// Sets the size of each CPU's buffer; the kernel rounds it to whole sub-buffers.
     pub fn set_buffer_size_kb(&self, per_cpu: u32) -> Result<(), TracefsError> {
         self.write("buffer_size_kb", &per_cpu.to_string())
     }
 
-    /// Size of a sub-buffer, the unit of reading (Linux 6.8 on). Clears the buffer.
+    /// Sets the size of a sub-buffer, the unit of reading (since Linux 6.8). Clears the buffer.
     pub fn set_subbuffer_size_kb(&self, size: u32) -> Result<(), TracefsError> {
         self.write("buffer_subbuf_size_kb", &size.to_string())
     }
 
-    /// How full a CPU's buffer must be before `poll` on its raw pages wakes up; reading sooner yields pages that are
-    /// hardly filled.
+    /// Sets how full a CPU's buffer must be before `poll` on its raw pages returns; reading earlier returns nearly
+    /// empty pages.
     pub fn set_buffer_percent(&self, percent: u8) -> Result<(), TracefsError> {
         self.write("buffer_percent", &percent.to_string())
     }
@@ -65,17 +65,17 @@ impl Instance {
         self.write("tracing_on", switch(on))
     }
 
-    /// `nop`, or one of [`Capabilities::tracers`](super::Capabilities::tracers).
+    /// Sets `nop`, or one of [`Capabilities::tracers`](super::Capabilities::tracers).
     pub fn set_tracer(&self, tracer: &str) -> Result<(), TracefsError> {
         self.write("current_tracer", tracer)
     }
 
-    /// A trace option such as `overwrite` or `record-cmd`.
+    /// Sets a trace option such as `overwrite` or `record-cmd`.
     pub fn set_option(&self, option: &str, on: bool) -> Result<(), TracefsError> {
         self.write(&format!("options/{option}"), switch(on))
     }
 
-    /// Leaves out the events of these threads; an empty list leaves out none (Linux 5.7 on).
+    /// Excludes the events of these threads; an empty list excludes none (since Linux 5.7).
     pub fn set_notrace_pids(&self, pids: &[i32]) -> Result<(), TracefsError> {
         let list: Vec<String> = pids.iter().map(i32::to_string).collect();
         self.write("set_event_notrace_pid", &list.join(" "))
@@ -85,12 +85,12 @@ impl Instance {
         self.event(system, name, "format").exists()
     }
 
-    /// `false` when this kernel has no such event.
+    /// `false` if this kernel has no such event.
     pub fn enable_event(&self, system: &str, name: &str) -> Result<bool, TracefsError> {
         self.switch_event(system, name, true)
     }
 
-    /// `false` when this kernel has no such event.
+    /// `false` if this kernel has no such event.
     pub fn disable_event(&self, system: &str, name: &str) -> Result<bool, TracefsError> {
         self.switch_event(system, name, false)
     }
@@ -108,7 +108,7 @@ impl Instance {
         file::write(&self.event(system, name, "filter"), expression)
     }
 
-    /// Such as `snapshot if buf ~ "*newmax*"` on `ftrace:print`.
+    /// Adds a trigger, such as `snapshot if buf ~ "*newmax*"` on `ftrace:print`.
     pub fn add_trigger(&self, system: &str, name: &str, text: &str) -> Result<(), TracefsError> {
         file::append(&self.event(system, name, "trigger"), text)
     }
@@ -123,7 +123,7 @@ impl Instance {
         file::open_for_writing(&self.path.join("trace_marker"))
     }
 
-    /// Kept open, a flip of recording is one write of `0` or `1`.
+    /// While it is open, switching the recording is one write of `0` or `1`.
     pub fn open_tracing_on(&self) -> Result<File, TracefsError> {
         file::open_for_writing(&self.path.join("tracing_on"))
     }
@@ -149,7 +149,7 @@ impl Instance {
         Ok(CpuStats::parse(&file::read(&self.cpu(cpu, "stats"))?))
     }
 
-    /// Layout of this instance's sub-buffers, its own size included.
+    /// Layout of this instance's sub-buffers, with its own size.
     pub fn page_layout(&self) -> Result<PageLayout, TracefsError> {
         let layout = PageLayout::parse(&file::read(&self.root.join("events/header_page"))?, ByteOrder::NATIVE);
         let size_kb = file::read_trimmed(&self.path.join("buffer_subbuf_size_kb"));
@@ -157,32 +157,32 @@ impl Instance {
         Ok(size.map_or(layout, |size| layout.with_page_size(size)))
     }
 
-    /// Reads of it consume the live buffer.
+    /// Reading it consumes the live buffer.
     pub fn open_raw(&self, cpu: u32) -> Result<RawPages, TracefsError> {
         RawPages::open(self.cpu(cpu, "trace_pipe_raw"), self.page_layout()?)
     }
 
-    /// Reads of it consume the snapshot buffer (CONFIG_TRACER_SNAPSHOT).
+    /// Reading it consumes the snapshot buffer (CONFIG_TRACER_SNAPSHOT).
     pub fn open_snapshot_raw(&self, cpu: u32) -> Result<RawPages, TracefsError> {
         RawPages::open(self.cpu(cpu, "snapshot_raw"), self.page_layout()?)
     }
 
-    /// Allocates the snapshot buffer if need be and swaps it with the live one.
+    /// Allocates the snapshot buffer if necessary and swaps it with the live one.
     pub fn take_snapshot(&self) -> Result<(), TracefsError> {
         self.write("snapshot", "1")
     }
 
-    /// Empties the snapshot buffer. Without this the next swap brings its old events back into the live buffer.
+    /// Empties the snapshot buffer. Without this the next swap moves its old events back into the live buffer.
     pub fn clear_snapshot(&self) -> Result<(), TracefsError> {
         self.write("snapshot", "2")
     }
 
-    /// Gives the memory of the snapshot buffer back.
+    /// Frees the memory of the snapshot buffer.
     pub fn free_snapshot(&self) -> Result<(), TracefsError> {
         self.write("snapshot", "0")
     }
 
-    /// The file whose inotify reports every snapshot the kernel takes; absent without a latency tracer or snapshots.
+    /// The file whose inotify events report every snapshot of the kernel; absent without a latency tracer or snapshots.
     pub fn max_latency_path(&self) -> PathBuf {
         self.path.join("tracing_max_latency")
     }

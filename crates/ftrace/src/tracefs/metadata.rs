@@ -1,11 +1,11 @@
-//! Reads what a trace needs to be decoded elsewhere.
+//! Reads the metadata that is needed to decode a trace elsewhere.
 
 use super::{Instance, Tracefs, TracefsError, file};
 use crate::metadata::MetadataText;
 
 impl Tracefs {
-    /// Texts for the given (system, event) pairs and all of system `ftrace`, which markers and tracers write.
-    /// Events this kernel lacks are left out; `kallsyms` stays empty.
+    /// Texts for the given (system, event) pairs and all of system `ftrace`, which markers and tracers write. Events
+    /// that this kernel lacks are left out; `kallsyms` stays empty.
     pub fn metadata<S: AsRef<str>>(&self, events: &[(S, S)]) -> Result<MetadataText, TracefsError> {
         let folder = self.root.join("events");
         let mut wanted: Vec<(String, String)> =
@@ -25,7 +25,7 @@ impl Tracefs {
             header_page: file::read(&folder.join("header_page"))?,
             header_event: file::read(&folder.join("header_event"))?,
             event_formats,
-            // Both need kernel options of their own; a trace without thread names or string addresses is still one.
+            // Both need kernel options; a trace is usable without thread names or string addresses.
             saved_cmdlines: file::read(&self.root.join("saved_cmdlines")).unwrap_or_default(),
             printk_formats: file::read(&self.root.join("printk_formats")).unwrap_or_default(),
             kallsyms: String::new(),

@@ -1,4 +1,4 @@
-//! Whole sub-buffers out of `trace_pipe_raw` and `snapshot_raw`, without waiting.
+//! Reads whole sub-buffers from `trace_pipe_raw` and `snapshot_raw`, without blocking.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _};
@@ -10,7 +10,7 @@ use super::TracefsError;
 use super::error::Action;
 use crate::header::PageLayout;
 
-/// Reading consumes: a page is handed out once.
+/// Reading consumes: each page is returned once.
 #[derive(Debug)]
 pub struct RawPages {
     file: File,
@@ -29,13 +29,13 @@ impl RawPages {
         self.layout
     }
 
-    /// Appends one sub-buffer to `pages` and answers its size in bytes, always that of a whole page; 0 when there is
-    /// nothing to read now. The page may be part-filled: its `commit` says how much of it counts.
+    /// Appends one sub-buffer to `pages` and returns its size in bytes, always that of a whole page; 0 if there is
+    /// nothing to read now. The page may be partially filled: its `commit` contains the valid length.
     pub fn read_into(&mut self, pages: &mut Vec<u8>) -> Result<usize, TracefsError> {
         let start = pages.len();
         pages.resize(start + self.layout.page_size, 0);
         let mut filled = start;
-        // The kernel hands out the rest of a page only after its start, so a short read is continued.
+        // The kernel returns the rest of a page only after its start, so a short read is continued.
         while filled < pages.len() {
             match self.file.read(&mut pages[filled..]) {
                 Ok(0) => break,
@@ -48,15 +48,15 @@ impl RawPages {
                 }
             }
         }
-        // What is missing of a page stays zero, so that pages keep their places.
+        // The missing part of a page stays zero, so that pages keep their positions.
         if filled == start {
             pages.truncate(start);
         }
         Ok(pages.len() - start)
     }
 
-    /// Appends sub-buffers until there is nothing more to read or `bytes_max` would be passed; answers the number of
-    /// bytes. A buffer that is being written faster than it is read ends only by `bytes_max`.
+    /// Appends sub-buffers until there is nothing more to read or `bytes_max` would be exceeded; returns the number of
+    /// bytes. If a buffer is written faster than it is read, only `bytes_max` ends this.
     pub fn drain_into(&mut self, pages: &mut Vec<u8>, bytes_max: usize) -> Result<usize, TracefsError> {
         let mut total = 0;
         while total + self.layout.page_size <= bytes_max {

@@ -1,4 +1,4 @@
-//! A made-up tree in a temporary folder stands in for the kernel.
+//! Tests on a synthetic tree in a temporary directory instead of the kernel's.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ fn write(root: &Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A fresh instance with the files the kernel would make.
+/// A new instance with the files that the kernel would create.
 fn instance(tracefs: &Tracefs, name: &str) -> Instance {
     let instance = tracefs.create_instance(name).unwrap();
     for file in ["trace_clock", "tracing_on", "set_event_notrace_pid", "trace", "trace_marker", "buffer_size_kb"] {

@@ -1,4 +1,4 @@
-//! The functions the kernel offers inside print formats.
+//! Functions that the kernel provides in print formats.
 
 use super::Parser;
 use super::types::integer;
@@ -10,7 +10,7 @@ use crate::print_fmt::lexer::Token;
 use crate::print_fmt::value::Context;
 
 impl Parser<'_> {
-    /// Behind the opening bracket of a call.
+    /// Parses the part after the opening bracket of a call.
     pub(super) fn call(&mut self, function: &str) -> Option<Expression> {
         let call = match function {
             "__get_str" | "__get_rel_str" | "__get_dynamic_array" | "__get_rel_dynamic_array" | "__get_sockaddr" => {
@@ -61,8 +61,8 @@ impl Parser<'_> {
         Some(call)
     }
 
-    /// `, { VALUE, "NAME" }` repeated; the values are constants, so they are worked out now. Entries whose value is a
-    /// name only the kernel's sources know are left out: such values then print as numbers.
+    /// `, { VALUE, "NAME" }` repeated; the values are constants, so they are evaluated now. Entries whose value is a
+    /// name defined only in the kernel's sources are left out: such values are printed as numbers.
     fn table(&mut self) -> Option<Vec<(u64, String)>> {
         let operators = self.operators;
         let mut table = Vec::new();

@@ -1,11 +1,11 @@
-//! Casts, and constants whose value a print format does not say.
+//! Casts, and constants whose value a print format does not contain.
 
 use crate::print_fmt::lexer::Token;
 
 /// Size in bytes and sign; `None` keeps the value as it is.
 pub(super) type Cast = Option<(usize, bool)>;
 
-/// A cast at the start of the tokens, and how many of them it takes.
+/// A cast at the start of the tokens, and its number of tokens.
 pub(super) fn cast(tokens: &[Token]) -> Option<(Cast, usize)> {
     if tokens.first() != Some(&Token::Mark("(")) {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn cast(tokens: &[Token]) -> Option<(Cast, usize)> {
     Some((cast, length + 1))
 }
 
-/// Size and sign of a C integer type, `long` being that of a 64-bit kernel: narrower values are kept as they are.
+/// Size and sign of a C integer type, with the `long` of a 64-bit kernel: narrower values are left unchanged.
 pub(super) fn integer(names: &[&str]) -> Option<(usize, bool)> {
     if let [name] = names {
         let known = match *name {

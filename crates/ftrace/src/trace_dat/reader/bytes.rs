@@ -1,4 +1,4 @@
-//! A position in bytes of known order.
+//! A cursor over bytes of known byte order.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -8,18 +8,18 @@ use std::rc::Rc;
 use crate::byte_order::ByteOrder;
 use crate::trace_dat::source::Source;
 
-/// Longer texts that end with a NUL are none: they are names.
+/// Longest NUL-terminated text: these are names.
 const TEXT_BYTES_MAX: u64 = 64 << 10;
 /// Names are read in steps of this size.
 const TEXT_STEP_BYTES: u64 = 256;
 
-/// Every read answers `None` at the end and then leaves the position where it was.
+/// At the end every read returns `None` and leaves the position unchanged.
 #[derive(Clone, Debug)]
 pub(super) struct Bytes<'a> {
     source: Source<'a>,
     position: u64,
     pub order: ByteOrder,
-    /// The first error of the medium.
+    /// The first I/O error.
     failed: Rc<Cell<Option<ErrorKind>>>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Bytes<'a> {
         self.position = self.position.saturating_add(count).min(self.size());
     }
 
-    /// The bytes at `offset..offset + size` as far as there are any.
+    /// The bytes at `offset..offset + size`, as far as they exist.
     pub fn range(&self, offset: u64, size: u64) -> Cow<'a, [u8]> {
         let (bytes, error) = self.source.range(offset, size);
         self.note(error);
@@ -71,7 +71,7 @@ impl<'a> Bytes<'a> {
         Some(taken)
     }
 
-    /// As many of the bytes as there are, and how many are not.
+    /// The available part of the bytes, and the number of missing ones.
     pub fn take_up_to(&mut self, count: u64) -> (Cow<'a, [u8]>, u64) {
         let taken = self.range(self.position, count);
         self.position += taken.len() as u64;
@@ -115,7 +115,7 @@ impl<'a> Bytes<'a> {
         order.u64_at(&self.array::<8>()?, 0)
     }
 
-    /// Text up to its NUL, which is consumed; bytes that are no UTF-8 become U+FFFD.
+    /// Text up to its NUL, which is consumed; invalid UTF-8 becomes U+FFFD.
     pub fn text(&mut self) -> Option<String> {
         let mut size = TEXT_STEP_BYTES;
         loop {

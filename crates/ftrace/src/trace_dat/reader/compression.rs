@@ -7,7 +7,7 @@ use super::bytes::Bytes;
 pub(super) enum Compression {
     Zstd,
     Zlib,
-    /// `none`, or one this build does not know.
+    /// `none`, or one unknown to this build.
     Other(String),
 }
 
@@ -20,8 +20,8 @@ impl Compression {
         }
     }
 
-    /// Decompresses the chunk at the position of `bytes`, which then is behind it, unless it says that it holds more
-    /// than `size_max`; the answer is never longer than the chunk says.
+    /// Decompresses the chunk at the position of `bytes` and moves the position after it, unless its declared size
+    /// exceeds `size_max`; the result is never longer than declared.
     pub fn chunk(&self, bytes: &mut Bytes<'_>, size_max: u64) -> Result<Vec<u8>, &'static str> {
         let (Some(compressed), Some(size)) = (bytes.u32(), bytes.u32()) else { return Err(ENDS_EARLY) };
         let data = bytes.take(u64::from(compressed)).ok_or(ENDS_EARLY)?;

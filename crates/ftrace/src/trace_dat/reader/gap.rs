@@ -1,19 +1,19 @@
-//! What a file should hold and does not.
+//! What a file should contain but does not.
 
 use std::fmt;
 use std::io::ErrorKind;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gap {
-    /// The bytes do not begin as a trace.dat file does.
+    /// The bytes do not start like a trace.dat file.
     NotATrace,
-    /// The file ends, or a part of it does, too early.
+    /// The file, or a part of it, ends too early.
     Missing { part: String, bytes: u64 },
-    /// The part is there and makes no sense.
+    /// The part is there but invalid.
     Corrupt { part: String, why: &'static str },
-    /// The medium failed somewhere; what lies there counts as missing.
+    /// An I/O error occurred; the data there counts as missing.
     Unreadable { error: ErrorKind },
-    /// Valid, but not understood by this reader.
+    /// Valid, but not supported by this reader.
     Unsupported { what: String },
 }
 

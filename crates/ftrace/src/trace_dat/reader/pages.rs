@@ -1,4 +1,4 @@
-//! The pages of one CPU, as far as the file reaches and as far as they are wanted.
+//! Reads the pages of one CPU, as far as the file extends and as far as they are requested.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -11,34 +11,34 @@ use crate::header::PageLayout;
 use crate::page::page_ts_ns;
 use crate::trace_dat::cut::{cut_pages, look_ordered, overlapping, overlapping_in_order};
 
-/// Where a CPU has no more, every page is looked at, so that pages out of order are never cut off.
+/// If a CPU has at most this much, every page is read, so that pages out of order are never cut off.
 pub const SCANNED_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 1 << 20 };
-/// More than any file has: trace-cmd packs ten pages in one.
+/// More than any file has: trace-cmd packs ten pages per chunk.
 const CHUNKS_MAX: u32 = 1 << 20;
 const TOO_MUCH: &str = "more data than a file of this size can hold";
-/// Pages that are kept of a file that is compressed or not in memory; a window with more has no reader.
+/// Limit for pages copied from a compressed file or from one that is not in memory; a larger window cannot be read.
 const COPIED_BYTES_MAX: u64 = if cfg!(test) { 8 << 20 } else { 2 << 30 };
 const NOT_KEPT: &str = "more than is kept in memory; a shorter window may be read";
 
-/// Which pages are wanted.
+/// The requested pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageSpan {
     pub layout: PageLayout,
     pub span: Span,
 }
 
-/// Where one chunk of compressed pages lies.
+/// The place of one chunk of compressed pages.
 struct Chunk {
     at: u64,
     plain_bytes: u32,
 }
 
-/// Takes pages out of a file.
+/// Reads pages from a file.
 pub(super) struct PageReader<'a> {
     file: Bytes<'a>,
-    /// No byte is in the pages of two CPUs, so that a small file that says otherwise cannot take hours or all memory.
+    /// Each byte may be in the pages of only one CPU, so that a small hostile file cannot take hours or all memory.
     file_bytes_left: Cell<u64>,
-    /// Bytes that may still come out of compressed ones, for the same reason.
+    /// Limit for decompressed bytes, for the same reason.
     plain_bytes_left: Cell<u64>,
     copied_bytes_left: Cell<u64>,
 }
@@ -56,7 +56,7 @@ impl PageSpan {
 impl<'a> PageReader<'a> {
     pub fn new(file: Bytes<'a>) -> PageReader<'a> {
         let size = file.size();
-        // Traces shrink to a tenth as a rule, nearly empty pages to a hundredth.
+        // Traces usually compress to a tenth, nearly empty pages to a hundredth.
         let plain_bytes_left = Cell::new(size.saturating_mul(256).saturating_add(256 << 20));
         let copied_bytes_left = Cell::new(COPIED_BYTES_MAX);
         PageReader { file, file_bytes_left: Cell::new(size), plain_bytes_left, copied_bytes_left }
@@ -143,7 +143,7 @@ impl<'a> PageReader<'a> {
         CpuPages { cpu, pages: Cow::Owned(pages) }
     }
 
-    /// Where the chunks lie, and why there are no more of them when there should be.
+    /// The places of the chunks, and why some are missing, if so.
     fn chunks(&self, offset: u64) -> (Vec<Chunk>, Option<&'static str>) {
         let mut chunks = Vec::new();
         let mut bytes = self.file.at(offset);
@@ -166,8 +166,8 @@ impl<'a> PageReader<'a> {
         (chunks, (count > CHUNKS_MAX).then_some(TOO_MUCH))
     }
 
-    /// The chunks that reach into the span, of which only a few are unpacked. Behind one that is broken nothing is known,
-    /// which is then said.
+    /// The chunks that overlap the span, of which only a few are decompressed. Nothing is known about those after an
+    /// invalid one; that is reported.
     fn chunks_in_span(
         &self,
         compression: &Compression,
@@ -201,7 +201,7 @@ impl<'a> PageReader<'a> {
     }
 }
 
-/// Whether so much is left, which then is spent.
+/// Takes `bytes` from a budget; returns whether it sufficed.
 pub(super) fn spend(left: &Cell<u64>, bytes: u64) -> bool {
     let rest = left.get().checked_sub(bytes);
     left.set(rest.unwrap_or(left.get()));

@@ -1,4 +1,4 @@
-//! The metadata both versions hold in the same form: header, formats, names and addresses.
+//! The metadata that both versions store in the same form: header, formats, names and addresses.
 
 use super::bytes::{Bytes, lossy};
 use super::{Gap, TraceFile};
@@ -10,7 +10,7 @@ use crate::kernel_symbols::KernelSymbols;
 use crate::printk_formats::PrintkFormats;
 use crate::trace_dat::layout::id;
 
-/// Each function answers `None`, after having noted the gap, when the bytes end within its part.
+/// Each function returns `None`, after adding the gap, if the bytes end within its part.
 impl TraceFile<'_> {
     pub(super) fn read_headers(&mut self, bytes: &mut Bytes<'_>) -> Option<()> {
         for name in ["header_page", "header_event"] {
@@ -73,14 +73,14 @@ impl TraceFile<'_> {
         Some(())
     }
 
-    /// Options that mean the same in both versions.
+    /// Options with the same meaning in both versions.
     pub(super) fn read_option(&mut self, number: u16, data: &[u8]) {
         match number {
             id::CPU_STAT => self.read_cpu_stat(data),
             id::TRACE_CLOCK => self.metadata.clock = TraceFile::clock_name(&lossy(data)),
             id::UNAME => self.metadata.uname = lossy(data),
             id::VERSION => self.metadata.writer = lossy(data),
-            // Timestamps stay those of the trace clock; whoever relies on them must know.
+            // Timestamps are left in the trace clock; the user must know that.
             id::OFFSET => self.unapplied("an offset to add to the timestamps"),
             id::TIME_SHIFT => self.unapplied("a mapping from the clock of a guest to that of its host"),
             id::TSC_TO_NS => self.unapplied("a mapping from counter values to ns"),
@@ -137,7 +137,7 @@ impl TraceFile<'_> {
         let (text, missing) = bytes.take_up_to(size);
         if missing > 0 {
             self.gaps.push(Gap::missing(part, missing));
-            // Names and addresses cut short are still names and addresses; a cut format is not a format.
+            // Truncated names and addresses are still usable; a truncated format is not.
             return (!part.starts_with("event formats")).then(|| lossy(&text));
         }
         Some(lossy(&text))

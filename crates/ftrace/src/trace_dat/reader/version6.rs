@@ -6,7 +6,7 @@ use super::{Buffer, Gap, Span, TraceFile};
 use crate::trace_dat::layout::id;
 
 pub(super) fn read<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: Span) {
-    // Each part that ends early has named its gap.
+    // Each part that ended early has added its gap.
     let _ = read_parts(trace, bytes, span);
 }
 

@@ -12,11 +12,11 @@ use crate::trace_dat::layout::id;
 const FLAG_COMPRESSED: u16 = 1;
 /// More lists of options than any file has.
 const OPTION_LISTS_MAX: usize = 1000;
-/// Some hundred bytes for each CPU and buffer are usual.
+/// A few hundred bytes per CPU and buffer are usual.
 const OPTION_BYTES_MAX: u64 = 8 << 20;
-/// A file has six; a hostile one that names thousands must not take hours.
+/// A file has six; a hostile one with thousands must not take hours.
 const TEXT_SECTIONS_MAX: usize = 100;
-/// The names of all functions of a kernel are the most of it, about 10 MB.
+/// Most of it is the names of all kernel functions, about 10 MB.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 const TOO_MUCH: &str = "longer than any file needs";
 
@@ -58,7 +58,7 @@ pub(super) fn read<'a>(trace: &mut TraceFile<'a>, bytes: &mut Bytes<'a>, span: S
             None => break,
         }
     }
-    // Without options the sections still say what they are, one after the other.
+    // Without options the sections can still be read sequentially.
     reader.scan(trace, sections_at);
     reader.finish(trace);
 }
@@ -67,18 +67,18 @@ struct Reader<'a> {
     file: Bytes<'a>,
     compression: Compression,
     span: Span,
-    /// Data of the options that name buffers: read last, since the layout of pages is in another section.
+    /// Data of the options that name buffers: read last, because the layout of pages is in another section.
     buffers: Vec<Vec<u8>>,
     /// Offsets of the metadata sections read so far.
     understood: Vec<u64>,
-    /// What sections of either kind may still hold, so that a small file whose sections overlap, or are compressed, cannot
-    /// fill the memory.
+    /// Remaining size of sections of either kind, so that a small file whose sections overlap, or are compressed,
+    /// cannot fill the memory.
     text_bytes_left: Cell<u64>,
     option_bytes_left: Cell<u64>,
 }
 
 impl<'a> Reader<'a> {
-    /// One list of options; answers the offset of the next, or `None` when there is no telling.
+    /// Reads one list of options; returns the offset of the next, or `None` if it is unknown.
     fn options(&mut self, trace: &mut TraceFile<'a>, offset: u64) -> Option<u64> {
         let Some(section) = self.section(trace, offset, &self.option_bytes_left) else {
             trace.gaps.push(Gap::missing("options", 1));
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
 
     fn understand(&self, trace: &mut TraceFile<'a>, section: &Section<'_>) {
         let mut bytes = Bytes::new(&*section.content, self.file.order);
-        // A part that ends early has named its gap.
+        // A part that ended early has added its gap.
         let _ = match section.number {
             id::HEADER_INFO => trace.read_headers(&mut bytes),
             id::FTRACE_FORMATS => trace.read_ftrace_formats(&mut bytes),
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         };
     }
 
-    /// The section at an offset, decompressed, as far as the file reaches; `None` when its header is not there.
+    /// The section at an offset, decompressed, as far as the file extends; `None` if its header is missing.
     fn section(&self, trace: &mut TraceFile<'a>, offset: u64, bytes_left: &Cell<u64>) -> Option<Section<'a>> {
         let mut bytes = self.file.at(offset);
         let (number, flags, _name, size) = (bytes.u16()?, bytes.u16()?, bytes.u32()?, bytes.u64()?);
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
         if flags & FLAG_COMPRESSED == 0 {
             return Some(Section { number, content: bytes.take_up_to(size).0 });
         }
-        // The chunk says by itself how long it is.
+        // The chunk contains its own length.
         let end = bytes.position().saturating_add(size);
         let content = match self.compression.chunk(&mut bytes, bytes_left.get()) {
             Ok(_) if bytes.position() > end => Err(ENDS_EARLY),

@@ -1,8 +1,8 @@
-//! Files made to be expensive: each costs no more than its size allows.
+//! Files designed to be expensive: each costs no more than its size allows.
 
 use super::*;
 
-/// A file of version 7 with these sections of options, each at a known place.
+/// A file of version 7 with these sections of options, each at a known offset.
 fn with_options(sections: &[&[u8]]) -> Vec<u8> {
     let mut file = b"\x17\x08\x44tracing7\0\0\x08\0\x10\0\0none\x001.2\0".to_vec();
     let first = file.len() as u64 + 8;
@@ -19,7 +19,7 @@ fn option(number: u16, data: &[u8]) -> Vec<u8> {
     [&number.to_le_bytes()[..], &(data.len() as u32).to_le_bytes(), data].concat()
 }
 
-/// Where the first list of options lies in every file here.
+/// Offset of the first list of options in every file here.
 const FIRST: u64 = 35;
 
 #[test]
@@ -41,7 +41,7 @@ fn a_list_of_options_that_comes_after_itself_is_read_once() {
 
 #[test]
 fn lists_of_options_that_lie_in_each_other_are_read_up_to_a_limit() {
-    // Each list is one option that holds all those behind it, and the place of the next.
+    // Each list is one option that contains all following ones, and the offset of the next.
     let (lists, body) = (900, 60_000);
     let mut file = with_options(&[]);
     let done_at = |list: usize| FIRST as usize + lists * 22 + body + list * 14;
@@ -61,7 +61,7 @@ fn lists_of_options_that_lie_in_each_other_are_read_up_to_a_limit() {
     assert!(trace.gaps.iter().any(|gap| gap.to_string() == "section 0: longer than any file needs"));
 }
 
-/// One CPU after the other whose pages are the whole file.
+/// Many CPUs whose pages are the whole file.
 #[test]
 fn pages_of_many_cpus_that_are_the_same_bytes_are_read_once() {
     let count = 5000u32;
@@ -96,7 +96,7 @@ fn options_that_unpack_to_much_are_not_kept() {
     assert!(trace.gaps.iter().any(|gap| gap.to_string().starts_with("section 0: more data")), "{:?}", trace.gaps);
 }
 
-/// As of a sparse file.
+/// Like a sparse file.
 struct Zeros {
     head: Vec<u8>,
     size: u64,

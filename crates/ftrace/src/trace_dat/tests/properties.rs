@@ -1,4 +1,4 @@
-//! For any records and any bytes.
+//! Properties for arbitrary records and bytes.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
     )
 }
 
-/// Packs the events into pages as the kernel would, beginning at `ts_ns`; answers what must come out again.
+/// Packs the events into pages as the kernel would, starting at `ts_ns`; returns the expected result of reading them.
 pub(super) fn pack(layout: PageLayout, mut ts_ns: u64, events: &[Event]) -> (Vec<u8>, Vec<(u64, Vec<u8>)>) {
     let order = layout.byte_order;
     let (mut pages, mut expected) = (Vec::new(), Vec::new());
@@ -118,7 +118,7 @@ proptest! {
     #[test]
     fn any_bytes_are_pages_of_some_kind(which in 0..4usize, mut bytes in prop::collection::vec(any::<u8>(), 0..2000), commit in 0..600u16) {
         let layout = small(layouts()[which]);
-        // A believable length lets the decoder get past the page header.
+        // A plausible length lets the decoder get past the page header.
         for page in bytes.chunks_mut(512).filter(|page| page.len() > 16) {
             let low = match (layout.byte_order, layout.commit_size) {
                 (ByteOrder::Little, _) => 8,

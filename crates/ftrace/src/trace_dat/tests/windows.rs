@@ -1,4 +1,4 @@
-//! Reading through a window finds what reading the whole file finds there, and reads little else.
+//! Reading through a window gives the same result as reading the whole file, and reads little else.
 
 use std::cell::Cell;
 use std::io;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::properties::{Event, event, pack};
 use super::*;
 
-/// A file that counts what is read of it, and fails from some offset on.
+/// A file that counts its reads, and fails from some offset on.
 struct File {
     bytes: Vec<u8>,
     read: Cell<usize>,
@@ -30,7 +30,7 @@ impl ReadAt for File {
         if offset >= self.broken_from {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
-        // A medium may answer with less than asked for.
+        // A read may return less than requested.
         let shorter = buffer.len().min(1000).min((self.broken_from - offset) as usize);
         let count = self.bytes.read_at(offset, &mut buffer[..shorter])?;
         self.read.set(self.read.get() + count);
@@ -38,7 +38,7 @@ impl ReadAt for File {
     }
 }
 
-/// A file of version 6 with these pages of each CPU.
+/// A file of version 6 with these pages per CPU.
 fn version6(cpus: &[Vec<u8>]) -> Vec<u8> {
     let sized = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
     let mut file = b"\x17\x08\x44tracing6\0\0\x08\0\x10\0\0header_page\0".to_vec();
@@ -78,7 +78,7 @@ fn compressed(pages: &[u8]) -> Vec<u8> {
     handmade("zlib", pack, &[("", &pages)])
 }
 
-/// What lies in a window, read from memory as a whole and from a file through the window.
+/// The contents of a window, read from memory as a whole and from a file through the window.
 fn both_ways(bytes: Vec<u8>, from_ns: u64, to_ns: u64) -> [Vec<(u32, u64, Vec<u8>)>; 2] {
     let items = |trace: &TraceFile<'_>| -> Vec<(u32, u64, Vec<u8>)> {
         assert_eq!(trace.gaps, []);
