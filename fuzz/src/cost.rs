@@ -1,13 +1,14 @@
-//! Memory as an oracle: a parser that needs more than a fixed multiple of its input is as wrong as one that panics.
+//! Memory limit as an oracle: a parser that needs more than a fixed multiple of its input is as wrong as one that
+//! panics.
 //!
 //! Time is limited by libFuzzer's `-timeout`, which `make fuzz` sets.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Bytes of memory that a byte of input may cost.
+/// Bytes of memory allowed per byte of input.
 const BYTES_PER_INPUT_BYTE: usize = 64;
-/// What any input may cost, in bytes.
+/// Memory allowed for any input, in bytes.
 const BYTES_AT_LEAST: usize = 16 << 20;
 
 thread_local! {
@@ -61,7 +62,7 @@ fn charge(bytes: usize) {
     let Some(ledger) = LEDGER.get() else { return };
     let held = ledger.held.saturating_add(bytes);
     if held > ledger.limit {
-        // The panic's own memory is free of charge.
+        // The panic's own memory does not count.
         LEDGER.set(None);
         panic!("{held} bytes of memory at once; this input may cost {}", ledger.limit);
     }
@@ -77,7 +78,7 @@ fn refund(bytes: usize) {
 /// Runs `work` on an input of `input_bytes`.
 ///
 /// # Panics
-/// When `work` holds more than 64 times the input and 16 MiB at any time.
+/// If `work` holds more than 64 times the input plus 16 MiB at any time.
 pub fn within_budget<T>(input_bytes: usize, work: impl FnOnce() -> T) -> T {
     let limit = input_bytes.saturating_mul(BYTES_PER_INPUT_BYTE).saturating_add(BYTES_AT_LEAST);
     LEDGER.set(Some(Ledger { held: 0, limit }));

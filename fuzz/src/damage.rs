@@ -1,10 +1,10 @@
-//! Damage to a sound file that leaves most of its structure: bytes at random are refused at the first magic number.
+//! Damage to a valid file that preserves most of its structure: random bytes are rejected at the first magic number.
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 
 #[derive(Debug, Clone, Arbitrary)]
 pub enum Damage {
-    /// A number that fits into the file, most likely a length or an offset, becomes another one.
+    /// A number that fits into the file, probably a length or an offset, becomes another one.
     Number {
         which: u16,
         wide: bool,
@@ -15,13 +15,13 @@ pub enum Damage {
         at: u32,
         bytes: [u8; 4],
     },
-    /// A part of the file once more, over another part.
+    /// A part of the file is copied over another part.
     Copied {
         from: u32,
         to: u32,
         length: u16,
     },
-    /// A part of the file once more, between two others: whatever lies behind moves.
+    /// A part of the file is inserted between two others: everything after it moves.
     Inserted {
         from: u32,
         to: u32,
@@ -38,9 +38,9 @@ pub enum Damage {
 
 #[derive(Debug, Clone, Arbitrary)]
 pub enum Value {
-    /// Where another such number is.
+    /// The offset of another such number.
     Place(u16),
-    /// What another such number is.
+    /// The value of another such number.
     SameAs(u16),
     Off(i8),
     Power(u8),
@@ -48,7 +48,7 @@ pub enum Value {
     Any(u64),
 }
 
-/// `sound` with every damage done to it, one after the other; at most twice as long.
+/// `sound` with all damages applied in order; at most twice as long.
 pub fn spoilt(sound: &[u8], damages: &[Damage]) -> Vec<u8> {
     let mut file = sound.to_vec();
     let numbers = numbers(sound);
@@ -62,7 +62,7 @@ pub fn spoilt(sound: &[u8], damages: &[Damage]) -> Vec<u8> {
     file
 }
 
-/// Where a little-endian number of four bytes is that could point into the file.
+/// Offsets of little-endian numbers of four bytes that could point into the file.
 fn numbers(file: &[u8]) -> Vec<usize> {
     let within = |at: &usize| {
         let number = u32::from_le_bytes([file[*at], file[at + 1], file[at + 2], file[at + 3]]);

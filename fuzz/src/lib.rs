@@ -1,4 +1,4 @@
-//! What every fuzz target shares: a limit on memory, and damage that keeps a file's structure.
+//! Shared code of the fuzz targets: a memory limit, and damage that preserves a file's structure.
 
 mod cost;
 mod damage;

@@ -1,4 +1,4 @@
-//! A board that says anything on its console: noise, letters, and pieces of letters.
+//! A board that prints anything on its console: noise, letters, and pieces of letters.
 #![no_main]
 
 use libfuzzer_sys::{arbitrary, fuzz_target};
@@ -15,7 +15,7 @@ enum Said<'a> {
 }
 
 impl Said<'_> {
-    /// Bytes that the board puts on the line, about.
+    /// Approximate number of bytes that the board puts on the line.
     fn bytes(&self) -> usize {
         match self {
             Self::Noise(bytes) | Self::Letter { bytes, .. } => bytes.len(),

@@ -1,4 +1,4 @@
-//! A real archive in which any numbers are others, and messages are missing or come twice: it opens, is condensed and is
+//! A real archive with changed numbers, and with missing or duplicated messages: it can be opened, condensed and
 //! judged.
 #![no_main]
 
@@ -38,13 +38,13 @@ static DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
 
 #[derive(Debug, arbitrary::Arbitrary)]
 enum Damage {
-    /// Of a message, the number at a place.
+    /// Changes the number at a place of a message.
     Number {
         message: u16,
         place: u16,
         value: i64,
     },
-    /// The same with numbers at the edge of what there is.
+    /// The same with extreme numbers.
     Edge {
         message: u16,
         place: u16,

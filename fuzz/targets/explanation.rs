@@ -1,4 +1,4 @@
-//! A real late wake-up whose trace is damaged, and whose numbers are others: the account adds up all the same.
+//! A real late wake-up with a damaged trace and changed numbers: the account still adds up.
 #![no_main]
 
 use archive::sample::Sample;

@@ -1,4 +1,4 @@
-//! Any bytes as the stream of a meter: read, and passed on unread.
+//! Any bytes as the stream of a meter: decoded, and forwarded without decoding.
 #![no_main]
 
 use archive::frame::{Decoder, Item};
@@ -39,7 +39,7 @@ fuzz_target!(|input: (&[u8], usize, Vec<Vec<u8>>)| {
                 Piece::Noise(_) => {}
             }
         }
-        // What was passed on is whole, and in its order.
+        // The forwarded stream is complete and in order.
         let mut decoder = Decoder::default();
         let again = decoder.push(&passed).into_iter().chain(decoder.finish());
         assert!(again.into_iter().all(|item| !matches!(item, Item::Garbage { .. } | Item::FramesLost { .. })));

@@ -1,4 +1,4 @@
-//! A sound result of another tool, damaged, or any bytes: imported in each format, and as the samples beside one.
+//! A valid result of another tool, damaged, or any bytes: imported in each format, and as the samples next to one.
 #![no_main]
 
 use interchange::imports::{Format, Hints, archived, read, samples_raw};

@@ -1,4 +1,4 @@
-//! Any bytes as the text of a latency tracer.
+//! Any bytes as the output of a latency tracer.
 #![no_main]
 
 use ftrace::latency_trace::LatencyTrace;

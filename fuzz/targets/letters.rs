@@ -1,4 +1,4 @@
-//! Any text as a line of a console, and any bytes as a letter that came through one.
+//! Any text as a line of a console, and any bytes as a letter received over one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,7 +11,7 @@ fuzz_target!(|input: (&str, &[u8])| {
     within_budget(input.0.len() + input.1.len(), || {
         let (text, bytes) = input;
         Line::parse(text);
-        // A line is checked as a whole: what is sealed is opened again, whatever it says.
+        // A line is checked as a whole: every sealed line can be opened again.
         let checked = sealed(text);
         Line::parse(checked.trim_end());
         opened(text);

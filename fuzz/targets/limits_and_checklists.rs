@@ -1,4 +1,4 @@
-//! Any text as what people write for the judge: limits, criteria, checklists, findings that are known.
+//! Any text as user input for the judge: limits, criteria, checklists, accepted findings.
 #![no_main]
 
 use judge::criteria::Criteria;
@@ -22,7 +22,7 @@ fuzz_target!(|text: &str| {
     });
 });
 
-/// An error has words.
+/// Every error has a message.
 fn said<T, E: std::fmt::Display>(parsed: Result<T, E>) {
     if let Err(error) = parsed {
         assert!(!error.to_string().is_empty());

@@ -1,4 +1,4 @@
-//! Any text as what people write about boards and places of a lab.
+//! Any text as the target file of a board or a place of a lab.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

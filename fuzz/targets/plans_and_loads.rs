@@ -1,4 +1,4 @@
-//! Any text as what people write: plans and loads.
+//! Any text as a plan or a load.
 #![no_main]
 
 use archive::settings::LoadRequest;

@@ -1,4 +1,4 @@
-//! A sound flight record in which lengths, addresses and parts are others.
+//! A valid flight record with changed lengths, addresses and parts.
 #![no_main]
 
 use ftrace::flight_record::FlightRecord;

@@ -1,5 +1,5 @@
-//! A sound trace.dat of version 6 or 7 in which lengths, offsets and parts are others: what can be read is read, at a price
-//! that its size bounds.
+//! A valid trace.dat of version 6 or 7 with changed lengths, offsets and parts: the rest can be read, at a cost bounded
+//! by its size.
 #![no_main]
 
 use ftrace::print_fmt::EventPrinter;
@@ -12,7 +12,7 @@ const VERSION7: &[u8] = include_bytes!("../../corpus/explain/priority-inversion/
 const VERSION7_OF_A_MACHINE: &[u8] = include_bytes!("../../corpus/explain/steal--idle-emulated-6.1-rt/trace.dat");
 static VERSION6: LazyLock<Vec<u8>> = LazyLock::new(version6);
 
-/// What trace-cmd before version 3 wrote, with one page of a real trace for each of two CPUs.
+/// As written by trace-cmd before version 3, with one page of a real trace for each of two CPUs.
 fn version6() -> Vec<u8> {
     let sized = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
     let trace = TraceFile::parse(VERSION7);

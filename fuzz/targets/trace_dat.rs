@@ -1,5 +1,5 @@
-//! Any bytes as a trace.dat file, printed to the last event; what a window of it holds is the same from memory and from a
-//! file.
+//! Any bytes as a trace.dat file, printed to the last event; a window of it has the same contents from memory and from
+//! a file.
 #![no_main]
 
 use ftrace::print_fmt::EventPrinter;
