@@ -4,8 +4,8 @@ import { defineConfig, type Plugin } from "vite";
 const sha256 = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 /**
- * Puts script and style into the page and allows exactly these two: the policy names their hashes and nothing else, so that
- * neither a request nor a script from a run's data can happen in a report.
+ * Puts script and style into the page and allows only these two: the policy contains their hashes and nothing else, so that
+ * a report can neither send requests nor run a script from a run's data.
  */
 function oneFile(): Plugin {
   return {
@@ -39,7 +39,7 @@ function oneFile(): Plugin {
 export default defineConfig({
   build: {
     target: "es2022",
-    // Older targets would turn light-dark() into something the scheme button cannot reach.
+    // Older targets would compile light-dark() to something that the scheme button cannot control.
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
     modulePreload: false,
     cssCodeSplit: false,

@@ -1,4 +1,4 @@
-/** Axes: where a value lies in a picture, and which values get a tick. */
+/** Axes: the position of a value in a picture, and which values get a tick. */
 
 export interface Axis {
   low: number;
@@ -13,12 +13,12 @@ export function linear(low: number, high: number, from: number, to: number): Axi
   return { low, high: high > low ? high : low + 1, from, to, logarithmic: false };
 }
 
-/** `low` must be positive; values below it lie on its edge. */
+/** `low` must be positive; smaller values are at the edge. */
 export function logarithmic(low: number, high: number, from: number, to: number): Axis {
   return { low, high: high > low ? high : low * 10, from, to, logarithmic: true };
 }
 
-/** The pixel of a value; outside values lie on the edges. */
+/** The pixel of a value; values outside the range are at the edges. */
 export function at(axis: Axis, value: number): number {
   const inside = Math.min(Math.max(value, axis.low), axis.high);
   const share = axis.logarithmic

@@ -9,17 +9,17 @@ export interface Bin extends HistogramBar {
   later: number;
 }
 
-/** Width of a bin in pixels, about. */
+/** Approximate width of a bin in pixels. */
 const wide = 8;
 
 /**
- * The rule that gives each latency its bin: equal steps on the axis, so that no step in the outline comes from the bars
- * themselves, whose width doubles at each power of two.
+ * Assigns latencies to bins of equal width on the axis, so that the bars, whose width doubles at each power of two, cause no
+ * step in the outline.
  */
 export function binIndex(axis: Axis): (latency: number) => number {
   const bins = Math.max(Math.round(Math.abs(axis.to - axis.from) / wide), 1);
   if (axis.logarithmic) {
-    // Bars are cut at powers of two; so are the bins.
+    // Bars have edges at powers of two, and so have the bins.
     const perOctave = Math.min(Math.max(Math.round(bins / Math.log2(axis.high / axis.low)), 1), 16);
     return (latency) => Math.floor(Math.log2(Math.max(latency, 1)) * perOctave);
   }

@@ -1,4 +1,4 @@
-/** Which stretches of a lane become which blocks of a picture. */
+/** Converts stretches of a lane to blocks of a picture. */
 import { at, type Axis } from "./axis";
 
 export interface Stretch {
@@ -6,7 +6,7 @@ export interface Stretch {
   end_ns: number;
 }
 
-/** A block of a row. Stretches too narrow to see alone are joined, and the longest among them gives the block its look. */
+/** A block of a row. Stretches too narrow to see are joined; the longest of them defines the block's appearance. */
 export interface Block<S extends Stretch> {
   x: number;
   width: number;
@@ -41,7 +41,7 @@ export function blocks<S extends Stretch>(stretches: readonly S[], axis: Axis): 
   return found;
 }
 
-/** As much of a text as fits into a width, or nothing. Letters are about 6.6 px wide on average. */
+/** The part of a text that fits a width, or nothing. Letters are about 6.6 px wide on average. */
 export function shortened(text: string, width: number): string {
   const letters = Array.from(text);
   const room = Math.floor((width - 8) / 6.6);

@@ -1,9 +1,9 @@
-/** Makes elements. Text only ever becomes text nodes and attributes: nothing a target says is parsed as markup. */
+/** Creates elements. Text only becomes text nodes and attributes: nothing from a target is parsed as markup. */
 
 type Attributes = Record<string, string | number | undefined>;
 type Child = Node | string;
 
-// Asked of an element of the page, so that the built file names no address, not even that of a namespace.
+// Read from an element of the page, so that the built file contains no URL, not even that of a namespace.
 const namespace = () => document.querySelector("svg.definitions")?.namespaceURI ?? null;
 
 export function svg(name: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {

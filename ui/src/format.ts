@@ -1,4 +1,4 @@
-/** Numbers as people read them; the same forms as in the tables of the page. */
+/** Formats numbers in the same way as the tables of the page. */
 
 /** Narrow no-break space between groups of three digits and before a unit. */
 export const thin = "\u202f";
@@ -17,7 +17,7 @@ export function micros(ns: number): string {
   return `${ns < 0 && whole > 0 ? minus : ""}${grouped(Math.floor(whole / 1000))}.${decimals}${thin}µs`;
 }
 
-/** A time on an axis: the shortest decimal in the unit that suits its size. */
+/** A time on an axis: the shortest decimal in a suitable unit. */
 export function axisTime(ns: number): string {
   const size = Math.abs(ns);
   if (size === 0) return "0";
@@ -30,7 +30,7 @@ export function axisCount(count: number): string {
   return count >= 1e6 ? `1e${Math.round(Math.log10(count))}` : grouped(count);
 }
 
-/** A share in percent with one decimal; nothing has no share. */
+/** A share in percent with one decimal; a whole of zero has no share. */
 export function percent(part: number, whole: number): string {
   return whole === 0 ? "\u2013" : `${((part * 100) / whole).toFixed(1).replace("-", minus)}${thin}%`;
 }

@@ -1,4 +1,4 @@
-/** Brings the pictures of a report to life. The numbers stand in the page already. */
+/** Makes the pictures of a report interactive. The figures are already in the page. */
 import "./styles/colours.css";
 import "./styles/picture.css";
 import "./styles/page.css";
@@ -14,7 +14,7 @@ function figures(picture: string): HTMLElement[] {
   return [...document.querySelectorAll<HTMLElement>(`figure[data-picture="${picture}"]`)];
 }
 
-/** Links lead into folded accounts too. */
+/** Links also work into collapsed accounts. */
 function openTarget(): void {
   const target = /^#spike-\d+$/.test(location.hash) ? document.querySelector<HTMLDetailsElement>(location.hash) : null;
   if (!target) return;
@@ -22,7 +22,7 @@ function openTarget(): void {
   target.scrollIntoView();
 }
 
-/** A table that fits needs no place in the order of keys. */
+/** A table that fits needs no place in the tab order. */
 function scrollers(): void {
   const watch = new ResizeObserver((entries) => {
     for (const { target } of entries) {

@@ -1,4 +1,4 @@
-/** A button that changes between light and dark; without it the page follows the system. */
+/** A button that switches between light and dark; until it is used the page follows the system. */
 import { html } from "./elements";
 
 export function schemeButton(): void {

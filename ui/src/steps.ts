@@ -4,12 +4,12 @@ import type { Second } from "./types/report";
 
 export type Point = Second;
 
-/** Narrowest step, in pixels: below it a line is a smear. */
+/** Narrowest step, in pixels: narrower ones are unreadable. */
 const narrow = 3;
 
 /**
- * Flat over each second, a gap where there is none. Where seconds are narrower than a step can be, it shows the largest of
- * its seconds: a maximum never vanishes by being drawn small.
+ * Constant over each second, with a gap for missing ones. If seconds are narrower than a step, a step shows the largest of
+ * its seconds: a maximum never disappears because of the scale.
  */
 export function steps(points: readonly Point[], length: number, x: Axis, y: Axis): string {
   let path = "";

@@ -1,4 +1,4 @@
-/** The part of a time line that is in sight, and how zooming and moving change it. */
+/** The visible part of a time line, with zooming and moving. */
 
 export interface View {
   low: number;
@@ -8,20 +8,20 @@ export interface View {
 /** Narrowest view, in the unit of the values. */
 const narrowest = 20;
 
-/** Zooms by a factor (below 1: closer) and keeps `centre` where it is; never beyond `whole`. */
+/** Zooms by a factor (below 1: in) around `centre`; never beyond `whole`. */
 export function zoomed(view: View, factor: number, centre: number, whole: View, least = narrowest): View {
   const width = Math.min(Math.max((view.high - view.low) * factor, least), whole.high - whole.low);
   const share = (centre - view.low) / (view.high - view.low);
   return inside({ low: centre - share * width, high: centre + (1 - share) * width }, whole);
 }
 
-/** Moves by a share of what is in sight. */
+/** Moves by a share of the visible part. */
 export function moved(view: View, share: number, whole: View): View {
   const step = share * (view.high - view.low);
   return inside({ low: view.low + step, high: view.high + step }, whole);
 }
 
-/** Moves as little as needed to bring a stretch into sight. */
+/** Moves as little as necessary to make a stretch visible. */
 export function showing(view: View, start: number, end: number, whole: View): View {
   const width = view.high - view.low;
   if (end - start > width || (start < view.low && end > view.high)) return view;

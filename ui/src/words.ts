@@ -1,4 +1,4 @@
-/** The archive's vocabulary as people read it; the tables of the page use the same words. */
+/** The archive's terms in words; the tables of the page use the same ones. */
 import type { OwnerKind, PhaseName } from "./types/report";
 
 /** Every owner kind, in the order legends list them. */

@@ -1,21 +1,21 @@
-/** A live picture in the place of a still one: redrawn when its width changes, with controls above and a readout below. */
+/** An interactive picture that replaces a static one: redrawn when its width changes, with controls above and a readout below. */
 import { html } from "../elements";
 
 export interface Frame {
   controls: HTMLElement;
-  /** Shows a sentence about what the pointer or the focus is on; nothing brings the hint back. */
+  /** Shows a sentence about the item under the pointer or the focus; without one, shows the hint again. */
   say(sentence?: string): void;
   redraw(): void;
 }
 
 const printed: (() => void)[] = [];
-/** Width for a picture that is drawn while it is folded away. */
+/** Width of a picture that is drawn while it is collapsed. */
 const foldedWidth = 900;
 
 export interface Options {
   /** How to use the picture. */
   hint: string;
-  /** Whether the readout speaks for itself; not where the focused part of the picture has the same words as its name. */
+  /** Whether screen readers announce the readout; not if the focused part of the picture has the same words as its name. */
   spoken: boolean;
 }
 
@@ -50,13 +50,13 @@ export function frame(figure: HTMLElement, { hint, spoken }: Options, draw: (wid
   return { controls, say, redraw };
 }
 
-/** Opens every account and draws what was never in sight, so that paper shows everything. */
+/** Opens every account and draws all pictures, for printing. */
 export function preparePrinting(): void {
   for (const details of document.querySelectorAll<HTMLDetailsElement>("details")) details.open = true;
   for (const draw of printed) draw();
 }
 
-/** A pair of exclusive choices. */
+/** A pair of mutually exclusive choices. */
 export function choice(names: [string, string], label: string, chosen: (first: boolean) => void): HTMLElement {
   const group = html("div", { class: "choice", role: "group", "aria-label": label });
   const buttons = names.map((name, index) => {

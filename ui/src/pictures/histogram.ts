@@ -10,7 +10,7 @@ import { area, grid } from "./grid";
 import { highlight, series, seriesClass } from "./series";
 
 const height = 360;
-/** A count of one must stand above the base line. */
+/** A count of one must be above the base line. */
 const base = 0.5;
 
 export function histogram(figure: HTMLElement, data: ReportData): void {

@@ -1,4 +1,4 @@
-/** Latency over time: the latest wake-up of each second on each CPU, with marks that lead to the accounts. */
+/** Latency over time: the latest wake-up of each second on each CPU, with marks that link to the accounts. */
 import { at, linear, logarithmic, valueAt } from "../axis";
 import { html, line, svg, text } from "../elements";
 import { axisTime, micros } from "../format";
@@ -19,7 +19,7 @@ export function latency(figure: HTMLElement, data: ReportData): void {
   const points = threads.map((thread): Point[] =>
     data.seconds.filter((second) => second.thread === thread).sort((a, b) => a.second - b.second),
   );
-  // Long runs come with several seconds to a point.
+  // In long runs a point covers several seconds.
   const stretch = points.flatMap((line) => line.slice(1).map((point, index) => point.second - (line[index]?.second ?? 0))).reduce((least, gap) => Math.min(least, gap), Infinity);
   const length = Number.isFinite(stretch) ? stretch : 1;
   const whole: View = { low: 0, high: points.flat().reduce((last, point) => Math.max(last, point.second), 0) + length };

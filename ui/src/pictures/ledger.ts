@@ -1,4 +1,4 @@
-/** Pointing at a row of the ledger lights its stretches in the picture, and the other way round. */
+/** Pointing at a row of the ledger highlights its stretches in the picture, and vice versa. */
 import type { Block, Stretch } from "../blocks";
 import type { Explanation } from "../types/report";
 
@@ -7,17 +7,17 @@ interface Named extends Stretch {
   look: string;
 }
 
-/** Whether a block of a row belongs to what is pointed at. Row 0 holds the phases. */
+/** Whether a block of a row belongs to the item under the pointer. Row 0 contains the phases. */
 export type Lit = (row: number, late: boolean, block: Block<Named>) => boolean;
 
-/** What a ledger row stands for, in the words of the data. */
+/** The subject of a ledger row, in the terms of the data. */
 export interface LedgerRow {
   phase: string;
   /** Absent: the whole phase. */
   owner?: { kind: string; name: string };
 }
 
-/** Blocks of a phase, or of one owner inside it. Joined blocks belong to the longest stretch in them. */
+/** Blocks of a phase, or of one owner within it. Joined blocks belong to the longest stretch in them. */
 export function belongs(row: LedgerRow, spans: readonly (Stretch & { name: string })[]): Lit {
   const stretches = spans.filter((span) => span.name === row.phase);
   return (index, late, block) => {
@@ -28,7 +28,7 @@ export function belongs(row: LedgerRow, spans: readonly (Stretch & { name: strin
   };
 }
 
-/** Tells `found` what the rows pointed at light; the function returned lights the rows of a block. */
+/** Calls `found` with what to highlight for the row under the pointer; the returned function highlights the rows of a block. */
 export function matcher(figure: HTMLElement, explanation: Explanation, found: (lit: Lit | undefined) => void): (block?: Parameters<Lit>) => void {
   const rows = [...(figure.parentElement?.querySelectorAll<HTMLElement>(".ledger tr[data-phase]") ?? [])].map((row) => {
     const { phase = "", kind, name } = row.dataset;
@@ -39,7 +39,7 @@ export function matcher(figure: HTMLElement, explanation: Explanation, found: (l
     return { row, lit, owner: name !== undefined };
   });
   return (block) => {
-    // A lane's block belongs to an owner's row; the row of its phase would only say it twice.
+    // A lane's block belongs to an owner's row; the row of its phase would only repeat it.
     for (const { row, lit, owner } of rows) row.classList.toggle("lit", block !== undefined && owner === block[0] > 0 && lit(...block));
   };
 }

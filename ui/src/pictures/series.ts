@@ -1,4 +1,4 @@
-/** Buttons that name the lines of a picture, show their line, and switch it on and off. */
+/** Buttons with the names of a picture's lines that highlight the line and switch it on and off. */
 import { html, line, svg } from "../elements";
 
 export interface Series {
@@ -6,7 +6,7 @@ export interface Series {
   element: HTMLElement;
 }
 
-/** `names` in the order of their lines. `changed` runs after a switch, `pointed` while a button is pointed at. */
+/** `names` are in the order of the lines. `changed` runs after a switch, `pointed` while the pointer is on a button. */
 export function series(names: string[], changed: () => void, pointed: (index: number | undefined) => void): Series {
   const hidden = new Set<number>();
   const element = html("div", { class: "controls", role: "group", "aria-label": "Lines shown" });
@@ -30,7 +30,7 @@ export function seriesClass(index: number): string {
   return `series series-${index % 8}`;
 }
 
-/** Fades every line but one. */
+/** Fades every line except one. */
 export function highlight(picture: ParentNode, index: number | undefined): void {
   for (const path of picture.querySelectorAll("[data-series]")) {
     path.classList.toggle("faded", index !== undefined && path.getAttribute("data-series") !== String(index));

@@ -1,4 +1,4 @@
-/** One late wake-up as a timeline: phases on top, below them a lane per CPU, zoomable and walkable by keys. */
+/** One late wake-up as a timeline: phases on top, below them a lane per CPU, with zoom and keyboard navigation. */
 import { at, linear, ticks, valueAt, type Axis } from "../axis";
 import { blocks, shortened, type Block, type Stretch } from "../blocks";
 import { html, line, svg, text } from "../elements";
@@ -24,7 +24,7 @@ interface Row {
 
 export interface Shown extends Stretch {
   name: string;
-  /** Class names end in it. */
+  /** Suffix of class names. */
   look: string;
   what: string;
 }
@@ -71,7 +71,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
     return picture;
   };
 
-  /** A mark stands on top of the lane of the CPU that recorded it. */
+  /** A mark is at the top of the lane of the CPU that recorded it. */
   const pointer = (mark: Mark, x: number, top: number): SVGElement => {
     const words = `CPU ${mark.cpu}, ${micros(mark.at_ns)} after due: ${mark.text}.`;
     const element = svg(
@@ -185,7 +185,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
 
   const centre = () => Math.min(Math.max(current.start, view.low), view.high);
 
-  /** To the neighbour in the row; the view follows. */
+  /** Moves the focus to the neighbour in the row; the view follows. */
   const walk = (side: number) => {
     const row = now.filter((shown) => shown.row === current.row);
     const next = row[row.findIndex(({ element }) => element === document.activeElement) + side];
@@ -200,7 +200,7 @@ export function spike(figure: HTMLElement, entry: SpikeSummary): void {
     }
   };
 
-  /** To the row above or below, at the same instant. */
+  /** Moves the focus to the row above or below, at the same instant. */
   const climb = (floor: number) => {
     const active = now.find(({ element }) => element === document.activeElement);
     const middle = active ? active.block.x + active.block.width / 2 : 0;
@@ -276,7 +276,7 @@ function sentence(row: Row, block: Block<Shown>, explanation: Explanation): stri
   return `${row.cpu === undefined ? "Phase" : row.title}: ${who}, ${long(longest)} long${share}, ${when(longest)}.${functionOf(row, longest, explanation)}`;
 }
 
-/** Where the trace has functions: the one in which an owner of the ledger spent its time. */
+/** The function in which an owner of the ledger spent its time, if the trace has functions. */
 function functionOf(row: Row, { look, name }: Shown, { functions }: Explanation): string {
   const held = functions?.held.find((held) => held.cpu === row.cpu && held.kind === look && held.name === name);
   if (!held) return "";

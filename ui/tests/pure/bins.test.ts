@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { linear, logarithmic } from "../../src/axis";
 import { binIndex, binned } from "../../src/bins";
 
-/** Bars as the archive makes them: 64 to each doubling. */
+/** Bars as in the archive: 64 per doubling. */
 function bars(count: (low: number, width: number) => number) {
   const all = [];
   for (let octave = 2048; octave < 2048 * 64; octave *= 2) {
