@@ -1,4 +1,4 @@
-# `make` alone lists the targets, with the description behind each name.
+# `make` alone lists the targets with their descriptions.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -32,7 +32,7 @@ help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
 	  while IFS='|' read -r name what; do printf '  make %-17s %s\n' "$$name" "$$what"; done
 
-# Compiled for a first look: fast rather than small, and a meter for this machine alone, which shares its crates with the tool.
+# For a first look: compiled fast instead of small, with a meter for this machine only, which shares its crates with the tool.
 demo: ## install what building needs, build, measure 30 s under load, print where the report is
 	packaging/install-dependencies --build
 	$(MAKE) --no-print-directory --jobs 2 ui crates
@@ -123,7 +123,7 @@ lint: $(UI) $(TOOLS) ## formatting, clippy, licences and duplicates of packages,
 
 ui: $(UI) ## build the report's page
 
-# A test that the machine cannot run is no failure here, but it is no success either: it is counted and named. With CI set it fails.
+# A test that the machine cannot run is neither a failure nor a success: it is counted and listed. With CI set it fails.
 test-rust: $(UI) $(METER) $(TOOLS)
 	@mkdir -p target; : > $(SKIPPED)
 	status=0; TARDY_SKIPPED_TESTS=$(CURDIR)/$(SKIPPED) $(TOOLS)/bin/cargo-nextest nextest run --workspace --all-features || status=$$?; \

@@ -1,15 +1,15 @@
 # Runs on a board for as long as a host uses it: finds a directory where a program can run, holds the lock in it, and
-# tidies up when its input ends, so also when the host or the line dies. Says what it did in lines that begin with
-# `tardy `. Set by the host: places, need_kb, who, token, keep, purpose (run, collect, fix or discard) and run; say, how
-# to say something, and other, which hears the words that are none of these and fails to end the session.
+# cleans up when its input ends, also if the host or the connection dies. Reports in lines that start with `tardy `. Set
+# by the host: places, need_kb, who, token, keep, purpose (run, collect, fix or discard) and run; the function say, which
+# prints a line, and other, which handles further commands and fails to end the session.
 umask 077
 
-# Start of a process in ticks since boot. A name with blanks in it is skipped.
+# Start of a process in ticks since boot. The name, which may contain spaces, is skipped.
 started() {
   [ -n "$1" ] && read -r line 2> /dev/null < "/proc/$1/stat" || return 1
   # shellcheck disable=SC2086
   set -- ${line##*) }
-  # One that has ended and was not asked about yet.
+  # It has ended but was not reaped yet.
   [ "$1" = Z ] || echo "${20}"
 }
 
@@ -29,7 +29,7 @@ refuse() { say refused "$*"; exit 1; }
 nap() { sleep 0.1 2> /dev/null || sleep 1; }
 uptime_s() { read -r now _ < /proc/uptime; echo "${now%%.*}"; }
 
-# Whether a process is a meter from our directory, whatever it does.
+# Whether a process is a meter from the directory of this session.
 ours() {
   for meter in "$mine"/meter-*; do
     [ "$1/exe" -ef "$meter" ] && return 0
@@ -37,7 +37,7 @@ ours() {
   return 1
 }
 
-# Whether a meter runs here that no results belong to. One that has lost its line puts back what it changed and ends.
+# Whether a meter without results runs here. One that has lost its connection restores its changes and ends.
 running() {
   [ -e "$mine/spool" ] && return 1
   for process in /proc/[0-9]*; do
@@ -51,7 +51,7 @@ wait_for_meters() {
   while running && [ "$(uptime_s)" -lt "$limit" ]; do nap; done
 }
 
-# Ends what a session has left behind whose line has died, which nobody there may have noticed yet.
+# Ends the processes of a session whose connection is lost, which they may not have detected yet.
 hang_up() {
   for process in /proc/[0-9]*; do
     ours "$process" || continue
@@ -70,13 +70,13 @@ held() {
   exit 1
 }
 
-# The lock is a link whose text is the holder: making one is a single step.
+# The lock is a link whose target names the holder: creating a link is atomic.
 take() {
   for attempt in 1 2; do
     ln -s "$own" "$mine/lock" 2> /dev/null && break
     holder=$(readlink "$mine/lock")
     if alive "$holder"; then
-      # A session of this very host, of which only the line has died.
+      # A session of the same host, whose connection was lost.
       [ "${holder##*.}" = "$token" ] || held
       kill -9 "${holder%%.*}" 2> /dev/null
       hang_up
@@ -88,7 +88,7 @@ take() {
   printf 'who %s\nsince %s\n' "$who" "$(date +%s)" > "$mine/owner"
 }
 
-# Whether a program can run in a new directory below a place; why not is in `reasons`.
+# Whether a program can run in a new directory below a place; if not, adds the reason to `reasons`.
 usable() {
   [ -d "$1" ] && [ -w "$1" ] || { reasons="$reasons; $1 cannot be written"; return 1; }
   free=$(df -Pk "$1" 2> /dev/null | { read -r _; read -r _ _ _ free _; echo "$free"; })
@@ -104,7 +104,7 @@ usable() {
   return 1
 }
 
-# Ends whoever keeps the results of a run, and throws them away.
+# Ends the process that keeps the results of a run, and deletes them.
 discard() {
   warden=$(cat "$mine/spool/pid" 2> /dev/null)
   if alive "$warden"; then
@@ -120,7 +120,7 @@ discard() {
 tidy() {
   wait_for_meters
   rm -f "$mine/lock" "$mine/owner"
-  # Results nobody has fetched, and changes nobody has undone, stay.
+  # Results that were not fetched, and changes that were not restored, stay.
   [ -e "$mine/spool" ] && return
   [ -d "$mine" ] || return
   running && return
@@ -129,7 +129,7 @@ tidy() {
   done
   rm -rf "$mine/journal"
   [ -n "$keep" ] && [ -n "$(ls "$mine" 2> /dev/null)" ] && return
-  # A file that arrives in this very moment is in the way once.
+  # A file that arrives at the same moment makes one attempt fail.
   for attempt in 1 2 3; do
     rm -rf "$mine" 2> /dev/null && return
     nap

@@ -1,5 +1,5 @@
-# Runs on the host for as long as a place is used: acquires it, and releases it when its input ends, so also when the
-# host's program is killed. Says what it did in lines on standard output. Set before: client, coordinator, place, off.
+# Runs on the host for as long as a place is used: acquires it, and releases it when its input ends, also if the host's
+# program is killed. Reports in lines on standard output. Set before: client, coordinator, place, off.
 # A Ctrl-C at the terminal is meant for the measurement, not for this.
 trap '' HUP INT TERM
 lab() { "$client" ${coordinator:+--coordinator "$coordinator"} --place "$place" "$@" < /dev/null; }

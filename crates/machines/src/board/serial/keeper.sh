@@ -1,6 +1,5 @@
-# How the keeper speaks on a console, where the kernel speaks as well: every line has a number and is said twice, and
-# all of them again when the host asks. What it hears there beside the words of every keeper: files, and the meter that
-# is to answer from then on.
+# The keeper on a console, to which the kernel also prints: every line has a number and is printed twice, and all of
+# them again when the host asks. Its additional commands receive files and start the meter that answers from then on.
 said=0
 all=
 say() {
@@ -10,10 +9,10 @@ say() {
   printf 'tardy#%s %s\ntardy#%s %s\n' "$said" "$*" "$said" "$*"
 }
 
-# The last words may be hit as well: whoever has heard them says something else, an empty line above all.
+# The last lines may be damaged, too, so they are repeated on request. Any other line, such as an empty one, ends this.
 trap 'while read -r word rest && [ "$word" = again ]; do other again; done' EXIT
 
-# What turns letters into bytes; every shell can do the last.
+# The program that decodes text to bytes; every shell supports the last one.
 if [ "$(printf 'eA==\n' | base64 -d 2> /dev/null)" = x ]; then letters=base64
 elif [ "$(printf 'eA==\n' | openssl base64 -d 2> /dev/null)" = x ]; then letters=openssl
 else letters=octal
@@ -29,7 +28,7 @@ for sum in cksum sha256sum; do
 done
 say tools "$letters" "$packing" "$sums"
 
-# The checksum of what comes in.
+# The checksum of standard input.
 summed() {
   [ "$sums" = none ] && { cat > /dev/null; echo none; return; }
   # shellcheck disable=SC2046
@@ -46,10 +45,10 @@ decode() {
   esac
 }
 
-# Whether these letters have this checksum and length.
+# Whether a text has this checksum and length.
 sound() { [ "${#3}" = "$2" ] && [ "$(printf %s "$3" | summed)" = "$1" ]; }
 
-# Takes a file in numbered blocks of letters. Each attempt is answered with the number of the last block that is here.
+# Receives a file in numbered blocks of text. Each attempt is answered with the number of the last received block.
 receive() {
   partial=$mine/$1.partial
   rm -f "$partial" "$partial.whole"
@@ -71,7 +70,7 @@ receive() {
     fi
     printf 'tardy got %s %s\ntardy got %s %s\n' "$attempt" "$have" "$attempt" "$have"
   done
-  # After the word: checksum and length of the unpacked file, and whether it was packed.
+  # After the word: checksum and length of the decompressed file, and whether it is compressed.
   if [ "$length" = gzip ]; then
     $unpack < "$partial" > "$partial.whole" && mv "$partial.whole" "$partial"
   fi
@@ -83,7 +82,7 @@ receive() {
   fi
 }
 
-# The meter answers until the host says good-bye to it; one that ends otherwise has lost its host.
+# The meter answers until the host says good-bye; if it fails, it has lost its host.
 serve() {
   (cd "$mine" && TARDY_STATE_DIR=$mine exec "./$1" console .)
   ended=$?
@@ -98,7 +97,7 @@ other() {
     forget) (cd "$mine" && rm -f meter-*) ;;
     receive) receive "$2" ;;
     serve) serve "$2" ;;
-    # Of a file that is here already, or whose beginning did not arrive; and what a meter was asked that has left.
+    # Lines of a file that is already here, or whose start was lost, and questions to a meter that has ended.
     whole | stop | [0-9]* | '~'*) ;;
     *) return 1 ;;
   esac
