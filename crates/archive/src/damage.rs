@@ -50,6 +50,8 @@ pub enum Damage {
     MeterFailed,
     NoSamples,
     NothingWatched,
+    /// A defect of the program that wrote it.
+    WriterPanicked,
 }
 
 impl Damage {
@@ -96,6 +98,7 @@ impl fmt::Display for Damage {
             Self::MeterFailed => out.write_str("the meter could not measure"),
             Self::NoSamples => out.write_str("a measuring thread left no samples"),
             Self::NothingWatched => out.write_str("no watched thread woke up"),
+            Self::WriterPanicked => out.write_str("a defect of tardy ended the run"),
         }
     }
 }
@@ -121,6 +124,7 @@ impl ProblemKind for Damage {
             Self::MeterFailed => "archive.meter-failed",
             Self::NoSamples => "archive.no-samples",
             Self::NothingWatched => "archive.nothing-watched",
+            Self::WriterPanicked => "archive.writer-defect",
         })
     }
 }
@@ -220,6 +224,11 @@ pub const DEFINITIONS: &[Definition] = &[
         meaning: "The threads to watch were found, and none of them woke up.",
         fix: "Watch for longer, or name the threads that work.",
     },
+    Definition {
+        code: "archive.writer-defect",
+        meaning: "tardy panicked while it wrote the archive. What was written before is shown.",
+        fix: "Please report the line that tardy printed, and run again.",
+    },
 ];
 
 #[cfg(test)]
@@ -248,6 +257,7 @@ mod tests {
             Damage::MeterFailed,
             Damage::NoSamples,
             Damage::NothingWatched,
+            Damage::WriterPanicked,
         ];
         let codes: Vec<Code> = all.iter().map(ProblemKind::code).collect();
         let defined: Vec<&str> = DEFINITIONS.iter().map(|definition| definition.code).collect();

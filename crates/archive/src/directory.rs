@@ -8,7 +8,7 @@ use crate::write_error::WriteError;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
@@ -119,6 +119,16 @@ impl ArchiveDirectory {
         Ok(openat(parent.at(self), name, flags, FILE_MODE)?.into())
     }
 
+    /// A new empty file, of which there is none yet: of several that ask for it, one gets it.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`], and those of making a file.
+    pub fn create_first(&self, name: impl AsRef<Path>) -> io::Result<File> {
+        let (parent, name) = self.parent(name.as_ref(), true)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | FILE;
+        Ok(openat(parent.at(self), name, flags, FILE_MODE)?.into())
+    }
+
     /// Replaces a file in one step: a reader, or a crash, sees the old one or the new one. A link of its name is replaced,
     /// not followed.
     ///
@@ -220,6 +230,23 @@ impl ArchiveDirectory {
     /// The path with which the archive was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Makes a directory, and those above it that are missing, and puts their names on the disk.
+///
+/// # Errors
+/// Those of making directories and of writing back.
+pub fn make_directories(path: &Path) -> io::Result<()> {
+    let here = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
+    if here(path).is_dir() {
+        return Ok(());
+    }
+    let above = path.parent().unwrap_or(Path::new(""));
+    make_directories(above)?;
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => File::open(here(above))?.sync_all(),
     }
 }
 

@@ -115,6 +115,9 @@ pub struct SettingChange {
     pub value: String,
 }
 
+/// Worst samples of one thread; more are no list that anybody reads, and their memory is locked on every CPU.
+pub const WORST_KEPT_MAX: u32 = 100_000;
+
 /// Everything the meter needs to know, sent to it as one JSON line before anything happens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -136,7 +139,7 @@ pub struct RunSettings {
     pub cpu_dma_latency_us: Option<i32>,
     /// Samples above it are counted and are spikes.
     pub limit_ns: Option<i64>,
-    /// Worst samples kept per thread.
+    /// Worst samples kept per thread; at most 100000.
     pub worst_kept: u32,
     pub every_sample: bool,
     pub trace: TraceSettings,

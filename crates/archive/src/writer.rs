@@ -4,18 +4,19 @@
 //! written under a temporary name and renamed once their end is announced. Names come from numbers, never from the
 //! target.
 
-use crate::directory::ArchiveDirectory;
+use crate::damage::Damage;
+use crate::directory::{ArchiveDirectory, make_directories};
 use crate::frame::{Decoder, Encoder, Item};
 use crate::manifest::{Manifest, RunState};
 use crate::message::{FileKind, Loss, LossKind, Message};
-use crate::problem::Problem;
+use crate::problem::{Problem, Severity};
 use crate::reader::{
     FLIGHT_BYTES_MAX, MANIFEST, MANIFEST_BYTES_MAX, SAMPLES_BYTES_MAX, STREAM, TRACE_BYTES_MAX, TRACER_BYTES_MAX,
 };
 use crate::write_error::WriteError;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -107,7 +108,7 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Makes the directory and its first manifest, or nothing.
+    /// Makes the directory and its first manifest, or nothing. Of several that want the same directory, one gets it.
     ///
     /// # Errors
     /// [`WriteError::Exists`] if the directory is not empty, [`WriteError::Io`] otherwise.
@@ -117,8 +118,13 @@ impl RunWriter {
         if occupied {
             return Err(WriteError::Exists(directory));
         }
-        fs::create_dir_all(&directory).map_err(|source| WriteError::Io { path: directory.clone(), source })?;
-        Self::begin(directory.clone(), manifest).inspect_err(|_| {
+        make_directories(&directory).map_err(|source| WriteError::Io { path: directory.clone(), source })?;
+        let inside = opened(&directory)?;
+        inside.create_first(STREAM).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => WriteError::Exists(directory.clone()),
+            _ => WriteError::Io { path: directory.join(STREAM), source },
+        })?;
+        Self::begin(directory.clone(), inside, manifest).inspect_err(|_| {
             for begun in [MANIFEST, RESERVE, STREAM] {
                 let _ = fs::remove_file(directory.join(begun));
             }
@@ -126,8 +132,7 @@ impl RunWriter {
         })
     }
 
-    fn begin(directory: PathBuf, manifest: Manifest) -> Result<Self, WriteError> {
-        let inside = opened(&directory)?;
+    fn begin(directory: PathBuf, inside: ArchiveDirectory, manifest: Manifest) -> Result<Self, WriteError> {
         write_manifest(&inside, &manifest)?;
         let fail = |name: &str| {
             let path = directory.join(name);
@@ -135,8 +140,7 @@ impl RunWriter {
         };
         let reserved = inside.create(RESERVE).and_then(|mut file| file.write_all(&vec![0; RESERVE_BYTES]));
         reserved.map_err(fail(RESERVE))?;
-        let made = inside.create(STREAM).and_then(|_| inside.file_to_append(STREAM));
-        let stream = made.map_err(fail(STREAM))?;
+        let stream = inside.file_to_append(STREAM).map_err(fail(STREAM))?;
         claim(&stream);
         Ok(Self {
             directory,
@@ -313,6 +317,16 @@ impl RunWriter {
         problem: Option<Problem>,
         ended_unix_ns: i64,
     ) -> Result<PathBuf, WriteError> {
+        self.close(state, problem, Some(ended_unix_ns))?;
+        Ok(self.directory.clone())
+    }
+
+    fn close(
+        &mut self,
+        state: RunState,
+        problem: Option<Problem>,
+        ended_unix_ns: Option<i64>,
+    ) -> Result<(), WriteError> {
         self.release_reserve();
         let unfinished: Vec<FileKind> = self.open.values().map(|open| open.kind).collect();
         for kind in unfinished {
@@ -320,12 +334,16 @@ impl RunWriter {
         }
         self.manifest.state = state;
         self.manifest.problem = problem;
-        self.manifest.ended_unix_ns = Some(ended_unix_ns);
+        self.manifest.ended_unix_ns = ended_unix_ns;
         self.sync()?;
+        let sync_names = || {
+            let fail = |source| WriteError::Io { path: self.directory.clone(), source };
+            self.inside.sync_names().map_err(fail)
+        };
+        // Before the manifest has its name, so that no manifest is there without what it speaks of.
+        sync_names()?;
         write_manifest(&self.inside, &self.manifest)?;
-        let fail = |source| WriteError::Io { path: self.directory.clone(), source };
-        self.inside.sync_names().map_err(fail)?;
-        Ok(self.directory)
+        sync_names()
     }
 
     fn sync(&self) -> Result<(), WriteError> {
@@ -341,6 +359,16 @@ impl RunWriter {
         let folders: BTreeSet<&Path> = self.finished.iter().filter_map(|name| name.parent()?.parent()).collect();
         let folders = folders.into_iter().filter(|folder| !folder.as_os_str().is_empty());
         folders.into_iter().try_for_each(|folder| self.inside.sync_folder(folder).map_err(fail(folder)))
+    }
+}
+
+/// After a panic of the writing program the archive is closed as failed.
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let problem = Problem::new(Severity::Invalid, &Damage::WriterPanicked);
+            let _ = self.close(RunState::Failed, Some(problem), None);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ pub mod judging;
 use crate::exit::UsageError;
 use anyhow::Context;
 use archive::atomic_file::write_atomically;
-use archive::directory::{ArchiveDirectory, read_inside, replace_inside};
+use archive::directory::{ArchiveDirectory, make_directories, read_inside, replace_inside};
 use archive::manifest::{Manifest, RunState};
 use archive::reader::{MANIFEST, MANIFEST_BYTES_MAX, OpenError, Run, STREAM};
 use archive::write_error::WriteError;
@@ -185,7 +185,7 @@ pub fn make_new(asked: Option<&Path>, started_unix_s: u64, hostname: &str) -> an
 pub fn new_below(runs: &Path, started_unix_s: u64, hostname: &str) -> anyhow::Result<(PathBuf, String)> {
     let id = run_id(started_unix_s, hostname);
     let fix = || format!("failed to make a directory below {}; choose a place with --out", runs.display());
-    fs::create_dir_all(runs).with_context(fix)?;
+    make_directories(runs).with_context(fix)?;
     let mut unique = id.clone();
     for number in 2.. {
         match fs::create_dir(runs.join(&unique)) {

@@ -645,7 +645,7 @@ cpu_dma_latency_us: number | null,
  */
 limit_ns: number | null, 
 /**
- * Worst samples kept per thread.
+ * Worst samples kept per thread; at most 100000.
  */
 worst_kept: number, every_sample: boolean, trace: TraceSettings, loads: Array<LoadRequest>, settings: Array<SettingChange>, 
 /**

@@ -105,3 +105,40 @@ fn an_archive_that_is_written_again_is_written_inside_of_its_directory() {
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     assert_eq!(fs::read(directory.join(NAME)).unwrap(), b"1234");
 }
+
+#[test]
+fn a_defect_of_the_program_that_writes_closes_the_archive_as_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_owned();
+    let panicked = std::thread::spawn(move || {
+        let mut writer = writer(&path);
+        writer.store(&chunk(0, b"1234")).unwrap();
+        panic!("of the test");
+    });
+    assert!(panicked.join().is_err());
+    let run = crate::reader::Run::open(folder.path().join("run")).unwrap();
+    let summary = crate::summary::RunSummary::of(&run, &[]);
+    assert_eq!((summary.state, summary.valid), (RunState::Failed, false));
+    assert!(summary.invalid_because.iter().any(|reason| reason.code == "archive.writer-defect"), "{summary:?}");
+}
+
+#[test]
+fn of_several_writers_of_one_directory_one_gets_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("run");
+    let start = std::sync::Barrier::new(8);
+    let results: Vec<Result<RunWriter, WriteError>> = thread::scope(|scope| {
+        let writers: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    start.wait();
+                    RunWriter::create(&place, manifest())
+                })
+            })
+            .collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+    assert!(results.iter().all(|result| matches!(result, Ok(_) | Err(WriteError::Exists(_)))));
+    assert!(crate::reader::Run::open(&place).unwrap().manifest.is_some());
+}

@@ -49,6 +49,8 @@ impl Received {
         let inside = ArchiveDirectory::open(directory)?;
         if truncated {
             inside.create(RECEIVED_FILE)?;
+            // Bytes that are safe have a name that is safe.
+            inside.sync_names()?;
         }
         let file = inside.file_to_append(RECEIVED_FILE)?;
         Ok(Self { path: directory.join(RECEIVED_FILE), inside, file, bytes: 0, safe: 0 })
