@@ -27,7 +27,7 @@ impl Changes {
         if self.journal.is_none() {
             let directory = journal_directory();
             // What an earlier process that was killed left behind would be in the way of this one.
-            drop(restore::restore_all(&directory, restore::Leftovers::Keep));
+            drop(restore::restore_all(&directory, &directory, restore::Leftovers::Keep));
             let journal = Journal::begin(&directory, &Header::of_this_process());
             self.journal = Some(journal.map_err(|error| Error::Journal(error.to_string()))?);
         }

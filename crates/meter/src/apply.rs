@@ -3,7 +3,7 @@
 //! One line of JSON in, a list of [`SettingChange`]; one line out, a list of [`Applied`]. What the kernel refuses is told and
 //! the rest is still done.
 
-use crate::journal::{Header, Journal, applied_directory, read_setting, same_setting};
+use crate::journal::{Header, Journal, applied_directory, journal_directory, read_setting, same_setting};
 use archive::facts::Applied;
 use archive::settings::SettingChange;
 use std::io::{BufRead, Read, Write};
@@ -25,7 +25,7 @@ pub fn run() -> i32 {
         }
     };
     let mut journal = match Journal::begin(&applied_directory(), &Header::of_this_process()) {
-        Ok(journal) => journal,
+        Ok(journal) => journal.beside_runs_in(&journal_directory()),
         Err(error) => {
             eprintln!("tardy-meter: {error}");
             return 3;

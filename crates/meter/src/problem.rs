@@ -21,6 +21,8 @@ pub enum MeterProblem {
     Interval { interval_ns: u64 },
     #[error("priority {priority} does not exist")]
     Priority { priority: u8 },
+    #[error("{worst_kept} worst samples of a thread are too many to keep")]
+    WorstKept { worst_kept: u32 },
     #[error("CPUs {refused:?} are not there or not allowed for this process")]
     Cpus { refused: Vec<u32>, allowed: Vec<u32> },
     #[error("failed to read the allowed CPUs: {0}")]
@@ -33,6 +35,10 @@ pub enum MeterProblem {
     NotASetting { path: String },
     #[error(transparent)]
     Setting(JournalError),
+    #[error("another measurement (process {pid}) holds {path} at another value, or restores it when it ends")]
+    SettingHeld { path: PathBuf, pid: i32 },
+    #[error("another program set {path} to {now:?} during the run, which measures with {wanted:?}")]
+    SettingChanged { path: PathBuf, now: String, wanted: String },
     #[error("failed to {}{}", .0, cause(.0))]
     Load(#[from] LoadError),
     #[error("/dev/cpu_dma_latency could not be held at {latency_us} us: {source}")]
@@ -86,6 +92,12 @@ pub enum MeterProblem {
          counted as its own"
     )]
     AffinityChanged { cpu: u32, allowed: Vec<u32> },
+    #[error(
+        "the measuring thread of CPU {cpu} was moved {migrations} times, to another CPU and perhaps back, shortly before {}: \
+         latencies of another CPU may be counted as its own",
+        instant(*monotonic_ns)
+    )]
+    Migrated { cpu: u32, migrations: u64, monotonic_ns: i64 },
     #[error("the measuring thread of CPU {cpu} ended on CPU {now}: latencies of that CPU are counted as its own")]
     OnAnotherCpu { cpu: u32, now: u32 },
     #[error("the measuring threads of CPUs {cpus:?} never woke up again")]
@@ -155,6 +167,8 @@ problem_codes! { MeterProblem:
     Interval => "meter.interval-out-of-range", "The interval is shorter or longer than the meter can measure.",
         "choose an interval from 1us to 1h";
     Priority => "meter.priority-out-of-range", "Real-time priorities are 1 to 99.", "choose 1 to 99";
+    WorstKept => "meter.worst-kept-out-of-range", "The worst samples are kept in locked memory, for every thread.",
+        "choose 0 to 100000; --every-sample keeps all";
     Cpus => "meter.cpus-not-allowed", "CPUs to measure are offline, or this process may not use them.",
         "choose among the CPUs that are online and allowed (taskset and cpusets limit them)";
     AllowedCpus => "meter.cpus-unknown", "The kernel did not say which CPUs the meter may use.", "";
@@ -166,6 +180,10 @@ problem_codes! { MeterProblem:
         "give a sysctl name or a file below /proc/sys or /sys";
     Setting => "meter.setting-refused", "A kernel setting that the run asks for could not be changed.",
         "check name and value; most settings need root";
+    SettingHeld => "meter.setting-held", "Another measurement changed this setting and will restore it when it ends.",
+        "wait for it to end, or stop it";
+    SettingChanged => "meter.setting-changed", "Another program changed a setting of this run while it measured.",
+        "find out which (tuned, power-profiles-daemon, another script) and run again";
     Load => "meter.load-not-started", "A load that the run asks for cannot run on this machine.",
         "name a load this machine can run, or use --load-cmd";
     DmaLatency => "meter.dma-latency-refused", "The kernel did not accept the limit on wake-up latencies of idle states.",
@@ -201,6 +219,8 @@ problem_codes! { MeterProblem:
     SchedulingChanged => "meter.scheduling-changed", "Another program changed a measuring thread's policy or priority.",
         "find out which (rtkit, systemd, a chrt in a script) and run again";
     AffinityChanged => "meter.affinity-changed", "Another program, a cpuset or a CPU that went offline changed the CPUs of a measuring thread.",
+        "find out which (taskset, cpuset, irqbalance, CPU hotplug) and run again";
+    Migrated => "meter.thread-migrated", "Another program moved a measuring thread to another CPU for a while.",
         "find out which (taskset, cpuset, irqbalance, CPU hotplug) and run again";
     OnAnotherCpu => "meter.on-another-cpu", "A measuring thread did not stay on the CPU it measures.",
         "find out what moved it (taskset, cpuset, CPU hotplug) and run again";
@@ -279,6 +299,11 @@ fn fix_of_policy(policy: Policy) -> &'static str {
              in a container add --cap-add SYS_NICE"
         }
     }
+}
+
+/// An instant of CLOCK_MONOTONIC, as the kernel log has it.
+fn instant(monotonic_ns: i64) -> String {
+    format!("{:.3} s of the machine's clock", monotonic_ns as f64 / 1e9)
 }
 
 fn cause(error: &LoadError) -> String {

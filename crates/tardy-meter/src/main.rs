@@ -90,8 +90,9 @@ fn print_facts(priority: Option<&str>) -> i32 {
 fn restore_machine(leftovers: Leftovers) -> i32 {
     let mut unfinished = false;
     // A run that was killed changed what had been applied before it, so it comes first.
-    let mut answers = restore::restore_all(&journal_directory(), leftovers);
-    answers.extend(restore::restore_all(&applied_directory(), leftovers));
+    let runs = journal_directory();
+    let mut answers = restore::restore_all(&runs, &runs, leftovers);
+    answers.extend(restore::restore_all(&applied_directory(), &runs, leftovers));
     let mut anything = false;
     for answer in answers {
         match answer {

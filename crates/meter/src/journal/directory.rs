@@ -1,19 +1,24 @@
 //! A directory of journals, trusted before anything in it is: whoever can write a journal has `restore` write kernel settings
 //! as root.
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, fchmod, flock, fstat, openat, renameat, unlinkat,
+};
 use rustix::process::geteuid;
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 /// What group and others could write.
 const OPEN_TO_OTHERS: u32 = 0o022;
 const JOURNAL_BYTES_MAX: u64 = 16 << 20;
+const TURN_ASKED_MAX: u32 = 500;
+const TURN_ASKED_AFTER: Duration = Duration::from_millis(10);
 
 /// Why a file or directory is not trusted with changes to the machine.
 #[derive(Debug, thiserror::Error)]
@@ -128,17 +133,40 @@ impl JournalDirectory {
 
     /// Names of all journals in it, sorted.
     pub fn journals(&self) -> Vec<String> {
+        self.ending(".jsonl")
+    }
+
+    /// Names that end so, sorted.
+    pub fn ending(&self, end: &str) -> Vec<String> {
         let Ok(entries) = Dir::read_from(&self.descriptor) else { return Vec::new() };
         let names = entries.flatten().filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
-        let mut names: Vec<String> = names.filter(|name| name.ends_with(".jsonl")).collect();
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(end)).collect();
         names.sort();
         names
+    }
+
+    /// # Errors
+    /// Those of renaming a file.
+    pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(renameat(&self.descriptor, from, &self.descriptor, to)?)
     }
 
     /// # Errors
     /// Those of removing a file.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         Ok(unlinkat(&self.descriptor, name, AtFlags::empty())?)
+    }
+
+    /// Keeps others out who take turns as well, until it is dropped. Where a file system has no locks nobody is kept out,
+    /// and one that is stopped while it has its turn is not waited for longer than a few seconds.
+    pub fn take_turn(self) -> Self {
+        for _ in 0..TURN_ASKED_MAX {
+            match flock(&self.descriptor, FlockOperation::NonBlockingLockExclusive) {
+                Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(TURN_ASKED_AFTER),
+                _ => break,
+            }
+        }
+        self
     }
 
     /// Path of a file in it, for people.

@@ -39,7 +39,7 @@ pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
-fn started_ticks(pid: i32) -> Option<u64> {
+pub fn started_ticks(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything, so fields are counted from the last parenthesis.
     let (_, rest) = stat.rsplit_once(')')?;

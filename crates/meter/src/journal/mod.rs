@@ -22,8 +22,9 @@ pub use setting_roots::SettingRoots;
 pub use undo_error::UndoError;
 
 use directory::{JournalDirectory, Untrusted};
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -42,7 +43,12 @@ pub enum JournalError {
     Read { path: PathBuf, source: io::Error },
     #[error("failed to write {value:?} to {path}: {source}")]
     Write { path: PathBuf, value: String, source: io::Error },
+    #[error("{path} is held by a measurement (process {pid}); nothing was changed")]
+    Held { path: PathBuf, pid: i32 },
 }
+
+/// End of the name of a journal that has no first line yet.
+const BEGUN: &str = ".begun";
 
 /// The journal of this process.
 #[derive(Debug)]
@@ -50,8 +56,14 @@ pub struct Journal {
     directory: JournalDirectory,
     name: String,
     file: File,
+    /// Bytes of whole lines in the file.
+    bytes: u64,
+    /// The last write did, perhaps halfway.
+    failed: bool,
     entries: Vec<Entry>,
     roots: SettingRoots,
+    /// Journals of runs, which hold the settings that they changed.
+    runs: PathBuf,
 }
 
 impl Journal {
@@ -68,15 +80,48 @@ impl Journal {
         // Journals of changes that are to stay outlive their process, whose number may come again.
         let name = format!("{}-{}.jsonl", header.pid, header.started_ticks);
         let path = directory.join(&name);
+        let runs = directory.to_owned();
         let fail = |source| JournalError::Journal { path: path.clone(), source };
         let directory = JournalDirectory::make(directory).map_err(|source| match source {
             Untrusted::Io(source) => fail(source),
             source => JournalError::Directory { path: directory.to_owned(), source },
         })?;
-        let mut file = directory.create(&name).map_err(fail)?;
+        // It gets its name with its first line: one without would be no journal, and nobody could say whose it is.
+        let begun = format!("{name}{BEGUN}");
+        let file = directory.create(&begun).map_err(fail)?;
         let line = serde_json::to_string(header).expect("a header has only string keys");
-        writeln!(file, "{line}").and_then(|()| file.sync_data()).map_err(fail)?;
-        Ok(Self { directory, name, file, entries: Vec::new(), roots })
+        let mut journal = Self { directory, name, file, bytes: 0, failed: false, entries: Vec::new(), roots, runs };
+        journal.append(line).and_then(|()| journal.directory.rename(&begun, &journal.name)).map_err(fail)?;
+        Ok(journal)
+    }
+
+    /// The same journal, of changes that are no run's: they are not made to what the runs in this directory hold.
+    pub fn beside_runs_in(self, runs: &Path) -> Self {
+        Self { runs: runs.to_owned(), ..self }
+    }
+
+    /// Settings as this journal's process left them, by path.
+    pub fn settings(&self) -> BTreeMap<PathBuf, String> {
+        let settled = entry::settled(self.entries.clone()).into_iter();
+        let changed = settled.filter_map(|entry| match entry {
+            Entry::Setting { path, before, after, .. } if before != after => Some((path, after)),
+            _ => None,
+        });
+        changed.collect()
+    }
+
+    /// Adds a line. What a write that failed left of its own would spoil this one, so it is cut off first.
+    fn append(&mut self, mut line: String) -> io::Result<()> {
+        line.push('\n');
+        if std::mem::replace(&mut self.failed, true) {
+            self.file.set_len(self.bytes)?;
+            self.file.seek(SeekFrom::Start(self.bytes))?;
+        }
+        self.file.write_all(line.as_bytes())?;
+        self.file.sync_data()?;
+        self.bytes += line.len() as u64;
+        self.failed = false;
+        Ok(())
     }
 
     /// Writes down a change that is about to be made.
@@ -85,8 +130,7 @@ impl Journal {
     /// [`JournalError::Journal`]; the change must then not be made.
     pub fn note(&mut self, entry: Entry) -> Result<(), JournalError> {
         let line = serde_json::to_string(&entry).expect("an entry has only string keys");
-        writeln!(self.file, "{line}")
-            .and_then(|()| self.file.sync_data())
+        self.append(line)
             .map_err(|source| JournalError::Journal { path: self.directory.path_of(&self.name), source })?;
         self.entries.push(entry);
         Ok(())
@@ -95,8 +139,13 @@ impl Journal {
     /// Changes a kernel setting, journalled. Answers the value before.
     ///
     /// # Errors
-    /// When it cannot be read, journalled or written; it is then unchanged.
+    /// When it cannot be read, journalled or written, or when another run holds it; it is then unchanged.
     pub fn change_setting(&mut self, path: &Path, value: &str) -> Result<String, JournalError> {
+        // Until the change is written down: of two that want the same setting, one sees the other.
+        let _turn = JournalDirectory::make(&self.runs).ok().map(JournalDirectory::take_turn);
+        if let Some(pid) = restore::holder(&self.runs, &self.name, path) {
+            return Err(JournalError::Held { path: path.to_owned(), pid });
+        }
         let before = read_setting(path).map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
         let before = before.trim_end().to_owned();
         let setting = |after: String, intended: bool| {
@@ -105,13 +154,17 @@ impl Journal {
         };
         self.note(setting(value.to_owned(), true))?;
         let written = write_setting(path, value);
-        // The kernel may show it in another form; what differs from that later is another program's doing. What was
-        // refused is not undone.
-        let after = match &written {
-            Ok(()) => read_setting(path).map_or_else(|_| value.to_owned(), |text| text.trim_end().to_owned()),
-            Err(_) => before.clone(),
-        };
-        self.note(setting(after, false))?;
+        // The kernel may show it in another form; what differs from that later is another program's doing. A write that fails
+        // may have had an effect, too.
+        let unread = if written.is_ok() { value } else { &before };
+        let after = read_setting(path).map_or_else(|_| unread.to_owned(), |text| text.trim_end().to_owned());
+        if written.is_err() && after != before {
+            let _ = write_setting(path, chosen(&before));
+        }
+        self.note(setting(after, false)).inspect_err(|_| {
+            // What is not known to be undone later is undone now; the intention stays in the journal.
+            let _ = write_setting(path, chosen(&before));
+        })?;
         written.map_err(|source| JournalError::Write { path: path.to_owned(), value: value.to_owned(), source })?;
         Ok(before)
     }

@@ -1,9 +1,9 @@
 //! Working off the journals that a killed meter left.
 
 use super::directory::{JournalDirectory, Untrusted};
-use super::entry::settled;
+use super::entry::{settled, started_ticks};
 use super::undo::{PATIENCE, undo_all};
-use super::{Entry, Header, SettingRoots, UndoError};
+use super::{BEGUN, Entry, Header, SettingRoots, UndoError};
 use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,22 +50,49 @@ struct Read {
 }
 
 /// Undoes every journal in a directory whose process is gone, that of the latest process first.
-pub fn restore_all(directory: &Path, leftovers: Leftovers) -> Vec<Restored> {
-    restore_settings(&SettingRoots::of_kernel(), directory, leftovers)
+///
+/// What a run in the directory `runs` changed as well is left to it.
+pub fn restore_all(directory: &Path, runs: &Path, leftovers: Leftovers) -> Vec<Restored> {
+    restore_settings(&SettingRoots::of_kernel(), directory, runs, leftovers)
 }
 
-fn restore_settings(roots: &SettingRoots, directory: &Path, leftovers: Leftovers) -> Vec<Restored> {
+fn restore_settings(roots: &SettingRoots, directory: &Path, runs: &Path, leftovers: Leftovers) -> Vec<Restored> {
     let opened = match JournalDirectory::open(directory) {
         Ok(opened) => opened,
         Err(Untrusted::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
         Err(why) => return vec![Restored::Unreadable { path: directory.to_owned(), why: why.into() }],
     };
+    remove_begun(&opened);
     let mut journals: Vec<(String, Result<Read, NoJournal>)> =
         opened.journals().into_iter().map(|name| (name.clone(), read(&opened, &name))).collect();
     // What cannot be read has no place in the order, and comes first.
     let started = |read: &Result<Read, NoJournal>| read.as_ref().map_or(u64::MAX, |read| read.header.started_ticks);
     journals.sort_by_key(|(name, read)| (Reverse(started(read)), name.clone()));
-    journals.into_iter().map(|(name, read)| restore(roots, &opened, &name, read, leftovers)).collect()
+    journals.into_iter().map(|(name, read)| restore(roots, &opened, &name, read, runs, leftovers)).collect()
+}
+
+/// Removes journals whose process died before their first line, and so before its first change.
+fn remove_begun(directory: &JournalDirectory) {
+    for name in directory.ending(BEGUN) {
+        let numbers = name.strip_suffix(BEGUN).and_then(|name| name.strip_suffix(".jsonl")?.split_once('-'));
+        let process = numbers.and_then(|(pid, started)| Some((pid.parse().ok()?, started.parse::<u64>().ok()?)));
+        if process.is_none_or(|(pid, started)| started_ticks(pid) != Some(started)) {
+            let _ = directory.remove(&name);
+        }
+    }
+}
+
+/// The running meter, by its number, that changed a setting and will put it back. `own` is the name of a journal that does
+/// not count.
+pub fn holder(runs: &Path, own: &str, setting: &Path) -> Option<i32> {
+    let opened = JournalDirectory::open(runs).ok()?;
+    let boot_id = super::entry::boot_id();
+    let holds = |entry: &Entry| matches!(entry, Entry::Setting { path, before, after, .. } if path == setting && before != after);
+    let others = opened.journals().into_iter().filter(|name| name != own);
+    let mut others = others.filter_map(|name| read(&opened, &name).ok());
+    let holder =
+        others.find(|read| read.header.boot_id == boot_id && read.header.alive() && read.entries.iter().any(holds));
+    holder.map(|read| read.header.pid)
 }
 
 /// Other meters that run on this machine now, by the journals in a directory.
@@ -83,6 +110,7 @@ fn restore(
     directory: &JournalDirectory,
     name: &str,
     read: Result<Read, NoJournal>,
+    runs: &Path,
     leftovers: Leftovers,
 ) -> Restored {
     let Read { header, entries, unknown } = match read {
@@ -98,7 +126,17 @@ fn restore(
     // All that is journalled went with the kernel it was done to.
     if same_boot {
         failures.extend(unknown.into_iter().map(|number| UndoError::Line { number }));
-        for (entry, result) in undo_all(entries, roots, PATIENCE, &mut |_| ()) {
+        let held = |entry: &Entry| match entry {
+            Entry::Setting { path, .. } => {
+                holder(runs, name, path).map(|pid| UndoError::Held { path: path.clone(), pid })
+            }
+            _ => None,
+        };
+        let (free, held): (Vec<_>, Vec<_>) =
+            entries.into_iter().map(|entry| (held(&entry), entry)).partition(|(held, _)| held.is_none());
+        failures.extend(held.into_iter().filter_map(|(held, _)| held));
+        let free = free.into_iter().map(|(_, entry)| entry).collect();
+        for (entry, result) in undo_all(free, roots, PATIENCE, &mut |_| ()) {
             match result {
                 Ok(true) => done.push(entry.describe()),
                 Ok(false) => {}
@@ -143,7 +181,7 @@ mod tests {
     }
 
     fn restored_in(settings: &Path, journals: &Path) -> Vec<Restored> {
-        restore_settings(&SettingRoots::below(settings), journals, Leftovers::Keep)
+        restore_settings(&SettingRoots::below(settings), journals, journals, Leftovers::Keep)
     }
 
     fn plant(journals: &Path, name: &str, text: &str) {
@@ -276,7 +314,7 @@ mod tests {
         let mut journal = begin(root.path(), &root.path().join("journal"), &dead_header()).unwrap();
         journal.change_setting(&victim, "3").unwrap();
         drop(journal);
-        let answer = restore_all(&root.path().join("journal"), Leftovers::Keep);
+        let answer = restore_all(&root.path().join("journal"), root.path(), Leftovers::Keep);
         let [Restored::Undone { failures, .. }] = &answer[..] else { panic!("{answer:?}") };
         assert!(matches!(failures[..], [UndoError::NotASetting { .. }]), "{failures:?}");
         assert_eq!(fs::read_to_string(&victim).unwrap().trim(), "3");
@@ -298,6 +336,51 @@ mod tests {
         assert_eq!(fs::read_to_string(&setting).unwrap().trim(), "4");
     }
 
+    /// The number and the start of another process that runs.
+    fn running() -> (std::process::Child, Header) {
+        let child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id() as i32;
+        let started_ticks = super::super::entry::started_ticks(pid).unwrap();
+        (child, Header { pid, started_ticks, ..Header::of_this_process() })
+    }
+
+    #[test]
+    fn a_setting_that_a_running_meter_changed_is_neither_changed_nor_undone_by_another() {
+        let root = tempfile::tempdir().unwrap();
+        let (settings, runs) = (root.path(), root.path().join("journal"));
+        let applied = root.path().join("applied");
+        let (setting, free) = (settings.join("setting"), settings.join("free"));
+        for path in [&setting, &free] {
+            fs::write(path, "1").unwrap();
+        }
+        let mut of_applied = begin(settings, &applied, &dead_header()).unwrap().beside_runs_in(&runs);
+        of_applied.change_setting(&setting, "2").unwrap();
+        of_applied.change_setting(&free, "2").unwrap();
+        let (mut child, header) = running();
+        let mut first = begin(settings, &runs, &header).unwrap();
+        first.change_setting(&setting, "3").unwrap();
+        let mut second = begin(settings, &runs, &Header::of_this_process()).unwrap();
+        for value in ["3", "4"] {
+            let refused = second.change_setting(&setting, value).unwrap_err();
+            assert!(matches!(refused, super::super::JournalError::Held { pid, .. } if pid == header.pid), "{refused}");
+            let refused = of_applied.change_setting(&setting, value).unwrap_err();
+            assert!(matches!(refused, super::super::JournalError::Held { .. }), "{refused}");
+        }
+        second.change_setting(&free, "5").unwrap();
+        assert!(second.undo().is_empty());
+        let restored = |leftovers| restore_settings(&SettingRoots::below(settings), &applied, &runs, leftovers);
+        let kept = restored(Leftovers::Keep);
+        let [Restored::Undone { done, failures, .. }] = &kept[..] else { panic!("{kept:?}") };
+        assert!(done.len() == 1 && matches!(failures[..], [UndoError::Held { .. }]), "{kept:?}");
+        assert_eq!([&setting, &free].map(|path| fs::read_to_string(path).unwrap().trim().to_owned()), ["3", "1"]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Killed, it holds nothing any more; what it changed is undone before what was applied.
+        assert_eq!(restored_in(settings, &runs).len(), 1);
+        assert!(matches!(&restored(Leftovers::Keep)[..], [Restored::Undone { failures, .. }] if failures.is_empty()));
+        assert_eq!(fs::read_to_string(&setting).unwrap().trim(), "1");
+    }
+
     #[test]
     fn what_cannot_be_undone_is_forgotten_when_the_user_says_so() {
         let root = tempfile::tempdir().unwrap();
@@ -306,11 +389,12 @@ mod tests {
         let journals = root.path().join("journal");
         begin(root.path(), &journals, &dead_header()).unwrap().change_setting(&setting, "2").unwrap();
         fs::write(&setting, "7").unwrap();
-        let failures = |leftovers| match &restore_settings(&SettingRoots::below(root.path()), &journals, leftovers)[..]
-        {
-            [Restored::Undone { failures, .. }] => failures.len(),
-            other => panic!("{other:?}"),
-        };
+        let failures =
+            |leftovers| match &restore_settings(&SettingRoots::below(root.path()), &journals, &journals, leftovers)[..]
+            {
+                [Restored::Undone { failures, .. }] => failures.len(),
+                other => panic!("{other:?}"),
+            };
         assert_eq!([failures(Leftovers::Keep), failures(Leftovers::Forget)], [1, 1]);
         assert!(restored_in(root.path(), &journals).is_empty());
         assert_eq!(fs::read_to_string(&setting).unwrap(), "7", "the other program's value stays");

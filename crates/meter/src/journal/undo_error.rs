@@ -16,6 +16,8 @@ pub enum UndoError {
     Write { path: PathBuf, before: String, value: String, source: io::Error },
     #[error("{path} is {now:?} after {before:?} was written to it; as root: echo {value} > {path}")]
     NotTaken { path: PathBuf, now: String, before: String, value: String },
+    #[error("{path} is held by a measurement (process {pid}) that changed it too; restore again when it has ended")]
+    Held { path: PathBuf, pid: i32 },
     #[error("{path} is no kernel setting; left alone")]
     NotASetting { path: PathBuf },
     #[error("{name} is no trace instance or event of this program; left alone")]

@@ -95,6 +95,21 @@ pub fn policy_of(tid: i32) -> io::Result<(Policy, u8)> {
     Ok((policy, attr.sched_priority as u8))
 }
 
+/// Nice value of a thread.
+///
+/// # Errors
+/// ESRCH when there is no such thread.
+pub fn nice_of(tid: i32) -> io::Result<i32> {
+    Ok(rustix::process::getpriority_process(rustix::process::Pid::from_raw(tid))?)
+}
+
+/// How often a thread of this process was moved to another CPU. `None` where the kernel does not show it (CONFIG_SCHED_DEBUG).
+pub fn migrations_of(tid: i32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/sched")).ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix("se.nr_migrations"))?;
+    value.trim_start_matches([' ', ':']).trim().parse().ok()
+}
+
 /// CPUs the thread may run on; tid 0 is the calling thread.
 ///
 /// # Errors

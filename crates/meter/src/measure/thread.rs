@@ -75,6 +75,8 @@ pub struct Measured {
 pub struct EndState {
     pub effective: EffectiveThread,
     pub cpu: u32,
+    /// As [`scheduling::migrations_of`].
+    pub migrations: Option<u64>,
 }
 
 /// How a thread answers once it is set up, or why it could not be.
@@ -188,6 +190,7 @@ fn measure(request: &ThreadRequest, context: &mut ThreadContext, schedule: Sched
         }
     }
     let cpu = rustix::thread::sched_getcpu() as u32;
-    let end = read_back(request.thread).ok().map(|effective| EndState { effective, cpu });
+    let migrations = scheduling::migrations_of(scheduling::thread_id());
+    let end = read_back(request.thread).ok().map(|effective| EndState { effective, cpu, migrations });
     Measured { worst: cycles.finish(), end }
 }

@@ -1,13 +1,14 @@
 //! What is changed on the machine for the run, and put back after it.
 
-use crate::journal::{Journal, UndoError};
+use crate::journal::{Journal, JournalError, UndoError};
 use crate::kernel::dma_latency::DmaLatencyRequest;
 use crate::kernel::memory;
 use crate::link::Link;
 use crate::problem::{MeterProblem, refused};
 use archive::settings::RunSettings;
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 /// Holds the journal and the requests that end by being dropped.
 #[derive(Debug, Default)]
@@ -25,6 +26,11 @@ impl Machine {
     /// The journal, once there is one.
     pub fn journal(&mut self) -> Option<&mut Journal> {
         self.journal.as_mut()
+    }
+
+    /// Settings of the machine as this run left them, by path.
+    pub fn settings(&self) -> BTreeMap<PathBuf, String> {
+        self.journal.as_ref().map(Journal::settings).unwrap_or_default()
     }
 
     /// Value held in /dev/cpu_dma_latency, in µs.
@@ -65,7 +71,10 @@ pub fn change_settings(settings: &RunSettings, journal: &mut Journal) -> Result<
         if !inside || path.components().any(|part| part == Component::ParentDir) {
             return Err(MeterProblem::NotASetting { path: change.path.clone() });
         }
-        journal.change_setting(path, &change.value).map_err(MeterProblem::Setting)?;
+        journal.change_setting(path, &change.value).map_err(|error| match error {
+            JournalError::Held { path, pid } => MeterProblem::SettingHeld { path, pid },
+            error => MeterProblem::Setting(error),
+        })?;
     }
     Ok(())
 }

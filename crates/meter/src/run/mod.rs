@@ -17,7 +17,7 @@ use crate::problem::MeterProblem;
 use crate::session::clocks::Clocks;
 use crate::session::own_threads::OwnThreads;
 use crate::session::plan::Plan;
-use crate::session::{Equipment, Loads, Session};
+use crate::session::{Equipment, HeldSettings, Loads, Session};
 use crate::trace::capturing::Capturing;
 use crate::trace::snapshotter::Armed;
 use crate::watch;
@@ -145,6 +145,7 @@ struct Prepared {
     tracers: Option<setup::Armed>,
     loads: Loads,
     clocks: Clocks,
+    settings: HeldSettings,
 }
 
 fn stages<W: Write>(
@@ -178,7 +179,8 @@ fn stages<W: Write>(
     machine::lock_memory(settings, &mut lines.link)?;
     // The loads are ordinary tasks; the thread that drains the books must not wait in their queue.
     let _ = scheduling::set_nice(-10);
-    let prepared = Prepared { plan, snapshotter, tracers, loads, clocks: Clocks::now() };
+    let held = HeldSettings::new(machine.settings());
+    let prepared = Prepared { plan, snapshotter, tracers, loads, clocks: Clocks::now(), settings: held };
     match &settings.watch {
         Some(request) => watch_threads(settings, request.clone(), prepared, lines, machine),
         None => measure_threads(settings, prepared, lines, machine),
@@ -192,7 +194,7 @@ fn measure_threads<W: Write>(
     lines: &mut Lines<W>,
     machine: &mut Machine,
 ) -> Result<Ending, MeterProblem> {
-    let Prepared { plan, snapshotter, tracers, loads, clocks } = prepared;
+    let Prepared { plan, snapshotter, tracers, loads, clocks, settings: held } = prepared;
     let start = Arc::new(StartInstant::default());
     let allowed = scheduling::allowed_cpus(0).map_err(MeterProblem::AllowedCpus)?;
     let site = Site { settings, measured: &plan.measured, allowed: &allowed };
@@ -208,7 +210,7 @@ fn measure_threads<W: Write>(
     let capturing = capturing.transpose()?;
     let tracing = read_tracers(tracers, &plan, &start)?;
     let cpu_dma_latency_us = machine.dma_latency_us();
-    let equipment = Equipment { capturing, tracing, loads, cpu_dma_latency_us, clocks };
+    let equipment = Equipment { capturing, tracing, loads, cpu_dma_latency_us, clocks, settings: held };
     Session::new(settings, source, equipment).conduct(lines)
 }
 
@@ -236,13 +238,13 @@ fn watch_request<W: Write>(
     lines: &mut Lines<W>,
     machine: &mut Machine,
 ) -> Result<Ending, MeterProblem> {
-    let Prepared { plan, snapshotter, tracers, loads, clocks } = prepared;
+    let Prepared { plan, snapshotter, tracers, loads, clocks, settings: held } = prepared;
     let cpu_dma_latency_us = machine.dma_latency_us();
     let journal = machine.journal().ok_or(MeterProblem::NoJournal)?;
     let start = Arc::new(StartInstant::default());
     let (source, capturing) = watch::assemble(settings, request, &plan, snapshotter, &start, journal, &mut lines.link)?;
     let tracing = read_tracers(tracers, &plan, &start)?;
-    let equipment = Equipment { capturing, tracing, loads, cpu_dma_latency_us, clocks };
+    let equipment = Equipment { capturing, tracing, loads, cpu_dma_latency_us, clocks, settings: held };
     Session::new(settings, source, equipment).conduct(lines)
 }
 
@@ -258,7 +260,7 @@ fn read_tracers(
 
 /// Puts back what an earlier, killed meter left.
 fn repair<W: Write>(link: &mut Link<W>, journals: &std::path::Path) {
-    for restored in restore::restore_all(journals, restore::Leftovers::Keep) {
+    for restored in restore::restore_all(journals, journals, restore::Leftovers::Keep) {
         match restored {
             restore::Restored::Undone { pid, done, failures, .. } => {
                 if !done.is_empty() {

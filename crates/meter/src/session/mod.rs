@@ -12,6 +12,7 @@ pub mod own_threads;
 mod partners;
 pub mod plan;
 mod sample_files;
+mod settings;
 pub mod source;
 mod stall;
 
@@ -33,6 +34,7 @@ use controls::Controls;
 use effective::effective;
 use load::RunningLoads;
 use sample_files::SampleFiles;
+pub use settings::HeldSettings;
 use source::{Batch, SampleSource, Span};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -41,6 +43,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 const PROGRESS_NS: i64 = 250_000_000;
 const LOADS_NS: i64 = 1_000_000_000;
+const SETTINGS_NS: i64 = 1_000_000_000;
 /// Another run that matters lasts longer than this.
 const OTHER_METERS_NS: i64 = 5_000_000_000;
 
@@ -68,6 +71,8 @@ pub struct Equipment {
     pub cpu_dma_latency_us: Option<i32>,
     /// As they were before anything was started.
     pub clocks: Clocks,
+    /// What the run changed on the machine.
+    pub settings: HeldSettings,
 }
 
 /// A measurement that is ready to start.
@@ -90,6 +95,7 @@ pub struct Session<'a> {
 struct Agenda {
     progress: Every,
     loads: Every,
+    settings: Every,
     other_meters: Every,
     checkpoints: Checkpoints,
     controls: Controls,
@@ -158,6 +164,7 @@ impl<'a> Session<'a> {
         let mut agenda = Agenda {
             progress: Every::new(PROGRESS_NS),
             loads: Every::new(LOADS_NS),
+            settings: Every::new(SETTINGS_NS),
             other_meters: Every::new(OTHER_METERS_NS),
             checkpoints: Checkpoints::from(span.count_from_ns),
             controls: Controls::new(self.settings.trace.controls, self.source.control_pace(), span),
@@ -223,6 +230,9 @@ impl<'a> Session<'a> {
         if agenda.loads.is_due(now_ns) {
             self.check_loads(link);
         }
+        if agenda.settings.is_due(now_ns) {
+            self.check_settings(link);
+        }
         link.send_counters(self.counters.as_mut().and_then(|counters| counters.look_when_due(now_ns)));
         if agenda.checkpoints.is_due(now_ns) {
             self.source.send_totals(false, &mut |message| link.send(&message));
@@ -239,6 +249,13 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// What another program changed meanwhile is not what the run measures with.
+    fn check_settings<W: Write>(&mut self, link: &mut Link<W>) {
+        for problem in self.equipment.settings.changes() {
+            link.send(&Message::Problem(problem));
+        }
+    }
+
     /// A load that died or does nothing makes the run something else than what was asked for.
     fn check_loads<W: Write>(&mut self, link: &mut Link<W>) {
         load_reports::send(self.equipment.loads.running.sample(), &mut self.complained, link);
@@ -248,6 +265,7 @@ impl<'a> Session<'a> {
     fn collect<W: Write>(mut self, link: &mut Link<W>) -> Result<(), MeterProblem> {
         let stopped = self.source.stop(&mut |message| link.send(&message));
         self.check_loads(link);
+        self.check_settings(link);
         load_reports::send(std::mem::take(&mut self.equipment.loads.running).stop(), &mut self.complained, link);
         self.drain(link);
         if self.equipment.tracing.as_mut().is_some_and(|tracing| !tracing.stop()) {

@@ -53,6 +53,10 @@ struct OwnThread {
     policy_changed: bool,
     /// It may run elsewhere, or did.
     moved: bool,
+    /// When it was set up.
+    nice: Option<i32>,
+    /// As they were when it was looked at last.
+    migrations: Option<u64>,
     progress: LastProgress,
 }
 
@@ -76,14 +80,34 @@ impl OwnThread {
         changed.then(|| Problem::new(Severity::Invalid, &kind()))
     }
 
+    /// Its nice value is another than when it was set up. Said once, as for its policy.
+    fn nice_problem(&mut self, severity: Severity) -> Option<Problem> {
+        let matters = self.effective.policy == Policy::Other;
+        let now = matters.then(|| scheduling::nice_of(self.effective.tid).ok()).flatten();
+        let changed = !self.policy_changed && now.is_some() && now != self.nice;
+        self.policy_changed |= changed;
+        changed.then(|| Problem::new(severity, &MeterProblem::SchedulingChanged { cpu: self.cpu }))
+    }
+
+    /// It ran elsewhere since the last look, even if it is back.
+    fn migration_problem(&mut self, now: Option<u64>, now_ns: i64) -> Option<Problem> {
+        let before = std::mem::replace(&mut self.migrations, now)?;
+        let migrations = now?.saturating_sub(before);
+        let problem = self.pinned && !self.moved && migrations > 0;
+        self.moved |= problem;
+        let kind = MeterProblem::Migrated { cpu: self.cpu, migrations, monotonic_ns: now_ns };
+        problem.then(|| Problem::new(Severity::Invalid, &kind))
+    }
+
     /// What it was in the end.
     fn end_problems(&mut self, end: EndState, severity: Severity) -> Vec<Problem> {
         let policy = self.policy_problem((end.effective.policy, end.effective.priority), severity);
         let affinity = self.affinity_problem(end.effective.cpus);
+        let migrated = self.migration_problem(end.migrations, clock::monotonic_ns());
         let elsewhere = self.pinned && !self.moved && end.cpu != self.cpu;
         let kind = MeterProblem::OnAnotherCpu { cpu: self.cpu, now: end.cpu };
         let elsewhere = elsewhere.then(|| Problem::new(Severity::Invalid, &kind));
-        [policy, affinity, elsewhere].into_iter().flatten().collect()
+        [policy, affinity, migrated, elsewhere].into_iter().flatten().collect()
     }
 }
 
@@ -150,6 +174,8 @@ impl<'a> OwnThreads<'a> {
             let effective = answer.1.map_err(|source| MeterProblem::SetUp { cpu, source, policy })?;
             partners.start(cpu, of_station, schedule, start, &stop)?;
             threads.push(OwnThread {
+                nice: scheduling::nice_of(effective.tid).ok(),
+                migrations: scheduling::migrations_of(effective.tid),
                 thread: at as u32,
                 cpu,
                 books,
@@ -271,6 +297,8 @@ impl SampleSource for OwnThreads<'_> {
             if let Ok(allowed) = scheduling::allowed_cpus(thread.effective.tid) {
                 problems.extend(thread.affinity_problem(allowed));
             }
+            problems.extend(thread.nice_problem(severity));
+            problems.extend(thread.migration_problem(scheduling::migrations_of(thread.effective.tid), now_ns));
         }
         problems
     }

@@ -1,7 +1,7 @@
 //! What the settings mean on this machine: which CPUs, how long, and whether that makes sense at all.
 
 use crate::problem::MeterProblem;
-use archive::settings::{Policy, RunSettings};
+use archive::settings::{Policy, RunSettings, WORST_KEPT_MAX};
 
 /// The settings, made concrete.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,9 @@ impl Plan {
         let realtime = matches!(settings.policy, Policy::Fifo | Policy::Rr);
         if realtime && !(1..=99).contains(&settings.priority) {
             return Err(MeterProblem::Priority { priority: settings.priority });
+        }
+        if settings.worst_kept > WORST_KEPT_MAX {
+            return Err(MeterProblem::WorstKept { worst_kept: settings.worst_kept });
         }
         let mut measured = settings.cpus.clone().unwrap_or_else(|| allowed.to_vec());
         measured.sort_unstable();
@@ -59,5 +62,6 @@ mod tests {
         assert!(refuse(RunSettings { cpus: Some(vec![]), ..RunSettings::default() }).fix().contains("choose among"));
         assert!(refuse(RunSettings { interval_ns: 0, ..RunSettings::default() }).fix().contains("1us"));
         assert!(refuse(RunSettings { priority: 0, ..RunSettings::default() }).fix().contains("1 to 99"));
+        assert!(refuse(RunSettings { worst_kept: 100_001, ..RunSettings::default() }).fix().contains("100000"));
     }
 }

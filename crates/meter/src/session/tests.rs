@@ -94,6 +94,7 @@ fn totals_of_every_cpu_are_sent_although_one_hangs() {
             loads: Loads { running: RunningLoads::default(), start_with_source: false },
             cpu_dma_latency_us: None,
             clocks: Clocks::now(),
+            settings: HeldSettings::default(),
         };
         let settings = RunSettings { counters: false, lock_memory: false, ..RunSettings::default() };
         let source = Hanging { books: Books::new(0), noticed };

@@ -313,7 +313,7 @@ impl Spooler {
             self.listen_to_complaints();
         }
         // A killed meter has left its changes, and nobody may come who could put them back.
-        restore::restore_all(&journal_directory(), restore::Leftovers::Keep);
+        restore::restore_all(&journal_directory(), &journal_directory(), restore::Leftovers::Keep);
         let words: Vec<String> = self.words.iter().cloned().collect();
         // A disk that is full to the last byte: the host takes a spooler that has ended for the end.
         let _ = ledger::write_end(&self.spool, &how, self.store.end(), &words);

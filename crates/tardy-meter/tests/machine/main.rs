@@ -1,6 +1,8 @@
 //! The meter as a process on a real machine: what it measures, and what it leaves behind.
 
 mod faults;
+mod interference;
+mod interrupted;
 mod measuring;
 mod methods;
 mod process;

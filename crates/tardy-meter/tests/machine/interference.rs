@@ -1,0 +1,193 @@
+//! The machine changes under a run: threads that other programs move or slow down, a CPU that goes away, settings that
+//! another program writes.
+
+use crate::process::{Finished, Meter, short};
+use archive::message::{Ending, Severity};
+use archive::settings::{Policy, RunSettings, SettingChange};
+use prerequisites::{Machine, require};
+use rustix::process::Pid;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Longer than the meter takes to look again.
+const A_LOOK: Duration = Duration::from_millis(1500);
+const CPU_ONLINE: &str = "/sys/devices/system/cpu/cpu1/online";
+const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
+
+/// Measures on one CPU; `interfere` hears of the meter and of its measuring thread once it has measured.
+fn measured(settings: RunSettings, interfere: impl FnOnce(&Meter, Pid)) -> Finished {
+    let state = tempfile::tempdir().unwrap();
+    let mut meter = Meter::start(&settings, state.path());
+    meter.read_until_measured();
+    let tasks = fs::read_dir(format!("/proc/{}/task", meter.child.id())).unwrap().flatten();
+    let mut threads = tasks
+        .filter(|task| fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("tardy-cpu")));
+    let thread = threads.next().unwrap().file_name().to_str().unwrap().parse().unwrap();
+    interfere(&meter, Pid::from_raw(thread).unwrap());
+    meter.finish()
+}
+
+fn on_cpu(cpu: u32, policy: Policy) -> RunSettings {
+    RunSettings { cpus: Some(vec![cpu]), policy, ..short(3000) }
+}
+
+fn invalid(finished: &Finished) -> String {
+    finished.problems(Severity::Invalid).join("\n")
+}
+
+fn bind(thread: Pid, cpu: usize) {
+    let mut cpus = rustix::thread::CpuSet::new();
+    cpus.set(cpu);
+    rustix::thread::sched_setaffinity(Some(thread), &cpus).unwrap();
+}
+
+fn has_second_cpu() -> bool {
+    std::thread::available_parallelism().is_ok_and(|count| count.get() > 1)
+}
+
+#[test]
+fn a_thread_that_was_elsewhere_for_a_moment_makes_the_run_invalid() {
+    require!(
+        Prepared("a second CPU", has_second_cpu()),
+        Kernel("migrations in /proc/self/sched", Path::new("/proc/self/sched").exists())
+    );
+    let finished = measured(on_cpu(0, Policy::Other), |_, thread| {
+        bind(thread, 1);
+        // It wakes up there a few times, and is back before the meter looks.
+        sleep(Duration::from_millis(20));
+        bind(thread, 0);
+    });
+    let problems = invalid(&finished);
+    assert!(problems.contains("the measuring thread of CPU 0"), "{problems}");
+}
+
+#[test]
+fn a_policy_a_priority_or_a_nice_value_that_another_program_changes_makes_the_run_invalid() {
+    require!(Root, Program("chrt"), Program("renice"));
+    let cases: [(Policy, &[&str]); 3] = [
+        (Policy::Fifo, &["chrt", "-o", "-p", "0"]),
+        (Policy::Fifo, &["chrt", "-f", "-p", "3"]),
+        (Policy::Other, &["renice", "-n", "5", "-p"]),
+    ];
+    for (policy, words) in cases {
+        let finished = measured(on_cpu(0, policy), |_, thread| {
+            let tid = thread.as_raw_nonzero().to_string();
+            let mut command = std::process::Command::new(words[0]);
+            let done = command.args(&words[1..]).arg(tid).stdout(std::process::Stdio::null()).status().unwrap();
+            assert!(done.success(), "{words:?}");
+        });
+        let problems = invalid(&finished);
+        assert!(problems.contains("changed the scheduling of the measuring thread of CPU 0"), "{words:?}: {problems}");
+    }
+}
+
+/// A CPU that is offline until this is dropped.
+struct Offline;
+
+impl Offline {
+    fn take() -> Self {
+        fs::write(CPU_ONLINE, "0").unwrap();
+        Self
+    }
+}
+
+impl Drop for Offline {
+    fn drop(&mut self) {
+        let _ = fs::write(CPU_ONLINE, "1");
+    }
+}
+
+#[test]
+fn a_cpu_that_goes_offline_makes_the_run_invalid_also_when_it_comes_back() {
+    require!(Root, Prepared("a CPU that can go offline", Path::new(CPU_ONLINE).exists()));
+    let _machine = Machine::alone();
+    for stays in [true, false] {
+        let mut offline = None;
+        let finished = measured(on_cpu(1, Policy::Fifo), |_, _| {
+            offline = Some(Offline::take());
+            if !stays {
+                offline = None;
+            }
+        });
+        drop(offline);
+        let problems = invalid(&finished);
+        assert!(problems.contains("the measuring thread of CPU 1"), "stays offline: {stays}: {problems}");
+    }
+}
+
+#[test]
+fn a_setting_of_the_run_that_another_program_writes_makes_it_invalid() {
+    require!(Root);
+    let _machine = Machine::alone();
+    let before = fs::read_to_string(STAT_INTERVAL).unwrap();
+    let change = SettingChange { path: STAT_INTERVAL.into(), value: "7".into() };
+    let settings = RunSettings { settings: vec![change], ..on_cpu(0, Policy::Other) };
+    // Back at the value before the run: there is nothing to restore in the end, and it was still not measured with 7.
+    let finished = measured(settings, |_, _| fs::write(STAT_INTERVAL, &before).unwrap());
+    assert_eq!(fs::read_to_string(STAT_INTERVAL).unwrap(), before);
+    assert!(invalid(&finished).contains(STAT_INTERVAL), "{}", invalid(&finished));
+}
+
+#[test]
+fn a_second_run_on_the_same_setting_is_refused_and_the_first_stays_valid() {
+    require!(Root);
+    let _machine = Machine::alone();
+    let before = fs::read_to_string(STAT_INTERVAL).unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let settings = |value: &str| {
+        let change = SettingChange { path: STAT_INTERVAL.into(), value: value.into() };
+        RunSettings { settings: vec![change], ..on_cpu(0, Policy::Other) }
+    };
+    let mut first = Meter::start(&settings("7"), state.path());
+    first.read_until_measured();
+    for value in ["7", "8"] {
+        let second = Meter::start(&settings(value), state.path()).finish();
+        assert_eq!((second.ending(), second.status.code()), (Some(Ending::Failed), Some(3)), "{value}");
+        assert!(invalid(&second).contains("another measurement"), "{}", invalid(&second));
+        assert_eq!(fs::read_to_string(STAT_INTERVAL).unwrap().trim(), "7");
+    }
+    let first = first.finish();
+    assert_eq!((first.ending(), invalid(&first).as_str()), (Some(Ending::Complete), ""));
+    assert_eq!(fs::read_to_string(STAT_INTERVAL).unwrap(), before);
+}
+
+/// A control group of version 2 for the test, removed at the end.
+struct Group(PathBuf);
+
+impl Group {
+    fn make() -> Option<Self> {
+        let root = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
+        let root = root.into_iter().find(|root| root.join("cgroup.controllers").exists())?;
+        let group = Self(root.join(format!("tardy-test-{}", std::process::id())));
+        fs::create_dir(&group.0).ok()?;
+        group.0.join("cgroup.freeze").exists().then_some(group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::write(self.0.join("cgroup.freeze"), "0");
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_control_group_that_is_frozen_shows_as_missed_periods_of_each_cpu() {
+    require!(Root);
+    let group = Group::make();
+    require!(Kernel("control groups of version 2 that freeze", group.is_some()));
+    let group = group.unwrap();
+    let settings = RunSettings { policy: Policy::Other, ..short(3000) };
+    let finished = measured(settings, |meter, _| {
+        fs::write(group.0.join("cgroup.procs"), meter.child.id().to_string()).unwrap();
+        fs::write(group.0.join("cgroup.freeze"), "1").unwrap();
+        sleep(A_LOOK / 5);
+        fs::write(group.0.join("cgroup.freeze"), "0").unwrap();
+    });
+    for totals in finished.totals() {
+        assert!(totals.missed_periods > 200, "{totals:?}");
+        assert!(totals.latency_ns_max.unwrap() > 200_000_000, "{totals:?}");
+    }
+}
