@@ -5,6 +5,7 @@ mod documented;
 mod first_page;
 mod groups;
 
+use crate::defect;
 use crate::exit::{Exit, in_words};
 use crate::refusal;
 use crate::terminal::json;
@@ -19,7 +20,7 @@ use words::printable::printable;
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could not measure or the numbers are invalid, \
-4 not enough data.
+4 not enough data, 70 a defect of tardy.
 Times take a unit everywhere: 100us, 1.5ms, 20s, 2h.";
 
 /// Find out how late Linux wakes your task, and why.
@@ -80,14 +81,25 @@ pub fn definition() -> clap::Command {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    defect::print_panics_as_lines();
     let typed: Vec<OsString> = std::env::args_os().collect();
-    let parsed = definition().try_get_matches_from(&typed);
+    defect::unless_defective(|| obey(&typed)).unwrap_or_else(|| {
+        if asks_for_json(&typed) {
+            let _ =
+                json::print(&refusal::Document::new(refusal::DEFECT, "a defect of tardy; standard error says where"));
+        }
+        Exit::Defect.into()
+    })
+}
+
+fn obey(typed: &[OsString]) -> ExitCode {
+    let parsed = definition().try_get_matches_from(typed);
     let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(refusal) => {
             // Help and version are asked for and go to standard output; everything else is wrong usage.
             let _ = refusal.print();
-            if refusal.use_stderr() && asks_for_json(&typed) {
+            if refusal.use_stderr() && asks_for_json(typed) {
                 let _ = json::print(&refusal::Document::new(refusal::COMMAND_LINE, &refusal.to_string()));
             }
             // `git bisect run` would take the code of wrong usage for a bad commit.
@@ -103,7 +115,7 @@ pub fn main() -> ExitCode {
         Ok(exit) => code_of(exit, &typed),
         Err(error) => {
             complain!("tardy: {}", printable(&in_words(&error)));
-            if asks_for_json(&typed) {
+            if asks_for_json(typed) {
                 let _ = json::print(&refusal::Document::of(&error));
             }
             code_of(Exit::of_error(&error), &typed)

@@ -26,6 +26,8 @@ pub enum Exit {
     NotExecutable,
     /// There is no command of that name to watch.
     NoSuchCommand,
+    /// A panic of this program.
+    Defect,
     /// For `git bisect run`: this commit cannot be tested.
     Untestable,
     /// For `git bisect run`: end the search.
@@ -71,6 +73,8 @@ impl From<Exit> for ExitCode {
             Exit::Command(code) => code,
             Exit::NotExecutable => 126,
             Exit::NoSuchCommand => 127,
+            // `EX_SOFTWARE` of sysexits(3).
+            Exit::Defect => 70,
             Exit::Untestable => 125,
             Exit::GiveUp => 128,
         })

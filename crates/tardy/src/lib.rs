@@ -7,6 +7,7 @@ mod terminal;
 
 mod archives;
 pub mod command_line;
+mod defect;
 mod exit;
 mod measuring;
 mod options;

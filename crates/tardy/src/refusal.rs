@@ -12,6 +12,9 @@ use thiserror::Error;
 /// The words of clap.
 pub const COMMAND_LINE: Code = Code::new("usage.command-line");
 
+/// A panic of this program.
+pub const DEFECT: Code = Code::new("host.defect");
+
 /// A run that ended before its first sample, and left no archive.
 #[derive(Debug, Error)]
 #[error("{text}; nothing was measured, so there is no archive{kept}", text = with_fix(.problem))]
@@ -26,9 +29,10 @@ fn with_fix(problem: &Problem) -> String {
 }
 
 /// What a person can change on the command line, although only the machine under test knows it to be wrong.
-const OF_THE_COMMAND_LINE: [&str; 9] = [
+const OF_THE_COMMAND_LINE: [&str; 10] = [
     "meter.interval-out-of-range",
     "meter.priority-out-of-range",
+    "meter.worst-kept-out-of-range",
     "meter.cpus-not-allowed",
     "meter.not-a-setting",
     "meter.name-pattern",
@@ -135,6 +139,11 @@ pub const DEFINITIONS: &[Definition] = &[
         code: "host.archive-not-written",
         meaning: "The file system refused to write an archive.",
         fix: "Free some space, or choose another --out.",
+    },
+    Definition {
+        code: "host.defect",
+        meaning: "tardy panicked. The archive that it was writing is closed as failed.",
+        fix: "Please report the line that tardy printed.",
     },
     Definition {
         code: "host.failed",

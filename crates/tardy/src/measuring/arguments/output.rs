@@ -1,7 +1,8 @@
 //! The options about what is kept and what is printed, of `tardy run` and `tardy watch`.
 
 use crate::options::quantity::positive_time_ns;
-use clap::Args;
+use archive::settings::WORST_KEPT_MAX;
+use clap::{Args, value_parser};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ pub struct OutputArguments {
     #[arg(long, help_heading = "Output")]
     pub every_sample: bool,
     /// Worst samples to keep per CPU or series [default: 1000; in `tardy watch` 100]
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(..=i64::from(WORST_KEPT_MAX)), help_heading = "Output")]
     pub worst_kept: Option<u32>,
     /// Print the summary as one JSON document; what a watched command prints then goes to standard error
     #[arg(long, help_heading = "Output")]
