@@ -25,8 +25,10 @@ RUST_TARGET_armhf := armv7-unknown-linux-gnueabihf
 RUST_TARGET_riscv64 := riscv64gc-unknown-linux-gnu
 DEMO_SECONDS ?= 30
 FUZZ_MINUTES ?= 60
+TORTURE_KILLS ?= 1000
+TORTURE_SEED ?= 1
 
-.PHONY: docs help demo crates build meters test e2e e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz miri advisories clean
+.PHONY: docs help demo crates build meters test e2e e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-compare bench truth simulate-judge bench-cyclictest check-perfetto check-results docs-virtual deps fmt lint ui test-rust test-ui fuzz torture miri advisories clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -135,6 +137,15 @@ test-ui: $(UI)
 
 fuzz: ## fuzz every parser for an hour in all, with limits of memory and time (needs cargo-fuzz and a nightly toolchain)
 	fuzz/run $(FUZZ_MINUTES)
+
+torture: $(UI) ## kill host and meter 1000 times, cut the power, run 512 CPUs and 30 days, fuzz for an hour; print what was lost (hours)
+	cargo build --all-features --package tardy-meter
+	cargo test --all-features --package archive --test interrupted -- --nocapture
+	cargo test --all-features --package tardy-meter --test machine -- --nocapture --test-threads=1 interrupted interference
+	cargo test --all-features --package ftrace --test memory -- --nocapture --test-threads=1
+	TORTURE_KILLS=$(TORTURE_KILLS) TORTURE_SEED=$(TORTURE_SEED) \
+	  cargo test --all-features --package tardy --test torture --test verbs torture -- --ignored --nocapture --test-threads=1
+	$(MAKE) --no-print-directory fuzz
 
 miri: ## interpret the modules that share memory between threads (needs a nightly toolchain with miri and rust-src)
 	for module in $(MIRI); do \

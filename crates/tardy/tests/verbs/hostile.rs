@@ -308,6 +308,18 @@ fn files_that_are_said_to_be_huge_cost_neither_memory_nor_time() {
 }
 
 #[test]
+fn a_stream_of_a_million_false_headers_is_listed() {
+    let place = Place::new();
+    // As the first one of the stream, but declaring 4 MiB.
+    let stream = fs::read(place.run().join("stream.tardy")).unwrap();
+    let header = [&stream[..8], &(4u32 << 20).to_le_bytes()].concat();
+    fs::write(place.run().join("stream.tardy"), header.repeat(1_000_000)).unwrap();
+    let started = Instant::now();
+    place.tardy(&["list", "here"]);
+    println!("`tardy list` of a million false headers: {:?}", started.elapsed());
+}
+
+#[test]
 fn lengths_and_numbers_of_a_stream_are_not_believed() {
     let place = Place::new();
     let mut stream = fs::read(place.run().join("stream.tardy")).unwrap();

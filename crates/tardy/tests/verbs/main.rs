@@ -16,6 +16,7 @@ mod history;
 mod hostile;
 mod judge;
 mod labgrid;
+mod large;
 mod observe;
 mod perfetto_reader;
 mod plan;

@@ -1,0 +1,232 @@
+//! Host and meter are killed at random instants of real runs: the machine is as it was afterwards, or `tardy restore` makes it
+//! so; no process is left; the archive opens, and one that is called complete is whole.
+
+use archive::manifest::RunState;
+use archive::reader::{OpenError, Run};
+use archive::summary::RunSummary;
+use prerequisites::Prerequisite::{Prepared, Root};
+use prerequisites::{Machine, met};
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const KILLS_DEFAULT: u32 = 1000;
+/// Settings that harm nobody, each with a value that no machine has.
+const SETTINGS: [(&str, &str, &str); 2] = [
+    ("/proc/sys/vm/stat_interval", "vm.stat_interval", "7"),
+    ("/proc/sys/vm/dirty_writeback_centisecs", "vm.dirty_writeback_centisecs", "701"),
+];
+/// A meter whose host is gone has put everything back within this time, on a busy machine, too.
+const PUT_BACK_MAX: Duration = Duration::from_secs(60);
+
+/// Numbers by xorshift.
+struct Lot(u64);
+
+impl Lot {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end.max(1)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Victim {
+    Host,
+    Meter,
+    Both,
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn meter() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_BIN_EXE_tardy")).with_file_name("tardy-meter");
+    let found = beside.is_file();
+    met(&[Root, Prepared("a tardy-meter beside tardy (cargo build -p tardy-meter)", found)]).then_some(beside)
+}
+
+fn shown(path: &str) -> String {
+    fs::read_to_string(path).unwrap().trim().to_owned()
+}
+
+/// What must be as it was.
+#[derive(Debug, PartialEq, Eq)]
+struct Condition {
+    settings: Vec<String>,
+    instances: usize,
+}
+
+impl Condition {
+    fn now() -> Self {
+        let instances = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
+        let ours = instances.filter(|name| name.file_name().to_string_lossy().starts_with("tardy-"));
+        Self { settings: SETTINGS.iter().map(|(path, ..)| shown(path)).collect(), instances: ours.count() }
+    }
+
+    fn put_back(&self) {
+        for ((path, ..), before) in SETTINGS.iter().zip(&self.settings) {
+            let _ = fs::write(path, before);
+        }
+    }
+}
+
+/// Processes with this word in their environment: those of one run.
+fn processes(word: &str) -> Vec<i32> {
+    let numbers = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let has = |pid: &i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == word.as_bytes())
+    };
+    numbers.filter(has).collect()
+}
+
+fn name(pid: i32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
+}
+
+/// A place for one run, with a state directory of its own.
+struct Attempt<'a> {
+    meter: &'a Path,
+    folder: tempfile::TempDir,
+}
+
+impl Attempt<'_> {
+    fn word(&self) -> String {
+        format!("TARDY_STATE_DIR={}", self.folder.path().join("state").display())
+    }
+
+    fn tardy(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        command.args(words).current_dir(self.folder.path()).env("TARDY_METER", self.meter);
+        command.env("TARDY_STATE_DIR", self.folder.path().join("state"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn start(&self) -> Child {
+        let mut words = vec![
+            "run",
+            "-D",
+            "300ms",
+            "--settle",
+            "0",
+            "--load",
+            "cpu:1",
+            "--quiet",
+            "--out",
+            "run",
+            "--beside-others",
+        ];
+        let settings: Vec<String> = SETTINGS.iter().map(|(_, name, value)| format!("{name}={value}")).collect();
+        for setting in &settings {
+            words.extend(["--set", setting]);
+        }
+        self.tardy(&words).spawn().unwrap()
+    }
+
+    fn kill(&self, victim: Victim) -> bool {
+        let wanted = |name: &str| match victim {
+            Victim::Host => name == "tardy",
+            Victim::Meter => name == "tardy-meter",
+            Victim::Both => name.starts_with("tardy"),
+        };
+        let victims: Vec<i32> = processes(&self.word()).into_iter().filter(|pid| wanted(&name(*pid))).collect();
+        let mut killed = false;
+        for pid in victims.into_iter().filter_map(Pid::from_raw) {
+            killed |= kill_process(pid, Signal::KILL).is_ok();
+        }
+        killed
+    }
+
+    /// Waits until nothing of the run is alive.
+    fn wait_for_the_end(&self, when: &str) {
+        let started = Instant::now();
+        loop {
+            let left: Vec<String> =
+                processes(&self.word()).into_iter().map(name).filter(|name| !name.is_empty()).collect();
+            if left.is_empty() {
+                return;
+            }
+            assert!(started.elapsed() < PUT_BACK_MAX, "{when}: {left:?} are left");
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn check_archive(&self, when: &str) -> String {
+        match Run::open(self.folder.path().join("run")) {
+            Ok(run) => {
+                RunSummary::of(&run, &[]);
+                let state = run.manifest.as_ref().map(|manifest| manifest.state);
+                if state == Some(RunState::Complete) {
+                    assert_eq!(run.gaps, [], "{when}");
+                    assert!(run.ending.is_some() && !run.threads.is_empty(), "{when}");
+                    assert!(run.threads.values().all(|thread| thread.totals.cycles > 0), "{when}");
+                }
+                match (state, run.phases.last()) {
+                    (Some(RunState::Complete), _) => "complete".to_owned(),
+                    (_, None) => "before the first phase".to_owned(),
+                    (_, Some((phase, _))) => format!("{phase:?}"),
+                }
+            }
+            Err(OpenError::Missing(_) | OpenError::Foreign(_)) => "no archive yet".to_owned(),
+            Err(error) => panic!("{when}: {error}"),
+        }
+    }
+}
+
+#[test]
+#[ignore = "kills for half an hour: make torture"]
+fn torture_of_host_and_meter_by_random_kills() {
+    let Some(meter) = meter() else { return };
+    let kills = number("TORTURE_KILLS", KILLS_DEFAULT.into());
+    let seed = number("TORTURE_SEED", 1);
+    let mut lot = Lot(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let _machine = Machine::alone();
+    let before = Condition::now();
+    // How long a whole run takes here, which is the time in which it is killed.
+    let attempt = Attempt { meter: &meter, folder: tempfile::tempdir().unwrap() };
+    let started = Instant::now();
+    assert!(attempt.start().wait().unwrap().success(), "a run that nobody kills");
+    let length_us = started.elapsed().as_micros() as u64 * 11 / 10;
+    let (mut restored, mut missed, mut done) = (0, 0, 0);
+    let mut found: BTreeMap<String, u32> = BTreeMap::new();
+    while done < kills {
+        let attempt = Attempt { meter: &meter, folder: tempfile::tempdir().unwrap() };
+        let victim = [Victim::Host, Victim::Meter, Victim::Both][lot.below(3) as usize];
+        let after = Duration::from_micros(lot.below(length_us));
+        let when = format!("seed {seed}, kill {done}: {victim:?} after {after:?}");
+        let mut host = attempt.start();
+        sleep(after);
+        if !attempt.kill(victim) {
+            // It had ended, or its meter had not begun.
+            missed += 1;
+        } else {
+            done += 1;
+        }
+        host.wait().unwrap();
+        attempt.wait_for_the_end(&when);
+        if Condition::now() != before {
+            assert!(victim != Victim::Host, "{when}: a meter that lives restores by itself: {:?}", Condition::now());
+            restored += 1;
+        }
+        let answered = attempt.tardy(&["restore"]).status().unwrap();
+        let now = Condition::now();
+        before.put_back();
+        assert!(answered.success(), "{when}: {answered}");
+        assert_eq!(now, before, "{when}");
+        let journals = fs::read_dir(attempt.folder.path().join("state/journal")).into_iter().flatten().count();
+        assert_eq!(journals, 0, "{when}");
+        *found.entry(attempt.check_archive(&when)).or_default() += 1;
+    }
+    println!(
+        "seed {seed}: killed {done} times ({missed} more came too early or too late), needed `tardy restore` {restored} times, lost 0"
+    );
+    println!("archives by where they ended: {found:?}");
+}
