@@ -18,6 +18,7 @@ pub use call::Call;
 use ptrace::{Stop, Tracee};
 use std::collections::HashMap;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 /// What happens at a call.
@@ -29,7 +30,7 @@ pub enum Fault {
     Refuse(i32),
     /// A write takes half of its bytes, and the one after it is refused with this number. Then there is room again.
     CutShort(i32),
-    /// A write takes half of its bytes, and every later one is refused with this number.
+    /// A write takes half of its bytes, and every later one in this file system is refused with this number.
     Full(i32),
 }
 
@@ -81,11 +82,16 @@ struct Thread {
     refuse: Option<i32>,
 }
 
-/// Writes that are still refused.
+/// Writes that are still refused, and in which file system.
 #[derive(Debug, Default)]
 struct Full {
     errno: i32,
     writes: usize,
+    device: Option<u64>,
+}
+
+fn device(call: &Call) -> Option<u64> {
+    Some(std::fs::metadata(call.path()).ok()?.dev())
 }
 
 fn follow(
@@ -122,13 +128,14 @@ fn follow(
                     }
                     Some(Fault::Refuse(errno)) => thread.refuse = Some(errno),
                     Some(Fault::CutShort(errno) | Fault::Full(errno)) => {
-                        full = Full { errno, writes: if met == Some(Fault::Full(errno)) { usize::MAX } else { 1 } };
+                        let writes = if met == Some(Fault::Full(errno)) { usize::MAX } else { 1 };
+                        full = Full { errno, writes, device: device(call) };
                         match call.bytes_to_write() {
                             Some(bytes) if bytes > 1 => tracee.set_third_argument(tid, bytes / 2)?,
                             _ => thread.refuse = Some(errno),
                         }
                     }
-                    None if full.writes > 0 && call.bytes_to_write().is_some() => {
+                    None if full.writes > 0 && call.bytes_to_write().is_some() && device(call) == full.device => {
                         full.writes -= 1;
                         thread.refuse = Some(full.errno);
                     }

@@ -106,19 +106,19 @@ fn obey(typed: &[OsString]) -> ExitCode {
             let for_git =
                 typed.get(1).is_some_and(|verb| verb == "bisect") && typed.iter().any(|word| word == "--step");
             let wrong = if for_git { Exit::GiveUp } else { Exit::Usage };
-            return code_of(if refusal.use_stderr() { wrong } else { Exit::Measured }, &typed);
+            return code_of(if refusal.use_stderr() { wrong } else { Exit::Measured }, typed);
         }
     };
     let command: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let ended = arguments.verb.map_or_else(first_page::show, |verb| start(verb, command));
     match ended {
-        Ok(exit) => code_of(exit, &typed),
+        Ok(exit) => code_of(exit, typed),
         Err(error) => {
             complain!("tardy: {}", printable(&in_words(&error)));
             if asks_for_json(typed) {
                 let _ = json::print(&refusal::Document::of(&error));
             }
-            code_of(Exit::of_error(&error), &typed)
+            code_of(Exit::of_error(&error), typed)
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 
 use super::*;
 use crate::cpu_stats::CpuStats;
+use crate::trace_dat::{CpuBytes, TraceDat, TraceFile};
 
 fn tree() -> (tempfile::TempDir, Tracefs) {
     let folder = tempfile::tempdir().unwrap();
@@ -187,4 +188,37 @@ fn metadata_holds_the_wanted_formats_and_those_of_ftrace() {
     let systems: Vec<&str> = metadata.event_formats.iter().map(|(system, _)| system.as_str()).collect();
     assert_eq!(systems, ["ftrace", "sched"]);
     assert_eq!(metadata.saved_cmdlines, "12 loop\n");
+}
+
+#[test]
+fn the_buffers_of_512_cpus_are_listed_read_and_kept_in_one_file() {
+    let (_folder, tracefs) = tree();
+    let instance = instance(&tracefs, "ours");
+    let layout = instance.page_layout().unwrap();
+    let mut page = 1_000_000u64.to_ne_bytes().to_vec();
+    page.extend(0u64.to_ne_bytes());
+    page.resize(layout.page_size, 0);
+    for cpu in 0..512 {
+        write(instance.path(), &format!("per_cpu/cpu{cpu}/stats"), &format!("entries: {cpu}\noverrun: 1\n"));
+        let path = instance.path().join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+        fs::write(path, &page).unwrap();
+    }
+    let cpus = instance.cpus();
+    assert_eq!(cpus, (0..512).collect::<Vec<u32>>());
+    assert!(cpus.iter().all(|cpu| instance.cpu_stats(*cpu).unwrap().entries == u64::from(*cpu)));
+    let pages: Vec<Vec<u8>> = cpus
+        .iter()
+        .map(|cpu| {
+            let mut pages = Vec::new();
+            instance.open_raw(*cpu).unwrap().read_into(&mut pages).unwrap();
+            pages
+        })
+        .collect();
+    assert!(pages.iter().all(|pages| *pages == page));
+    let metadata = instance.metadata(&[("sched", "sched_switch")]).unwrap();
+    let cpus = cpus.iter().zip(&pages).map(|(cpu, pages)| CpuBytes { cpu: *cpu, pages, stats: None }).collect();
+    let file = TraceDat { metadata: &metadata, layout, clock: "mono", uname: "", version: "", cpu_count: 512, cpus };
+    let file = file.to_vec();
+    let read = TraceFile::parse(&file);
+    assert_eq!((read.gaps.as_slice(), read.buffers[0].cpus.len()), (&[][..], 512));
 }

@@ -1,5 +1,6 @@
-//! Where open files lead.
+//! Where open files lead, and how many there may be.
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -13,4 +14,15 @@ pub fn redirect(file: &File, target: &File) -> io::Result<()> {
     // leads to changes.
     let answer = unsafe { libc::dup3(target.as_raw_fd(), file.as_raw_fd(), libc::O_CLOEXEC) };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Lets this process open at least so many files, as far as its hard limit allows. The usual soft limit of 1024 is less than
+/// the trace buffers of a few hundred CPUs need.
+pub fn allow_files(wanted: u64) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = maximum.map_or(wanted, |maximum| wanted.min(maximum));
+    if current.is_some_and(|current| current < raised) {
+        // A file that cannot be opened names the limit.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum });
+    }
 }

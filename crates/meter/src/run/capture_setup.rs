@@ -1,7 +1,7 @@
 //! Whether and how this run is traced.
 
 use crate::journal::Journal;
-use crate::kernel::trace_mount;
+use crate::kernel::{descriptors, trace_mount};
 use crate::kernel_tracer::refusal::{self, Refusal};
 use crate::kernel_tracer::{recording, setup};
 use crate::link::Link;
@@ -13,6 +13,11 @@ use archive::message::Severity;
 use archive::settings::{RunSettings, SnapshotMode};
 use ftrace::tracefs::Tracefs;
 use std::io::Write;
+
+/// What is open beside the trace buffers.
+const FILES: u64 = 256;
+/// Two buffers and a marker, and those of the kernel's tracers.
+const FILES_PER_CPU: u64 = 8;
 
 /// A snapshotter that is armed but not started, or none when the run is not traced.
 ///
@@ -27,6 +32,7 @@ pub fn prepare<W: Write>(
     if settings.trace.mode == SnapshotMode::Off {
         return Ok(None);
     }
+    descriptors::allow_files(FILES + FILES_PER_CPU * possible_cpus(plan) as u64);
     let tracefs = match trace_mount::find_or_mount() {
         Ok(tracefs) => tracefs,
         Err(error) => return without_trace(settings, link, error.into()),

@@ -1,7 +1,7 @@
 //! The machine changes under a run: threads that other programs move or slow down, a CPU that goes away, settings that
 //! another program writes.
 
-use crate::process::{Finished, Meter, short};
+use crate::process::{Finished, Meter, short, traced};
 use archive::message::{Ending, Severity};
 use archive::settings::{Policy, RunSettings, SettingChange};
 use prerequisites::{Machine, require};
@@ -151,6 +151,21 @@ fn a_second_run_on_the_same_setting_is_refused_and_the_first_stays_valid() {
     let first = first.finish();
     assert_eq!((first.ending(), invalid(&first).as_str()), (Some(Ending::Complete), ""));
     assert_eq!(fs::read_to_string(STAT_INTERVAL).unwrap(), before);
+}
+
+#[test]
+fn more_files_are_opened_than_the_soft_limit_allows_where_the_trace_buffers_of_all_cpus_need_them() {
+    require!(Root, Tracefs);
+    let _machine = Machine::alone();
+    let state = tempfile::tempdir().unwrap();
+    let script = format!("ulimit -Sn 12 && exec {} \"$@\"", env!("CARGO_BIN_EXE_tardy-meter"));
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &script, "sh"]);
+    let finished = Meter::start_as(command, &traced(200), state.path()).finish();
+    assert_eq!(finished.ending(), Some(Ending::Complete));
+    let problems = finished.problems(Severity::Degraded).join("\n");
+    assert!(!problems.contains("open files"), "{problems}");
+    assert!(!finished.spikes().is_empty(), "{problems}");
 }
 
 /// A control group of version 2 for the test, removed at the end.
