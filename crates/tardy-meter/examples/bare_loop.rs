@@ -1,4 +1,5 @@
-//! The least a wake-up can cost: one thread that sleeps, reads the clock and counts. `make bench` compares the meter with it.
+//! The minimum cost of a wake-up: one thread that sleeps, reads the clock and counts. `make bench` compares the meter
+//! with it.
 //!
 //! `bare_loop CPU INTERVAL_US SECONDS` prints the cycles and the mean latency in ns.
 

@@ -1,4 +1,4 @@
-//! A panic is a defect of this program: one line that says where, and an exit code of its own.
+//! Handles a panic as a defect of this program: one line with its location, and a special exit code.
 
 use std::panic::{self, PanicHookInfo, UnwindSafe};
 
@@ -10,7 +10,7 @@ pub fn print_panics_as_lines() {
     panic::set_hook(Box::new(|panic| eprintln!("{}", line_of(panic))));
 }
 
-/// What `program` answers, or the code of a defect.
+/// The result of `program`, or the code of a defect.
 pub fn exit_code_of(program: impl FnOnce() -> i32 + UnwindSafe) -> i32 {
     panic::catch_unwind(program).unwrap_or(EXIT_CODE)
 }

@@ -1,4 +1,4 @@
-//! Loads as processes: they work, they are watched, and nothing of them stays behind.
+//! Loads as processes: they work, they are supervised, and leave nothing behind.
 
 use archive::load::BUILTIN_LOADS;
 use archive::settings::LoadRequest;
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const METER: &str = env!("CARGO_BIN_EXE_tardy-meter");
-/// Far beyond what anything here takes; reached only when something hangs.
+/// Far longer than anything here takes; reached only if something hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn builtin(name: &str, workers: u32) -> LoadRequest {
@@ -27,7 +27,7 @@ fn start(request: LoadRequest) -> RunningLoads {
     RunningLoads::start_with(Path::new(METER), &[request]).expect("the load starts")
 }
 
-/// What a load that ended wrote to standard error.
+/// Standard error of a load that ended.
 fn stderr(report: &Report) -> String {
     match &report.failure {
         Some(Failure::Died { stderr }) => stderr.clone(),
@@ -35,7 +35,7 @@ fn stderr(report: &Report) -> String {
     }
 }
 
-/// Asks again and again until the answer is yes; `what` names what never came.
+/// Polls until the condition is true; `what` names it in the failure message.
 fn wait_until(what: &str, mut yes: impl FnMut() -> bool) {
     let give_up = Instant::now() + PATIENCE;
     while !yes() {
@@ -54,7 +54,7 @@ fn wait_for_progress(loads: &mut RunningLoads) -> Vec<Report> {
     loads.sample()
 }
 
-/// A process that does not outlive the test, failed or not.
+/// A process that ends with the test, even if it fails.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -64,13 +64,13 @@ impl Drop for Killed {
     }
 }
 
-/// Places in [`stat`], and the priority of a process that is not nice.
+/// Indices in [`stat`], and the priority of a process without a nice value.
 const PARENT: usize = 1;
 const PRIORITY: usize = 15;
 const POLICY: usize = 38;
 const NICE_0: &str = "20";
 
-/// Fields of `/proc/PID/stat` after the name, state first; `None` when there is no such process or only its remains.
+/// Fields of `/proc/PID/stat` after the name, state first; `None` if there is no such process or only a zombie.
 fn stat(pid: i32) -> Option<Vec<String>> {
     let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<_> = line[line.rfind(')')? + 1..].split_whitespace().map(String::from).collect();
@@ -110,13 +110,13 @@ fn load_directories(supervisor: i32) -> Vec<std::path::PathBuf> {
     places.map(|place| place.join(format!("tardy-load-{supervisor}"))).filter(|path| path.exists()).collect()
 }
 
-/// The meter as a program of its own that runs a load, to be killed.
+/// The meter as a separate program that runs a load, to be killed.
 fn meter_alone(arguments: &[&str], temporary: &Path) -> Child {
     let mut meter = Command::new(METER);
     meter.arg("load").args(arguments).env("TMPDIR", temporary).stdout(Stdio::null()).spawn().expect("the meter starts")
 }
 
-/// Echo requests and the kernel's log are not for everybody.
+/// Echo requests and the kernel's log need root.
 fn may_run(name: &str) -> bool {
     !["ping", "molnar", "printk"].contains(&name) || met(&[Root])
 }
@@ -317,7 +317,7 @@ fn loads_are_ordinary_whatever_the_parent_is() {
     });
     let fields = stat(pid).expect("the parent");
     assert_eq!(fields[POLICY], "1", "the parent is not SCHED_FIFO, so nothing was shown");
-    // A supervisor that was started a moment ago may not have set its policy yet.
+    // A supervisor that was just started may not have set its policy yet.
     wait_until("ordinary processes", || {
         let processes: Vec<_> = descendants(pid).into_iter().filter_map(stat).collect();
         processes.len() == 2 && processes.iter().all(|fields| fields[POLICY] == "0" && fields[PRIORITY] == NICE_0)

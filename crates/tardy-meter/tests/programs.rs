@@ -1,5 +1,5 @@
-//! Programs of the target's as loads: started in rounds, read, interrupted, and nothing of them stays behind. Most tests
-//! bring programs of their own, scripts that speak as the real ones do; those with the real ones need them installed.
+//! Programs of the target as loads: started in rounds, parsed, interrupted, and leave nothing behind. Most tests use
+//! scripts that imitate the real programs; those with the real ones need them installed.
 
 use archive::settings::LoadRequest;
 use load::{Report, RunningLoads};
@@ -12,10 +12,10 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const METER: &str = env!("CARGO_BIN_EXE_tardy-meter");
-/// Far beyond what anything here takes; reached only when something hangs.
+/// Far longer than anything here takes; reached only if something hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Puts a script of this name into a directory of its own.
+/// Puts a script of this name into a separate directory.
 fn script(name: &str, body: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join(name);
@@ -80,7 +80,7 @@ fn a_round_without_work_ends_the_load() {
 #[test]
 fn a_missing_program_is_reported_with_the_fix_before_anything_starts() {
     require!(Root, Program("unshare"));
-    // A mount namespace whose folder of programs is empty, because rt-app may be installed here.
+    // A mount namespace with an empty directory of programs, because rt-app may be installed here.
     let hide = "mount -t tmpfs none /usr/bin && exec \"$0\" load rt-app:/tasks.json";
     let mut command = Command::new("unshare");
     let output = command.args(["--mount", "sh", "-c", hide, METER]).output().expect("unshare runs");
@@ -115,7 +115,7 @@ fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
 fn worked(text: &str) -> Report {
     let request = LoadRequest::parse(text).expect("a load");
     let mut loads = RunningLoads::start_with(Path::new(METER), &[request]).expect("the load starts");
-    // On a busy machine a program may have to wait for longer than it takes to be called idle.
+    // On a busy machine a program may wait longer than it takes to count as idle.
     wait_until("progress", || loads.sample().remove(0).progress > 0);
     let pids = loads.pids();
     let report = loads.stop().remove(0);
@@ -139,7 +139,7 @@ fn the_real_programs_report_their_work() {
     }
 }
 
-/// A control loop and something heavier beside it, for a second at a time, as rt-app 1.0 takes them.
+/// A control loop and a heavier task, for a second at a time, in the format of rt-app 1.0.
 const TASKS: &str = r#"{
   "tasks": {
     "control": { "loop": -1, "run": 300, "timer": { "ref": "tick", "period": 2000 } },
@@ -161,7 +161,7 @@ fn the_real_rt_app_reports_its_phases_and_must_not_calibrate_itself() {
     assert!(output.status.code() == Some(2) && complaint.contains("pLoad"), "{complaint}");
 }
 
-/// What a process has used of a CPU, in hundredths of a second; 0 when it is gone.
+/// CPU time used by a process, in hundredths of a second; 0 if it is gone.
 fn cpu_ticks(pid: i32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();

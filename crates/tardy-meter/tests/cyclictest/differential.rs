@@ -8,7 +8,7 @@ use prerequisites::require;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Command lines; each is run by both, in a directory of its own.
+/// Command lines; both programs run each, in separate directories.
 const LINES: &[&str] = &[
     "-l 20 -q",
     "-l 20",
@@ -149,7 +149,7 @@ fn the_output_is_that_of_rt_tests_but_for_what_is_documented() {
 
 #[test]
 fn every_option_of_rt_tests_is_compared() {
-    // What stops the machine's own tracing is not for a test, and help is a text of its own.
+    // Tests must not stop the machine's own tracing, and the help texts differ.
     let left_out = ["tracemark", "help"];
     let rows = OPTIONS.iter().filter(|row| row.origin == Origin::RtTests && !left_out.contains(&row.long));
     let words: Vec<&str> = LINES.iter().flat_map(|line| line.split_whitespace()).collect();
@@ -233,7 +233,7 @@ impl Comparison<'_> {
 
     fn values(&mut self, path: &str, theirs: &Value, ours: &Value) {
         match (theirs, ours) {
-            // Which buckets are filled is a matter of the sample.
+            // Which buckets are filled depends on the samples.
             (Value::Object(_), Value::Object(ours)) if path.ends_with("/histogram") => {
                 if !ours.iter().all(|(bucket, count)| bucket.parse::<u64>().is_ok() && count.is_u64()) {
                     self.fail(format!("json {path}: {ours:?}"));
@@ -272,12 +272,12 @@ impl Comparison<'_> {
     }
 }
 
-/// Names of days and months are words of three letters.
+/// Replaces names of days and months.
 fn words_aside(date: &str) -> String {
     date.chars().map(|c| if c.is_alphabetic() { 'a' } else { c }).collect()
 }
 
-/// A JSON document in the middle of a text, taken out of it.
+/// Extracts a JSON document from the middle of a text.
 fn json_aside(text: &str) -> (String, Option<String>) {
     match (text.find("{\n"), text.rfind("\n}\n")) {
         (Some(start), Some(end)) => {
@@ -287,7 +287,7 @@ fn json_aside(text: &str) -> (String, Option<String>) {
     }
 }
 
-/// What must hold of the numbers themselves.
+/// Checks the figures themselves.
 fn plausible(line: &str, ours: &Ran, comparison: &mut Comparison) {
     let field = |line: &str, name: &str| -> Option<i64> {
         line.split_once(name)?.1.trim_start().split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok()

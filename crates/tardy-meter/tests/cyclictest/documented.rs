@@ -1,16 +1,16 @@
 //! The table of intended differences in docs/reference/cyclictest.md.
 
-/// One row: where which lines (or exit statuses) differ, for which options.
+/// One row: which lines (or exit statuses) differ, for which options.
 #[derive(Debug, Clone)]
 pub struct Difference {
     pub name: String,
-    /// Words of a command line it belongs to; empty for all.
+    /// Words of command lines to which it applies; empty for all.
     pub options: Vec<String>,
     /// stdout, stderr, json or status.
     pub place: String,
-    /// Pattern with `*`; empty when only ours has the line.
+    /// Pattern with `*`; empty if only ours has the line.
     pub theirs: String,
-    /// The same; empty when only theirs has it.
+    /// The same; empty if only theirs has it.
     pub ours: String,
 }
 
@@ -23,7 +23,7 @@ impl Difference {
     }
 }
 
-/// Reads the table.
+/// Parses the table.
 pub fn differences() -> Vec<Difference> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cyclictest.md");
     let text = std::fs::read_to_string(path).expect("docs/reference/cyclictest.md");
@@ -45,7 +45,7 @@ pub fn differences() -> Vec<Difference> {
         .collect()
 }
 
-/// Whether a text fits a pattern in which `*` stands for anything.
+/// Whether a text matches a pattern in which `*` is any text.
 pub fn fits(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

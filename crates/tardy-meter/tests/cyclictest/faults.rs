@@ -1,4 +1,4 @@
-//! Bad input: one line that says what and how to fix, a status that is no success, nothing half-written.
+//! Invalid input: one line with the problem and its fix, a failure status, no incomplete files.
 
 use crate::programs::{Ran, ours, run_ours, wait_for_sleeps};
 use prerequisites::{is_root, require};
@@ -56,7 +56,7 @@ fn a_tracer_the_kernel_lacks_is_named_with_its_option() {
 }
 
 impl Ran {
-    /// Without the notes that hinder nothing.
+    /// Without harmless notes.
     fn without_notes(mut self) -> Self {
         self.stderr =
             self.stderr.lines().filter(|line| !line.starts_with("WARN: ")).map(|line| format!("{line}\n")).collect();
@@ -92,7 +92,7 @@ fn priority_and_locked_memory_need_the_privilege() {
     let refused_memory = nobody(&["-m", "-l", "5", "-q"]);
     assert_eq!(refused_memory.status, 3);
     assert!(refused_memory.stderr.contains("ulimit -l"), "{refused_memory:?}");
-    // Without either it measures, called by its other name.
+    // Without either it measures, under its other name.
     let measured = nobody(&["-l", "5", "-q"]);
     assert_eq!(measured.status, 0, "{measured:?}");
     assert!(measured.stdout.contains("T: 0"));

@@ -1,4 +1,4 @@
-//! Our cyclictest beside that of rt-tests, and in the hands of those who read its output.
+//! This project's cyclictest compared with that of rt-tests, and with parsers of its output.
 
 mod differential;
 mod documented;

@@ -1,11 +1,11 @@
-//! The latency plot that laboratories draw: columns cut out of `-h` output by shell tools, drawn by gnuplot.
+//! The latency plot of test laboratories: columns cut out of `-h` output by shell tools, drawn by gnuplot.
 
 use crate::programs::run_ours;
 use prerequisites::require;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Cuts one file per CPU out of the histogram and draws them over each other, counts on a logarithmic axis.
+/// Cuts one file per CPU out of the histogram and draws them over each other, with counts on a logarithmic axis.
 const RECIPE: &str = r#"
 max=$(grep "Max Latencies" output | tr " " "\n" | sort -n | tail -1 | sed 's/^0*//')
 grep -v -e "^#" -e "^$" output | tr " " "\t" > histogram

@@ -1,14 +1,14 @@
-//! The two programs under comparison, run in a directory of their own.
+//! The two compared programs, each run in its own directory.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Far beyond what anything here takes; reached only when something hangs.
+/// Far longer than anything here takes; reached only if something hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a program left behind.
+/// Output of a program.
 #[derive(Debug)]
 pub struct Ran {
     pub stdout: String,
@@ -26,19 +26,19 @@ impl From<Output> for Ran {
     }
 }
 
-/// Our program, as it is called under its own name.
+/// This project's program under its own name.
 pub fn ours() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tardy-meter"));
     command.arg("cyclictest").stdin(Stdio::null());
     command
 }
 
-/// Runs ours with the words of a line.
+/// Runs it with the words of a line.
 pub fn run_ours(line: &str, directory: &Path) -> Ran {
     ours().args(line.split_whitespace()).current_dir(directory).output().unwrap().into()
 }
 
-/// Runs the one of rt-tests, which leaves its file in /dev/shm behind when it gives up.
+/// Runs that of rt-tests, which leaves its file in /dev/shm behind if it gives up.
 pub fn run_theirs(line: &str, directory: &Path) -> Ran {
     let mut command = Command::new("cyclictest");
     command.args(line.split_whitespace()).current_dir(directory).stdin(Stdio::null());
@@ -49,7 +49,7 @@ pub fn run_theirs(line: &str, directory: &Path) -> Ran {
     ran
 }
 
-/// Asks again and again until the answer is yes; `what` names what never came.
+/// Polls until the condition is true; `what` names it in the failure message.
 pub fn wait_until(what: &str, mut yes: impl FnMut() -> bool) {
     let give_up = Instant::now() + PATIENCE;
     while !yes() {
@@ -70,7 +70,7 @@ pub fn sleeps(child: &Child) -> Vec<u64> {
     measuring.filter_map(count).collect()
 }
 
-/// Waits until a test measures with so many threads, each of which has slept so often.
+/// Waits until a test measures with `threads` threads, each of which has slept at least `least` times.
 pub fn wait_for_sleeps(child: &Child, threads: usize, least: u64) {
     wait_until("sleeps of every measuring thread", || {
         let sleeps = sleeps(child);

@@ -1,11 +1,11 @@
-//! The programs that read cyclictest's output, and their grammar.
+//! Parsers of cyclictest's output, and their grammar.
 
 use crate::programs::run_ours;
 use prerequisites::{Machine, require};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The keys that Linaro's parse_rt_tests_results.py looks up.
+/// The keys that Linaro's parse_rt_tests_results.py uses.
 fn as_linaro_reads(text: &str) -> Vec<(f64, f64, f64)> {
     let result: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!(result["file_version"], 1);
@@ -60,8 +60,8 @@ fn every_sample_is_in_the_histogram_or_among_the_overflows() {
     }
 }
 
-/// What the plotting recipe of OSADL does with the output: the maximum from the line that names it, then lines without
-/// `#` and blanks, cut into columns at tabs, first column and counts apart by one blank.
+/// OSADL's plotting recipe: the maximum from its line, then lines without `#` and blanks, cut into columns at tabs,
+/// with one space between the first column and the counts.
 fn as_osadl_plots(output: &str) -> (Vec<u64>, BTreeMap<u64, Vec<u64>>) {
     let maxima = output.lines().find_map(|line| line.strip_prefix("# Max Latencies: ")).expect("the line of maxima");
     let rows = output.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| {

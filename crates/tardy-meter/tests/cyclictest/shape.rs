@@ -1,10 +1,10 @@
-//! Text as a row of tokens: numbers by kind and width, everything else to the letter.
+//! Text as a sequence of tokens: numbers by kind and width, everything else literally.
 
 /// One token of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
     Text(String),
-    /// `width` counts the padding in front.
+    /// `width` includes the padding in front.
     Number {
         width: usize,
         padded: bool,
@@ -12,7 +12,7 @@ pub enum Token {
     },
 }
 
-/// Tokens of a line. Spaces before a number belong to it as padding, beyond the first one.
+/// Tokens of a line. Spaces before a number, except the first one, belong to it as padding.
 pub fn tokens(line: &str) -> Vec<Token> {
     let characters: Vec<char> = line.chars().collect();
     let mut tokens = Vec::new();
@@ -53,7 +53,7 @@ pub fn tokens(line: &str) -> Vec<Token> {
     tokens
 }
 
-/// Whether two lines could come from one format. A number may be longer than its field; then it has no padding.
+/// Whether two lines may have the same format. A number may be longer than its field; then it has no padding.
 pub fn alike(left: &str, right: &str) -> bool {
     let (left, right) = (tokens(left), tokens(right));
     left.len() == right.len()

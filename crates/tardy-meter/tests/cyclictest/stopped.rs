@@ -1,4 +1,4 @@
-//! What happens to a test whose threads do not get to run, or get signals.
+//! Tests whose threads do not get to run, or get signals.
 
 use crate::programs::{Ran, ours, sleeps, wait_for_sleeps, wait_until};
 use prerequisites::require;
@@ -43,8 +43,8 @@ fn missed_in_a_stop(json: &std::path::Path) -> Vec<(u64, u64)> {
     threads.iter().map(seen).collect()
 }
 
-/// Prints what a real stop comes to. A busy machine misses periods of its own, and stops a process later than it is asked
-/// to, or longer: the exact numbers are those of the meter's `scripted_clock`.
+/// Prints the effect of a real stop. A busy machine misses additional periods, and stops a process later or longer than
+/// requested: `scripted_clock` of the meter checks the exact numbers.
 #[test]
 #[ignore = "a benchmark: prints what a stop of 50 ms comes to on this machine"]
 fn bench_a_stop_of_50_ms() {
@@ -115,7 +115,7 @@ fn an_interrupted_test_prints_what_it_measured() {
     let ran = finish(child);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("T: 0"), "{}", ran.stdout);
-    // Interrupted before the first interval was over, nothing was measured, and that is no success.
+    // Interrupted before the end of the first interval: nothing was measured, which is a failure.
     let child = start("-q -i 3000000000");
     wait_for_sleeps(&child, 1, 1);
     signal(&child, Signal::INT);
@@ -169,7 +169,7 @@ fn a_fifo_serves_every_reader_and_waits_for_none() {
         let text = String::from_utf8(read.stdout).unwrap();
         assert!(text.starts_with("T: 0 (") && text.lines().count() >= 2, "{text:?}");
     }
-    // A reader that never reads does not hold the test up.
+    // A reader that never reads does not delay the test.
     let stalled = std::fs::OpenOptions::new().read(true).open(&path);
     let ran = finish(child);
     drop(stalled);
@@ -181,7 +181,7 @@ fn a_fifo_serves_every_reader_and_waits_for_none() {
 fn a_reader_that_stalls_cannot_hold_a_test_that_is_to_stop() {
     let mut child = start("-v -i 50");
     let output = child.stdout.take().unwrap();
-    // Each sample is a line of twenty bytes and more, and a pipe holds 64 kB.
+    // Each sample is a line of at least twenty bytes, and a pipe holds 64 kB.
     wait_for_sleeps(&child, 1, 10_000);
     for _ in 0..200 {
         if child.try_wait().unwrap().is_some() {

@@ -1,6 +1,6 @@
-//! Whatever happens to a run, the machine is put back and the host is told.
+//! After any fault of a run, the machine is restored and the host is informed.
 //!
-//! These tests change real settings of the machine they run on and set them back; they need root, and the machine alone.
+//! These tests change and restore real settings of their machine; they need root, and exclusive use.
 
 use crate::process::{Meter, short, traced};
 use archive::message::{Ending, LoadReport, Message, RunPhase, Severity};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
 fn instances() -> Vec<String> {
-    // The meter mounts tracefs for itself alone where nobody has; then there is nothing to see from here.
+    // The meter mounts tracefs for itself alone if it is not mounted; then nothing is visible from here.
     let names = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
     names
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
@@ -28,7 +28,7 @@ fn instances_of(pid: u32) -> Vec<String> {
     instances().into_iter().filter(|name| name.starts_with(&format!("tardy-{pid}-"))).collect()
 }
 
-/// Sets an odd value for the test and the old one back at its end.
+/// Sets an odd value for the test and restores the old one at its end.
 struct OddRuntime(String);
 
 impl OddRuntime {
@@ -134,7 +134,7 @@ fn a_host_that_vanishes_with_its_pipe_restores_too() {
     let _odd = OddRuntime::set();
     let state = tempfile::tempdir().unwrap();
     let settings = serde_json::to_string(&with_changed_runtime(short(30_000))).unwrap();
-    // `head` closes the pipe after a few bytes while the input stays open: the meter notices by writing.
+    // `head` closes the pipe after a few bytes while the input stays open: the meter detects it when writing.
     let script = format!(
         "(echo '{settings}'; sleep 25) | {} measure | head -c 5000 > /dev/null",
         env!("CARGO_BIN_EXE_tardy-meter")
@@ -152,7 +152,7 @@ fn a_host_that_vanishes_with_its_pipe_restores_too() {
     assert!(changed && restored);
 }
 
-/// Whether it becomes true within 20 seconds.
+/// Whether the condition becomes true within 20 seconds.
 fn eventually(condition: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -170,11 +170,11 @@ fn eventually(condition: impl Fn() -> bool) -> bool {
 fn a_stop_of_200_ms_shows_as_a_spike_and_as_missed_periods() {
     let state = tempfile::tempdir().unwrap();
     let policy = if is_root() { archive::settings::Policy::Fifo } else { archive::settings::Policy::Other };
-    // Long enough that the stop is over before the end, however late this process learns that the meter measures.
+    // Long enough that the stop ends before the run, however late this process sees that the meter measures.
     let mut meter = Meter::start(&RunSettings { policy, ..short(6000) }, state.path());
     meter.read_until_measured();
     meter.signal(Signal::STOP);
-    // The stop itself, not a wait for something.
+    // This is the stop itself, not a wait for something.
     std::thread::sleep(Duration::from_millis(200));
     meter.signal(Signal::CONT);
     for totals in meter.finish().totals() {
@@ -216,7 +216,7 @@ fn a_measuring_thread_that_another_program_moves_makes_the_run_invalid() {
 fn a_stop_waits_for_threads_that_sleep_for_their_interval() {
     let state = tempfile::tempdir().unwrap();
     let policy = if is_root() { archive::settings::Policy::Fifo } else { archive::settings::Policy::Other };
-    // Longer than a thread gets to see that it shall stop.
+    // Longer than a thread has to notice a stop request.
     let settings = RunSettings { interval_ns: 8_000_000_000, duration_ns: None, policy, ..short(0) };
     let mut meter = Meter::start(&settings, state.path());
     meter.read_until_measured();

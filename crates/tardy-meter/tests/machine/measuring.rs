@@ -1,4 +1,4 @@
-//! The measuring loop does what it says and nothing else.
+//! The measuring loop makes exactly the intended system calls and allocations.
 
 use crate::process::{Meter, short};
 use archive::message::{Ending, Severity};
@@ -83,7 +83,7 @@ fn one_system_call_a_cycle() {
         let Some((tid, rest)) = line.split_once(' ') else { continue };
         calls.entry(tid).or_default().push(rest.trim_start().split('(').next().unwrap_or(""));
     }
-    // The measuring thread is the one that sleeps most; its sleeps must follow each other without a call in between.
+    // The measuring thread is the one that sleeps most; there must be no other call between its sleeps.
     let measuring =
         calls.values().max_by_key(|names| names.iter().filter(|name| **name == "clock_nanosleep").count()).unwrap();
     let last = measuring.iter().rposition(|name| *name == "clock_nanosleep").unwrap();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-/// The methods that this machine can run, each with every value that its options can be set to.
+/// The methods that this machine can run, each with every value of its options.
 fn requests() -> Vec<MethodRequest> {
     let of = |definition: &MethodDefinition| {
         let mut requests = vec![MethodRequest::from(definition.method)];

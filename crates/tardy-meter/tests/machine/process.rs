@@ -1,4 +1,4 @@
-//! A meter process under test: started with settings, spoken to over its pipes, its stream decoded.
+//! A meter process under test: started with settings, controlled over its pipes, with its stream decoded.
 
 use archive::frame::{Decoder, Item};
 use archive::message::{Ending, Message, RunPhase, Severity};
@@ -93,7 +93,7 @@ impl Meter {
     }
 }
 
-/// What an ended meter left.
+/// Output of an ended meter.
 pub struct Finished {
     pub status: ExitStatus,
     pub messages: Vec<Message>,
@@ -130,7 +130,7 @@ impl Finished {
             .collect()
     }
 
-    /// Texts of problems at least this bad, with their mends.
+    /// Texts of problems with at least this severity, with their fixes.
     pub fn problems(&self, least: Severity) -> Vec<String> {
         self.messages
             .iter()

@@ -1,4 +1,4 @@
-//! What `restore` does with a journal that another user may have written, and with changes that cannot be undone.
+//! `restore` with a journal that another user may have written, and with changes that cannot be undone.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -44,7 +44,7 @@ fn a_planted_journal_overwrites_no_file_and_removes_no_directory() {
 
 #[test]
 fn a_defect_is_one_line_and_an_exit_code_of_its_own() {
-    // Printing to a full device is one that every build has.
+    // Printing to a full device panics in every build.
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_tardy-meter")).arg("--version").stdout(full).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -55,7 +55,7 @@ fn a_defect_is_one_line_and_an_exit_code_of_its_own() {
 #[test]
 fn what_cannot_be_restored_is_forgotten_on_request() {
     let root = tempfile::tempdir().unwrap();
-    // A file that every user may read and that never has either value.
+    // A world-readable file that never has either value.
     let journal = plant(root.path(), 0o600, &[setting(Path::new("/proc/sys/kernel/ostype"), "neither")]);
     let kept = restore(root.path(), &[]);
     assert_eq!(kept.status.code(), Some(3));

@@ -1,4 +1,4 @@
-//! What the kernel of this machine lacks is told before anything is measured.
+//! What the machine's kernel lacks is reported before anything is measured.
 
 use super::process::{Meter, short, traced};
 use archive::message::{Ending, Message, Severity};
