@@ -1,9 +1,9 @@
-//! When something that is done again and again is due.
+//! When periodic actions are due.
 
 const FIRST_CHECKPOINT_NS: i64 = 1_000_000_000;
 const LONGEST_CHECKPOINT_NS: i64 = 600_000_000_000;
 
-/// Due at once, then at a fixed distance.
+/// Due immediately, then periodically.
 #[derive(Debug, Clone, Copy)]
 pub struct Every {
     interval_ns: i64,
@@ -15,7 +15,7 @@ impl Every {
         Self { interval_ns, next_ns: i64::MIN }
     }
 
-    /// Whether it is due; then the next time is one interval later.
+    /// Whether it is due; if so, the next time is one interval later.
     pub fn is_due(&mut self, now_ns: i64) -> bool {
         let due = now_ns >= self.next_ns;
         if due {
@@ -25,7 +25,7 @@ impl Every {
     }
 }
 
-/// Totals so far, sent in case a run is cut off: each distance is twice the one before, up to ten minutes.
+/// Totals so far, sent in case a run is cut off: the interval doubles each time, up to ten minutes.
 #[derive(Debug, Clone, Copy)]
 pub struct Checkpoints {
     every_ns: i64,

@@ -1,8 +1,8 @@
-//! What the kernel counts while a run goes on: context switches, interrupts, softirqs, page faults, stolen time, pressure.
+//! Reads the kernel's counters during a run: context switches, interrupts, softirqs, page faults, steal time, pressure.
 //!
-//! The main thread of the meter looks, an ordinary task that no measuring thread waits for. Files stay open and are read anew
-//! from their beginning. A look that takes long makes the next ones rarer, so that it never costs more than a hundredth of
-//! a CPU for long; what it did cost is stored with each.
+//! The meter's main thread reads them; it is an ordinary task for which no measuring thread waits. Files stay open and
+//! are read again from the start. If a reading takes long, the next ones become rarer, so that it never costs more than
+//! a hundredth of a CPU for long; the actual cost is stored with each.
 
 mod reading;
 mod tables;
@@ -13,12 +13,12 @@ use reading::Reading;
 use tables::Look;
 
 const INTERVAL_NS: i64 = 1_000_000_000;
-/// A rest of a second at the end is worth a look when it is as long as this.
+/// Shortest remainder at the end that is worth a reading.
 const LAST_NS_MIN: i64 = 100_000_000;
-/// Share of the time that looking may take: one in so many.
+/// Readings may take one part in this many of the time.
 const COST_SHARE: i64 = 100;
 
-/// Looks at the counters of the machine.
+/// Reads the counters of the machine.
 pub struct Counters {
     reading: Reading,
     last: Look,
@@ -27,7 +27,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Takes the first look. `threads` are those whose own switches are counted.
+    /// Takes the first reading. `threads` are those whose own switches are counted.
     pub fn begin(threads: &[i32]) -> Self {
         let mut reading = Reading::open(threads);
         let looked_at_ns = clock::monotonic_ns();
@@ -35,17 +35,17 @@ impl Counters {
         Self { reading, last, looked_at_ns, next_at_ns: looked_at_ns + INTERVAL_NS }
     }
 
-    /// What was counted since the last look, when it is time for another one.
+    /// The counts since the last reading, if another one is due.
     pub fn look_when_due(&mut self, now_ns: i64) -> Option<CounterSecond> {
         (now_ns >= self.next_at_ns).then(|| self.look())
     }
 
-    /// What was counted since the last look, unless that was just now.
+    /// The counts since the last reading, unless that was just taken.
     pub fn last_look(&mut self, now_ns: i64) -> Option<CounterSecond> {
         (now_ns - self.looked_at_ns >= LAST_NS_MIN).then(|| self.look())
     }
 
-    /// What was counted since the last look.
+    /// The counts since the last reading.
     pub fn look(&mut self) -> CounterSecond {
         let from_ns = self.looked_at_ns;
         let until_ns = clock::monotonic_ns();
@@ -59,7 +59,7 @@ impl Counters {
     }
 }
 
-/// Counters only rise; one that fell belongs to a CPU that went, and is left out.
+/// Counters only rise; one that fell belongs to a CPU that went offline, and is left out.
 fn difference(before: &Look, after: &Look) -> CounterSecond {
     let rise = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
     let of_cpu = |(cpu, count): (&u32, &u64)| {

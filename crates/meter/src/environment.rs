@@ -1,6 +1,6 @@
 //! The fingerprint of this machine: what must be equal for two runs to be comparable.
 //!
-//! Everything is read from files below a root directory, so that a saved tree does as well as the running kernel. What
+//! Everything is read from files below a root directory, so that a saved tree works like the running kernel. What
 //! cannot be read stays `None` or empty; nothing here fails.
 
 mod config;
@@ -15,11 +15,11 @@ use archive::environment::Environment;
 use std::path::Path;
 use tree::Tree;
 
-/// Which tasks count as rivals of the measuring threads.
+/// Determines which tasks compete with the measuring threads.
 #[derive(Debug, Clone, Default)]
 pub struct OwnPriority {
-    /// Priority of the measuring threads: 1 to 99 for FIFO and RR; 0 for OTHER, every real-time task being a rival then;
-    /// 100 for DEADLINE, only other deadline tasks being rivals.
+    /// Priority of the measuring threads: 1 to 99 for FIFO and RR; 0 for OTHER, which competes with every real-time
+    /// task; 100 for DEADLINE, which competes only with other deadline tasks.
     pub priority: u8,
     /// The measuring threads themselves.
     pub exclude_tids: Vec<i32>,
@@ -74,16 +74,16 @@ pub fn steal_clock(root: &Path) -> Option<bool> {
     surroundings::steal_clock(&tree, tree.text("proc/cmdline").as_deref(), config.as_ref())
 }
 
-/// Lines `CONFIG_X=value` of the running kernel's whole configuration, as far as the machine has it.
+/// Lines `CONFIG_X=value` of the running kernel's whole configuration, if the machine has it.
 pub fn kernel_config(root: &Path) -> Option<String> {
     let tree = Tree::new(root);
     Some(config::read(&tree, &kernel_fact(&tree, "osrelease"))?.set_lines())
 }
 
-/// A value of uname(2), by the name of its file in /proc/sys/kernel.
+/// A value of uname(2), by its file name in /proc/sys/kernel.
 fn kernel_fact(tree: &Tree, file: &str) -> String {
     let fallback = || {
-        // Kernels before 6.1 have no file `arch`. Another machine's saved tree must not get this machine's answer.
+        // Kernels before 6.1 have no file `arch`. A saved tree of another machine must not get this machine's value.
         let uname = tree.is_live().then(rustix::system::uname)?;
         let value = match file {
             "hostname" => uname.nodename(),

@@ -1,15 +1,15 @@
 //! Measures on the target: one run from its settings to its last message.
 //!
 //! [`run`] is one run from the settings line to the last message, around a [`session`] that drains a source of samples:
-//! our own threads, or those that [`watch`] finds. [`methods`] are the paths that our threads can measure, and [`measure`] is
-//! the loop that everything else must not disturb; [`trace`]
-//! keeps the kernel's story of spikes, [`kernel_tracer`] runs the kernel's own tracers; [`load_reports`] says how the loads
-//! do; [`journal`] leaves the machine as it was found; [`environment`] says what machine it was, [`facts`] what its settings
-//! are, and [`apply`] changes them to stay. [`counters`] looks at what the kernel counts meanwhile. [`guest`] is all of a
-//! virtual machine that is not its kernel. [`kernel`] holds the thin doors to system calls and [`link`] the line to the
-//! host. [`spool`] keeps what is said while the host is away, and [`console`] answers where the only line is a console.
+//! the meter's own threads, or those that [`watch`] finds. [`methods`] are the kernel paths that its threads can
+//! measure, and [`measure`] is the loop that nothing else may disturb. [`trace`] captures snapshots of spikes,
+//! [`kernel_tracer`] runs the kernel's own tracers, [`load_reports`] reports on loads. [`journal`] restores the
+//! machine. [`environment`] is the machine's fingerprint, [`facts`] are its settings, and [`apply`] changes them
+//! permanently. [`counters`] reads the kernel's counters. [`guest`] is the user space of a virtual machine. [`kernel`]
+//! contains thin wrappers of system calls and [`link`] the connection to the host. [`spool`] stores the stream while
+//! the host is disconnected, and [`console`] answers if the only connection is a console.
 //!
-//! Every problem a run reports has a code; [`problem_definitions`] lists them all.
+//! Every reported problem has a code; [`problem_definitions`] lists them all.
 //!
 //! A module uses those below it, in this order:
 //!
@@ -46,7 +46,7 @@ pub mod trace;
 pub mod virtual_time;
 pub mod watch;
 
-/// Every code that this crate gives problems, with meaning and fix.
+/// Every problem code of this crate, with meaning and fix.
 pub fn problem_definitions() -> impl Iterator<Item = &'static archive::problem::Definition> {
     let lists = [
         problem::DEFINITIONS,

@@ -1,4 +1,4 @@
-//! The link to the host: the framed stream out, the stop line and the end of the link in.
+//! The connection to the host: the framed stream out, stop requests and the end of the connection in.
 
 use crate::kernel::clock;
 use archive::counters::CounterSecond;
@@ -10,11 +10,11 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 
-/// Bytes handed to the kernel at once: without preemption it holds the CPU for as long as it copies.
+/// Most bytes per write: without preemption the kernel occupies the CPU while it copies.
 const WRITE_BYTES: usize = 8 << 10;
 const LISTEN_NS: i64 = 100_000_000;
 
-/// The host's end of the line, and our own.
+/// The connection to the host, and the signals of this process.
 pub struct Lines<W: Write> {
     pub link: Link<W>,
     pub control: File,
@@ -26,7 +26,7 @@ impl<W: Write> Lines<W> {
         self.link.send(&Message::Phase { phase, monotonic_ns: clock::monotonic_ns() });
     }
 
-    /// Sleeps until the host or a signal says something, at most a tenth of a second.
+    /// Waits for the host or a signal, at most a tenth of a second.
     pub fn listen(&mut self) -> Option<Control> {
         let mut inputs = [PollFd::new(&self.control, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
         let timeout = Timespec { tv_sec: 0, tv_nsec: LISTEN_NS };
@@ -41,7 +41,7 @@ impl<W: Write> Lines<W> {
     }
 }
 
-/// Sends messages to the host. A broken link is remembered, not reported again and again.
+/// Sends messages to the host. A broken connection is remembered, not reported repeatedly.
 #[derive(Debug)]
 pub struct Link<W: Write> {
     output: W,
@@ -55,7 +55,7 @@ impl<W: Write> Link<W> {
         Self { output, encoder: Encoder::default(), files: 0, broken: false }
     }
 
-    /// Whether the host stopped listening.
+    /// Whether the host stopped reading.
     pub fn is_broken(&self) -> bool {
         self.broken
     }
@@ -69,14 +69,14 @@ impl<W: Write> Link<W> {
         self.send(&Message::Problem(Problem::new(severity, kind)));
     }
 
-    /// Reports a loss; a count of zero is no loss.
+    /// Reports a loss; zero is not reported.
     pub fn loss(&mut self, kind: LossKind, count: u64, detail: &str) {
         if count > 0 {
             self.send(&Message::Loss(Loss { kind, count, detail: detail.into() }));
         }
     }
 
-    /// Sends what the kernel counted, if it was looked at.
+    /// Sends the kernel's counters, if they were read.
     pub fn send_counters(&mut self, second: Option<CounterSecond>) {
         if let Some(second) = second {
             self.send(&Message::Counters(vec![second]));
@@ -90,7 +90,7 @@ impl<W: Write> Link<W> {
         self.send(&Message::FileEnd { file, bytes: bytes.len() as u64 });
     }
 
-    /// Begins a file that grows during the run; answers its number.
+    /// Starts a file that grows during the run; returns its number.
     pub fn begin_file(&mut self, kind: FileKind) -> u32 {
         self.files += 1;
         self.send(&Message::FileBegin { file: self.files, kind });
@@ -114,14 +114,14 @@ impl<W: Write> Link<W> {
     }
 }
 
-/// What the host said on the control line.
+/// A request of the host on the control line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     Stop,
     Gone,
 }
 
-/// Reads control lines; call it only when the input is readable.
+/// Reads control lines; call it only if the input is readable.
 pub fn read_control(input: &mut impl Read) -> Option<Control> {
     let mut bytes = [0; 256];
     match input.read(&mut bytes) {

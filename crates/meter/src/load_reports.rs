@@ -1,4 +1,4 @@
-//! What the host is sent about loads: how they do, and once for each that does not work that the run is not what was asked for.
+//! Reports on loads for the host: their state, and once for each failed load that the run is not as requested.
 
 use crate::link::Link;
 use archive::message::{Message, Severity};
@@ -6,7 +6,7 @@ use load::Report;
 use std::collections::BTreeSet;
 use std::io::Write;
 
-/// Sends reports. `reported` remembers the names of the loads whose failure the host knows.
+/// Sends reports. `reported` contains the names of loads whose failure was already reported.
 pub fn send<W: Write>(reports: Vec<Report>, reported: &mut BTreeSet<String>, link: &mut Link<W>) {
     for load in reports.iter().filter_map(Report::problem) {
         if reported.insert(load.name.clone()) {

@@ -1,4 +1,4 @@
-//! What the books of a measuring thread hold after a script of stops: every number is exact, as no machine is involved.
+//! The counters of a measuring thread after a script of stops: every number is exact, because no machine is involved.
 
 use archive::sample::{Second, Totals};
 use meter::measure::books::Books;
@@ -24,7 +24,7 @@ fn schedule() -> Schedule {
     }
 }
 
-/// A thread that is always 3 µs late, and as late as a stop lasts (from, until) when it is due in one.
+/// A thread that is always 3 µs late, and until the end of a stop (from, until) if it is due within one.
 fn seen_ns(due_ns: i64, stops: &[(i64, i64)]) -> i64 {
     let stopped = stops.iter().find(|(from_ns, until_ns)| (*from_ns..*until_ns).contains(&due_ns));
     stopped.map_or(due_ns, |(_, until_ns)| *until_ns) + LATENCY_NS
@@ -42,7 +42,7 @@ fn measured(schedule: Schedule, stops: &[(i64, i64)]) -> (Totals, Vec<Second>) {
 
 #[test]
 fn a_stop_of_50_ms_is_one_late_wake_up_and_49_missed_periods() {
-    // Due at 701 ms and seen at 750.203 ms: those of 702 to 750 ms were never waited for.
+    // Due at 701 ms and seen at 750.203 ms: those of 702 to 750 ms were not waited for.
     let (totals, seconds) = measured(schedule(), &[(700_200_000, 750_200_000)]);
     assert_eq!((totals.cycles, totals.missed_periods, totals.over_limit), (PERIODS - 49, 49, 1));
     assert_eq!(totals.latency_ns_max, Some(49_203_000));
@@ -96,10 +96,10 @@ fn the_first_counted_wake_up_is_the_one_due_when_settling_ends() {
     let settling = Schedule { count_from_ns: 100 * MS, ..schedule() };
     let (totals, seconds) = measured(settling, &[]);
     assert_eq!((totals.cycles, seconds.len()), (PERIODS - 100, 2));
-    // A stop that is over before does not count, neither as a late wake-up nor as missed periods.
+    // A stop that ends before does not count, neither as a late wake-up nor as missed periods.
     let (totals, _) = measured(settling, &[(50 * MS, 99 * MS)]);
     assert_eq!((totals.cycles, totals.missed_periods, totals.over_limit), (PERIODS - 100, 0, 0));
-    // One that starts with the first counted wake-up counts whole.
+    // One that starts with the first counted wake-up counts completely.
     let (totals, _) = measured(settling, &[(100 * MS, 110 * MS)]);
     assert_eq!((totals.cycles, totals.missed_periods, totals.over_limit), (PERIODS - 110, 10, 1));
 }
@@ -114,7 +114,7 @@ fn cycles_are_limited_and_missed_periods_are_none_of_them() {
 #[test]
 fn a_stop_that_reaches_from_settling_into_the_counted_stretch_counts_the_periods_in_it() {
     let settling = Schedule { count_from_ns: 100 * MS, ..schedule() };
-    // Due at 95 ms and seen at 105.003 ms: that wake-up was settling, the periods of 100 to 105 ms were asked for.
+    // Due at 95 ms and seen at 105.003 ms: that wake-up was settling, but the periods of 100 to 105 ms count as missed.
     let (totals, seconds) = measured(settling, &[(95 * MS, 105 * MS)]);
     assert_eq!((totals.cycles, totals.missed_periods), (PERIODS - 106, 6));
     assert_eq!(totals.latency_ns_max, Some(LATENCY_NS), "the late wake-up itself was due before counting started");
@@ -145,18 +145,18 @@ fn nothing_is_missed_after_the_last_cycle_that_was_asked_for() {
     assert_eq!((totals.cycles, totals.missed_periods), (100, 0));
 }
 
-/// How a thread waits for its next period.
+/// What a thread waits for in its next period.
 #[derive(Debug, Clone, Copy)]
 enum Waits {
-    /// For an instant.
+    /// An instant.
     Until,
-    /// For an instant that a seed draws.
+    /// An instant determined by a seed.
     Drawn(u64),
-    /// For a timer that goes on by itself and counts its expirations.
+    /// A periodic timer that counts its expirations.
     Timer,
 }
 
-/// Every instant that is due, asked of a schedule that is kept punctually.
+/// Every due instant of a schedule without latencies.
 fn due_instants(schedule: &Schedule) -> Vec<i64> {
     let (mut due_ns, mut dither, mut instants) = (schedule.first_due_ns, schedule.dither, Vec::new());
     while due_ns < schedule.end_ns {
@@ -170,7 +170,7 @@ fn waits() -> impl Strategy<Value = Waits> {
     prop_oneof![Just(Waits::Until), any::<u64>().prop_map(Waits::Drawn), Just(Waits::Timer)]
 }
 
-/// Mostly punctual, now and then late by up to a third of the measurement.
+/// Mostly punctual, sometimes late by up to a third of the measurement.
 fn latenesses() -> impl Strategy<Value = Vec<i64>> {
     let lateness = prop_oneof![8 => 0..MS, 2 => 0..5 * MS, 1 => 0..60 * MS];
     prop::collection::vec(lateness, 1..40)
@@ -213,7 +213,7 @@ proptest! {
         }
         cycles.finish();
         let totals = books.totals();
-        // With a limit of cycles, the periods asked for end with the last cycle.
+        // With a limit of cycles, the requested periods end with the last cycle.
         let until_ns = if totals.cycles == cycles_max { last_counted_ns + 1 } else { schedule.end_ns };
         let counted = schedule.count_from_ns..until_ns;
         let asked = due_instants(&schedule).into_iter().filter(|due_ns| counted.contains(due_ns)).count() as u64;

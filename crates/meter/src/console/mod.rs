@@ -1,7 +1,7 @@
-//! Answers the questions of a host whose only line is a console, on which the kernel speaks as well.
+//! Answers the questions of a host whose only connection is a console, to which the kernel also prints.
 //!
-//! One question is answered after another. The last answer is kept until the next question: pieces of it that the
-//! kernel's words have damaged are sent again, and a question that comes twice is not acted upon twice.
+//! Questions are answered one at a time. The last answer is kept until the next question: damaged pieces of it are sent
+//! again, and a repeated question is not executed twice.
 
 mod error;
 mod program;
@@ -21,20 +21,20 @@ use std::time::{Duration, Instant};
 
 const USAGE: &str = "usage: tardy-meter console DIR
 `tardy run` on a board behind a serial line does this; docs/how-to/serial-boards.md says what for.";
-/// A host that has asked nothing for so long is gone; nobody hangs up a serial line.
+/// After this silence the host counts as gone; a serial line is never hung up.
 const IDLE_LIMIT: Duration = Duration::from_secs(120);
-/// A host that would find nothing new waits so long for something.
+/// How long to wait for new data if the host has everything.
 const NEWS_WAIT: Duration = Duration::from_millis(400);
 const NEWS_POLL: Duration = Duration::from_millis(20);
 const BUSY_EVERY: Duration = Duration::from_secs(1);
-/// A host that is further back than this has no use for what is only shown.
+/// A host further behind than this needs no messages that are only for display.
 const BEHIND_BYTES: u64 = 32 << 10;
 const STRETCH_BYTES_MAX: u64 = 1 << 20;
 const UNREAD_BYTES_MAX: usize = 64 << 10;
-/// Ctrl-C: what a host sends to get rid of the one before it.
+/// Ctrl-C: sent by a host to end an earlier session.
 const INTERRUPT: u8 = 3;
 
-/// Runs the subcommand with these words; answers the exit code.
+/// Runs the subcommand with these arguments; returns the exit code.
 pub fn run(words: &[String]) -> i32 {
     let [place] = words else {
         eprintln!("{USAGE}");
@@ -51,13 +51,13 @@ pub fn run(words: &[String]) -> i32 {
     }
 }
 
-/// The board's end of a conversation.
+/// The board's side of a conversation.
 struct Desk<'a, W: Write> {
     place: PathBuf,
     input: BorrowedFd<'a>,
     output: W,
     unread: Vec<u8>,
-    /// The question that is arriving.
+    /// The incoming question.
     question: Option<(u32, Gathered)>,
     /// The last answer, in lines.
     answered: Option<(u32, Vec<String>)>,
@@ -68,7 +68,7 @@ impl<'a, W: Write> Desk<'a, W> {
         Self { place: place.into(), input, output, unread: Vec::new(), question: None, answered: None }
     }
 
-    /// Answers until the host says good-bye.
+    /// Answers until the host ends the conversation.
     fn serve(&mut self) -> Result<(), ConsoleError> {
         self.send(&Line::Ready { version: CONSOLE_VERSION })?;
         let mut heard = Instant::now();
@@ -91,7 +91,7 @@ impl<'a, W: Write> Desk<'a, W> {
         Err(ConsoleError::Idle { seconds: IDLE_LIMIT.as_secs() })
     }
 
-    /// The lines that come within this time; none when nothing sound does.
+    /// The lines received within this time; empty if there is no valid one.
     fn heard(&mut self, wait: Duration) -> Result<Vec<Line>, ConsoleError> {
         let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         let ready = poll(&mut [PollFd::new(&self.input, PollFlags::IN)], Some(&wait));
@@ -116,11 +116,11 @@ impl<'a, W: Write> Desk<'a, W> {
         Ok(String::from_utf8_lossy(&text).lines().filter_map(Line::parse).collect())
     }
 
-    /// Takes a piece; with the last one the question is answered. Answers which it was.
+    /// Adds a piece; returns the question once it is complete and must be answered.
     fn take(&mut self, piece: Piece) -> Result<Option<Question>, ConsoleError> {
         let (letter, first) = (piece.letter, piece.number == 0);
         if self.answered.as_ref().is_some_and(|(answered, _)| *answered == letter) {
-            // It did not hear us: all of it again, once for each time it asked.
+            // The answer was lost: repeat all of it, once per repeated question.
             return if first { self.repeat(letter, &[]).map(|()| None) } else { Ok(None) };
         }
         if self.question.as_ref().is_none_or(|(arriving, _)| *arriving != letter) {
@@ -159,7 +159,7 @@ impl<'a, W: Write> Desk<'a, W> {
         })
     }
 
-    /// Follows a program to its end. It does not outlive the host's interest.
+    /// Runs a program to its end. It is killed if the host disappears.
     fn ran(&mut self, letter: u32, mut running: Running) -> Result<(Answer, Vec<u8>), ConsoleError> {
         let mut reported_at = Instant::now();
         loop {
@@ -173,7 +173,7 @@ impl<'a, W: Write> Desk<'a, W> {
                     self.send(&Line::Busy { letter })
                 }
             };
-            // What is asked meanwhile is asked again.
+            // Questions received meanwhile will be repeated by the host.
             if let Err(error) = still_there.and_then(|()| self.heard(NEWS_POLL)) {
                 running.kill();
                 return Err(error);
@@ -201,7 +201,7 @@ impl<'a, W: Write> Desk<'a, W> {
         self.repeat(letter, &[])
     }
 
-    /// Sends pieces of the last answer, or all of them.
+    /// Sends the listed pieces of the last answer, or all of them.
     fn repeat(&mut self, letter: u32, numbers: &[u32]) -> Result<(), ConsoleError> {
         let Some((_, pieces)) = self.answered.as_ref().filter(|(answered, _)| *answered == letter) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A program that is run for the host to its end.
+//! Runs a program for the host to its end.
 
 use protocol::console::Answer;
 use std::collections::VecDeque;
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 const OUTPUT_BYTES_MAX: u64 = 16 << 20;
 const COMPLAINTS: usize = 20;
 const COMPLAINT_BYTES: u64 = 1000;
-/// What a grandchild holds open does not delay us.
+/// A grandchild that holds the output open must not delay the answer longer than this.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// A program under way.
+/// A running program.
 pub struct Running {
     child: Child,
     output: Arc<Mutex<Vec<u8>>>,
@@ -39,7 +39,7 @@ impl Running {
         let mut readers = Vec::new();
         if let Some(mut pipe) = child.stdin.take() {
             let input = input.to_vec();
-            // One that does not listen says why.
+            // If it does not read its input, its output shows why.
             thread::spawn(move || drop(pipe.write_all(&input)));
         }
         if let Some(pipe) = child.stdout.take() {
@@ -53,7 +53,7 @@ impl Running {
         Ok(Self { child, output, complaints, readers })
     }
 
-    /// How it ended, and what it said.
+    /// Its exit and output, if it has ended.
     pub fn ended(&mut self) -> Option<(Answer, Vec<u8>)> {
         let status = self.child.try_wait().ok().flatten()?;
         let begun = Instant::now();

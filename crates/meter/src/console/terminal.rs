@@ -1,19 +1,19 @@
-//! The console as a line for bytes, for as long as a conversation lasts.
+//! Puts the console into raw mode for the duration of a conversation.
 
 use rustix::stdio::stdin;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// The console's settings as they were; put back at the end.
+/// The console's previous settings, restored at the end.
 pub struct Quiet(Option<Termios>);
 
 impl Quiet {
-    /// Nothing is echoed, no byte is changed on its way, and none is a signal. What is no terminal is left as it is.
+    /// Disables echo, translation and signals. Anything that is not a terminal is left unchanged.
     pub fn make() -> Self {
         let before = tcgetattr(stdin()).ok();
         if let Some(before) = &before {
             let mut raw = before.clone();
             raw.make_raw();
-            // A terminal that takes no settings still carries lines.
+            // A terminal that rejects settings can still transfer lines.
             let _ = tcsetattr(stdin(), OptionalActions::Now, &raw);
         }
         Self(before)

@@ -1,4 +1,4 @@
-//! A host asks over a socket, with questions and answers that suffer on their way.
+//! A host asks over a socket that damages questions and answers.
 
 use super::*;
 use std::fs;
@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-/// What the board answers to these questions; every `spoil`-th line of an answer is damaged when it comes first.
+/// The board's answers to these questions; every `spoil`-th line of an answer is damaged on its first transmission.
 fn asked(place: &Path, spoil: usize, questions: &[(Question, &[u8])]) -> Vec<(Answer, Vec<u8>)> {
     let (host, board) = UnixStream::pair().unwrap();
     thread::scope(|scope| {
@@ -20,7 +20,7 @@ fn asked(place: &Path, spoil: usize, questions: &[(Question, &[u8])]) -> Vec<(An
             let lines = lines(Side::Host, letter, &pack(question, bytes));
             (&host).write_all(lines.concat().as_bytes()).unwrap();
             let mut gathered = Gathered::default();
-            // Lines until all that was asked for has come: of the first pass as many as there are.
+            // Lines until everything requested has come; in the first pass all of them.
             let (mut first, mut seen, mut awaited) = (true, 0, 0);
             let answer = loop {
                 let Some(Line::Piece(piece)) = said() else { continue };
@@ -43,7 +43,7 @@ fn asked(place: &Path, spoil: usize, questions: &[(Question, &[u8])]) -> Vec<(An
             answers.push(answer);
         }
         host.shutdown(std::net::Shutdown::Both).unwrap();
-        // It ends with the line, or with the host's good-bye.
+        // It ends with the connection, or when the host ends the conversation.
         let _ = desk.join().unwrap();
         answers
     })

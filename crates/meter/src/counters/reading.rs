@@ -1,14 +1,14 @@
-//! The files that counters stand in, opened once and read again and again.
+//! The files of the counters, opened once and read repeatedly.
 
 use super::tables::{self, Look};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// More than a machine with hundreds of CPUs fills. What does not fit is not read.
+/// More than a machine with hundreds of CPUs needs. The rest is not read.
 const BYTES_MAX: usize = 4 << 20;
 const BYTES_FIRST: usize = 16 << 10;
 
-/// Open files; what this kernel has not got is absent.
+/// Open files; those that this kernel lacks are absent.
 pub struct Reading {
     stat: Option<File>,
     interrupts: Option<File>,
@@ -36,7 +36,7 @@ impl Reading {
         }
     }
 
-    /// Everything as it stands now.
+    /// All current values.
     pub fn look(&mut self) -> Look {
         let Self { stat, interrupts, softirqs, memory, pressure, threads, ticks_per_second, buffer } = self;
         let mut look = Look::default();
@@ -60,7 +60,7 @@ impl Reading {
         for file in threads {
             match read(file, buffer) {
                 Some(text) => tables::switches(text, &mut look),
-                // A sum without one of them would be taken for a difference.
+                // A sum without one of them would look like a decrease.
                 None => {
                     (look.voluntary_switches, look.forced_switches) = (None, None);
                     break;
@@ -71,7 +71,7 @@ impl Reading {
     }
 }
 
-/// The whole file as text; `None` when it cannot be read to its end.
+/// The whole file as text; `None` if it cannot be read completely.
 fn read<'a>(file: &File, buffer: &'a mut Vec<u8>) -> Option<&'a str> {
     let mut length = 0;
     loop {

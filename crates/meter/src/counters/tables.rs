@@ -1,4 +1,4 @@
-//! The kernel's tables of counters, as text to numbers. Whatever is not as expected is left out.
+//! Parses the kernel's tables of counters. Unexpected content is ignored.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Look {
     pub interrupts: BTreeMap<u32, u64>,
     /// By kind, all CPUs together.
     pub softirqs: BTreeMap<String, u64>,
-    /// Time that some tasks, and that all tasks waited, by resource.
+    /// Time that some tasks waited, and that all tasks waited, by resource.
     pub pressure_us: BTreeMap<&'static str, [u64; 2]>,
 }
 
@@ -37,7 +37,8 @@ pub fn stat(text: &str, ticks_per_second: u64, look: &mut Look) {
     }
 }
 
-/// `/proc/interrupts`: the sum of each column. The first line names the CPUs; lines with fewer figures count what no CPU took.
+/// `/proc/interrupts`: the sum of each column. The first line lists the CPUs; lines with fewer values count what no CPU
+/// handled.
 pub fn interrupts(text: &str) -> BTreeMap<u32, u64> {
     let mut lines = text.lines();
     let cpus = cpus(lines.next().unwrap_or_default());
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(pressure(text), Some([55, 7]));
     }
 
-    /// Cut and spoilt tables give what is there.
+    /// Truncated and damaged tables give the intact values.
     #[test]
     fn any_bytes_are_a_table_of_some_kind() {
         let mut state = 1u64;

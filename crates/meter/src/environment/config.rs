@@ -1,11 +1,11 @@
-//! The kernel's build configuration, where the target has it.
+//! The kernel's build configuration, if the target has it.
 
 use super::tree::Tree;
 
-/// More than any kernel's configuration; a damaged file must not fill the memory.
+/// Larger than any kernel's configuration; a damaged file must not fill the memory.
 const CONFIG_BYTES_MAX: usize = 8 << 20;
 
-/// Options that matter for latency, by the start of their names.
+/// Prefixes of options that matter for latency.
 const RELEVANT_PREFIXES: &[&str] = &[
     "CPU_FREQ",
     "CPU_IDLE",
@@ -23,7 +23,7 @@ const RELEVANT_PREFIXES: &[&str] = &[
     "VIRT_CPU_ACCOUNTING",
 ];
 
-/// Further ones, whole.
+/// Further options by full name.
 const RELEVANT_NAMES: &[&str] = &[
     "CLOCKSOURCE_WATCHDOG",
     "COMPACTION",
@@ -57,13 +57,13 @@ const RELEVANT_NAMES: &[&str] = &[
     "X86_INTEL_PSTATE",
 ];
 
-/// A configuration and the file it was found in.
+/// A configuration and the file that contains it.
 pub struct Config {
     pub source: String,
     text: String,
 }
 
-/// Finds the configuration of the kernel called `release`.
+/// Finds the configuration of the kernel with this `release`.
 pub fn read(tree: &Tree, release: &str) -> Option<Config> {
     let running = tree.bytes("proc/config.gz").and_then(|bytes| gunzip(&bytes));
     if let Some(text) = running {
@@ -80,7 +80,7 @@ pub fn read(tree: &Tree, release: &str) -> Option<Config> {
 }
 
 impl Config {
-    /// The value of an option, its name given without `CONFIG_`; `None` when it is not set.
+    /// The value of an option, named without `CONFIG_`; `None` if it is not set.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.options().find(|(option, _)| *option == name).map(|(_, value)| value)
     }
@@ -89,7 +89,7 @@ impl Config {
         self.value(name) == Some("y")
     }
 
-    /// Lines of the options that matter for latency and are set.
+    /// Lines of the set options that matter for latency.
     pub fn relevant(&self) -> Vec<String> {
         let matters = |name: &str| {
             let starts = RELEVANT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
@@ -97,13 +97,13 @@ impl Config {
         };
         self.options()
             .filter(|(name, _)| matters(name))
-            // What an architecture could have says nothing about what this kernel has.
+            // What an architecture supports does not show what this kernel has.
             .filter(|(name, _)| !name.starts_with("HAVE_") && !name.starts_with("ARCH_"))
             .map(|(name, value)| format!("CONFIG_{name}={value}"))
             .collect()
     }
 
-    /// Lines of all options that are set.
+    /// Lines of all set options.
     pub fn set_lines(&self) -> String {
         self.options().map(|(name, value)| format!("CONFIG_{name}={value}\n")).collect()
     }
@@ -113,7 +113,7 @@ impl Config {
     }
 }
 
-/// The text in a gzip file; `None` when it is damaged or none.
+/// The decompressed text of a gzip file; `None` if it is damaged or not gzip.
 fn gunzip(bytes: &[u8]) -> Option<String> {
     const EXTRA: u8 = 4;
     const NAME: u8 = 8;

@@ -1,8 +1,8 @@
-//! Options that ruin latency by themselves: a measurement with them measures them.
+//! Debugging options that alone ruin latency, so that a measurement measures them.
 
 use super::config::Config;
 
-/// Kernel options that add work to hot paths, or long stretches with interrupts off.
+/// Kernel options that add work to hot paths, or long IRQ-off sections.
 const CONFIG_OPTIONS: &[&str] = &[
     "CSD_LOCK_WAIT_DEBUG",
     "DEBUG_ATOMIC_SLEEP",
@@ -37,7 +37,7 @@ const CONFIG_OPTIONS: &[&str] = &[
     "UBSAN",
 ];
 
-/// Parameters of the kernel command line that do the same: a name, and the values that do harm (none: every value).
+/// Kernel parameters with the same effect: a name, and the harmful values (empty: every value).
 const PARAMETERS: &[(&str, &[&str])] = &[
     ("clocksource", &["hpet", "acpi_pm", "jiffies", "refined-jiffies"]),
     ("debug_pagealloc", &["on", "1"]),
@@ -55,12 +55,12 @@ const PARAMETERS: &[(&str, &[&str])] = &[
     ("trace_event", &[]),
 ];
 
-/// Whether a kernel option, its name given without `CONFIG_`, is one of these.
+/// Whether a kernel option, named without `CONFIG_`, is one of these.
 pub fn costs(name: &str) -> bool {
     CONFIG_OPTIONS.contains(&name)
 }
 
-/// Those that are in force, as they are written.
+/// The active ones, as written.
 pub fn find(command_line: Option<&str>, config: Option<&Config>) -> Vec<String> {
     let parameters = command_line.unwrap_or_default().split_ascii_whitespace().take_while(|word| *word != "--");
     let parameters = parameters.filter(|word| ruins(word)).map(String::from);
@@ -70,7 +70,7 @@ pub fn find(command_line: Option<&str>, config: Option<&Config>) -> Vec<String> 
 
 fn ruins(word: &str) -> bool {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
-    // The kernel takes a dash for an underscore.
+    // The kernel treats a dash like an underscore.
     let name = name.replace('-', "_");
     PARAMETERS.iter().any(|(known, values)| *known == name && (values.is_empty() || values.contains(&value)))
 }

@@ -1,15 +1,15 @@
-//! Where this kernel lets itself be preempted.
+//! The preemption model of this kernel.
 
 use super::config::Config;
 use super::tree::Tree;
 
 pub struct Preemption {
-    /// `preempt_rt`, `preempt`, `voluntary`, `none`, `lazy`, or as the kernel words it.
+    /// `preempt_rt`, `preempt`, `voluntary`, `none`, `lazy`, or the kernel's own word.
     pub model: Option<String>,
     pub realtime: Option<bool>,
 }
 
-/// The running kernel's word counts before the command line's, that before what was built in.
+/// The running kernel's state precedes the command line, which precedes the build configuration.
 pub fn find(tree: &Tree, version: &str, command_line: Option<&str>, config: Option<&Config>) -> Preemption {
     let words = || version.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
     let says_realtime = version.contains("PREEMPT RT") || words().any(|word| word == "PREEMPT_RT");
@@ -28,12 +28,12 @@ pub fn find(tree: &Tree, version: &str, command_line: Option<&str>, config: Opti
     Preemption { model, realtime: (!version.is_empty() || config.is_some()).then_some(false) }
 }
 
-/// The chosen word of `none voluntary (full) lazy`.
+/// The selected word of `none voluntary (full) lazy`.
 fn in_parentheses(text: &str) -> Option<String> {
     text.split_whitespace().find_map(|word| word.strip_prefix('(')?.strip_suffix(')')).map(String::from)
 }
 
-/// The last value given counts, as it does for the kernel.
+/// The last value counts, as in the kernel.
 fn parameter(command_line: &str, name: &str) -> Option<String> {
     let words = command_line.split_ascii_whitespace().rev();
     words.filter_map(|word| word.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value.into())

@@ -1,10 +1,10 @@
-//! The processors: which, how they idle, how fast they may run, what they are patched against.
+//! The processors: model, idle states, frequencies, and mitigations.
 
 use super::tree::Tree;
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-/// The model as /proc/cpuinfo words it, or the board's name where the processor has none.
+/// The model in /proc/cpuinfo, or the board's name if the processor has none.
 pub fn model(tree: &Tree) -> Option<String> {
     let text = tree.text("proc/cpuinfo").unwrap_or_default();
     let value = |key: &str| {
@@ -20,7 +20,7 @@ pub fn model(tree: &Tree) -> Option<String> {
     value("model name").or_else(together).filter(|model| !model.is_empty())
 }
 
-/// Older kernels write the C library's word for nothing.
+/// Older kernels write "(null)" for an empty list.
 pub fn nohz_full(tree: &Tree) -> Option<String> {
     tree.text(&format!("{CPUS}/nohz_full")).map(|text| if text == "(null)" { String::new() } else { text })
 }
@@ -30,7 +30,7 @@ pub fn memory_total_kb(tree: &Tree) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.split_whitespace().next()?.parse().ok()
 }
 
-/// Kernels that do not let it be changed name the file otherwise.
+/// Kernels in which it cannot be changed use another file name.
 pub fn idle_governor(tree: &Tree) -> Option<String> {
     tree.text(&format!("{CPUS}/cpuidle/current_governor"))
         .or_else(|| tree.text(&format!("{CPUS}/cpuidle/current_governor_ro")))
@@ -45,7 +45,7 @@ pub fn frequency_governors(tree: &Tree) -> Vec<String> {
     .collect()
 }
 
-/// Flaws this processor has, each with the first clause of what the kernel does about it.
+/// Vulnerabilities of this processor, each with the first clause of the kernel's mitigation.
 pub fn mitigations(tree: &Tree) -> Vec<String> {
     let directory = format!("{CPUS}/vulnerabilities");
     let answers = tree.names(&directory).into_iter().filter_map(|name| {

@@ -1,4 +1,4 @@
-//! What the scheduler may put before the measuring threads.
+//! Tasks and settings by which the scheduler may delay the measuring threads.
 
 use super::OwnPriority;
 use super::tree::Tree;
@@ -9,14 +9,14 @@ const FIFO: u32 = 1;
 const RR: u32 = 2;
 const DEADLINE: u32 = 6;
 
-/// CPU time in ns that ordinary tasks are granted in each period against real-time ones; needs debugfs, since 6.12.
+/// CPU time in ns per period that ordinary tasks get in preference to real-time ones; needs debugfs, since 6.12.
 pub fn fair_server_runtime(tree: &Tree) -> Vec<String> {
     let directory = "sys/kernel/debug/sched/fair_server";
     let cpus = tree.numbered(directory, "cpu").into_iter();
     cpus.filter_map(|(_, cpu)| Some(format!("{cpu}={}", tree.text(&format!("{directory}/{cpu}/runtime"))?))).collect()
 }
 
-/// Real-time tasks that run when the measuring threads want to, the most urgent first.
+/// Real-time tasks that compete with the measuring threads, the most urgent first.
 pub fn rivals(tree: &Tree, own: &OwnPriority) -> Vec<RtTask> {
     let mut rivals = Vec::new();
     for (_, process) in tree.numbered("proc", "") {
@@ -39,9 +39,9 @@ fn rival(stat: TaskStat, own: &OwnPriority) -> Option<RtTask> {
     ahead.then(|| RtTask { tid: stat.pid, name: stat.name, policy: policy.into(), priority })
 }
 
-/// Policy and priority of a real-time task; `None` for every other.
+/// Policy and priority of a real-time task; `None` for any other.
 pub fn real_time_policy(stat: &TaskStat) -> Option<(&'static str, u8)> {
-    // A task that holds a lock that a more urgent task waits for runs with that one's priority.
+    // A task that holds a lock needed by a more urgent task runs with that task's priority.
     let inherited = u8::try_from((-1 - stat.kernel_priority).clamp(0, 99)).unwrap_or(0);
     let effective = inherited.max(u8::try_from(stat.rt_priority.min(99)).unwrap_or(0));
     match stat.policy {
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::environment::tree::fake;
 
-    /// A line of /proc/PID/stat with what the scheduler knows.
+    /// A line of /proc/PID/stat with the fields of the scheduler.
     fn line(tid: i32, name: &str, kernel_priority: i64, rt_priority: u32, policy: u32) -> String {
         let mut fields = vec!["0".to_string(); 50];
         fields[15] = kernel_priority.to_string();

@@ -1,9 +1,9 @@
-//! What is around this kernel and around this process: a hypervisor, a container.
+//! The environment of this kernel and process: a hypervisor, a container.
 
 use super::config::Config;
 use super::tree::Tree;
 
-/// Names of hypervisors, by what their virtual machines say of themselves in the firmware's tables.
+/// Names of hypervisors, by the strings in their virtual machines' firmware tables.
 const FIRMWARE_NAMES: &[(&str, &str)] = &[
     ("QEMU", "qemu"),
     ("KVM", "kvm"),
@@ -20,11 +20,11 @@ const FIRMWARE_NAMES: &[(&str, &str)] = &[
     ("Xen", "xen"),
 ];
 
-/// `none`, or the hypervisor as far as it says; `None` where nothing tells.
+/// `none`, or the hypervisor as far as it identifies itself; `None` if unknown.
 pub fn virtualisation(tree: &Tree) -> Option<String> {
     let cpuinfo = tree.text("proc/cpuinfo").unwrap_or_default();
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
-    // A machine that rents out its own metal has the same names in its tables as the virtual machines beside it.
+    // Bare-metal machines of a cloud have the same names in their tables as its virtual machines.
     if flags.is_some_and(|flags| !flags.split_whitespace().any(|flag| flag == "hypervisor")) {
         let xen = tree.text("sys/hypervisor/type");
         return Some(xen.unwrap_or_else(|| "none".into()));
@@ -50,15 +50,15 @@ fn device_tree(tree: &Tree) -> Option<String> {
     machine.contains("linux,dummy-virt").then(|| "qemu".into())
 }
 
-/// A guest knows its hypervisor by the clock it is offered.
+/// A guest recognises its hypervisor by the clock it provides.
 fn clock(tree: &Tree) -> Option<String> {
     let clocks = tree.text("sys/devices/system/clocksource/clocksource0/available_clocksource")?;
     let names = [("kvm-clock", "kvm"), ("hyperv_clocksource", "hyper-v"), ("xen", "xen")];
     names.iter().find(|(sign, _)| clocks.contains(sign)).map(|(_, name)| (*name).into())
 }
 
-/// Whether the kernel's clock of tasks leaves out what the hypervisor took: where it is built so
-/// (CONFIG_PARAVIRT_TIME_ACCOUNTING), not told otherwise (`no-steal-acc`), and a hypervisor has said that it took something.
+/// Whether the kernel excludes steal time from the run time of tasks: it is built in (CONFIG_PARAVIRT_TIME_ACCOUNTING),
+/// not disabled (`no-steal-acc`), and a hypervisor has reported steal time.
 pub fn steal_clock(tree: &Tree, command_line: Option<&str>, config: Option<&Config>) -> Option<bool> {
     let refused = command_line.is_some_and(|line| line.split_whitespace().any(|word| word == "no-steal-acc"));
     if refused || virtualisation(tree).as_deref() == Some("none") {
@@ -74,15 +74,15 @@ pub fn steal_clock(tree: &Tree, command_line: Option<&str>, config: Option<&Conf
     (stolen > 0).then_some(true)
 }
 
-/// The namespaces a system boots with have fixed numbers. A container may share one or two of these with its host.
+/// The initial namespaces have fixed numbers. A container may share one or two of these with its host.
 const FIRST_NAMESPACES: &[(&str, &str)] = &[("pid", "4026531836"), ("ipc", "4026531839"), ("uts", "4026531838")];
 
-/// `none`, or what kind of container this process is in; `None` where nothing tells.
+/// `none`, or the kind of container this process is in; `None` if unknown.
 pub fn container(tree: &Tree) -> Option<String> {
     let first = |(kind, number): &(&str, &str)| {
         tree.link(&format!("proc/self/ns/{kind}")).is_some_and(|link| link == format!("{kind}:[{number}]"))
     };
-    // A machine whose disk was made from a container's image bears the marks of one.
+    // A machine whose disk was made from a container image also has the marks of a container.
     if FIRST_NAMESPACES.iter().all(first) {
         return Some("none".into());
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// A running machine's file system, or a saved part of one.
+/// A running machine's file system, or a saved part of it.
 pub struct Tree {
     root: PathBuf,
 }
@@ -17,14 +17,15 @@ impl Tree {
         self.root == Path::new("/")
     }
 
-    /// A file as text without blanks and NULs around it, or `None` when it cannot be read. An empty file is an answer.
+    /// A file as text without surrounding whitespace and NULs, or `None` if it cannot be read. An empty file is a valid
+    /// result.
     pub fn text(&self, path: &str) -> Option<String> {
         let bytes = self.bytes(path)?;
         let ignored = |character: char| character.is_whitespace() || character == '\0';
         Some(String::from_utf8_lossy(&bytes).trim_matches(ignored).to_string())
     }
 
-    /// Where a path of the machine lies on this one.
+    /// The actual path of a path on that machine.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
@@ -33,7 +34,7 @@ impl Tree {
         std::fs::read(self.root.join(path)).ok()
     }
 
-    /// Where a symbolic link points, as it is written.
+    /// The target of a symbolic link, as written.
     pub fn link(&self, path: &str) -> Option<String> {
         std::fs::read_link(self.root.join(path)).ok()?.into_os_string().into_string().ok()
     }
@@ -54,7 +55,7 @@ impl Tree {
         names
     }
 
-    /// Names in a directory that are `prefix` and a number, in the order of the numbers.
+    /// Names in a directory that are `prefix` and a number, sorted by number.
     pub fn numbered(&self, path: &str, prefix: &str) -> Vec<(u32, String)> {
         let names = self.names(path).into_iter();
         let mut numbered: Vec<_> =
@@ -64,7 +65,7 @@ impl Tree {
     }
 }
 
-/// A directory with these files in it.
+/// A directory that contains these files.
 #[cfg(test)]
 pub fn fake(files: &[(&str, &str)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a directory");

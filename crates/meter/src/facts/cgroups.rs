@@ -1,12 +1,12 @@
-//! The control groups this process is in: those that can limit its CPUs, with all above them.
+//! The control groups of this process that can limit its CPUs, with all their ancestors.
 
 use crate::environment::tree::Tree;
 
-/// Controllers of the first version that matter here.
+/// Relevant controllers of cgroup v1.
 const CONTROLLERS: &[&str] = &["cpu", "cpuset"];
 const DIRECTORIES_MAX: usize = 64;
 
-/// Directories of the own groups as absolute paths, the innermost first. What is not mounted is not found.
+/// Directories of the process's groups as absolute paths, the innermost first. Unmounted ones are not found.
 pub fn own(tree: &Tree) -> Vec<String> {
     let groups = tree.text("proc/self/cgroup").unwrap_or_default();
     let mounts = tree.text("proc/self/mountinfo").unwrap_or_default();
@@ -18,7 +18,7 @@ pub fn own(tree: &Tree) -> Vec<String> {
         let place = wanted.then(|| mounts.lines().find_map(|mount| mounted_at(mount, controllers))).flatten();
         let Some((point, root)) = place else { continue };
         let inside = path.strip_prefix(root.trim_end_matches('/')).unwrap_or(path);
-        // A group outside of the namespace reads `/../..`: what limits it cannot be seen from here.
+        // A group outside the namespace reads `/../..`: its limits are not visible from here.
         let mut inside = if inside.contains("..") { "" } else { inside.trim_end_matches('/') };
         loop {
             let directory = format!("{point}{inside}");
@@ -34,7 +34,7 @@ pub fn own(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Mount point and root of the file system with these controllers (none: the second version), of a line of mountinfo.
+/// Mount point and root of the file system with these controllers (empty: cgroup v2), from a line of mountinfo.
 fn mounted_at<'a>(line: &'a str, controllers: &str) -> Option<(&'a str, &'a str)> {
     let (before, after) = line.split_once(" - ")?;
     let mut fields = before.split(' ').skip(3);

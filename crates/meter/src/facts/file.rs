@@ -1,11 +1,11 @@
-//! One file as a fact.
+//! Reads one file as a fact.
 
 use archive::facts::{FILE_BYTES_MAX, Fact};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Reads a file below a root; never waits for one that is no plain file.
+/// Reads a file below a root; never blocks on anything but a regular file.
 pub fn read(root: &Path, path: &str) -> Fact {
     let place = root.join(path.trim_start_matches('/'));
     match std::fs::metadata(&place) {

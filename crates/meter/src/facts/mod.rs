@@ -1,6 +1,7 @@
-//! What the host needs to know to judge whether this machine is ready for real-time work: contents of files, unjudged.
+//! Everything that the host needs to check whether this machine is ready for real-time work: contents of files,
+//! unjudged.
 //!
-//! Nothing is changed and nothing fails: what cannot be read is stated as such, file by file.
+//! Nothing is changed and nothing fails: unreadable files are listed as such, one by one.
 
 mod cgroups;
 mod file;
@@ -16,10 +17,10 @@ use rustix::time::{ClockId, clock_getres};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where the host looks for what the trace file system says, wherever it is mounted.
+/// Path under which the host finds the tracing files, wherever they are mounted.
 const TRACING: &str = "/sys/kernel/tracing";
 
-/// Reads everything below `root`, which is `/` on a running machine. `priority` is that of the work it is judged for.
+/// Reads everything below `root`, which is `/` on a running machine. `priority` is that of the work to be judged.
 pub fn gather(root: &Path, priority: u8) -> Facts {
     let tree = Tree::new(root);
     let mut files = BTreeMap::new();
@@ -52,7 +53,7 @@ pub fn gather(root: &Path, priority: u8) -> Facts {
     }
 }
 
-/// The trace file system may be mounted elsewhere, or nowhere: then it is mounted for this process alone.
+/// The tracing file system may be mounted elsewhere, or not at all: then it is mounted for this process alone.
 fn read_tracing(tree: &Tree, files: &mut BTreeMap<String, Fact>) -> Option<String> {
     let found = match tree.is_live() {
         true => trace_mount::find_or_mount().map(|tracefs| tracefs.root().to_owned()),

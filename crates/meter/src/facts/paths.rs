@@ -1,4 +1,4 @@
-//! Which files are read. A rule of the host's that needs another one adds it here.
+//! Lists the files to read. A rule on the host that needs another file adds it here.
 
 use crate::environment::tree::Tree;
 
@@ -50,7 +50,7 @@ const PLAIN: &[&str] = &[
     "/sys/module/workqueue/parameters/power_efficient",
 ];
 
-/// Below the trace file system.
+/// Below the tracing file system.
 pub const TRACING_FILES: &[&str] = &["available_tracers", "current_tracer", "events/enable"];
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -71,10 +71,10 @@ const CGROUP_FILES: &[&str] = &[
     "cpuset.cpus.effective",
     "cpuset.effective_cpus",
 ];
-/// Of a large server; a kernel that claims more is not believed.
+/// Number of files on a large server; a kernel that claims more is not trusted.
 const PATHS_MAX: usize = 50_000;
 
-/// The files to read, and how many were left out.
+/// The files to read, and the number of those left out.
 pub fn all(tree: &Tree, cgroups: &[String]) -> (Vec<String>, u64) {
     let mut paths: Vec<String> = PLAIN.iter().map(|path| (*path).to_owned()).collect();
     let below =

@@ -1,4 +1,4 @@
-//! Counts system management interrupts, which the kernel cannot see: MSR_SMI_COUNT of Intel's processors.
+//! Counts system management interrupts, which are invisible to the kernel: MSR_SMI_COUNT of Intel processors.
 
 use crate::environment::tree::Tree;
 use archive::facts::SmiFact;
@@ -41,7 +41,7 @@ pub fn count(tree: &Tree) -> Counted {
     Counted { cpus, pause_ns: u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX), problem: None }
 }
 
-/// The error is a sentence, which the facts store as it is.
+/// The error is a sentence, which is stored in the facts.
 fn read(tree: &Tree, cpu: u32) -> Result<u64, String> {
     let path = tree.path(&format!("dev/cpu/{cpu}/msr"));
     let mut bytes = [0; 8];

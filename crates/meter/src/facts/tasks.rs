@@ -1,18 +1,18 @@
-//! Tasks that could hold a CPU against real-time work.
+//! Tasks that could delay real-time work.
 
 use crate::environment::scheduler::real_time_policy;
 use crate::environment::tree::Tree;
 use archive::facts::TaskFact;
 use load::task_stat::TaskStat;
 
-/// The kernel's PF_KTHREAD and PF_NO_SETAFFINITY, both part of what /proc/PID/stat promises.
+/// The kernel's PF_KTHREAD and PF_NO_SETAFFINITY, which are stable in /proc/PID/stat.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 const BOUND: u64 = 0x0400_0000;
-/// Services that change settings or priorities behind one's back.
+/// Services that change settings or priorities automatically.
 const MEDDLERS: &[&str] = &["irqbalance", "stalld", "tuned", "thermald", "numad", "ksmtuned", "power-profiles-"];
 const TASKS_MAX: usize = 8192;
 
-/// The tasks, and how many were left out.
+/// The tasks, and the number of those left out.
 pub fn all(tree: &Tree) -> (Vec<TaskFact>, u64) {
     let (mut tasks, mut omitted) = (Vec::new(), 0);
     for (_, process) in tree.numbered("proc", "") {

@@ -1,4 +1,4 @@
-//! Runs a command of the host's, between the ports.
+//! Runs a command of the host, connected to the ports.
 
 use super::error::GuestError;
 use super::input::Input;
@@ -17,21 +17,22 @@ use std::time::{Duration, Instant};
 
 const RELAY_BYTES: usize = 32 << 10;
 const LINE_BYTES_MAX: u64 = 4096;
-/// How long output may go on after the end of the command: a load can hold the pipe open.
+/// How long output may continue after the end of the command: a load can hold the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
 /// A command that has ended.
 pub struct Ended {
     pub word: GuestWord,
-    /// Whether something it left behind may still write: then nothing else can be told from that.
+    /// Whether a remaining process may still write: its output could then not be distinguished from that of a later
+    /// command.
     pub haunted: bool,
 }
 
-/// Runs the meter with the given arguments to its end. Its input is what comes behind `data_before`; its output is passed on
-/// from a pipe, because the host must know how many bytes to wait for.
+/// Runs the meter with the given arguments to its end. Its input are the bytes after `data_before`; its output is
+/// forwarded through a pipe, because the host must know the number of bytes.
 ///
 /// # Errors
-/// [`GuestError`], when it could not be run.
+/// [`GuestError`] if it could not be run.
 pub fn run(
     command: &GuestCommand,
     data_before: u64,

@@ -1,4 +1,4 @@
-//! Why the guest could not do what the host asked for.
+//! Why the guest could not fulfil a request of the host.
 
 use crate::virtual_time::VirtualTimeError;
 use protocol::guest::FILE_BYTES_MAX;

@@ -8,10 +8,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Writes a file with the bytes behind `data_before`, and the directories above it.
+/// Writes a file with the bytes after `data_before`, creating its parent directories.
 ///
 /// # Errors
-/// [`GuestError`]; what came of the file is removed.
+/// [`GuestError`]; an incomplete file is removed.
 pub fn put(path: &str, executable: bool, bytes: u64, data_before: u64, input: &Input) -> Result<(), GuestError> {
     let path = inside(path)?;
     if bytes > FILE_BYTES_MAX {
@@ -29,10 +29,10 @@ pub fn put(path: &str, executable: bool, bytes: u64, data_before: u64, input: &I
     })
 }
 
-/// Contents of a file, also of one that says to be empty, like those of the kernel.
+/// Contents of a file, also of one with a reported size of zero, such as those of the kernel.
 ///
 /// # Errors
-/// [`GuestError`], when it cannot be read or is too long.
+/// [`GuestError`] if it cannot be read or is too long.
 pub fn get(path: &str, bytes_max: u64) -> Result<Vec<u8>, GuestError> {
     let path = inside(path)?;
     let fail = |error: io::Error| GuestError::Read { path: path.clone(), error };

@@ -1,7 +1,7 @@
-//! The bytes that come from the host, each to where it belongs.
+//! Distributes the bytes from the host.
 //!
-//! Words and bytes come through two ports, so either may be first. Every word says how many bytes came before those that
-//! belong to it; whatever nobody wants any more is passed over.
+//! Messages and bytes come through two ports, so either may be first. Every message contains the number of bytes before
+//! those that belong to it; bytes that are no longer wanted are skipped.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -10,15 +10,15 @@ use std::thread;
 
 const READ_BYTES: usize = 32 << 10;
 
-/// Where bytes go.
+/// The destination of bytes.
 enum Sink {
-    /// Nowhere yet: they wait.
+    /// None yet: they wait.
     Waiting,
-    /// To a command, for as long as it listens.
+    /// A command, as long as it reads.
     Command(Arc<File>),
-    /// To a file, of which so many bytes are missing.
+    /// A file, of which this number of bytes is missing.
     File { file: Arc<File>, missing: u64 },
-    /// The file is whole, or is not.
+    /// The file is complete, or has failed.
     Done(io::Result<()>),
 }
 
@@ -26,16 +26,16 @@ struct State {
     sink: Sink,
     /// The host is gone.
     closed: bool,
-    /// Bytes before this one belong to nobody any more.
+    /// Bytes before this offset are discarded.
     from: u64,
 }
 
-/// The line of bytes from the host.
+/// The stream of bytes from the host.
 #[derive(Clone)]
 pub struct Input(Arc<(Mutex<State>, Condvar)>);
 
 impl Input {
-    /// Reads from the port from now on.
+    /// Starts reading from the port.
     pub fn new(port: impl Read + Send + 'static) -> Self {
         let input = Self(Arc::new((Mutex::new(State { sink: Sink::Waiting, closed: false, from: 0 }), Condvar::new())));
         let reader = input.clone();
@@ -43,12 +43,12 @@ impl Input {
         input
     }
 
-    /// Hands what comes behind `from` to a command, until [`Input::release`].
+    /// Passes the bytes after `from` to a command, until [`Input::release`].
     pub fn hand_to(&self, from: u64, command: File) {
         self.set(from, Sink::Command(Arc::new(command)));
     }
 
-    /// The command listens no more.
+    /// Stops passing bytes to the command.
     pub fn release(&self) {
         let mut state = self.state();
         if matches!(state.sink, Sink::Command(_)) {
@@ -56,10 +56,10 @@ impl Input {
         }
     }
 
-    /// Writes the `bytes` behind `from` to a file.
+    /// Writes the `bytes` bytes after `from` to a file.
     ///
     /// # Errors
-    /// When the file cannot be written, or the host went away.
+    /// If the file cannot be written, or the host disconnected.
     pub fn store(&self, from: u64, bytes: u64, file: File) -> io::Result<()> {
         let sink = match bytes {
             0 => Sink::Done(Ok(())),
@@ -110,7 +110,7 @@ impl Input {
         self.0.1.notify_all();
     }
 
-    /// Hands out bytes, the first of which is number `at`.
+    /// Delivers bytes, the first of which has offset `at`.
     fn deliver(&self, mut at: u64, mut bytes: &[u8]) {
         let mut state = self.state();
         while !bytes.is_empty() {
@@ -120,12 +120,12 @@ impl Input {
                 at += passed_over;
                 continue;
             }
-            // Writing can take long, and others must be able to say meanwhile that it is over.
+            // Writing can block, and other threads must be able to end it meanwhile.
             let written = match &state.sink {
                 Sink::Command(command) => {
                     let command = Arc::clone(command);
                     drop(state);
-                    // A command that has closed its input wants no more of it.
+                    // A command that has closed its input needs no more of it.
                     let _ = (&*command).write_all(bytes);
                     bytes.len() as u64
                 }
@@ -182,7 +182,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (port, mut host) = pipe();
         let input = Input::new(port);
-        // A command that reads a part of its input and ends; the rest is nobody's.
+        // A command that reads a part of its input and ends; the rest is discarded.
         let (mut command, stdin) = pipe();
         host.write_all(b"settings\n").unwrap();
         input.hand_to(0, stdin);

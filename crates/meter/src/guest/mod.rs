@@ -1,7 +1,8 @@
-//! The meter as the first and only program of a virtual machine: boots the guest, does what the host asks, powers off.
+//! The meter as the first and only program of a virtual machine: boots the guest, executes requests of the host, powers
+//! off.
 //!
-//! The initial file system holds this program, also as `/init`, and the modules that the ports to the host need. What is said
-//! on the ports is in [`protocol::guest`].
+//! The initial file system contains this program, also as `/init`, and the modules for the ports to the host.
+//! [`protocol::guest`] defines the messages on the ports.
 
 mod command;
 mod error;
@@ -22,7 +23,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-/// Longest line of the host.
+/// Longest line from the host.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// Whether this process is the first of a machine, not of a container: only the kernel calls it `/init`.
@@ -30,14 +31,15 @@ pub fn is_first_process() -> bool {
     std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == "/init")
 }
 
-/// Boots, runs what the host asks for, and powers the machine off.
+/// Boots, executes the host's requests, and powers the machine off.
 pub fn run() -> ! {
     if let Err(why) = serve() {
         eprintln!("tardy-meter: {why}");
     }
     rustix::fs::sync();
     let refused = reboot(RebootCommand::PowerOff);
-    // The first process must not return: the kernel would panic, and rightly so when it cannot be switched off.
+    // The first process must not return: the kernel would panic, which is appropriate only if the machine cannot be
+    // powered off.
     panic!("the machine cannot be powered off: {refused:?}");
 }
 
@@ -53,7 +55,7 @@ fn serve() -> Result<(), GuestError> {
     let kernel_release = rustix::system::uname().release().to_string_lossy().into_owned();
     say(&words, &GuestWord::Booted { kernel_release, uptime_ns: clock::monotonic_ns() });
     let mut desk = Desk { input: Input::new(shared(&data)?), data, words, haunted: false };
-    // Nothing to do any more when the host went away.
+    // If the host disconnected, there is nothing more to do.
     while let Ok(line) = host.recv() {
         let line: HostLine = serde_json::from_str(&line).map_err(GuestError::HostLine)?;
         if line.word == HostWord::Bye {
@@ -68,12 +70,12 @@ fn shared(port: &File) -> Result<File, GuestError> {
     port.try_clone().map_err(GuestError::SharePort)
 }
 
-/// Where the host's wishes are met.
+/// Executes the host's requests.
 struct Desk {
     input: Input,
     data: File,
     words: File,
-    /// Something that an earlier command left behind may still write.
+    /// Whether a remaining process of an earlier command may still write.
     haunted: bool,
 }
 
@@ -87,7 +89,7 @@ impl Desk {
         let _ = self.data.write_all(&bytes);
     }
 
-    /// What to say, and the bytes that follow.
+    /// The answer to a request, and the bytes that follow.
     fn meet(&mut self, line: &HostLine) -> Result<(GuestWord, Vec<u8>), GuestError> {
         if self.haunted {
             return Err(GuestError::LeftBehind);
@@ -120,12 +122,12 @@ impl Desk {
     }
 }
 
-/// The fingerprint names the machine; a machine without a name is as good.
+/// The host name is part of the fingerprint; a machine without one is acceptable.
 fn name_machine(command: &GuestCommand) {
     let _ = std::fs::write("/proc/sys/kernel/hostname", &command.hostname);
 }
 
-/// The first process may set the clock; were it refused, the run would only be dated wrongly.
+/// The first process may set the clock; a failure would only give the run a wrong date.
 fn set_clock(command: &GuestCommand) {
     if let Some(now_ns) = command.realtime_ns {
         let _ = clock::set_realtime_ns(now_ns);
@@ -144,7 +146,7 @@ fn answer_at_once(line: &str) -> Option<GuestWord> {
     }
 }
 
-/// Lines of the host, but for those that are answered at once; the channel closes when the host is gone.
+/// Lines from the host, except those answered at once; the channel closes when the host is gone.
 fn listen(words: File) -> Receiver<String> {
     let (sender, lines) = channel();
     thread::spawn(move || {
@@ -164,7 +166,7 @@ fn listen(words: File) -> Receiver<String> {
     lines
 }
 
-/// A host that no longer listens is noticed elsewhere.
+/// A host that no longer reads is detected elsewhere.
 fn say(mut words: &File, word: &GuestWord) {
     let mut line = serde_json::to_string(word).expect("a word has only string keys");
     line.push('\n');

@@ -1,4 +1,4 @@
-//! Loads the modules of the initial file system. Their names give the order: what another one needs comes first.
+//! Loads the modules of the initial file system. Their names determine the order: dependencies come first.
 
 use super::error::GuestError;
 use protocol::guest::MODULES_DIRECTORY;
@@ -8,10 +8,10 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Loads every module that came with this machine.
+/// Loads every module of the initial file system.
 ///
 /// # Errors
-/// [`GuestError`], which names the module.
+/// [`GuestError`] with the module's name.
 pub fn load_all() -> Result<(), GuestError> {
     let directory = Path::new("/").join(MODULES_DIRECTORY);
     let entries = match fs::read_dir(&directory) {

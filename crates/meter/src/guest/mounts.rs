@@ -1,4 +1,4 @@
-//! The file systems a measurement needs, in a machine that has none yet.
+//! Mounts the file systems for a measurement in a machine that has none yet.
 
 use super::error::GuestError;
 use rustix::fs::{Mode, mkdir};
@@ -8,7 +8,7 @@ use rustix::mount::{MountFlags, mount};
 struct Mount {
     at: &'static str,
     kind: &'static str,
-    /// The measurement is possible without it.
+    /// Whether the measurement is possible without it.
     optional: bool,
 }
 
@@ -26,7 +26,7 @@ const MOUNTS: &[Mount] = &[
 /// Mounts everything.
 ///
 /// # Errors
-/// [`GuestError`], which names what could not be mounted.
+/// [`GuestError`] with the file system that could not be mounted.
 pub fn mount_all() -> Result<(), GuestError> {
     for place in MOUNTS {
         match mkdir(place.at, Mode::from(0o755)) {
@@ -34,7 +34,7 @@ pub fn mount_all() -> Result<(), GuestError> {
             Err(error) => return Err(GuestError::MountPoint { at: place.at, error }),
         }
         match mount(place.kind, place.at, place.kind, MountFlags::empty(), None) {
-            // A kernel with CONFIG_DEVTMPFS_MOUNT has mounted one already.
+            // A kernel with CONFIG_DEVTMPFS_MOUNT has already mounted one.
             Ok(()) | Err(Errno::BUSY) => {}
             Err(_) if place.optional => {}
             Err(error) => return Err(GuestError::Mount { kind: place.kind, at: place.at, error }),

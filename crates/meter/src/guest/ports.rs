@@ -1,4 +1,4 @@
-//! Finds the ports to the host by their names.
+//! Finds the ports to the host by name.
 
 use super::error::GuestError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 const PORTS: &str = "/sys/class/virtio-ports";
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// The kernel learns of its ports a moment after the driver was loaded.
+/// The kernel creates its ports shortly after the driver was loaded.
 const LOOKS: u32 = 1000;
 
 /// Opens the port with this name.
 ///
 /// # Errors
-/// [`GuestError`], which says what the machine lacks.
+/// [`GuestError`] with what the machine lacks.
 pub fn open(name: &str) -> Result<File, GuestError> {
     for _ in 0..LOOKS {
         if let Some(device) = find(Path::new(PORTS), name) {
@@ -29,7 +29,7 @@ pub fn open(name: &str) -> Result<File, GuestError> {
     Err(GuestError::NoPort(name.to_owned()))
 }
 
-/// Waits until the other side is there: before that the port reads as if it had gone.
+/// Waits until the other end is open: before that the port reads as closed.
 fn await_host(port: &File) {
     for _ in 0..LOOKS {
         let mut polled = [PollFd::new(port, PollFlags::IN)];
@@ -41,7 +41,7 @@ fn await_host(port: &File) {
     }
 }
 
-/// The device of the port that is called `name`.
+/// The device of the port with this `name`.
 fn find(ports: &Path, name: &str) -> Option<PathBuf> {
     let entries = fs::read_dir(ports).ok()?;
     let port = entries.filter_map(|entry| entry.ok()).find(|entry| {

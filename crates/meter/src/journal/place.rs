@@ -1,10 +1,10 @@
-//! Where journals lie: on a disk that survives a power cut, if there is one that may be written.
+//! The directory of journals: on a disk that survives a power failure, if a writable one exists.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-/// The first directory that can be written: `TARDY_STATE_DIR`, /var/lib/tardy, /run/tardy, the temporary directory.
+/// The first writable directory: `TARDY_STATE_DIR`, /var/lib/tardy, /run/tardy, the temporary directory.
 pub fn state_directory() -> PathBuf {
     if let Some(chosen) = std::env::var_os("TARDY_STATE_DIR") {
         return PathBuf::from(chosen);
@@ -26,7 +26,7 @@ pub fn journal_directory() -> PathBuf {
     state_directory().join("journal")
 }
 
-/// Journals of changes that are to stay after the process that made them.
+/// Journals of changes that outlive the process that made them.
 pub fn applied_directory() -> PathBuf {
     state_directory().join("applied")
 }

@@ -1,8 +1,8 @@
-//! Where kernel settings are files: the journal changes and undoes nothing outside.
+//! Directories of kernel settings: the journal changes and restores nothing outside them.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The trace file system is below /sys, too.
+/// The tracing file system is below /sys, too.
 const KERNEL: [&str; 3] = ["/proc/sys", "/proc/irq", "/sys"];
 
 /// Directories with kernel settings.
@@ -20,11 +20,11 @@ impl SettingRoots {
         Self(vec![directory.to_owned()])
     }
 
-    /// Whether a file is a setting, also after its links are followed.
+    /// Whether a file is a setting, also after its links are resolved.
     pub fn contain(&self, path: &Path) -> bool {
         let below_one = |path: &Path| self.0.iter().any(|root| path.starts_with(root) && path != root);
         let straight = !path.components().any(|part| matches!(part, Component::ParentDir | Component::CurDir));
-        // One that is not there now has no links to follow.
+        // A file that does not exist now has no links to resolve.
         straight && below_one(path) && path.canonicalize().map_or(true, |real| below_one(&real))
     }
 }

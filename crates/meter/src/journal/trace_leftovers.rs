@@ -1,14 +1,14 @@
-//! What tracing leaves in an instance or in the kernel that must go before the instance or the event can.
+//! Traces of tracing in an instance or the kernel that must be removed before the instance or the event.
 
 use ftrace::tracefs::{Instance, Tracefs};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Events of this tool that the kernel makes up are called so, with the number of the process behind.
+/// Prefix of this tool's synthetic events, followed by the process number.
 pub const EVENT_PREFIX: &str = "tardy_late_";
 
-/// A line that a file of the trace file system did not take.
+/// A line that a file of the tracing file system rejected.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write {text:?} to {path}: {source}")]
 pub struct AppendError {
@@ -17,15 +17,15 @@ pub struct AppendError {
     source: io::Error,
 }
 
-/// Name of the made-up event of this process.
+/// Name of this process's synthetic event.
 pub fn event_name() -> String {
     format!("{EVENT_PREFIX}{}", std::process::id())
 }
 
-/// Forgets the event, once nothing refers to it. Answers whether it was there.
+/// Removes the event, once nothing refers to it. Returns whether it existed.
 ///
 /// # Errors
-/// The kernel does not let it go.
+/// The kernel rejects the removal.
 pub fn forget(tracefs: &Tracefs, name: &str) -> Result<bool, AppendError> {
     let path = tracefs.root().join("synthetic_events");
     let known = |text: String| text.lines().any(|line| line.split_whitespace().next() == Some(name));
@@ -41,15 +41,15 @@ pub fn forget(tracefs: &Tracefs, name: &str) -> Result<bool, AppendError> {
     append(&path, &format!("!{name}")).map(|()| true)
 }
 
-/// Takes the triggers off that would keep an instance busy; harmless where there are none.
+/// Removes triggers that would keep an instance busy; harmless if there are none.
 pub fn release(instance: &Instance) {
     let _ = instance.set_tracing_on(false);
     take_triggers_off(instance);
 }
 
-/// The same while recording goes on.
+/// The same while recording continues.
 pub fn take_triggers_off(instance: &Instance) {
-    // What reads a variable of another trigger goes before it.
+    // A trigger that reads a variable of another one must be removed first.
     let made_up = std::fs::read_dir(instance.path().join("events/synthetic")).into_iter().flatten().flatten();
     let made_up: Vec<String> = made_up
         .filter_map(|entry| entry.file_name().into_string().ok())
@@ -60,7 +60,8 @@ pub fn take_triggers_off(instance: &Instance) {
         let path = instance.path().join("events").join(system).join(event).join("trigger");
         let listed = std::fs::read_to_string(path).unwrap_or_default();
         for line in listed.lines().filter(|line| !line.starts_with('#')) {
-            // The kernel lists a trigger in full and its state behind it, and wants it in full to remove it.
+            // The kernel lists a trigger completely, followed by its state, and needs the complete trigger to remove
+            // it.
             let trigger = line.rsplit_once(" [").map_or(line, |(trigger, _state)| trigger);
             let _ = instance.remove_trigger(system, event, trigger);
         }
@@ -80,7 +81,7 @@ pub(crate) fn append(path: &Path, text: &str) -> Result<(), AppendError> {
 mod tests {
     use super::*;
 
-    /// A directory like a trace file system's: whatever is written to its files stays in them.
+    /// A directory like a tracing file system: everything written to its files stays in them.
     fn like_tracefs(events: &str) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("synthetic_events"), events).unwrap();

@@ -1,4 +1,4 @@
-//! Undoing changes, last first, each within a limit of time: a kernel that does not come back from one does not keep the others.
+//! Undoes changes, last first, each with a time limit: a change that hangs in the kernel does not block the others.
 
 use super::entry::Entry;
 use super::setting_roots::SettingRoots;
@@ -7,20 +7,20 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long a step takes before it is reported, and before it is given up.
+/// Time after which a step is reported, and given up.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     pub slow: Duration,
     pub hung: Duration,
 }
 
-/// Together below the silence that a host takes for the end of a meter.
+/// Together they are below the silence after which a host assumes that a meter has ended.
 pub const PATIENCE: Patience = Patience { slow: Duration::from_secs(2), hung: Duration::from_secs(30) };
 
-/// One change and what undoing it came to: whether there was anything to undo, or what is still wrong.
+/// One change and the result of undoing it: whether there was anything to undo, or what is still wrong.
 pub type Undone = (Entry, Result<bool, UndoError>);
 
-/// Undoes changes that were made in this order. `slow` hears of each step that takes long.
+/// Undoes changes that were made in this order. `slow` is called for each step that takes long.
 pub fn undo_all(
     entries: Vec<Entry>,
     roots: &SettingRoots,
@@ -30,7 +30,7 @@ pub fn undo_all(
     let mut hung = false;
     let steps = entries.into_iter().rev().map(|entry| {
         let (step, roots) = (entry.clone(), roots.clone());
-        // What holds one step up holds up others that need it as well.
+        // What blocks one step may block others as well.
         let left = if hung { patience.slow } else { patience.hung.saturating_sub(patience.slow) };
         let result = within(patience.slow, left, move || step.undo(&roots), || slow(&entry));
         let result = result.unwrap_or_else(|| {
@@ -42,8 +42,8 @@ pub fn undo_all(
     steps.collect()
 }
 
-/// What a step answers, if it does within both times; `slow` is called after the first of them. A step that is given up
-/// goes on in its thread, which nothing waits for.
+/// The result of a step, if it ends within both times; `slow` is called after the first of them. A step that is given
+/// up continues in its thread, for which nothing waits.
 fn within<T: Send + 'static>(
     first: Duration,
     second: Duration,
@@ -88,7 +88,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);
         std::fs::write(path("setting"), "2").unwrap();
-        // Reading a pipe without a writer never comes back.
+        // Reading a pipe without a writer never returns.
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, path("hangs"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
         let entry =

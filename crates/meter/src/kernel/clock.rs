@@ -17,18 +17,18 @@ pub fn realtime_ns() -> i64 {
 /// Sets CLOCK_REALTIME.
 ///
 /// # Errors
-/// Without the right to.
+/// If this process lacks the privilege.
 pub fn set_realtime_ns(now_ns: i64) -> rustix::io::Result<()> {
     rustix::time::clock_settime(ClockId::Realtime, timespec(now_ns))
 }
 
-/// A clock in ns, read without a system call where the machine can.
+/// A clock in ns, read without a system call if the machine supports that.
 #[inline]
 pub fn now_ns(clock: ClockId) -> i64 {
     nanoseconds(rustix::time::clock_gettime(clock))
 }
 
-/// CLOCK_BOOTTIME in ns: runs on while the machine is suspended.
+/// CLOCK_BOOTTIME in ns: continues while the machine is suspended.
 pub fn boottime_ns() -> i64 {
     nanoseconds(rustix::time::clock_gettime(ClockId::Boottime))
 }
@@ -39,18 +39,18 @@ pub fn sleep_until_ns(instant_ns: i64) {
     while clock_nanosleep_absolute(ClockId::Monotonic, &timespec(instant_ns)) == Err(rustix::io::Errno::INTR) {}
 }
 
-/// A span or an instant as the kernel wants it.
+/// A duration or an instant in the kernel's format.
 #[inline]
 pub fn timespec(ns: i64) -> Timespec {
     Timespec { tv_sec: ns.div_euclid(1_000_000_000), tv_nsec: ns.rem_euclid(1_000_000_000) }
 }
 
-/// Smallest step between two reads of CLOCK_MONOTONIC, in ns; 0 is counted as no step.
+/// Smallest non-zero difference between two reads of CLOCK_MONOTONIC, in ns.
 pub fn step_ns() -> u64 {
     step_of_ns(ClockId::Monotonic)
 }
 
-/// The same of any clock.
+/// The same for any clock.
 pub fn step_of_ns(clock: ClockId) -> u64 {
     let mut smallest = u64::MAX;
     let mut last = now_ns(clock);

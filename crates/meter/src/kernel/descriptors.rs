@@ -1,11 +1,11 @@
-//! Where open files lead, and how many there may be.
+//! Redirects open files, and raises their limit.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Lets an open file lead where `target` does, whichever thread holds it; its descriptor stays the same.
+/// Makes an open file refer to `target`, for every thread that holds it; its descriptor stays the same.
 ///
 /// # Errors
 /// Those of dup3(2).

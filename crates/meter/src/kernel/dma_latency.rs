@@ -1,4 +1,4 @@
-//! A request to the power management of the kernel, held as long as the value lives: closing the device withdraws it.
+//! A power management request to the kernel, held for the lifetime of the value: closing the device withdraws it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ pub struct DmaLatencyRequest {
 }
 
 impl DmaLatencyRequest {
-    /// Asks that waking from idle takes at most `latency_us`.
+    /// Requests that waking from idle takes at most `latency_us`.
     ///
     /// # Errors
     /// The device is missing (CONFIG_CPU_IDLE, CONFIG_PM) or not writable (root).

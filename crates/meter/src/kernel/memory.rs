@@ -3,15 +3,15 @@
 use rustix::mm::{MapFlags, MlockAllFlags, ProtFlags, mlockall, mmap_anonymous, munlockall, munmap};
 use std::io;
 
-/// What a run maps after its memory is locked, apart from what every measuring thread needs, and that.
+/// Memory that a run maps after locking: independent of the measuring threads, and per measuring thread.
 const ROOM_BYTES: usize = 16 << 20;
 const ROOM_BYTES_PER_CPU: usize = 8 << 20;
 
-/// Locks everything mapped now and later.
+/// Locks all current and future memory.
 ///
 /// # Errors
-/// EPERM or ENOMEM without CAP_IPC_LOCK, or with an RLIMIT_MEMLOCK that is too small for what is still to come: nothing is
-/// locked then, because a later allocation would fail, which ends the process.
+/// EPERM or ENOMEM without CAP_IPC_LOCK, or if RLIMIT_MEMLOCK is too small for future memory: nothing is locked then,
+/// because a later allocation would fail, which ends the process.
 pub fn lock_all() -> io::Result<()> {
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
@@ -22,7 +22,7 @@ pub fn lock_all() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether so much more may be mapped while it counts as locked. Memory that nobody may touch counts, and costs nothing.
+/// Whether this much more memory can be mapped and locked. Inaccessible memory counts, and costs nothing.
 fn try_to_map(bytes: usize) -> io::Result<()> {
     // SAFETY: the kernel chooses the address, nobody learns it, and it is unmapped with the length it was mapped with.
     unsafe {
@@ -31,15 +31,15 @@ fn try_to_map(bytes: usize) -> io::Result<()> {
     }
 }
 
-/// From here on new memory is locked page by page as it is touched. What is mapped already stays locked whole.
+/// From now on new memory is locked page by page as it is touched. Existing mappings stay locked completely.
 ///
-/// A large mapping that is locked at once is filled in one stretch within the kernel, which does not let go of the CPU
-/// meanwhile if it has no preemption. Kernels before 4.4 cannot do this and go on locking at once.
+/// A large mapping that is locked at once is populated in one stretch within the kernel, which does not release the CPU
+/// meanwhile without kernel preemption. Kernels before 4.4 do not support this and continue to lock at once.
 pub fn lock_new_memory_when_touched() {
     let _ = mlockall(MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT);
 }
 
-/// Touches the stack below the caller, so that the loop finds it mapped.
+/// Touches the stack below the caller, so that it is mapped before the loop.
 #[inline(never)]
 pub fn prefault_stack() {
     let mut pages = [0u8; 32 << 10];

@@ -1,4 +1,4 @@
-//! Thin, safe doors to the kernel calls that no library offers, or that must be called in exactly one way.
+//! Thin, safe wrappers of system calls that no library offers, or that must be called in exactly one way.
 
 pub mod clock;
 pub mod descriptors;

@@ -1,9 +1,9 @@
-//! Semaphores between threads: those of POSIX, which are memory and a futex, and those of System V, which are the kernel's.
+//! Semaphores between threads: POSIX ones, which are memory and a futex, and System V ones, which are kernel objects.
 
 use std::cell::UnsafeCell;
 use std::io;
 
-/// A semaphore of this process, from 0.
+/// A semaphore of this process, starting at 0.
 pub struct PosixSemaphore(Box<UnsafeCell<libc::sem_t>>);
 
 // SAFETY: `sem_t` is made to be used from several threads at once; it is only reached through the functions of the C library.
@@ -28,7 +28,7 @@ impl PosixSemaphore {
         unsafe { libc::sem_post(self.0.get()) };
     }
 
-    /// Waits; `false` when there is nothing to wait for any more.
+    /// Waits; `false` if the semaphore is unusable.
     #[inline]
     pub fn wait(&self) -> bool {
         loop {
@@ -50,7 +50,7 @@ impl Drop for PosixSemaphore {
     }
 }
 
-/// First half of every key of ours: a journal may name no other.
+/// Upper half of every key of this tool: a journal may not contain others.
 const KEY_MARK: i32 = 0x7464_0000;
 
 /// A set of one semaphore. It outlives the process unless it is removed.
@@ -60,10 +60,10 @@ pub struct SysvSemaphore {
 }
 
 impl SysvSemaphore {
-    /// A key that no set has now.
+    /// An unused key.
     ///
     /// # Errors
-    /// ENOSYS of a kernel without CONFIG_SYSVIPC, ENOSPC when all keys are taken.
+    /// ENOSYS on a kernel without CONFIG_SYSVIPC, ENOSPC if all keys are used.
     pub fn unused_key() -> io::Result<i32> {
         let first = std::process::id() as i32;
         for offset in 0..0x1_0000 {
@@ -85,24 +85,24 @@ impl SysvSemaphore {
         let error = io::Error::last_os_error();
         match error.raw_os_error() {
             Some(libc::ENOENT) => Ok(None),
-            // It is there and another user's.
+            // It exists and belongs to another user.
             Some(libc::EACCES) => Ok(Some(Self { id: -1 })),
             _ => Err(error),
         }
     }
 
     /// # Errors
-    /// EEXIST when another process took the key meanwhile.
+    /// EEXIST if another process used the key meanwhile.
     pub fn create(key: i32) -> io::Result<Self> {
         // SAFETY: takes numbers only.
         let id = unsafe { libc::semget(key, 1, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) };
         if id >= 0 { Ok(Self { id }) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Removes the set of a key that this program made; whether there was one.
+    /// Removes the set of a key of this program; returns whether it existed.
     ///
     /// # Errors
-    /// EINVAL for a key that is not one of ours, EPERM for a set of another user.
+    /// EINVAL for a foreign key, EPERM for a set of another user.
     pub fn remove(key: i32) -> io::Result<bool> {
         if key & !0xffff != KEY_MARK {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
@@ -126,7 +126,7 @@ impl SysvSemaphore {
         let _ = self.add(1);
     }
 
-    /// Waits; `false` when there is nothing to wait for any more.
+    /// Waits; `false` if the semaphore no longer exists.
     #[inline]
     pub fn wait(&self) -> bool {
         loop {

@@ -1,7 +1,7 @@
-//! Memory of the machine that is a file of the host's: a PCI device without registers and interrupts (ivshmem).
+//! Memory of the machine that is a file of the host: a PCI device without registers and interrupts (ivshmem).
 //!
-//! What is written there is there, and nobody answers, so no timing of the host can come back through it, unlike with a
-//! virtio or serial port. A byte costs the guest as much as copying it.
+//! A write takes effect immediately and without any response, so unlike with a virtio or serial port the host's timing
+//! cannot influence the guest. Writing a byte costs the guest as much as copying it.
 
 use protocol::guest::WRITTEN_BYTES;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
 use thiserror::Error;
 
-/// The machine has no such memory, or the kernel did not map it.
+/// The machine has no such memory, or the kernel could not map it.
 #[derive(Debug, Error)]
 #[error(
     "failed to map the memory shared with the host at {}: {error}; the emulator needs -device ivshmem-plain and the \
@@ -24,7 +24,7 @@ pub struct SharedMemoryError {
     error: io::Error,
 }
 
-/// The whole memory, written from its beginning on.
+/// The whole memory, written from its start.
 #[derive(Debug)]
 pub struct SharedMemory {
     region: NonNull<u8>,
@@ -36,7 +36,7 @@ impl SharedMemory {
     /// Maps the memory in this slot of the first PCI bus.
     ///
     /// # Errors
-    /// [`SharedMemoryError`], when the machine has none there or the kernel does not map it.
+    /// [`SharedMemoryError`] if the machine has none there or the kernel cannot map it.
     pub fn open(slot: u8) -> Result<Self, SharedMemoryError> {
         let device = PathBuf::from(format!("/sys/bus/pci/devices/0000:00:{slot:02x}.0"));
         let failed = |error| SharedMemoryError { device: device.clone(), error };
@@ -57,7 +57,7 @@ impl SharedMemory {
         Ok(Self { region, bytes, written: 0 })
     }
 
-    /// Lets whoever reads the file see what was written.
+    /// Makes the written bytes visible to readers of the file.
     fn publish(&self) {
         fence(Ordering::Release);
         let number = (self.written as u64).to_le_bytes();

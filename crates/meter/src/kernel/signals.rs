@@ -4,7 +4,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT in the calling thread and all it starts later, and SIGPIPE with them; the
+/// Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE in the calling thread and all threads it starts later; the
 /// descriptor becomes readable when one of the first four arrives.
 ///
 /// # Errors
@@ -13,7 +13,7 @@ pub fn block_and_receive() -> io::Result<OwnedFd> {
     block_and_receive_also(&[], &[])
 }
 
-/// Like [`block_and_receive`], with further signals to watch and further ones that are only blocked.
+/// Like [`block_and_receive`], with further signals to receive, and others that are only blocked.
 ///
 /// # Errors
 /// Those of signalfd(2).
@@ -48,10 +48,10 @@ pub fn taken(watched: &OwnedFd) -> Option<i32> {
     Some(u32::from_ne_bytes(number.try_into().ok()?) as i32)
 }
 
-/// Waits for one blocked signal of the calling thread. Answers how many further times its timer had run out by then.
+/// Waits for one blocked signal of the calling thread. Returns how many further times its timer had expired by then.
 ///
 /// # Errors
-/// EINTR, when another signal came.
+/// EINTR if another signal came.
 pub fn wait_for(signal: i32) -> io::Result<u32> {
     let mut set = empty_set();
     add(&mut set, signal);

@@ -1,14 +1,14 @@
-//! The trace file system, mounted for this process alone where the machine has not mounted it.
+//! The tracing file system, mounted for this process alone if the machine has not mounted it.
 
 use ftrace::tracefs::{Tracefs, TracefsError};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// The trace file system of this machine. When it is not mounted, it is mounted in a mount namespace of this
-/// thread's own, which ends with it: nothing is left to undo. Call it before other threads are started.
+/// The tracing file system of this machine. If it is not mounted, it is mounted in a private mount namespace of this
+/// thread, which ends with it: nothing must be undone. Call it before other threads are started.
 ///
 /// # Errors
-/// [`TracefsError`] of the first look when mounting is not allowed either.
+/// [`TracefsError`] of the first attempt if mounting is not permitted either.
 pub fn find_or_mount() -> Result<Tracefs, TracefsError> {
     match Tracefs::find() {
         Err(TracefsError::NotMounted { root }) => {

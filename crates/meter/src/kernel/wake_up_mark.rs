@@ -1,12 +1,12 @@
-//! Tells an emulator that a wake-up was seen, by an instruction that does nothing.
+//! Marks a wake-up for the emulator's flight recorder with an instruction that has no effect.
 //!
-//! The flight recorder of virtual time looks for it in the code that is about to be executed. Everywhere else, and in
-//! virtual time without a recorder too, it is one instruction, so a run with the recorder is the run without it.
+//! The flight recorder of virtual time searches for it in the executed code. Everywhere else, including virtual time
+//! without a recorder, it is one instruction, so a run with the recorder is identical to one without.
 
-/// The displacement that makes this `nop` unlike any other: `tdy!`, little-endian. The recorder knows it, too.
+/// A displacement that makes this `nop` unique: `tdy!`, little-endian. The recorder uses the same value.
 pub const WAKE_UP_SEEN: u32 = u32::from_le_bytes(*b"tdy!");
 
-/// Marks that the measuring thread has just seen the clock.
+/// Marks that the measuring thread has just read the clock.
 #[inline(always)]
 pub fn wake_up_seen() {
     #[cfg(target_arch = "x86_64")]

@@ -1,13 +1,13 @@
-//! The tracers of the kernel: what each is for, and which option brings it.
+//! The kernel's tracers: their purpose, and the option that enables them.
 
 use archive::tracer::KernelSource;
 
-/// What a tracer does for a run.
+/// The role of a tracer in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Records beside the events, into the snapshots.
+    /// Records into the snapshots, like events.
     Recording,
-    /// Looks for a longest stretch of its own and keeps what happened in it.
+    /// Finds its own longest stretch and keeps the events in it.
     Latency,
     /// Measures by itself.
     Measuring(KernelSource),
@@ -41,12 +41,12 @@ pub const TRACERS: &[Tracer] = &[
     tracer("hwlat", Role::Measuring(KernelSource::Hwlat), "CONFIG_HWLAT_TRACER"),
 ];
 
-/// The tracer of a name, if a run can use it.
+/// The tracer with this name, if a run can use it.
 pub fn find(name: &str) -> Option<&'static Tracer> {
     TRACERS.iter().find(|tracer| tracer.name == name)
 }
 
-/// The tracer behind a source.
+/// The tracer of a source.
 pub fn of_source(source: KernelSource) -> &'static Tracer {
     let behind = TRACERS.iter().find(|tracer| tracer.role == Role::Measuring(source));
     behind.expect("every source has a tracer")

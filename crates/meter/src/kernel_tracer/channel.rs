@@ -1,9 +1,9 @@
-//! Which field of which record of a measuring tracer is a value of which series.
+//! Maps fields of a measuring tracer's records to series of values.
 
 use archive::tracer::KernelSource;
 use ftrace::format::{EventFormat, EventFormats};
 
-/// One kind of value a source gives.
+/// One kind of value of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Channel {
     pub name: &'static str,
@@ -13,7 +13,7 @@ pub struct Channel {
     ns_per_unit: i64,
     /// Only records whose field has this value.
     when: Option<(&'static str, i64)>,
-    /// A zero stands for nothing measured.
+    /// Whether a zero means that nothing was measured.
     zero_is_none: bool,
 }
 
@@ -25,7 +25,7 @@ const fn timerlat(name: &'static str, context: i64) -> Channel {
     Channel { when: Some(("context", context)), ..every(name, "ftrace", "timerlat", "timer_latency") }
 }
 
-/// The records of osnoise and hwlat count microseconds, their events nanoseconds.
+/// The records of osnoise and hwlat are in microseconds, their events in nanoseconds.
 const fn osnoise(name: &'static str, field: &'static str) -> Channel {
     Channel { ns_per_unit: 1000, ..every(name, "ftrace", "osnoise", field) }
 }
@@ -57,7 +57,7 @@ pub const fn of_source(source: KernelSource) -> &'static [Channel] {
 }
 
 impl Channel {
-    /// Its format, where the kernel has such a record.
+    /// Its format, if the kernel has such a record.
     pub fn format<'a>(&self, formats: &'a EventFormats) -> Option<&'a EventFormat> {
         formats.find(self.system, self.event).filter(|format| format.field(self.field).is_some())
     }

@@ -1,6 +1,6 @@
-//! A latency tracer in an instance of its own: whenever the kernel found a longer stretch, its text is copied.
+//! A latency tracer in its own instance: copies the kernel's text whenever a longer stretch was found.
 //!
-//! It cannot share the snapshotter's instance: while such a tracer is set, the kernel refuses snapshots there (EBUSY).
+//! It cannot share the snapshotter's instance: while such a tracer is set, the kernel rejects snapshots there (EBUSY).
 
 use super::catalogue::Tracer;
 use super::recording;
@@ -17,14 +17,14 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// Enough for some ten thousand functions; the text of a full buffer has three times its bytes.
+/// Enough for tens of thousands of functions; the text of a full buffer is three times as large.
 const BUFFER_KB: u32 = 512;
-/// A text is cut here.
+/// Longest text to keep.
 const TEXT_BYTES_MAX: u64 = 2 << 20;
-/// Stretches kept that are not the longest so far: with a threshold the kernel records every one above it.
+/// Most stretches to keep that are not the longest so far: with a threshold the kernel records every one above it.
 const OTHERS_KEPT_MAX: u32 = 40;
 
-/// The tracer at work.
+/// A running tracer.
 pub struct LatencyTracer {
     instance: Instance,
     tracer: &'static Tracer,
@@ -36,17 +36,17 @@ pub struct LatencyTracer {
     pub not_kept: u64,
 }
 
-/// A stretch that was kept.
+/// A kept stretch.
 pub struct CopiedLatency {
     pub trace: LatencyTrace,
     pub text: String,
 }
 
 impl LatencyTracer {
-    /// Sets the tracer up in an instance that was just made; it does not record yet.
+    /// Sets up the tracer in a new instance; it does not record yet.
     ///
     /// # Errors
-    /// What the kernel does not have or does not accept.
+    /// What the kernel lacks or rejects.
     pub fn arm(
         instance: Instance,
         tracer: &'static Tracer,
@@ -54,8 +54,8 @@ impl LatencyTracer {
         journal: &mut Journal,
     ) -> Result<Self, Refusal> {
         instance.set_tracing_on(false)?;
-        // The kernel stamps the beginning of a stretch with the clock of its top-level buffer, and leaves out what seems
-        // older: with another clock here the text can be empty. Its times are relative, so any clock will do.
+        // The kernel timestamps the start of a stretch with the clock of its top-level buffer, and leaves out events
+        // that seem older: with another clock here the text can be empty. Its times are relative, so any clock will do.
         let clock = Tracefs::at(instance.root()).capabilities().current_clock;
         if !clock.is_empty() {
             instance.set_clock(&clock)?;
@@ -64,14 +64,14 @@ impl LatencyTracer {
         recording::follow(&instance, asked)?;
         set_threshold(instance.root(), asked.threshold_ns, journal)?;
         refusal::set_in(&instance, tracer)?;
-        // Reading then holds the tracer, so that a longer stretch does not replace the text half read. Kernels before
-        // 5.9 do that without being asked.
+        // This pauses the tracer during reads, so that a longer stretch does not replace a text that was read halfway.
+        // Kernels before 5.9 always do that.
         let _ = instance.set_option("pause-on-trace", true);
         let changes = changes_of(&instance).map_err(|error| Refusal::Unwatched(error.into()))?;
         Ok(Self { instance, tracer, changes, kept: 0, others_kept: 0, longest_us: 0, not_kept: 0 })
     }
 
-    /// Starts recording; stretches before are forgotten.
+    /// Starts recording; earlier stretches are dropped.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -80,7 +80,7 @@ impl LatencyTracer {
         forget().and_then(|()| self.instance.set_tracing_on(true)).map_err(TraceError::from)
     }
 
-    /// The stretch that was recorded since the last call, if any.
+    /// The stretch recorded since the last call, if any.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -122,13 +122,13 @@ impl LatencyTracer {
         Ok((String::from_utf8_lossy(&bytes).into_owned(), cut))
     }
 
-    /// Stops recording; what was recorded can still be copied.
+    /// Stops recording; recorded data can still be copied.
     pub fn stop(&self) {
         let _ = self.instance.set_tracing_on(false);
     }
 }
 
-/// For `poll`: readable when something may have been recorded.
+/// For `poll`: readable if something may have been recorded.
 impl AsFd for LatencyTracer {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.changes.as_fd()
@@ -141,7 +141,7 @@ fn changes_of(instance: &Instance) -> rustix::io::Result<File> {
     Ok(File::from(watcher))
 }
 
-/// The threshold is one for the whole kernel.
+/// The threshold is global to the kernel.
 fn set_threshold(root: &Path, threshold_ns: u64, journal: &mut Journal) -> Result<(), Refusal> {
     let path = root.join("tracing_thresh");
     let wanted = (threshold_ns / 1000).to_string();

@@ -1,8 +1,8 @@
-//! The kernel's own tracers beside the events: those that record functions, those that look for a longest stretch, those
-//! that measure.
+//! The kernel's own tracers in addition to the events: those that record functions, those that find a longest stretch,
+//! those that measure.
 //!
-//! [`catalogue`] knows them by name, [`refusal`] says what a kernel lacks, [`recording`] arms the snapshotter's instances.
-//! The others get instances of their own in [`setup`], and one thread, [`tracing`], that reads them: [`latency`] copies
+//! [`catalogue`] lists them by name, [`refusal`] reports what a kernel lacks, [`recording`] arms the snapshotter's
+//! instances. [`setup`] creates instances for the others, and one thread, [`tracing`], reads them: [`latency`] copies
 //! the texts of latency tracers, [`source`] counts the records of measuring tracers into [`series`].
 
 pub mod catalogue;

@@ -1,4 +1,4 @@
-//! Tracers that record beside the events: the functions the kernel enters, into the snapshots of spikes.
+//! Tracers that record with the events: the functions that the kernel enters, into the snapshots of spikes.
 
 use super::catalogue::{self, Role};
 use super::refusal::{self, Refusal};
@@ -10,11 +10,11 @@ const FUNCTIONS_ENABLED: &str = "/proc/sys/kernel/ftrace_enabled";
 const STACKS_IN_INSTANCES: (u32, u32) = (5, 17);
 const WAKEUP: &str = "stacktrace if function.function==hrtimer_wakeup";
 
-/// Makes an instance record what was asked for beside its events. Recording must be off: setting a tracer takes a while.
-/// Removing the instance undoes it all.
+/// Makes an instance record what was requested in addition to its events. Recording must be off, because setting a
+/// tracer takes time. Removing the instance undoes everything.
 ///
 /// # Errors
-/// What the kernel does not have or does not accept.
+/// What the kernel lacks or rejects.
 pub fn arm(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal> {
     if asked.stack {
         record_stacks(instance)?;
@@ -29,7 +29,7 @@ pub fn arm(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal> {
     refusal::set_in(instance, tracer)
 }
 
-/// Narrows the functions and threads; a latency tracer follows functions, too.
+/// Restricts the functions and threads; latency tracers trace functions, too.
 ///
 /// # Errors
 /// A pattern that no function matches, or a kernel without the files.
@@ -50,7 +50,7 @@ pub fn follow(instance: &Instance, asked: &TracerSettings) -> Result<(), Refusal
     Ok(())
 }
 
-/// The timer of a sleeping thread expires in an interrupt: its stack shows what it came into.
+/// The timer of a sleeping thread expires in an interrupt, whose stack shows what it interrupted.
 fn record_stacks(instance: &Instance) -> Result<(), Refusal> {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     if version_of(&release) < STACKS_IN_INSTANCES {
@@ -65,7 +65,7 @@ fn record_stacks(instance: &Instance) -> Result<(), Refusal> {
     added.map_err(|error| Refusal::NoStacks(error.into()))
 }
 
-/// `6.1.0-56-rt-amd64` is (6, 1); what is no version is the oldest.
+/// `6.1.0-56-rt-amd64` is (6, 1); an unknown version counts as the oldest.
 fn version_of(release: &str) -> (u32, u32) {
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|digits| digits.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))

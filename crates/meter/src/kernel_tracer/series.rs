@@ -1,13 +1,13 @@
-//! Values of one kind and CPU, counted.
+//! Counts values of one kind and CPU.
 
 use archive::histogram::{Histogram, bucket_of};
 use archive::tracer::{KernelSample, KernelSeries, KernelSource};
 use std::collections::BTreeMap;
 
-/// Largest values kept with their instants.
+/// Number of largest values to keep with their instants.
 const WORST_KEPT: usize = 20;
 
-/// Counts as they grow.
+/// Counts in progress.
 pub struct Series {
     source: KernelSource,
     name: &'static str,
@@ -56,7 +56,7 @@ impl Series {
         }
     }
 
-    /// What there is so far.
+    /// The current state.
     pub fn so_far(&self) -> KernelSeries {
         KernelSeries {
             source: self.source,

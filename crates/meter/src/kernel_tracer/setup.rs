@@ -1,4 +1,5 @@
-//! What a run asks of the kernel's tracers beside the snapshotter: instances of their own, settings changed and journalled.
+//! Sets up the kernel's tracers for a run, apart from the snapshotter: own instances, and settings that are changed and
+//! journalled.
 
 use super::catalogue::{self, Role, Tracer};
 use super::interference::Interference;
@@ -12,29 +13,29 @@ use archive::tracer::KernelSource;
 use ftrace::tracefs::{Instance, Tracefs};
 use std::path::Path;
 
-/// Armed, not recording yet.
+/// Armed tracers that do not record yet.
 pub struct Armed {
     pub latency: Option<LatencyTracer>,
     pub sources: Vec<SourceReader>,
-    /// What they do to the other numbers.
+    /// Their effect on other figures.
     pub notices: Vec<Interference>,
 }
 
-/// Whether a run asks for anything here; tracers that record run in the snapshotter's instances.
+/// Whether a run uses any of these; recording tracers run in the snapshotter's instances.
 pub fn wanted(settings: &RunSettings) -> bool {
     latency_tracer(settings).is_some() || !settings.sources.is_empty()
 }
 
-/// The latency tracer that a run asks for.
+/// The requested latency tracer.
 pub fn latency_tracer(settings: &RunSettings) -> Option<&'static Tracer> {
     let asked = settings.trace.tracer.as_ref()?;
     catalogue::find(&asked.name).filter(|tracer| tracer.role == Role::Latency)
 }
 
-/// Makes the instances and sets the tracers. What is made and changed is in the journal.
+/// Creates the instances and sets the tracers. Everything created and changed is in the journal.
 ///
 /// # Errors
-/// What the kernel lacks or does not accept.
+/// What the kernel lacks or rejects.
 pub fn arm(
     tracefs: &Tracefs,
     settings: &RunSettings,
@@ -73,7 +74,7 @@ fn make(tracefs: &Tracefs, tracer: &str, journal: &mut Journal) -> Result<Instan
     Ok(tracefs.create_instance(&name)?)
 }
 
-/// The settings that timerlat and osnoise share lie beside the instances, one for the whole kernel.
+/// timerlat and osnoise share settings outside the instances, global to the kernel.
 fn set_up_noise(
     tracefs: &Tracefs,
     source: KernelSource,
@@ -85,7 +86,7 @@ fn set_up_noise(
     let mut wanted = vec![("cpus", cpu_list(measured)), ("stop_tracing_us", "0".into())];
     wanted.push(("stop_tracing_total_us", "0".into()));
     if source == KernelSource::Timerlat {
-        // The kernel takes 100 µs to 1 s.
+        // The kernel accepts 100 µs to 1 s.
         wanted.push(("timerlat_period_us", (interval_ns / 1000).clamp(100, 1_000_000).to_string()));
     }
     for (name, value) in wanted {
@@ -94,7 +95,7 @@ fn set_up_noise(
     Ok(())
 }
 
-/// Writes a setting unless it is that already.
+/// Writes a setting unless it already has this value.
 fn change(path: &Path, value: &str, journal: &mut Journal) -> Result<(), Refusal> {
     if read_setting(path).is_ok_and(|now| now.trim() == value) {
         return Ok(());
@@ -103,7 +104,7 @@ fn change(path: &Path, value: &str, journal: &mut Journal) -> Result<(), Refusal
     changed.map(|_| ()).map_err(Refusal::Setting)
 }
 
-/// hwlat stops the CPU it runs on, so it runs where nothing is measured if there is such a CPU.
+/// hwlat stops the CPU on which it runs, so it runs where nothing is measured, if there is such a CPU.
 fn hwlat_cpus(
     tracefs: &Tracefs,
     instance: &Instance,
@@ -126,7 +127,7 @@ fn hwlat_cpus(
     Ok(spared)
 }
 
-/// `0-2,5`, as the kernel prints it: a journal compares what it finds with what it wrote.
+/// `0-2,5`, in the kernel's format: a journal compares the current value with the one it wrote.
 fn cpu_list(cpus: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for cpu in cpus {

@@ -1,4 +1,4 @@
-//! A measuring tracer in an instance of its own: its records are read, decoded and counted for each CPU.
+//! A measuring tracer in its own instance: reads, decodes and counts its records per CPU.
 
 use super::catalogue::Tracer;
 use super::channel::{self, Channel};
@@ -11,18 +11,18 @@ use ftrace::format::EventFormats;
 use ftrace::page::{PageItem, PageItems};
 use ftrace::tracefs::{Instance, RawPages};
 
-/// Twenty thousand records or so, many times what comes between two looks.
+/// About twenty thousand records, many times the number between two reads.
 const BUFFER_KB: u32 = 1024;
 
 struct CpuSeries {
     cpu: u32,
     pages: RawPages,
     lost_before: u64,
-    /// One for each channel.
+    /// One per channel.
     series: Vec<Series>,
 }
 
-/// A source at work.
+/// A running source.
 pub struct SourceReader {
     instance: Instance,
     channels: Vec<&'static Channel>,
@@ -32,10 +32,10 @@ pub struct SourceReader {
 }
 
 impl SourceReader {
-    /// Sets the tracer of an instance that was just made; it does not record yet.
+    /// Sets the tracer of a new instance; it does not record yet.
     ///
     /// # Errors
-    /// What the kernel does not accept.
+    /// What the kernel rejects.
     pub fn arm(instance: Instance, source: KernelSource, tracer: &Tracer, measured: &[u32]) -> Result<Self, Refusal> {
         instance.set_tracing_on(false)?;
         instance.set_clock("mono")?;
@@ -47,7 +47,7 @@ impl SourceReader {
         for channel in channels.iter().filter(|channel| channel.system != "ftrace") {
             instance.enable_event(channel.system, channel.event)?;
         }
-        // While a reader holds its pages open, the kernel changes no tracer (EBUSY).
+        // While a reader holds its pages open, the kernel rejects changes of the tracer (EBUSY).
         refusal::set_in(&instance, tracer)?;
         let mut cpus = Vec::new();
         for cpu in instance.cpus().into_iter().filter(|cpu| measured.contains(cpu)) {
@@ -64,7 +64,7 @@ impl SourceReader {
         self.instance.set_tracing_on(true).map_err(TraceError::from)
     }
 
-    /// Reads and counts what was recorded since the last call.
+    /// Reads and counts the records since the last call.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -97,7 +97,7 @@ impl SourceReader {
         self.cpus.iter().flat_map(|cpu| cpu.series.iter().map(Series::so_far)).collect()
     }
 
-    /// Stops recording; what was recorded can still be read.
+    /// Stops recording; recorded data can still be read.
     pub fn stop(&self) {
         let _ = self.instance.set_tracing_on(false);
     }

@@ -1,4 +1,4 @@
-//! The thread that reads what latency tracers keep and measuring tracers record, while others measure.
+//! The thread that reads latency tracers and measuring tracers during the measurement.
 
 use super::latency::{CopiedLatency, LatencyTracer};
 use super::setup::Armed;
@@ -16,18 +16,18 @@ use std::thread::JoinHandle;
 
 const LOOK_NS: i64 = 100_000_000;
 
-/// What the thread hands over.
+/// Output of the thread.
 pub enum TracerOutput {
     Latency(Box<CopiedLatency>),
-    /// The state of every series; a later one replaces an earlier one.
+    /// State of every series; a later one replaces an earlier one.
     Series(Vec<KernelSeries>),
-    /// A tracer cannot be read any more.
+    /// A tracer can no longer be read.
     Broken(TraceError),
     /// Stretches above the threshold that were not kept.
     NotKept(u64),
 }
 
-/// The thread, as the one that started it sees it. Ends with [`KernelTracing::stop`].
+/// Handle of the thread, which ends with [`KernelTracing::stop`].
 pub struct KernelTracing {
     pub tid: i32,
     found: Receiver<TracerOutput>,
@@ -37,7 +37,7 @@ pub struct KernelTracing {
 }
 
 impl KernelTracing {
-    /// Starts the thread on these CPUs; it records from when counting begins.
+    /// Starts the thread on these CPUs; it records from the start of counting on.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -57,12 +57,12 @@ impl KernelTracing {
         Ok(Self { tid, found, start, stop, handle: Some(handle) })
     }
 
-    /// What was found since the last call, without waiting.
+    /// Output since the last call, without waiting.
     pub fn received(&self) -> Vec<TracerOutput> {
         self.found.try_iter().collect()
     }
 
-    /// Ends the thread; [`KernelTracing::received`] then gives the rest. `false` when it had died.
+    /// Ends the thread; [`KernelTracing::received`] then returns the rest. `false` if it had died.
     pub fn stop(&mut self) -> bool {
         self.stop.store(true, Relaxed);
         self.start.cancel();
@@ -70,7 +70,7 @@ impl KernelTracing {
     }
 }
 
-/// A run that fails leaves no thread that holds files of an instance open, or the instance could not be removed.
+/// A failed run must not leave a thread that holds files of an instance open, or the instance could not be removed.
 impl Drop for KernelTracing {
     fn drop(&mut self) {
         self.stop();
@@ -112,7 +112,7 @@ impl Reading {
         }
     }
 
-    /// The first instant that counts; `None` when the run ends before.
+    /// The first counted instant; `None` if the run ends before.
     fn await_start(&self, start: &StartInstant) -> Option<i64> {
         let count_from_ns = start.wait()?;
         loop {
@@ -146,7 +146,7 @@ impl Reading {
         }
     }
 
-    /// What cannot be read now cannot be read later: it is reported once and left.
+    /// A tracer that cannot be read now cannot be read later: the error is reported once.
     fn report(&mut self, outcome: Result<(), TraceError>) {
         if let Err(why) = outcome {
             let _ = self.output.send(TracerOutput::Broken(why));

@@ -1,7 +1,7 @@
-//! What a measuring thread counts, readable by others while it counts.
+//! The counters of a measuring thread, readable by other threads while it counts.
 //!
-//! Every cell has one writer, the measuring thread, so an increment is a relaxed load and store: no locked instruction in
-//! the loop. A reader sees each cell whole but may see two cells from different cycles, by one.
+//! Every cell has one writer, the measuring thread, so an increment is a relaxed load and store: no locked instruction
+//! in the loop. A reader sees each cell consistently but may see two cells from adjacent cycles.
 
 use super::ring::Ring;
 use archive::histogram::{BUCKETS, Histogram, bucket_of};
@@ -10,16 +10,16 @@ use archive::spike::SpikeReason;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
-/// A spike as the measuring thread announces it.
+/// A spike announced by the measuring thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpikeSignal {
     pub sample: Sample,
     pub reason: SpikeReason,
-    /// Seen instant of the cycle before; `None` for the first.
+    /// Seen instant of the previous cycle; `None` for the first.
     pub previous_seen_ns: Option<i64>,
 }
 
-/// The books of one measuring thread.
+/// The counters of one measuring thread.
 #[derive(Debug)]
 pub struct Books {
     buckets: Box<[AtomicU64]>,
@@ -38,14 +38,14 @@ pub struct Books {
     seconds: Ring<5>,
     spikes: Ring<6>,
     samples: Option<Ring<2>>,
-    /// Set by the host side: the next ordinary sample shall be captured.
+    /// Set by the session: capture the next ordinary sample.
     pub control_wanted: AtomicBool,
-    /// What counts as ordinary for a control, in ns.
+    /// Upper limit of ordinary samples, in ns.
     pub control_ceiling_ns: AtomicI64,
-    /// No snapshot of a sample that is only over the limit before this instant.
+    /// Before this instant, samples that are only over the limit get no snapshot.
     pub snapshotter_rests_until_ns: AtomicI64,
-    /// Set by whoever marks a spike, until its snapshot is copied: meanwhile spikes are announced but must not be marked,
-    /// since a marker may swap buffers. All threads of one snapshotter share it.
+    /// Set by the thread that marks a spike, until its snapshot is copied: meanwhile spikes are announced but must not
+    /// be marked, because a marker may swap buffers. Shared by all threads of one snapshotter.
     pub snapshotter_busy: Arc<AtomicBool>,
 }
 
@@ -55,12 +55,12 @@ fn add(cell: &AtomicU64, count: u64) {
 }
 
 impl Books {
-    /// `samples_capacity` > 0 keeps every sample, if the drain is quick enough.
+    /// `samples_capacity` > 0 keeps every sample, if they are read fast enough.
     pub fn new(samples_capacity: usize) -> Self {
         Self::beside(samples_capacity, Arc::default())
     }
 
-    /// Books of a thread that shares its snapshotter with others.
+    /// Counters of a thread that shares its snapshotter with others.
     pub fn beside(samples_capacity: usize, snapshotter_busy: Arc<AtomicBool>) -> Self {
         Self {
             buckets: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
@@ -86,7 +86,7 @@ impl Books {
         }
     }
 
-    /// Counts one sample; `true` when it is the largest so far. Measuring thread only.
+    /// Counts one sample; `true` if it is the largest so far. Measuring thread only.
     #[inline]
     pub fn count(&self, sample: &Sample) -> bool {
         let latency_ns = sample.latency_ns;
@@ -125,7 +125,7 @@ impl Books {
         add(&self.over_limit, 1);
     }
 
-    /// Hands a finished second over. Measuring thread only.
+    /// Hands over a finished second. Measuring thread only.
     #[inline]
     pub fn publish_second(&self, second: &Second) {
         let counts = u64::from(second.over_limit) << 32 | u64::from(second.missed_periods);
@@ -181,7 +181,7 @@ impl Books {
         })
     }
 
-    /// The next sample as (due, latency) in ns, when every sample is kept. Draining thread only.
+    /// The next sample as (due, latency) in ns, if every sample is kept. Draining thread only.
     pub fn take_sample(&self) -> Option<(i64, i64)> {
         let [due, latency] = self.samples.as_ref()?.pop()?;
         Some((due as i64, latency as i64))

@@ -1,4 +1,4 @@
-//! What happens between seeing the clock and arming the next wake-up: pure bookkeeping, driven by instants alone.
+//! The bookkeeping between reading the clock and arming the next wake-up, driven by instants alone.
 
 use super::books::{Books, SpikeSignal};
 use super::dither::Dither;
@@ -9,16 +9,16 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// The instants and limits a thread measures by. All in ns of CLOCK_MONOTONIC.
+/// The instants and limits of a measuring thread. All in ns of CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
     pub interval_ns: i64,
-    /// Draws each interval by itself, with `interval_ns` as their mean.
+    /// Randomises each interval, with `interval_ns` as the mean.
     pub dither: Option<Dither>,
     pub first_due_ns: i64,
-    /// Wake-ups due before are made but not counted.
+    /// Wake-ups due before this instant are not counted.
     pub count_from_ns: i64,
-    /// No wake-up is due at or after.
+    /// No wake-up is due at or after this instant.
     pub end_ns: i64,
     pub cycles_max: u64,
     pub limit_ns: i64,
@@ -27,7 +27,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The same schedule, whose instants were relative to this one.
+    /// The same schedule with `instant_ns` added to its relative instants.
     pub fn starting_at(self, instant_ns: i64) -> Self {
         Self {
             first_due_ns: self.first_due_ns.saturating_add(instant_ns),
@@ -38,7 +38,7 @@ impl Schedule {
     }
 }
 
-/// The state of one measuring thread between two wake-ups.
+/// State of one measuring thread between two wake-ups.
 #[derive(Debug)]
 pub struct Cycles<'a> {
     schedule: Schedule,
@@ -67,25 +67,25 @@ impl<'a> Cycles<'a> {
         }
     }
 
-    /// Keeps no account of single seconds: for clocks that may be set, whose seconds do not follow each other.
+    /// Does not account for single seconds: for clocks that may be set, whose seconds are not consecutive.
     pub fn without_seconds(mut self) -> Self {
         self.second_end_ns = i64::MAX;
         self
     }
 
-    /// The next instant to wake up at, or `None` when the thread is done.
+    /// The next instant to wake up at, or `None` if the thread is done.
     #[inline]
     pub fn next_due_ns(&self) -> Option<i64> {
         (self.due_ns < self.schedule.end_ns && self.cycle < self.schedule.cycles_max).then_some(self.due_ns)
     }
 
-    /// Tells on which CPU the clock was seen, for a thread that is bound to none.
+    /// Sets the CPU on which the clock was read, for an unbound thread.
     #[inline]
     pub fn moved_to(&mut self, cpu: u32) {
         self.cpu = cpu;
     }
 
-    /// Books the wake-up that was due and was seen at `seen_ns`. Answers whether a spike is to be marked.
+    /// Records the wake-up that was due and was seen at `seen_ns`. Returns whether to mark a spike.
     #[inline]
     pub fn seen(&mut self, seen_ns: i64) -> bool {
         let spike = self.note(seen_ns);
@@ -98,7 +98,7 @@ impl<'a> Cycles<'a> {
         spike
     }
 
-    /// Like [`Cycles::seen`] for a timer that goes on by itself and tells how many of its expirations nobody waited for.
+    /// Like [`Cycles::seen`] for a periodic timer that reports how many of its expirations were not waited for.
     #[inline]
     pub fn seen_with_overrun(&mut self, seen_ns: i64, overrun: u32) -> bool {
         let spike = self.note(seen_ns);
@@ -106,7 +106,7 @@ impl<'a> Cycles<'a> {
         spike
     }
 
-    /// Like [`Cycles::seen`] for a sleep that began anew after the wake-up before: there is no schedule to fall behind.
+    /// Like [`Cycles::seen`] for a sleep that started after the previous wake-up: there is no schedule to fall behind.
     #[inline]
     pub fn seen_unscheduled(&mut self, due_ns: i64, seen_ns: i64) -> bool {
         self.due_ns = due_ns;
@@ -115,7 +115,8 @@ impl<'a> Cycles<'a> {
         spike
     }
 
-    /// Books the answer to a stimulus of another thread, which keeps the schedule: so many of its stimuli were left out before.
+    /// Records the answer to a stimulus of another thread, which keeps the schedule; `skipped` stimuli were left out
+    /// before.
     #[inline]
     pub fn seen_stimulus(&mut self, given_ns: i64, seen_ns: i64, skipped: u64) -> bool {
         self.count_missed(skipped);
@@ -152,8 +153,8 @@ impl<'a> Cycles<'a> {
         }
     }
 
-    /// Like [`Cycles::skip`] where no two intervals are alike: each that passed is drawn all the same, so that how many
-    /// were missed does not change which instants follow.
+    /// Like [`Cycles::skip`] for random intervals: each missed one is drawn as well, so that later instants do not
+    /// depend on the number of missed ones.
     #[inline]
     fn skip_drawn(&mut self, seen_ns: i64) {
         let mut missed = 0;
@@ -164,8 +165,8 @@ impl<'a> Cycles<'a> {
         self.count_missed(missed);
     }
 
-    /// Gives up periods that passed before a timer could be armed for them. Of these, the ones due in the counted stretch
-    /// count as missed, whether the late wake-up before them was counted or still settling.
+    /// Skips periods that passed before a timer could be armed for them. Those due in the counted time count as missed,
+    /// whether or not the late wake-up before them was counted.
     #[inline]
     fn skip(&mut self, missed: i64) {
         if missed <= 0 {
@@ -178,7 +179,7 @@ impl<'a> Cycles<'a> {
         self.count_missed(counted.max(0) as u64);
     }
 
-    /// After the last cycle that was asked for no period is.
+    /// After the last requested cycle no period counts as missed.
     #[inline]
     fn count_missed(&mut self, missed: u64) {
         if missed > 0 && self.cycle < self.schedule.cycles_max {
@@ -208,7 +209,7 @@ impl<'a> Cycles<'a> {
             None => false,
             Some(reason) => {
                 self.books.publish_spike(&SpikeSignal { sample, reason, previous_seen_ns: self.previous_seen_ns });
-                // Pairs with the snapshotter, which becomes idle first and looks for announced spikes then.
+                // Pairs with the snapshotter, which becomes idle first and then looks for announced spikes.
                 !self.books.snapshotter_busy.swap(true, SeqCst)
             }
         }
@@ -230,7 +231,7 @@ impl<'a> Cycles<'a> {
         control.then_some(SpikeReason::Control)
     }
 
-    /// Closes the seconds that ended before `due_ns`. A second belongs to the instant a wake-up was due.
+    /// Closes the seconds that ended before `due_ns`. A wake-up belongs to the second in which it was due.
     #[inline]
     fn turn_second(&mut self, due_ns: i64) {
         while due_ns >= self.second_end_ns {
@@ -252,14 +253,14 @@ impl<'a> Cycles<'a> {
         self.second = Second { second, latency_ns_max: i64::MIN, ..Second::default() };
     }
 
-    /// Ends the measurement: hands the last second over and gives the worst samples, largest first.
+    /// Ends the measurement: hands over the last second and returns the worst samples, largest first.
     pub fn finish(mut self) -> Vec<Sample> {
         self.close_second();
         self.worst.into_sorted()
     }
 }
 
-/// How many of the instants `due_ns`, `due_ns + interval_ns`, ... lie before another one.
+/// How many of the instants `due_ns`, `due_ns + interval_ns`, ... are before `instant_ns`.
 #[inline]
 fn periods_before(instant_ns: i64, due_ns: i64, interval_ns: i64) -> i64 {
     if instant_ns <= due_ns { 0 } else { (instant_ns.saturating_sub(due_ns) - 1) / interval_ns + 1 }

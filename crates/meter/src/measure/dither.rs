@@ -1,19 +1,19 @@
-//! Intervals drawn by a generator with a seed: the same seed, the same instants.
+//! Random intervals from a seed: the same seed gives the same instants.
 //!
-//! Wake-ups at a fixed interval can keep step with a period of the system, such as its tick, and then always miss what
-//! happens elsewhere in it. In virtual time, where nothing ever drifts, they then miss it for ever.
+//! Wake-ups at a fixed interval can be in phase with a period of the system, such as its tick, and then always miss
+//! what happens at other phases. In virtual time, where nothing drifts, they always do.
 
-/// Draws intervals, evenly from half to one and a half of their mean.
+/// Draws intervals, uniform from half to one and a half of the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dither {
     state: u64,
 }
 
-/// The step of SplitMix64, odd, so that every state is visited before one repeats.
+/// The step of SplitMix64, odd, so that no state repeats before all were visited.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Dither {
-    /// One generator for each pair of seed and thread.
+    /// One generator per pair of seed and thread.
     pub fn new(seed: u64, thread: u64) -> Self {
         Self { state: mixed(seed).wrapping_add(mixed(thread.wrapping_mul(STEP))) }
     }
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(drawn(1, 0, 100), drawn(1, 0, 100));
         assert_ne!(drawn(1, 0, 100), drawn(2, 0, 100));
         assert_ne!(drawn(1, 0, 100), drawn(1, 1, 100));
-        // Archives name seeds; a seed must stand for the same instants in every version.
+        // Archives contain seeds; a seed must give the same instants in every version.
         assert_eq!(drawn(1, 0, 3), [1_249_748, 872_393, 938_283]);
     }
 

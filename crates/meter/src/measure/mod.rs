@@ -1,8 +1,8 @@
-//! The measurement: one thread per CPU that sleeps, looks at the clock and counts, and the books it counts into.
+//! The measurement: one thread per CPU that sleeps, reads the clock and counts, and its counters.
 //!
-//! The measuring thread is the only writer of its books; everybody else may read them at any time. It makes one system
-//! call a cycle with a timer (the sleep), allocates nothing, takes no lock and calculates in integers only. What it waits for
-//! is a [`waiter`], which a method gives it; a [`partner`] is a thread that works for it.
+//! The measuring thread is the only writer of its counters; others may read them at any time. With a timer it makes one
+//! system call per cycle (the sleep), allocates nothing, takes no lock and only uses integers. A [`waiter`], provided
+//! by a method, is what it waits for; a [`partner`] is a thread that works for it.
 
 pub mod books;
 pub mod cycle;

@@ -12,31 +12,31 @@ use std::thread::JoinHandle;
 
 const STACK_BYTES: usize = 128 << 10;
 
-/// What a partner gets once the run has started.
+/// Data for a partner once the run has started.
 #[derive(Debug)]
 pub struct PartnerContext {
-    /// The schedule of the measuring thread it works for; instants are absolute.
+    /// The schedule of its measuring thread; instants are absolute.
     pub schedule: Schedule,
-    /// Set when the run is over: it must end soon.
+    /// Set when the run is over: the partner must end soon.
     pub stop: Arc<AtomicBool>,
 }
 
-/// A partner that was not started yet.
+/// A partner not started yet.
 pub struct Partner {
-    /// At most 15 letters.
+    /// At most 15 characters.
     pub name: String,
-    /// CPUs to bind to; not bound when empty.
+    /// CPUs to bind to; unbound if empty.
     pub cpus: Vec<u32>,
     pub policy: Policy,
     pub priority: u8,
-    /// Ends by itself when the schedule does, and soon after `stop`.
+    /// Ends when the schedule does, and soon after `stop`.
     pub body: Box<dyn FnOnce(PartnerContext) + Send>,
 }
 
-/// Starts it; it sends its thread id on `ready`, or what the kernel refused, and then waits for the start.
+/// Starts it; it sends its thread ID on `ready`, or what the kernel rejected, and then waits for the start.
 ///
 /// # Errors
-/// When the system has no thread left.
+/// If the system cannot create another thread.
 pub fn spawn(
     partner: Partner,
     schedule: Schedule,
@@ -61,7 +61,7 @@ fn set_up(cpus: &[u32], policy: Policy, priority: u8, interval_ns: i64) -> io::R
         scheduling::bind(cpus)?;
     }
     match scheduling::set_policy(policy, priority, interval_ns as u64) {
-        // The measuring thread reports that the privilege is missing.
+        // The measuring thread reports the missing privilege.
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => scheduling::least_timer_slack()?,
         set => set?,
     }

@@ -1,8 +1,8 @@
-//! A queue from one thread to one other, without locks, allocation or waiting: records are a fixed number of words.
+//! A queue from one thread to another, without locks, allocation or waiting: records have a fixed number of words.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Queue of records of `WORDS` words. One thread pushes, one thread pops; a full queue refuses.
+/// Queue of records of `WORDS` words. One thread pushes, one thread pops; a full queue rejects records.
 #[derive(Debug)]
 pub struct Ring<const WORDS: usize> {
     slots: Box<[[AtomicU64; WORDS]]>,
@@ -19,7 +19,7 @@ impl<const WORDS: usize> Ring<WORDS> {
         Self { slots, pushed: AtomicUsize::new(0), popped: AtomicUsize::new(0) }
     }
 
-    /// Appends a record; `false` when the queue is full. Only the producer may call it.
+    /// Appends a record; `false` if the queue is full. Only the producer may call it.
     #[inline]
     pub fn push(&self, record: [u64; WORDS]) -> bool {
         let pushed = self.pushed.load(Ordering::Relaxed);
@@ -34,7 +34,7 @@ impl<const WORDS: usize> Ring<WORDS> {
         true
     }
 
-    /// Takes the oldest record. Only the consumer may call it.
+    /// Removes the oldest record. Only the consumer may call it.
     pub fn pop(&self) -> Option<[u64; WORDS]> {
         let popped = self.popped.load(Ordering::Relaxed);
         if popped == self.pushed.load(Ordering::Acquire) {

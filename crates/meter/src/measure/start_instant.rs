@@ -1,4 +1,5 @@
-//! The instant from which wake-ups count: chosen once, when every thread of a session is ready, and awaited by all of them.
+//! The instant from which wake-ups count: chosen once, when every thread of a session is ready, and awaited by all of
+//! them.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -18,12 +19,12 @@ enum State {
 }
 
 impl StartInstant {
-    /// Chooses the instant and wakes everyone who waits for it. The first choice stands.
+    /// Chooses the instant and wakes all waiting threads. Only the first choice counts.
     pub fn choose(&self, count_from_ns: i64) {
         self.settle(State::Chosen(count_from_ns));
     }
 
-    /// Wakes everyone who waits: there will be no start. An instant that was chosen stands.
+    /// Wakes all waiting threads: there will be no start. A chosen instant remains valid.
     pub fn cancel(&self) {
         self.settle(State::Cancelled);
     }
@@ -36,7 +37,7 @@ impl StartInstant {
         }
     }
 
-    /// Sleeps until the instant is chosen; `None` when there will be none.
+    /// Sleeps until the instant is chosen; `None` if there will be none.
     pub fn wait(&self) -> Option<i64> {
         let open = |state: &mut State| *state == State::Open;
         let state = self.changed.wait_while(self.lock(), open).unwrap_or_else(PoisonError::into_inner);

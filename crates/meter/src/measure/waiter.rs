@@ -1,4 +1,4 @@
-//! What a measuring thread waits for, cycle after cycle: the part of a method that runs in its loop.
+//! What a measuring thread waits for in each cycle: the part of a method that runs in its loop.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// How a wait ended. Instants are CLOCK_MONOTONIC in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// The instant that was asked for has passed.
+    /// The requested instant has passed.
     Due { seen_ns: i64 },
-    /// The answer to a stimulus that was given at `given_ns`; so many planned ones were left out before it.
+    /// The answer to a stimulus given at `given_ns`; `skipped` planned ones were left out before it.
     Stimulus { given_ns: i64, seen_ns: i64, skipped: u64 },
-    /// The thread never slept: it was busy from one look at the clock to the next.
+    /// The thread did not sleep: it was busy from one read of the clock to the next.
     Busy { from_ns: i64, until_ns: i64 },
     /// Nothing came in the time that the method allows.
     NoSignal,
@@ -18,29 +18,29 @@ pub enum Arrival {
     Ended,
 }
 
-/// Waits in a measuring thread. Apart from [`Waiter::prepare`] nothing in here may allocate, lock, format or open files.
+/// Waits in a measuring thread. Except in [`Waiter::prepare`], it must not allocate, lock, format or open files.
 pub trait Waiter: Send {
-    /// Called once in the measuring thread, after it has its scheduling and before the first wait.
+    /// Called once in the measuring thread, after its scheduling was set and before the first wait.
     ///
     /// # Errors
-    /// What the kernel refused.
+    /// What the kernel rejected.
     fn prepare(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Waits once. `due_ns` is when the schedule of the thread wants the next sample; a method with its own pace ignores it.
+    /// Waits once. `due_ns` is when the thread's schedule wants the next sample; a method with its own pace ignores it.
     fn wait(&mut self, due_ns: i64) -> Arrival;
 
-    /// A spike was just marked in the trace, which took time that belongs to no sample.
+    /// A spike was just marked in the trace; the time this took belongs to no sample.
     fn marked(&mut self) {}
 }
 
-/// What a method counts beside samples.
+/// Counts of a method in addition to samples.
 #[derive(Debug, Default)]
 pub struct WaiterCounts {
     /// Stimuli without an answer.
     pub unanswered: AtomicU64,
-    /// Answers to no stimulus.
+    /// Answers without a stimulus.
     pub stray: AtomicU64,
 }
 

@@ -1,4 +1,4 @@
-//! The K largest samples of a thread, in memory set aside beforehand.
+//! The K largest samples of a thread, in preallocated memory.
 
 use archive::sample::Sample;
 
@@ -11,13 +11,13 @@ pub struct WorstSamples {
 
 impl WorstSamples {
     pub fn with_capacity(capacity: usize) -> Self {
-        // Written once and cleared, so that the pages are there before the first sample.
+        // Written once and cleared, so that the pages exist before the first sample.
         let mut heap = vec![Sample { cpu: 0, cycle: 0, due_ns: 0, latency_ns: 0 }; capacity];
         heap.clear();
         Self { heap, capacity }
     }
 
-    /// Keeps the sample if it belongs to the K largest.
+    /// Keeps the sample if it is among the K largest.
     #[inline]
     pub fn offer(&mut self, sample: Sample) {
         if self.heap.len() < self.capacity {

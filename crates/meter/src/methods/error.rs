@@ -6,7 +6,7 @@ use archive::method::state::Obstacle;
 use archive::problem::{Code, ProblemKind};
 use std::io;
 
-/// What is missing, or what the kernel refused.
+/// What is missing, or what the kernel rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum MethodError {
     #[error("the method {method} cannot run here: {}", texts(obstacles))]

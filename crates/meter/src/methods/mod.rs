@@ -1,12 +1,13 @@
-//! The methods: one file or folder for each path through the kernel that a sample can measure.
+//! The methods: one file or directory for each path through the kernel that a sample can measure.
 //!
-//! A [`MeasuringMethod`] says what it needs, opens it, and gives one [`Station`] for each measuring thread: what the thread
-//! waits for, and the threads that work for it. Histogram, books, worst samples, snapshots of the trace and everything after
-//! them are the same for all. [`stimulus`] is the thread that gives a stimulus on schedule and its agreement with the
-//! measuring thread; a method over a system call needs no more than a [`stimulus::Post`] and a [`stimulus::Receive`].
+//! A [`MeasuringMethod`] lists its requirements, opens its resources, and returns one [`Station`] per measuring thread:
+//! what the thread waits for, and the threads that work for it. Histogram, counters, worst samples, snapshots of the
+//! trace and everything after them are the same for all. [`stimulus`] is the thread that gives a stimulus on schedule
+//! and its synchronisation with the measuring thread; a method for a system call needs only a [`stimulus::Post`] and a
+//! [`stimulus::Receive`].
 //!
-//! A new method is a variant of [`archive::method::Method`] with its entry in the catalogue there, a file here, and an arm of
-//! [`method`].
+//! A new method is a variant of [`archive::method::Method`] with its entry in the catalogue there, a file here, and an
+//! arm of [`method`].
 
 pub mod error;
 mod semaphore;
@@ -26,22 +27,22 @@ use std::sync::Arc;
 
 /// A path through the kernel, before anything is opened.
 pub trait MeasuringMethod {
-    /// What keeps it from running on the machine whose files are below `root`; `request` is `None` when only the method
-    /// itself is asked about. Changes nothing, and needs no privileges.
+    /// What prevents it on the machine whose files are below `root`; `request` is `None` if only the method itself is
+    /// checked. Changes nothing, and needs no privileges.
     fn obstacles(&self, root: &Path, request: Option<&MethodRequest>) -> Vec<Obstacle>;
 
-    /// Opens what it needs. What the kernel does not close with the process is written into the journal first.
+    /// Opens its resources. Those that the kernel does not release with the process are written into the journal first.
     ///
     /// # Errors
     /// [`MethodError`].
     fn open(&self, site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodError>;
 }
 
-/// Where a method is to measure.
+/// The conditions in which a method measures.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
     pub settings: &'a RunSettings,
-    /// CPUs that are measured, ascending.
+    /// Measured CPUs, ascending.
     pub measured: &'a [u32],
     /// CPUs that this process may use, ascending.
     pub allowed: &'a [u32],
@@ -52,7 +53,7 @@ impl Site<'_> {
         &self.settings.method
     }
 
-    /// The CPU of the thread that gives the stimulus, by the option `partner`.
+    /// The CPU of the thread that gives the stimulus, from the option `partner`.
     pub fn partner_cpu(&self, cpu: u32) -> u32 {
         if self.request().value("partner") != Some("other") {
             return cpu;
@@ -73,17 +74,17 @@ impl Site<'_> {
 /// Ends a wait, from another thread.
 pub type Release = Box<dyn Fn() + Send>;
 
-/// What one measuring thread works with.
+/// The resources of one measuring thread.
 pub struct Station {
-    /// Where the thread measures, and is bound to unless `pinned` says otherwise.
+    /// The CPU that is measured, to which the thread is bound unless `pinned` is false.
     pub cpu: u32,
-    /// Other than the run's, where the method asks for it.
+    /// Replaces the run's setting, if the method requires it.
     pub pinned: Option<bool>,
     pub scheduling: Option<(Policy, u8)>,
     pub waiter: Box<dyn Waiter>,
     pub counts: Arc<WaiterCounts>,
     pub partners: Vec<Partner>,
-    /// Ends a wait that would last for ever; called again and again while the run ends.
+    /// Ends a wait that would last for ever; called repeatedly while the run ends.
     pub release: Option<Release>,
 }
 
@@ -101,7 +102,7 @@ impl Station {
     }
 }
 
-/// The code of a method.
+/// The implementation of a method.
 pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
     match name {
         Method::Timer => Box::new(timer::Timer),
@@ -109,7 +110,7 @@ pub fn method(name: Method) -> Box<dyn MeasuringMethod> {
     }
 }
 
-/// Opens what the settings ask for.
+/// Opens the requested method.
 ///
 /// # Errors
 /// What is missing, or what could not be opened.
@@ -123,7 +124,8 @@ pub fn open(site: &Site, journal: &mut Journal) -> Result<Vec<Station>, MethodEr
     method.open(site, journal)
 }
 
-/// What each method lacks on the machine whose files are below `root`; on this machine the right to real-time priorities too.
+/// What each method lacks on the machine whose files are below `root`; on this machine also the privilege for real-time
+/// priorities.
 pub fn states(root: &Path) -> Vec<MethodState> {
     let right = (root == Path::new("/")).then(missing_right).flatten();
     let state = |name: Method| MethodState {
@@ -133,9 +135,9 @@ pub fn states(root: &Path) -> Vec<MethodState> {
     METHODS.iter().map(|definition| state(definition.method)).collect()
 }
 
-/// The right that every method needs, if this process lacks it.
+/// The privilege that every method needs, if this process lacks it.
 fn missing_right() -> Option<Obstacle> {
-    // A thread of its own: this one keeps its policy.
+    // In a separate thread, because this one must keep its policy.
     let tried = std::thread::spawn(|| scheduling::set_policy(Policy::Fifo, 1, 1_000_000)).join().ok()?;
     tried.err().map(|error| Obstacle {
         kind: ObstacleKind::Right,

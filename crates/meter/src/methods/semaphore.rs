@@ -1,4 +1,4 @@
-//! `semaphore`: from a post until the thread that waits runs. svsematest's method, and the same with POSIX semaphores.
+//! `semaphore`: from a post until the waiting thread runs. svsematest's method, and the same with POSIX semaphores.
 
 use super::error::MethodError;
 use super::stimulus::{self, PartnerPlace, Post, Receive, Received};

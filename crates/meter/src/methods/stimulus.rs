@@ -1,13 +1,14 @@
-//! A stimulus on schedule from one thread to another, and how both agree on which answer belongs to which.
+//! A stimulus on schedule from one thread to another, and the assignment of answers to stimuli.
 //!
 //! ```text
 //! partner           sleeps ──▶ clock, number ──▶ post ┐                     given_ns
 //! measuring thread  waits ····························└─▶ runs ──▶ clock    seen_ns
 //! ```
 //!
-//! The partner keeps the schedule of the measuring thread. It gives no stimulus before the one before was answered: periods
-//! that pass meanwhile, or while the partner itself is late, are missed. One that has no answer after [`LOST_NS`] counts as
-//! unanswered. The last post says that there will be no more, so no end of a run leaves the measuring thread waiting.
+//! The partner keeps the schedule of the measuring thread. It gives no stimulus before the previous one was answered:
+//! periods that pass meanwhile, or while the partner itself is late, are missed. A stimulus without an answer within
+//! [`LOST_NS`] counts as unanswered. The last post announces that there will be no more, so the measuring thread never
+//! waits after the end of a run.
 
 use super::Station;
 use crate::kernel::clock;
@@ -19,7 +20,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-/// A stimulus without an answer for so long is lost.
+/// A stimulus without an answer for this time is lost.
 pub const LOST_NS: i64 = 1_000_000_000;
 
 /// Gives a stimulus: one system call that wakes the thread in [`Receive::receive`].
@@ -31,9 +32,9 @@ pub trait Post: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
     Stimulus,
-    /// The method's own limit of time has passed.
+    /// The method's own time limit has passed.
     Nothing,
-    /// There is nothing to wait for any more.
+    /// The stimulus can no longer arrive.
     Broken,
 }
 
@@ -42,7 +43,7 @@ pub trait Receive: Send {
     /// See [`Waiter::prepare`].
     ///
     /// # Errors
-    /// What the kernel refused.
+    /// What the kernel rejected.
     fn prepare(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -50,13 +51,13 @@ pub trait Receive: Send {
     fn receive(&mut self) -> Received;
 }
 
-/// What both threads know of the current stimulus.
+/// State of the current stimulus, shared by both threads.
 #[derive(Debug, Default)]
 pub struct Exchange {
     given_ns: AtomicI64,
-    /// Planned ones that were left out before it.
+    /// Number of planned stimuli left out before it.
     skipped: AtomicU64,
-    /// Number of the last stimulus that was given, from 1.
+    /// Number of the last stimulus given, from 1.
     given: AtomicU64,
     /// Number of the last one that was answered, or given up.
     answered: AtomicU64,
@@ -71,7 +72,7 @@ impl Exchange {
         self.given.load(Relaxed) == self.answered.load(Acquire)
     }
 
-    /// Takes the instant; the stimulus itself must follow at once.
+    /// Records the instant; the stimulus itself must follow at once.
     #[inline]
     fn give(&self, skipped: u64) {
         self.skipped.store(skipped, Relaxed);
@@ -84,7 +85,7 @@ impl Exchange {
         self.answered.store(self.given.load(Relaxed), Release);
     }
 
-    /// What was answered at this instant; `None`: it was no answer to anything.
+    /// The stimulus answered at this instant; `None` if there is none.
     #[inline]
     fn answer(&self, seen_ns: i64) -> Option<Arrival> {
         let given = self.given.load(Acquire);
@@ -135,7 +136,7 @@ impl<R> Drop for Answering<R> {
     }
 }
 
-/// Where and as what the partner runs.
+/// CPU and scheduling of the partner.
 #[derive(Debug, Clone, Copy)]
 pub struct PartnerPlace {
     pub cpu: u32,
@@ -165,7 +166,7 @@ pub fn station(cpu: u32, partner: PartnerPlace, post: Arc<dyn Post>, receive: im
     Station { counts, partners: vec![partner], release: Some(Box::new(release)), ..Station::new(cpu, waiter) }
 }
 
-/// The partner: a stimulus at every instant of the schedule, as long as the one before was answered.
+/// The partner: a stimulus at every instant of the schedule, as long as the previous one was answered.
 fn give_on_schedule(context: &PartnerContext, post: &dyn Post, exchange: &Exchange, counts: &WaiterCounts) {
     let over = || context.stop.load(Relaxed) || exchange.over.load(Relaxed);
     let mut pace = Pace::new(context.schedule);
@@ -194,7 +195,7 @@ fn give_on_schedule(context: &PartnerContext, post: &dyn Post, exchange: &Exchan
     post.post();
 }
 
-/// The instants of a schedule, one after the other.
+/// The consecutive instants of a schedule.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     schedule: Schedule,
@@ -210,7 +211,7 @@ impl Pace {
         (self.schedule.count_from_ns..self.schedule.end_ns).contains(&self.due_ns)
     }
 
-    /// Goes on to the next instant after now; answers how many counted ones were left out on the way.
+    /// Advances to the next instant after now; returns how many counted ones were skipped.
     pub fn advance(&mut self, now_ns: i64) -> u64 {
         let mut left_out = 0;
         loop {

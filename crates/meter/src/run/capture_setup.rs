@@ -14,15 +14,15 @@ use archive::settings::{RunSettings, SnapshotMode};
 use ftrace::tracefs::Tracefs;
 use std::io::Write;
 
-/// What is open beside the trace buffers.
+/// Open files in addition to the trace buffers.
 const FILES: u64 = 256;
 /// Two buffers and a marker, and those of the kernel's tracers.
 const FILES_PER_CPU: u64 = 8;
 
-/// A snapshotter that is armed but not started, or none when the run is not traced.
+/// A snapshotter that is armed but not started, or `None` if the run is not traced.
 ///
 /// # Errors
-/// Another tool traces, or a mode that was asked for by name is not to be had.
+/// Another tool is tracing, or an explicitly requested mode is not available.
 pub fn prepare<W: Write>(
     settings: &RunSettings,
     plan: &Plan,
@@ -42,7 +42,7 @@ pub fn prepare<W: Write>(
         refusal::available(&tracefs, &tracer.name)?;
     }
     let able = tracefs.capabilities();
-    // For threads that are not ours the kernel's own judgement is the quickest.
+    // For threads of another program, the kernel's own detection is fastest.
     let by_itself = settings.watch.is_some() && able.snapshot && able.hist_triggers && able.print_trigger;
     let asked = match settings.trace.mode {
         SnapshotMode::Auto if by_itself => SnapshotMode::Onmax,
@@ -60,10 +60,10 @@ pub fn prepare<W: Write>(
     Ok(Some(armed))
 }
 
-/// The kernel's tracers that run beside the snapshotter, armed; none when the run asks for none.
+/// The kernel's tracers that run in addition to the snapshotter, armed; `None` if the run requests none.
 ///
 /// # Errors
-/// What this kernel lacks of what was asked for by name.
+/// What this kernel lacks of an explicit request.
 pub fn prepare_tracers<W: Write>(
     settings: &RunSettings,
     plan: &Plan,
@@ -87,7 +87,7 @@ fn possible_cpus(plan: &Plan) -> usize {
     last.map_or(plan.measured.len(), |last| last + 1)
 }
 
-/// The best mode may fall back to none; a mode asked for by name may not.
+/// Mode `auto` may fall back to none; an explicitly requested mode may not.
 fn without_trace<W: Write>(
     settings: &RunSettings,
     link: &mut Link<W>,

@@ -1,14 +1,14 @@
-//! Clocks that must keep their distance while a session runs.
+//! Detects clocks that were set during a session.
 
 use crate::kernel::clock;
 use crate::problem::MeterProblem;
 use archive::message::{Problem, Severity};
 
-/// A wall clock that moved this far against CLOCK_MONOTONIC was set, not slewed.
+/// If the wall clock moved this far against CLOCK_MONOTONIC, it was set, not slewed.
 const STEP_NS: i64 = 10_000_000;
 const SUSPEND_NS: i64 = 1_000_000;
 
-/// Distances of the other clocks from CLOCK_MONOTONIC.
+/// Offsets of the other clocks from CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]
 pub struct Clocks {
     realtime_offset_ns: i64,
@@ -24,7 +24,7 @@ impl Clocks {
         }
     }
 
-    /// What happened to the clocks between two looks at them.
+    /// Changes of the clocks between two readings.
     pub fn changes_until(self, later: Self) -> Vec<Problem> {
         let seconds = |ns: i64| ns as f64 / 1e9;
         let stepped_ns = later.realtime_offset_ns - self.realtime_offset_ns;

@@ -1,4 +1,5 @@
-//! When ordinary samples are captured, so that an explanation can tell what always runs from what made a wake-up late.
+//! When to capture ordinary samples, so that an explanation can distinguish what always runs from the cause of a late
+//! wake-up.
 
 use super::source::{ControlPace, Span};
 
@@ -25,7 +26,7 @@ impl Controls {
         controls
     }
 
-    /// Asks for the next control when it is due.
+    /// Requests the next control sample if it is due.
     pub fn request_when_due(&mut self, now_ns: i64, request: impl FnOnce() -> bool) {
         if self.taken < self.wanted && now_ns >= self.next_ns {
             self.taken += u32::from(request());

@@ -1,4 +1,4 @@
-//! What a session really runs with, as the kernel has it.
+//! The effective settings of a session, read back from the kernel.
 
 use super::source::SampleSource;
 use crate::kernel::{clock, memory};

@@ -1,4 +1,4 @@
-//! What the capturing thread and the reader of the kernel's tracers hand over, as messages.
+//! Converts output of the capturing thread and of the reader of the kernel's tracers to messages.
 
 use crate::kernel_tracer::tracing::{KernelTracing, TracerOutput};
 use crate::link::Link;
@@ -8,7 +8,7 @@ use crate::trace::capturing::Capturing;
 use archive::message::{FileKind, LossKind, Message, Severity};
 use std::io::Write;
 
-/// Sends what was captured since the last time.
+/// Sends captures since the last call.
 pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
     for captured in capturing.received() {
         match captured {
@@ -29,7 +29,7 @@ pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
     }
 }
 
-/// Sends what the kernel's own tracers kept and measured.
+/// Sends output of the kernel's own tracers.
 pub fn found<W: Write>(tracing: &KernelTracing, link: &mut Link<W>) {
     for found in tracing.received() {
         match found {

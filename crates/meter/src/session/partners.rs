@@ -1,4 +1,4 @@
-//! The partners of the measuring threads: started with them, and looked after like them.
+//! The partners of the measuring threads: started and supervised like them.
 
 use crate::measure::cycle::Schedule;
 use crate::measure::partner::{self, Partner};
@@ -10,7 +10,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 struct Started {
-    /// CPU of the measuring thread it works for.
+    /// CPU of its measuring thread.
     cpu: u32,
     handle: Option<JoinHandle<()>>,
 }
@@ -50,7 +50,7 @@ impl Partners {
         &self.tids
     }
 
-    /// CPUs whose partners ended by a panic since the last call.
+    /// CPUs whose partners have panicked since the last call.
     pub fn died(&mut self) -> Vec<u32> {
         let ended = |one: &mut Started| one.handle.take_if(|handle| handle.is_finished());
         let died = |one: &mut Started| ended(one).is_some_and(|handle| handle.join().is_err()).then_some(one.cpu);

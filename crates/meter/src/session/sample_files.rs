@@ -1,4 +1,4 @@
-//! Files of every sample, one for each thread, that grow while a session runs.
+//! Files of every sample, one per thread, that grow during a session.
 
 use super::source::Batch;
 use crate::link::Link;
@@ -6,7 +6,7 @@ use archive::message::{FileKind, Message};
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// The files that were begun, by thread.
+/// The open files, by thread.
 #[derive(Debug, Default)]
 pub struct SampleFiles(BTreeMap<u32, SampleFile>);
 
@@ -17,7 +17,7 @@ struct SampleFile {
 }
 
 impl SampleFiles {
-    /// Sends the samples of a batch and leaves its buffers empty.
+    /// Sends the samples of a batch and empties its buffers.
     pub fn append<W: Write>(&mut self, batch: &mut Batch, link: &mut Link<W>) {
         for (thread, samples) in batch.samples.iter_mut().filter(|(_, samples)| !samples.is_empty()) {
             let thread = *thread;

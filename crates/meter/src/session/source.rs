@@ -1,4 +1,4 @@
-//! What a session asks of a source of samples: threads of its own that measure, or threads of another program.
+//! The interface of a source of samples: own measuring threads, or threads of another program.
 
 use crate::problem::MeterProblem;
 use archive::message::{Loss, Message, Problem, ThreadProgress};
@@ -13,24 +13,25 @@ pub struct Span {
     pub start_ns: i64,
     /// The first wake-up that counts.
     pub count_from_ns: i64,
-    /// No sample counts at or after; `i64::MAX` where only a request or the source itself ends the session.
+    /// Samples at or after this instant do not count; `i64::MAX` if only a request or the source itself ends the
+    /// session.
     pub end_ns: i64,
 }
 
-/// When a source is asked for an ordinary sample to be captured.
+/// When a source is asked to capture an ordinary sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlPace {
-    /// In the middle of equal parts of the session; at this distance where it has no end.
+    /// In the middle of equal parts of the session; at this interval if it has no end.
     Spread { without_end_ns: i64 },
-    /// Soon after the start, then at this distance, as it may end at any time.
+    /// Soon after the start, then at this interval, because the session may end at any time.
     Early { first_ns: i64, every_ns: i64 },
 }
 
-/// What finished since the last drain.
+/// Data finished since the last drain.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub seconds: Vec<Second>,
-    /// Samples of each thread as they are stored: due instant and latency, little-endian.
+    /// Samples of each thread in the stored format: due instant and latency, little-endian.
     pub samples: BTreeMap<u32, Vec<u8>>,
 }
 
@@ -49,18 +50,18 @@ impl Batch {
     }
 }
 
-/// Where a source hands its messages.
+/// Receives a source's messages.
 pub type Send<'a> = &'a mut dyn FnMut(Message);
 
-/// Something whose lateness is measured. The session calls it from one thread, never while it holds anything the measured
-/// threads need.
+/// A source of latencies. The session calls it from one thread, never while it holds anything that the measured threads
+/// need.
 pub trait SampleSource {
-    /// Threads that measure, as the kernel runs them.
+    /// Measuring threads with their effective settings.
     fn threads(&self) -> Vec<EffectiveThread> {
         Vec::new()
     }
 
-    /// Further threads of the tool that work for this source.
+    /// Other threads of the tool that work for this source.
     fn tool_tids(&self) -> Vec<i32> {
         Vec::new()
     }
@@ -68,10 +69,10 @@ pub trait SampleSource {
     /// Starts: everything is armed and announced.
     fn start(&mut self) -> Span;
 
-    /// Moves what finished since the last call.
+    /// Moves data finished since the last call.
     fn drain(&mut self, batch: &mut Batch);
 
-    /// Looks after its threads; called many times a second.
+    /// Checks its threads; called many times a second.
     fn check(&mut self, _now_ns: i64) -> Vec<Problem> {
         Vec::new()
     }
@@ -80,24 +81,24 @@ pub trait SampleSource {
 
     fn control_pace(&self) -> ControlPace;
 
-    /// Has the next ordinary sample captured; `false` when too little is known to call one ordinary.
+    /// Requests a capture of the next ordinary sample; `false` if too little is known to classify samples.
     fn request_control(&mut self) -> bool;
 
     /// Whether it ended by itself.
     ///
     /// # Errors
-    /// It should have ended long ago and did not.
+    /// It should have ended long ago but did not.
     fn is_done(&mut self, now_ns: i64) -> Result<bool, MeterProblem>;
 
-    /// Ends its threads; a drain then gives the rest.
+    /// Ends its threads; a drain then returns the rest.
     ///
     /// # Errors
     /// A thread that does not end.
     fn stop(&mut self, send: Send<'_>) -> Result<(), MeterProblem>;
 
-    /// What was lost so far.
+    /// Losses so far.
     fn losses(&self) -> Vec<Loss>;
 
-    /// Sends totals and histograms of every thread; with the worst samples when `last`, after [`SampleSource::stop`].
+    /// Sends totals and histograms of every thread; if `last`, after [`SampleSource::stop`], also the worst samples.
     fn send_totals(&mut self, last: bool, send: Send<'_>);
 }

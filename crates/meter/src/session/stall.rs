@@ -1,9 +1,9 @@
-//! Whether a thread still measures: one whose CPU hangs counts nothing more, and no end comes by itself.
+//! Detects whether a thread still measures: one whose CPU hangs counts nothing more, and never ends by itself.
 
-/// Longer without a wake-up is no lateness that a run waits for.
+/// After this time without a wake-up a thread counts as stalled.
 const STALLED_NS: i64 = 30_000_000_000;
 
-/// The progress of one thread, as it was seen last.
+/// The last observed progress of one thread.
 #[derive(Debug, Clone, Copy)]
 pub struct LastProgress {
     cycles: u64,
@@ -16,7 +16,7 @@ impl LastProgress {
         Self { cycles: 0, since_ns: count_from_ns }
     }
 
-    /// Takes notice of what is counted now. Whether that has been the same for so long that the thread hangs.
+    /// Records the current count; returns whether it has been unchanged for so long that the thread hangs.
     pub fn is_stalled(&mut self, cycles: u64, interval_ns: u64, now_ns: i64) -> bool {
         if cycles != self.cycles {
             *self = Self { cycles, since_ns: now_ns };

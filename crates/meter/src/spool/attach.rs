@@ -1,4 +1,4 @@
-//! The stream of a spool through a clean pipe: bytes from an offset on, until the end or until the pipe is cut.
+//! The stream of a spool through a clean pipe: bytes from an offset on, until the end or until the pipe is closed.
 
 use super::control::{Line, say};
 use super::error::SpoolError;
@@ -13,11 +13,11 @@ const PIECE_BYTES: usize = 64 << 10;
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const HERE_EVERY: Duration = Duration::from_secs(1);
 
-/// Writes the stream to standard output and passes lines from standard input on. When the stream is at its end, its last
-/// line on standard error is `end`, how the meter ended, and how many bytes there were.
+/// Writes the stream to standard output and forwards lines from standard input. At the end of the stream, its last line
+/// on standard error is `end`, the meter's exit, and the number of bytes.
 ///
 /// # Errors
-/// [`SpoolError`]; also when the host is gone.
+/// [`SpoolError`], also if the host is gone.
 pub fn attach(place: &Path, mut offset: u64) -> Result<(), SpoolError> {
     let spool = ledger::directory(place);
     let (mut input, mut output) = (io::stdin(), io::stdout());

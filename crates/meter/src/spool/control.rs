@@ -1,4 +1,4 @@
-//! Lines for the spooler: what the host says, through a pipe with a name.
+//! Commands of the host for the spooler, through a named pipe.
 
 use super::ledger;
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
@@ -7,18 +7,18 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// What the host says.
+/// A command of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
-    /// The line to the host is up.
+    /// The connection to the host is up.
     Here,
-    /// It is up, and too slow for what is only to be shown.
+    /// It is up, but too slow for messages that are only for display.
     Behind,
     /// The host has all bytes before this offset.
     Have(u64),
     /// End the measurement.
     Stop,
-    /// End the meter at once and put back what it changed.
+    /// End the meter at once and restore its changes.
     Kill,
 }
 
@@ -57,12 +57,12 @@ impl Listening {
     pub fn begin(spool: &Path) -> io::Result<Self> {
         let path = ledger::control(spool);
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-        // Opened for both: without a writer it would be at its end all the time.
+        // Opened for both directions: without a writer it would always be at its end.
         let pipe = open(&path, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self { pipe: pipe.into(), unread: Vec::new() })
     }
 
-    /// The lines that have come.
+    /// The received lines.
     pub fn lines(&mut self) -> Vec<Line> {
         let mut bytes = [0; 4096];
         while let Ok(count) = self.pipe.read(&mut bytes)
@@ -76,7 +76,7 @@ impl Listening {
     }
 }
 
-/// Says a line to the spooler. One that is gone needs none.
+/// Sends a line to the spooler. One that is gone does not need it.
 pub fn say(spool: &Path, line: Line) {
     let pipe = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(ledger::control(spool));
     let _ = pipe.and_then(|mut pipe| pipe.write_all(line.text().as_bytes()));

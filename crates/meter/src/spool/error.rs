@@ -1,4 +1,4 @@
-//! Why a run that goes on without the line did not start, or its stream ended.
+//! Why a run without a connection did not start, or its stream ended.
 
 use super::stretch::StretchError;
 use std::io;
@@ -17,7 +17,7 @@ pub enum SpoolError {
     MakeSpool { spool: PathBuf, error: io::Error },
     #[error("failed to start a spooler: {0}")]
     StartSpooler(io::Error),
-    /// The spooler's own words.
+    /// In the words of the spooler.
     #[error("the spooler did not start: {0}")]
     SpoolerRefused(String),
     #[error("failed to receive signals: {0}")]

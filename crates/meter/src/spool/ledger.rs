@@ -1,21 +1,21 @@
-//! What a spool is known by: the files beside its bytes.
+//! The state files of a spool.
 
 use crate::journal::Header;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The directory of the spool below the one that is ours on this machine.
+/// The directory of the spool in the session's directory on this machine.
 pub fn directory(place: &Path) -> PathBuf {
     place.join("spool")
 }
 
-/// Pipe that takes lines for the spooler.
+/// Named pipe for commands to the spooler.
 pub fn control(spool: &Path) -> PathBuf {
     spool.join("control")
 }
 
-/// Writes down which run it is and which process keeps it, `number.start.boot`.
+/// Records the run and the process that keeps it, `number.start.boot`.
 ///
 /// # Errors
 /// Those of the file system.
@@ -25,7 +25,7 @@ pub fn write_owner(spool: &Path, run: &str) -> io::Result<()> {
     fs::write(spool.join("pid"), format!("{}.{}.{}", own.pid, own.started_ticks, own.boot_id))
 }
 
-/// Whether the process that keeps it still runs.
+/// Whether the process that keeps it is still running.
 pub fn is_kept(spool: &Path) -> bool {
     let text = fs::read_to_string(spool.join("pid")).unwrap_or_default();
     let mut fields = text.trim().splitn(3, '.');
@@ -37,7 +37,7 @@ pub fn is_kept(spool: &Path) -> bool {
     header().is_some_and(|header| header.boot_id == own.boot_id && header.alive())
 }
 
-/// Writes down how the meter ended: `code N` or `signal N`, and how many bytes it said; last words below.
+/// Records the meter's exit, `code N` or `signal N`, and the number of bytes; the last diagnostics follow.
 ///
 /// # Errors
 /// Those of the file system.
@@ -49,18 +49,18 @@ pub fn write_end(spool: &Path, how: &str, bytes: u64, words: &[String]) -> io::R
     fs::rename(partial, spool.join("end"))
 }
 
-/// How the meter ended.
+/// The exit of the meter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
-    /// As the host reads it: `code 0`, `signal 9`, or `gone` when nobody was left to say.
+    /// In the host's format: `code 0`, `signal 9`, or `gone` if the spooler died before recording it.
     pub how: String,
     pub bytes: u64,
     pub words: Vec<String>,
 }
 
-/// The end, if there is one. A spooler that is gone without a word has left what it has written.
+/// The end, if there is one. A spooler that died without recording it has left only the written bytes.
 pub fn end(spool: &Path, written: impl Fn() -> u64) -> Option<End> {
-    // Looked at first: a spooler may write down the end and go in between.
+    // Checked first: a spooler may record the end and exit in between.
     let kept = is_kept(spool);
     let Ok(text) = fs::read_to_string(spool.join("end")) else {
         return (!kept).then(|| End { how: "gone".into(), bytes: written(), words: Vec::new() });

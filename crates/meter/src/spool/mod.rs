@@ -1,8 +1,8 @@
-//! A run that goes on without the line: its stream is kept on this machine until the host has fetched it.
+//! A run without a connection: its stream is stored on this machine until the host has fetched it.
 //!
-//! `start` leaves a [`spooler`] behind, a process of its own that starts the meter and puts what it says into a [`store`]
-//! of bounded size. The host fetches from any byte on, as often as the line is cut: [`attach`]. The meter itself knows
-//! nothing of this: its line is the spooler, and when that dies, it ends and restores as ever.
+//! `start` leaves a [`spooler`] behind, a separate process that starts the meter and puts its output into a [`store`]
+//! of bounded size. The host fetches from any byte offset on, as often as the connection is lost: [`attach`]. The meter
+//! itself is not aware of this: its connection is the spooler, and if that dies, it ends and restores as usual.
 
 mod attach;
 pub(crate) mod control;
@@ -19,7 +19,7 @@ use error::SpoolError;
 const USAGE: &str = "usage: tardy-meter spool start DIR RUN LIMIT_BYTES KEEP_SECONDS ALONE_SECONDS | attach DIR OFFSET
 `tardy run` on a board does this; docs/how-to/boards.md says what for.";
 
-/// Runs the subcommand with these words; answers the exit code.
+/// Runs the subcommand with these arguments; returns the exit code.
 pub fn run(words: &[String]) -> i32 {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let ended = match words[..] {

@@ -1,4 +1,4 @@
-//! Leaving a spooler behind: a process that no line and no session holds.
+//! Starts a spooler: a process detached from every connection and session.
 
 use super::error::SpoolError;
 use super::ledger;
@@ -9,19 +9,19 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Longest settings line that is passed on.
+/// Longest settings line to forward.
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
-/// What the host asks of a spooler.
+/// Parameters of a spooler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// The run's id, one word.
+    /// The run's ID, one word.
     pub run: String,
-    /// Bytes the spool may take; 0 means a quarter of what is free, at most 256 MB.
+    /// Most bytes of the spool; 0 means a quarter of the free space, at most 256 MB.
     pub limit_bytes: u64,
-    /// How long results wait for a host that does not come.
+    /// How long results are kept for an absent host.
     pub keep: Duration,
-    /// How long a run without an end of its own goes on without a host.
+    /// How long a run without an end continues without a host.
     pub alone: Duration,
 }
 
@@ -42,7 +42,7 @@ impl Terms {
     }
 }
 
-/// Starts a spooler with the settings line from standard input, and says `started`.
+/// Starts a spooler with the settings line from standard input, and prints `started`.
 ///
 /// # Errors
 /// [`SpoolError`].
@@ -63,7 +63,7 @@ pub fn start(place: &Path, terms: &Terms) -> Result<(), SpoolError> {
         .spawn()
         .map_err(SpoolError::StartSpooler)?;
     if let Some(mut input) = spooler.stdin.take() {
-        // A spooler that does not listen says why.
+        // If the spooler does not read its input, its exit shows why.
         let _ = input.write_all(&settings);
     }
     let mut said = String::new();

@@ -1,4 +1,4 @@
-//! The bytes of a spool: files of about a megabyte that are forgotten from the front, of bounded size together.
+//! The bytes of a spool: files of about a megabyte that are deleted from the front, with a bounded total size.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -7,9 +7,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 const SEGMENT_BYTES: u64 = 1 << 20;
-/// Part of the limit that only what must not be lost may use.
+/// Divisor of the limit: this part is reserved for essential data.
 const URGENT_PART: u64 = 8;
-/// Disk space held back, so that there is some when another program has filled the disk.
+/// Reserved disk space, for when another program has filled the disk.
 const STUFFING_BYTES: usize = 256 << 10;
 
 /// Writes the bytes of a spool.
@@ -25,7 +25,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// An empty one.
+    /// Creates an empty store.
     ///
     /// # Errors
     /// Those of the file system.
@@ -36,12 +36,12 @@ impl Store {
         Ok(Self { directory: directory.into(), limit_bytes, segments, file, end, stuffing: Some(stuffing) })
     }
 
-    /// Bytes ever appended.
+    /// Number of bytes ever appended.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Appends all of these bytes or none; answers whether it did. Urgent ones find room longer than others.
+    /// Appends all of these bytes or none; returns whether it did. Urgent ones may use the reserve.
     pub fn append(&mut self, bytes: &[u8], urgent: bool) -> bool {
         let held = self.end - self.segments.front().map_or(self.end, |(start, _)| *start);
         let limit = if urgent { self.limit_bytes } else { self.limit_bytes - self.limit_bytes / URGENT_PART };
@@ -62,7 +62,7 @@ impl Store {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.file.is_none() || self.segments.back().is_none_or(|(_, length)| *length >= SEGMENT_BYTES) {
             let path = self.directory.join(segment_name(self.end));
-            // One of this name is there only when it could not be filled before.
+            // A file of this name exists only if an earlier attempt to fill it failed.
             self.file = Some(OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?);
             if self.segments.back().is_none_or(|(start, _)| *start != self.end) {
                 self.segments.push_back((self.end, 0));
@@ -71,7 +71,7 @@ impl Store {
         let (Some(file), Some((_, length))) = (&mut self.file, self.segments.back_mut()) else { return Ok(()) };
         let written = file.write_all(bytes);
         if let Err(error) = written {
-            // What a reader may have seen of it is a beginning that is written again, or noise.
+            // If a reader has seen a part of it, that part is written again, or is noise.
             let _ = file.set_len(*length).and_then(|()| file.seek(SeekFrom::Start(*length)));
             return Err(error);
         }
@@ -80,7 +80,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what lies wholly before this offset: the host has it.
+    /// Deletes files entirely before this offset: the host has them.
     pub fn forget_before(&mut self, offset: u64) {
         while let Some((start, length)) = self.segments.front().copied()
             && self.segments.len() > 1
@@ -104,17 +104,17 @@ fn segments(directory: &Path) -> Vec<u64> {
     found
 }
 
-/// Where the bytes end that lie in the files.
+/// The end offset of the bytes in the files.
 pub fn written(directory: &Path) -> u64 {
     let last = segments(directory).pop();
     let length = |start| fs::metadata(directory.join(segment_name(start))).map_or(0, |found| found.len());
     last.map_or(0, |start| start + length(start))
 }
 
-/// Reads bytes from an offset on; fewer where they end, none where there are none yet.
+/// Reads bytes from an offset on; fewer at the end, none if there are none yet.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] for what was forgotten, and those of the file system.
+/// [`io::ErrorKind::NotFound`] for deleted bytes, and those of the file system.
 pub fn read_at(directory: &Path, offset: u64, bytes_max: usize) -> io::Result<Vec<u8>> {
     let all = segments(directory);
     let Some(start) = all.iter().rev().find(|start| **start <= offset) else {

@@ -1,4 +1,4 @@
-//! A stretch of what a spool holds, and whether more will come.
+//! A part of a spool's contents, and whether more will come.
 
 use super::ledger::{self, End};
 use super::store;
@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use thiserror::Error;
 
-/// The bytes cannot be had, now or later.
+/// The bytes are not available, now or later.
 #[derive(Debug, Error)]
 pub enum StretchError {
     #[error("there is no spool here: the host has fetched its results, or their time is over")]
@@ -20,14 +20,14 @@ pub enum StretchError {
 /// Bytes from an offset on.
 #[derive(Debug)]
 pub struct Stretch {
-    /// Fewer than asked for where they end, none where there are none yet.
+    /// Fewer than requested at the end, none if there are none yet.
     pub bytes: Vec<u8>,
-    /// Bytes ever written to the spool.
+    /// Number of bytes ever written to the spool.
     pub written: u64,
     pub end: Option<End>,
 }
 
-/// Reads at most so many bytes of the spool in this place.
+/// Reads at most `bytes_max` bytes of the spool in this directory.
 ///
 /// # Errors
 /// [`StretchError`].
@@ -36,7 +36,7 @@ pub fn read(place: &Path, offset: u64, bytes_max: usize) -> Result<Stretch, Stre
     if !spool.is_dir() {
         return Err(StretchError::NoSpool);
     }
-    // The end is looked for first: bytes that come after it do not exist.
+    // The end is checked first: no bytes can come after it.
     let end = ledger::end(&spool, || store::written(&spool));
     match store::read_at(&spool, offset, bytes_max) {
         Ok(bytes) => Ok(Stretch { bytes, written: store::written(&spool), end }),

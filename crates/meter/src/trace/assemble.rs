@@ -1,7 +1,8 @@
-//! Copied pages become a trace.dat that explains itself: formats, names of tasks, names of the kernel functions in it.
+//! Assembles copied pages into a self-contained trace.dat: formats, names of tasks, names of the kernel functions in
+//! it.
 //!
-//! This runs while others are measured, and a kernel without preemption does not let go of a CPU within a long read. So
-//! the symbol table is read once, beforehand, and the names of tasks come from the trace itself and from short reads.
+//! This runs during the measurement, and a kernel without preemption does not release the CPU during a long read. So
+//! the symbol table is read once, in advance, and the names of tasks come from the trace itself and from short reads.
 
 use super::capture::CpuPart;
 use ftrace::byte_order::ByteOrder;
@@ -13,20 +14,20 @@ use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat, TraceItem};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What every trace of a run has in common.
+/// The common part of every trace of a run.
 #[derive(Debug)]
 pub struct Assembler {
     metadata: MetadataText,
     formats: EventFormats,
     layout: PageLayout,
     uname: String,
-    /// /proc/kallsyms; empty where it may not be read.
+    /// /proc/kallsyms; empty if it is not readable.
     symbols: SymbolText,
     named: BTreeSet<u64>,
 }
 
 impl Assembler {
-    /// Reads the kernel's symbol table, which takes a while: make it before the measurement.
+    /// Reads the kernel's symbol table, which takes long: call it before the measurement.
     pub fn new(metadata: MetadataText, layout: PageLayout) -> Self {
         let uname = rustix::system::uname();
         let words = [uname.sysname(), uname.nodename(), uname.release(), uname.version(), uname.machine()];
@@ -41,7 +42,7 @@ impl Assembler {
         }
     }
 
-    /// Bytes of a trace without any pages.
+    /// Size of a trace without any pages, in bytes.
     pub fn bytes_without_pages(&self) -> u64 {
         self.file(&[]).len() as u64
     }

@@ -1,10 +1,10 @@
-//! Snapshots by the kernel, which puts the past aside at each new maximum: mode `onmax`.
+//! Snapshots by the kernel at each new maximum: mode `onmax`.
 //!
-//! The kernel compares each wake-up with its deadline and swaps its buffers in that very instant, so that what led to the
-//! maximum is not overwritten. A next one swaps them back, however soon it comes, and the kernel neither asks whether the
-//! first was read nor clears anything. So both buffers are read at each spike, and what they hold put together. Then it
-//! does not matter which of them has the past, and a spike that was no maximum is found as well. The newest part is kept
-//! for a spike that was under way meanwhile: what was read is gone from the kernel.
+//! The kernel compares each wake-up with its deadline and swaps its buffers at that very instant, so that the events
+//! before the maximum are not overwritten. The next maximum swaps them back, however soon it comes, whether or not the
+//! first was read, and without clearing anything. So both buffers are read at each spike, and their contents merged. It
+//! then does not matter which of them has the past, and a spike that was not a maximum is found as well. The newest
+//! part is kept for a spike that was in progress meanwhile: reading removes events from the kernel.
 
 use super::error::TraceError;
 use super::maxima;
@@ -19,9 +19,10 @@ use ftrace::tracefs::{Instance, RawPages};
 use std::fs::File;
 use std::time::Duration;
 
-/// Passes over both buffers for one copy. A swap hides a buffer from a pass, but not three in a row come within one.
+/// Passes over both buffers for one copy. A swap hides a buffer from a pass, but there are never three swaps within
+/// one.
 const PASSES_MAX: u32 = 8;
-/// What is kept of a copy, as a part of a full buffer.
+/// Kept part of a copy, as a fraction of a full buffer.
 const KEPT_PART: usize = 4;
 
 /// The two buffers of one CPU.
@@ -39,17 +40,17 @@ pub struct BothBuffers {
     buffer_kb: u32,
     notifications: SwapNotifications,
     buffers: Vec<Buffers>,
-    /// Memory to put pages in order in.
+    /// Memory for sorting pages.
     ordered: Vec<u8>,
-    /// Somebody else sets the triggers.
+    /// Whether another component sets the triggers.
     foreign: bool,
     frozen_ns: i64,
-    /// Since when the buffers and what is kept have everything that was not overwritten.
+    /// Since this instant the buffers and the kept part contain everything that was not overwritten.
     since_ns: i64,
 }
 
 impl BothBuffers {
-    /// Takes an instance that was just made and allocates its spare buffer when recording starts.
+    /// Takes a new instance and allocates its spare buffer when recording starts.
     pub fn new(instance: Instance, buffer_kb: u32) -> Self {
         Self {
             instance,
@@ -63,8 +64,8 @@ impl BothBuffers {
         }
     }
 
-    /// What a spike needs that was under way during this copy. All CPUs from the same instant on: silence of one is known from
-    /// the events of another.
+    /// Keeps the events for a spike in progress during this copy. All CPUs from the same instant on: silence of one CPU
+    /// is proven by events of another.
     fn keep(&mut self, copies: &[CpuCopy], room: usize) {
         let tails = copies.iter().filter_map(|copy| tail_from_ns(&copy.pages, &copy.layout?, room / KEPT_PART));
         let from_ns = tails.max();
@@ -79,7 +80,7 @@ impl BothBuffers {
 }
 
 impl Buffers {
-    /// Appends all events before an instant, and what else there is, to the pages of a copy.
+    /// Appends all events before an instant, and possibly later ones, to the pages of a copy.
     fn read(&mut self, before_ns: i64, room: usize, copy: &mut CpuCopy) -> Result<(), TraceError> {
         let layout = self.live.layout();
         let pages = &mut copy.pages;
@@ -130,7 +131,7 @@ impl Snapshotter for BothBuffers {
             return Ok(());
         }
         let armed = maxima::find_in_own_threads(&self.instance, count_from_ns);
-        // A trigger that reads the clock sets it, and the kernel clears both buffers for that.
+        // A trigger that reads the clock sets it, and the kernel then clears both buffers.
         self.since_ns = monotonic_ns();
         armed
     }
@@ -196,7 +197,7 @@ mod tests {
     const LIVE: &str = "trace_pipe_raw";
     const SPARE: &str = "snapshot_raw";
 
-    /// A directory like an instance of one CPU; what is appended to a buffer's file is read once.
+    /// A directory like an instance with one CPU; data appended to a buffer's file is read once.
     fn like_an_instance() -> (tempfile::TempDir, BothBuffers) {
         let root = tempfile::tempdir().unwrap();
         let instance = root.path().join("instances/tardy-1-a");
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(snapshotter.freeze("", false).unwrap().recording_since_ns, 0);
         snapshotter.copy(&mut copies).unwrap();
         assert_eq!((events(&copies[0]), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70], Some(60)));
-        // A spike that was under way since before the first copy.
+        // A spike in progress since before the first copy.
         record(root.path(), LIVE, &[80, 90], false);
         snapshotter.freeze("", false).unwrap();
         snapshotter.copy(&mut copies).unwrap();

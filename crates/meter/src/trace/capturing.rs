@@ -1,4 +1,4 @@
-//! A capturing thread at work, as the thread that started it sees it.
+//! Handle of a running capturing thread.
 
 use super::assemble::Assembler;
 use super::capture::{
@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 pub struct Capturing {
     pub tid: i32,
     pub mode: SnapshotMode,
-    /// Events that are recorded, and those of the base set that this kernel lacks.
+    /// Recorded events, and those of the base set that this kernel lacks.
     pub events: Vec<String>,
     pub events_absent: Vec<String>,
     pub buffer_kb_per_cpu: u32,
@@ -30,7 +30,7 @@ pub struct Capturing {
 }
 
 impl Capturing {
-    /// Starts recording and the thread that waits for spikes; both are at work when it returns.
+    /// Starts recording and the thread that waits for spikes; both are running on return.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -44,7 +44,7 @@ impl Capturing {
         Self::start_listening(armed, settings, threads, None, cpus, start)
     }
 
-    /// The same for threads that are not ours: the thread that follows them announces their spikes.
+    /// The same for threads of another program: the thread that follows them announces their spikes.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -107,22 +107,22 @@ impl Capturing {
         })
     }
 
-    /// What was captured since the last call, without waiting.
+    /// Captures since the last call, without waiting.
     pub fn received(&self) -> Vec<Captured> {
         received(&self.captured).collect()
     }
 
-    /// Makes a trace.dat of the pages of a spike.
+    /// Assembles a trace.dat from the pages of a spike.
     pub fn trace_dat(&mut self, parts: &[CpuPart]) -> Vec<u8> {
         self.assembler.trace_dat(parts)
     }
 
-    /// The pages of a spike are done with; their memory no longer counts as waiting.
+    /// Releases the pages of a spike; their memory no longer counts as waiting.
     pub fn done_with(&self, parts: &[CpuPart]) {
         self.counters.waiting_bytes.fetch_sub(bytes_of(parts), Relaxed);
     }
 
-    /// Ends the thread after what is pending; [`Capturing::received`] then gives the rest. `false` when it had died.
+    /// Ends the thread after pending work; [`Capturing::received`] then returns the rest. `false` if it had died.
     pub fn stop(&mut self) -> bool {
         self.stop.store(true, Relaxed);
         self.start.cancel();
@@ -130,7 +130,7 @@ impl Capturing {
     }
 }
 
-/// A run that fails leaves no thread that holds files of an instance open, or the instance could not be removed.
+/// A failed run must not leave a thread that holds files of an instance open, or the instance could not be removed.
 impl Drop for Capturing {
     fn drop(&mut self) {
         self.stop();

@@ -1,4 +1,4 @@
-//! The events that are always recorded: cheap ones that bracket everything that can hold a CPU.
+//! The events that are always recorded: cheap ones that bracket everything that can occupy a CPU.
 
 /// One event of the base set.
 #[derive(Debug, Clone, Copy)]
@@ -9,21 +9,21 @@ pub struct BaseEvent {
     pub filter: &'static str,
 }
 
-/// Recorded where the kernel may have a steal clock: what a task is charged leaves out what the hypervisor took. Elsewhere it
-/// says nothing that `sched_switch` does not, at the cost of one more event each time.
+/// Recorded if the kernel may have a steal clock: the time charged to a task then excludes steal time. Otherwise it
+/// adds nothing to `sched_switch`, at the cost of one more event each time.
 pub const STEAL_CLOCK_EVENT: BaseEvent = all("sched", "sched_stat_runtime");
 
 const fn all(system: &'static str, name: &'static str) -> BaseEvent {
     BaseEvent { system, name, filter: "" }
 }
 
-/// Only the measuring threads arm the timers that matter here, and their names begin so.
+/// Only the measuring threads arm the relevant timers, and their names start with this prefix.
 const OWN_ARMING: &str = "comm ~ \"tardy-cpu*\"";
 
-/// SIGCONT, SIGSTOP and those of a terminal, as most architectures number them.
+/// SIGCONT, SIGSTOP and those of a terminal, in the numbering of most architectures.
 const STOP_AND_CONTINUE: &str = "sig >= 18 && sig <= 22";
 
-/// The base set. Kernels and architectures that lack an event simply do without it.
+/// The base set. Events that a kernel or architecture lacks are skipped.
 pub const BASE_EVENTS: &[BaseEvent] = &[
     all("sched", "sched_switch"),
     all("sched", "sched_waking"),

@@ -1,7 +1,7 @@
 //! Snapshots by flipping between two instances, for kernels that cannot swap buffers themselves.
 //!
 //! Both instances have the same events enabled; only one records. At a spike the other one is switched on before the
-//! first is switched off, so no instant is unrecorded, and the first is copied at leisure. A third instance is a
+//! first is switched off, so no instant is unrecorded, and the first is copied afterwards. A third instance is a
 //! doorbell: the measuring thread's marker goes there, and the capturing thread sleeps on it.
 
 use super::error::TraceError;
@@ -21,7 +21,7 @@ struct Side {
     marker: File,
     pages: Vec<(u32, RawPages)>,
     since_ns: i64,
-    /// Overrun and dropped counters of each CPU when it was last copied.
+    /// Overrun and dropped counters of each CPU at its last copy.
     counted: Vec<(u64, u64)>,
 }
 
@@ -56,7 +56,7 @@ pub struct InstanceFlip {
 }
 
 impl InstanceFlip {
-    /// Takes instances that were just made.
+    /// Takes new instances.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -108,7 +108,7 @@ impl Snapshotter for InstanceFlip {
         let began_ns = monotonic_ns();
         spare.record(true)?;
         spare.since_ns = monotonic_ns();
-        // What happens while it is being switched off is certain to be in the spare one only.
+        // Events during the switch-off are certain to be in the spare instance only.
         let frozen_ns = monotonic_ns();
         active.record(false)?;
         let recording_since_ns = active.since_ns;

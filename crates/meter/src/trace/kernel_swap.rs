@@ -1,8 +1,8 @@
 //! Snapshots by the kernel, which swaps the live buffer with a spare one.
 //!
-//! The marker of the measuring thread makes the swap, through a trigger on `ftrace:print`: mode `trigger`. Where the kernel
-//! does not report the swap ([`super::swap_notifications`]), the capturing thread polls the spike queue. The spare buffer is
-//! cleared after it was copied: the next swap would bring its old events back to life.
+//! The marker of the measuring thread triggers the swap, through a trigger on `ftrace:print`: mode `trigger`. If the
+//! kernel does not report the swap ([`super::swap_notifications`]), the capturing thread polls the spike queue. The
+//! spare buffer is cleared after it was copied: the next swap would make its old events live again.
 
 use super::error::TraceError;
 use super::past::{lost_events, newest_ns};
@@ -18,7 +18,7 @@ use std::io::Write;
 use std::time::Duration;
 
 const TRIGGER: &str = "snapshot if buf ~ \"tardy-spike*\"";
-/// A thread that was stopped before it wrote its marker writes it within this, or its spike has no snapshot.
+/// A thread that was stopped before it wrote its marker writes it within this time, or its spike has no snapshot.
 const MARKED_WITHIN: Duration = Duration::from_millis(50);
 
 /// One instance with a spare buffer.
@@ -26,14 +26,14 @@ pub struct KernelSwap {
     instance: Instance,
     notifications: SwapNotifications,
     pages: Vec<(u32, RawPages)>,
-    /// The kernel has reported a swap since the last copy.
+    /// Whether the kernel has reported a swap since the last copy.
     swapped: bool,
-    /// Since when the live buffer holds everything: a swap ends the past.
+    /// The live buffer contains everything since this instant: a swap removes the past from it.
     live_since_ns: i64,
 }
 
 impl KernelSwap {
-    /// Takes an instance that was just made and allocates its spare buffer when recording starts.
+    /// Takes a new instance and allocates its spare buffer when recording starts.
     pub fn new(instance: Instance) -> Self {
         Self {
             instance,
@@ -44,7 +44,7 @@ impl KernelSwap {
         }
     }
 
-    /// Takes the kernel's reports of swaps.
+    /// Reads the kernel's reports of swaps.
     fn take_notifications(&mut self) {
         self.swapped |= self.notifications.any();
     }
@@ -77,7 +77,7 @@ impl Snapshotter for KernelSwap {
         self.instance.add_trigger("ftrace", "print", TRIGGER)?;
         self.instance.set_tracing_on(true)?;
         let since_ns = monotonic_ns();
-        // The swap that made the spare buffer is no marker's.
+        // The swap that created the spare buffer was not caused by a marker.
         self.take_notifications();
         (self.swapped, self.live_since_ns) = (false, since_ns);
         Ok(())
@@ -92,7 +92,7 @@ impl Snapshotter for KernelSwap {
             self.await_marker();
         }
         let began_ns = monotonic_ns();
-        // A marker of a measuring thread has swapped already; swapping again would bring the past back to life.
+        // A marker of a measuring thread has already swapped; another swap would make the past live again.
         if unmarked {
             let mut marker = self.instance.open_marker()?;
             marker.write_all(MARKER).map_err(TraceError::Marker)?;
@@ -112,11 +112,11 @@ impl Snapshotter for KernelSwap {
             raw.drain_into(&mut copy.pages, room.max(1 << 20))?;
             (copy.overwritten, copy.dropped) = lost_events(&copy.pages, &raw.layout());
         }
-        // The last event that was put aside is the one that swapped; everything later is in the live buffer.
+        // The last event of the snapshot is the one that swapped; everything later is in the live buffer.
         let newest = into.iter().filter_map(|copy| newest_ns(&copy.pages, &copy.layout?)).max();
-        // Where nothing was put aside the live buffer is what it was.
+        // If the snapshot is empty, the live buffer has not changed.
         self.live_since_ns = newest.unwrap_or(self.live_since_ns);
-        // Until the snapshotter is idle nobody swaps.
+        // Until the snapshotter is idle there are no swaps.
         self.take_notifications();
         self.swapped = false;
         self.instance.clear_snapshot().map_err(TraceError::from)

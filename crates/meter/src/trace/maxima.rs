@@ -1,16 +1,16 @@
-//! Lets the kernel itself find the latest wake-up of threads that are not ours, and put the past aside at that instant.
+//! Makes the kernel itself detect the latest wake-up of another program's threads, and take a snapshot at that instant.
 //!
-//! Three hist triggers: `hrtimer_start` keeps the instant a thread asked for, `sched_switch` computes how late it is given
-//! the CPU and makes that an event of its own, and a maximum over this event swaps the buffers. The event in between is
-//! needed because a thread that is preempted between setting its timer and going to sleep seems to be early, which as an
-//! unsigned number would be the maximum for ever.
+//! Three hist triggers: `hrtimer_start` stores the instant that a thread requested, `sched_switch` computes how late it
+//! is switched in and generates a synthetic event, and a maximum over this event swaps the buffers. The event in
+//! between is needed because a thread that is preempted between setting its timer and going to sleep seems to be early,
+//! which as an unsigned number would be the maximum for ever.
 //!
-//! The first two are in the instance of the follower. Its list of threads grows with them, so nothing need be set again for a
-//! new one; and a trigger that reads the clock sets it, for which the kernel clears both buffers of its instance. The
-//! third is in the instance whose buffers it swaps: an event that was made up happens in all of them.
+//! The first two are in the instance of the follower. They use its list of threads, so a new thread needs no further
+//! settings; and a trigger that reads the clock sets it, for which the kernel clears both buffers of its instance. The
+//! third is in the instance whose buffers it swaps: a synthetic event occurs in all instances.
 //!
-//! What the kernel asks for: every clock is `mono`, or the first hist of an instance sets its clock to another one. One
-//! snapshot an instance; a second is busy. A maximum is forgotten only with its trigger. Triggers are taken off in the
+//! Requirements of the kernel: every clock is `mono`, otherwise the first hist of an instance changes its clock. One
+//! snapshot per instance; a second one is busy. A maximum is only reset with its trigger. Triggers are removed in the
 //! reverse order, each by its full text as the kernel lists it.
 
 use super::error::TraceError;
@@ -18,33 +18,34 @@ use crate::journal::trace_leftovers::append;
 use ftrace::tracefs::Instance;
 use std::path::Path;
 
-/// Later than this (100 s) is no wake-up but a number that went below zero.
+/// A larger value (100 s) is not a latency but a negative number.
 const LATENESS_NS_MAX: u64 = 100_000_000_000;
 
-/// Makes the event known to the kernel. It must be in the journal already.
+/// Defines the event in the kernel. It must already be in the journal.
 ///
 /// # Errors
-/// [`TraceError`] naming what the kernel lacks.
+/// [`TraceError`] with what the kernel lacks.
 pub fn define(tracefs_root: &Path, name: &str) -> Result<(), TraceError> {
     append(&tracefs_root.join("synthetic_events"), &format!("{name} pid_t pid; u64 late"))
         .map_err(TraceError::NoSyntheticEvents)
 }
 
-/// What is a maximum.
+/// The definition of a maximum.
 #[derive(Debug, Clone, Default)]
 pub struct Lateness {
-    /// Filter on timers that end a sleep.
+    /// Filter for timers that end a sleep.
     pub timers: String,
-    /// Deadlines before do not take part, in ns.
+    /// Earlier deadlines are ignored, in ns.
     pub from_ns: i64,
-    /// Wake-ups earlier than this are no news, in ns.
+    /// Smaller latencies are ignored, in ns.
     pub threshold_ns: i64,
 }
 
-/// Has the threads that `follower` records compared with their deadlines, and `snapshotter` swap its buffers at a maximum.
+/// Compares the threads that `follower` records with their deadlines, and makes `snapshotter` swap its buffers at a
+/// maximum.
 ///
 /// # Errors
-/// [`TraceError`]; EBUSY means that a snapshot of the snapshotter is triggered already, or a latency tracer holds it.
+/// [`TraceError`]; EBUSY means that a snapshot of the snapshotter is already triggered, or a latency tracer uses it.
 pub fn find_in_threads(
     follower: &Instance,
     snapshotter: &Instance,
@@ -67,13 +68,13 @@ pub fn find_in_threads(
     snapshotter.add_trigger("synthetic", event, &maximum).map_err(TraceError::from)
 }
 
-/// The same for our own measuring threads, which can be told by their names: how late each gets the CPU, by the instant it
-/// armed its timer for. A maximum is never forgotten, so deadlines before the first counted one must not take part.
+/// The same for the meter's measuring threads, which are recognised by name: how late each is switched in, compared
+/// with the instant of its timer. A maximum is never reset, so deadlines before the first counted one must be ignored.
 ///
 /// # Errors
 /// [`TraceError`].
 pub fn find_in_own_threads(instance: &Instance, count_from_ns: i64) -> Result<(), TraceError> {
-    // A thread's context also restarts the scheduler tick, whose deadline is not the thread's.
+    // The scheduler tick is also restarted in a thread's context, but its deadline is not the thread's.
     let deadline = |function: &str| {
         format!(
             "hist:keys=common_pid:due=expires:clock=mono if {function} && comm ~ \"tardy-cpu*\" && expires >= {count_from_ns}"
@@ -88,7 +89,7 @@ pub fn find_in_own_threads(instance: &Instance, count_from_ns: i64) -> Result<()
     instance.add_trigger("sched", "sched_switch", maximum).map_err(TraceError::from)
 }
 
-/// Address of the timer function of a sleeping thread, for kernels whose filters know no function names.
+/// Address of the timer function of a sleeping thread, for kernels whose filters do not support function names.
 ///
 /// # Errors
 /// [`TraceError`].

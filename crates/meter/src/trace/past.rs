@@ -1,8 +1,8 @@
-//! What a copied buffer proves about the past: for which stretch it holds every event.
+//! Determines for which stretch a copied buffer contains every event.
 //!
-//! Only the pages tell. The counters of an instance describe its live buffer, which after a swap is not the one that was
-//! copied. A buffer that was put aside and brought back to life before it was copied has a hole, which begins with the
-//! marker that put it aside.
+//! Only the pages show this. The counters of an instance describe its live buffer, which after a swap is not the copied
+//! one. A buffer that was swapped out and became live again before it was copied has a hole, which starts at the marker
+//! that swapped it out.
 
 use super::snapshotter::{CpuCopy, Frozen};
 use crate::measure::thread::MARKER;
@@ -15,13 +15,13 @@ use ftrace::page::{GapKind, PageItem, PageItems};
 #[derive(Debug)]
 pub struct Past {
     pub coverage: Vec<Coverage>,
-    /// Stretches of one CPU within which events were lost, between the events around them.
+    /// Stretches of one CPU within which events were lost, between the surrounding events.
     lost: Vec<(u32, i64, i64)>,
-    /// In order of time.
+    /// In chronological order.
     markers: Vec<Marker>,
-    /// Stretches in which the buffer was the live one.
+    /// Stretches in which the buffer was live.
     live: Vec<(i64, i64)>,
-    /// Up to when it is complete: the swap, or the freeze.
+    /// Instant up to which it is complete: the swap, or the freeze.
     pub until_ns: i64,
 }
 
@@ -45,7 +45,7 @@ impl Past {
         Self { coverage, lost, markers, live, until_ns }
     }
 
-    /// Whether every event of the CPU between the two instants is there. Silence counts where the buffer demonstrably
+    /// Whether every event of the CPU between the two instants is there. Silence counts if the buffer demonstrably
     /// recorded and nothing was overwritten.
     pub fn covers(&self, cpu: u32, from_ns: i64, to_ns: i64) -> bool {
         let kept_from_ns = self.kept_from_ns(cpu);
@@ -55,13 +55,13 @@ impl Past {
             && !self.lost.iter().any(lost)
     }
 
-    /// Whether any of that stretch is there, silence included.
+    /// Whether any part of that stretch is there, including silence.
     pub fn has_any(&self, cpu: u32, from_ns: i64, to_ns: i64) -> bool {
         let kept_from_ns = self.kept_from_ns(cpu);
         self.live.iter().any(|(since_ns, until_ns)| kept_from_ns.max(*since_ns) < to_ns && from_ns < *until_ns)
     }
 
-    /// Events of the CPU before this instant were overwritten.
+    /// Earlier events of the CPU were overwritten.
     fn kept_from_ns(&self, cpu: u32) -> i64 {
         match self.coverage.iter().find(|coverage| coverage.cpu == cpu) {
             Some(Coverage { overwritten: 0, .. }) => i64::MIN,
@@ -75,34 +75,34 @@ impl Past {
         self.coverage.iter().any(|coverage| coverage.cpu == cpu && coverage.overwritten > 0)
     }
 
-    /// Instant of the line a thread wrote about what it saw at `seen_ns`.
+    /// Instant of the marker that a thread wrote about the wake-up seen at `seen_ns`.
     pub fn marker_ns(&self, tid: i32, seen_ns: i64) -> Option<i64> {
         self.markers.iter().find(|marker| marker.tid == tid && marker.ns >= seen_ns).map(|marker| marker.ns)
     }
 }
 
-/// Bytes that a full buffer of one CPU takes when it is copied. The kernel counts only data, adds a page for readers, and
-/// at least two pages are there.
+/// Size in bytes of the copy of one CPU's full buffer. The kernel counts only data, adds a page for readers, and has at
+/// least two pages.
 pub fn full_bytes(buffer_kb: u32, layout: &PageLayout) -> usize {
     let data = layout.page_size.saturating_sub(layout.data_offset).max(1);
     ((buffer_kb as usize * 1024).div_ceil(data).max(2) + 16) * layout.page_size
 }
 
-/// Memory whose pages exist already.
+/// Memory whose pages are already populated.
 pub fn touched(bytes: usize) -> Vec<u8> {
     let mut memory = vec![1; bytes];
     memory.clear();
     memory
 }
 
-/// Events overwritten before the first page, and events lost between pages, as the kernel has flagged the pages.
+/// Events overwritten before the first page, and events lost between pages, according to the pages' flags.
 pub fn lost_events(pages: &[u8], layout: &PageLayout) -> (u64, u64) {
     let mut counts = pages.chunks_exact(layout.page_size).map(|page| lost_before(page, layout));
     let overwritten = counts.next().flatten().unwrap_or(0);
     (overwritten, counts.flatten().sum())
 }
 
-/// Events lost before a page; at least one where the kernel does not say how many.
+/// Events lost before a page; at least one if the kernel does not record the number.
 fn lost_before(page: &[u8], layout: &PageLayout) -> Option<u64> {
     match PageItems::new(page, layout).next() {
         Some(PageItem::Gap { kind: GapKind::Lost { count }, .. }) => Some(count.unwrap_or(1).max(1)),
@@ -110,8 +110,8 @@ fn lost_before(page: &[u8], layout: &PageLayout) -> Option<u64> {
     }
 }
 
-/// Every marker swaps, so any but the last is one after which the buffer came back. When, is known of the last time only:
-/// with the swap that put the previous copy aside.
+/// Every marker swaps, so after any but the last one the buffer became live again. The instant is known only for the
+/// last time: it is that of the swap for the previous copy.
 fn live_between_markers(
     coverage: &[Coverage],
     markers: &[Marker],
@@ -121,7 +121,7 @@ fn live_between_markers(
     let oldest_ns = coverage.iter().filter_map(|of| of.oldest_ns).min();
     let (Some(oldest_ns), Some(newest_ns)) = (oldest_ns, newest_ns) else { return (Vec::new(), frozen.frozen_ns) };
     let until_ns = markers.last().map_or(newest_ns, |last| last.ns);
-    // Later events mean that a marker swapped while pages were copied, so they are of two buffers.
+    // Later events mean that a marker swapped while pages were copied, so the pages are from two buffers.
     if newest_ns > frozen.frozen_ns {
         return (Vec::new(), until_ns.min(frozen.frozen_ns));
     }
@@ -134,7 +134,7 @@ fn live_between_markers(
 
 fn coverage(copy: &CpuCopy, layout: &PageLayout) -> Coverage {
     let pages = copy.pages.chunks_exact(layout.page_size);
-    // The stamp of a page may be that of the last event read before it, so the records themselves are asked.
+    // The timestamp of a page may be that of the last event read before it, so the records are used instead.
     let oldest = pages.clone().find_map(|page| record_times(page, layout).min());
     let newest = pages.rev().find_map(|page| record_times(page, layout).max());
     Coverage {
@@ -176,12 +176,12 @@ fn lost_stretches(copy: &CpuCopy, layout: &PageLayout) -> Vec<(u32, i64, i64)> {
     stretches
 }
 
-/// Lines that measuring threads and the capturing thread wrote. Text in an event begins at a whole word, so pages without
-/// such a word need not be decoded: there are thousands.
+/// Lines written by measuring threads and the capturing thread. Text in an event is word-aligned, so pages without the
+/// first word need not be decoded: there are thousands.
 fn markers(pages: &[u8], layout: &PageLayout) -> Vec<Marker> {
     let [first, second, third, fourth, ..] = *MARKER else { return Vec::new() };
     let wanted = u32::from_ne_bytes([first, second, third, fourth]);
-    // Without a way out of the loop, so that the compiler compares many words at once.
+    // Without an early exit, so that the compiler compares several words at once.
     let holds = |page: &&[u8]| {
         page.as_chunks().0.iter().fold(false, |found, word| found | (u32::from_ne_bytes(*word) == wanted))
     };
@@ -189,7 +189,7 @@ fn markers(pages: &[u8], layout: &PageLayout) -> Vec<Marker> {
     let records = candidates.flat_map(|page| PageItems::new(page, layout));
     let marker = |item: PageItem<'_>| match item {
         PageItem::Record(record) if record.payload.windows(MARKER.len()).any(|text| text == MARKER) => {
-            // Every event begins with its number, two bytes of flags, and the thread.
+            // Every event starts with its ID, two bytes of flags, and the thread.
             let tid = layout.byte_order.u32_at(record.payload, 4)? as i32;
             Some(Marker { ns: record.ts_ns as i64, tid })
         }

@@ -1,4 +1,4 @@
-//! Which snapshots stay: the largest, within a number and a budget of bytes, and the controls apart.
+//! Selects the snapshots to keep: the largest, within a number and a budget of bytes, and the controls separately.
 
 /// The snapshots that were sent and not dropped.
 #[derive(Debug)]
@@ -25,12 +25,12 @@ impl Retention {
         self.kept.iter().filter(|kept| !kept.control)
     }
 
-    /// Whether a snapshot of this latency would stay.
+    /// Whether a snapshot with this latency would be kept.
     pub fn worth(&self, latency_ns: i64) -> bool {
         self.spikes().count() < self.snapshots_max || self.spikes().any(|kept| kept.latency_ns < latency_ns)
     }
 
-    /// Takes a snapshot in; answers the numbers of those that must go for it. The largest never goes.
+    /// Adds a snapshot; returns the numbers of those to drop for it. The largest is never dropped.
     pub fn admit(&mut self, number: u32, latency_ns: i64, bytes: u64, control: bool) -> Vec<u32> {
         self.kept.push(Kept { number, latency_ns, bytes, control });
         let mut gone = Vec::new();

@@ -1,4 +1,4 @@
-//! What a way of taking snapshots must be able to do, and the choice among them.
+//! The interface of a way to take snapshots, and the choice among them.
 
 use super::both_buffers::BothBuffers;
 use super::error::TraceError;
@@ -15,17 +15,18 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// Instances of this tool are named so.
+/// Name prefix of this tool's instances.
 pub const INSTANCE_PREFIX: &str = "tardy-";
 
-/// A moment at which the past was put aside.
+/// The instant of a snapshot.
 #[derive(Debug, Clone, Copy)]
 pub struct Frozen {
     pub frozen_ns: i64,
     pub swap_ns: u64,
-    /// How long no buffer recorded.
+    /// Time in which no buffer recorded.
     pub blind_ns: u64,
-    /// Since when the frozen buffer has recorded; in mode `trigger` an instant at which it was live after the swap before.
+    /// Since when the frozen buffer has recorded; in mode `trigger` an instant at which it was live after the previous
+    /// swap.
     pub recording_since_ns: i64,
 }
 
@@ -34,18 +35,18 @@ pub struct Frozen {
 pub struct CpuCopy {
     pub cpu: u32,
     pub pages: Vec<u8>,
-    /// Counters of the buffer that was copied, where the kernel tells them.
+    /// Counters of the copied buffer, if the kernel provides them.
     pub stats: Option<CpuStats>,
-    /// Of the pages, where the way of copying gives it.
+    /// Layout of the pages, if the way of copying provides it.
     pub layout: Option<PageLayout>,
     /// Events overwritten and events dropped since this buffer was last copied or cleared.
     pub overwritten: u64,
     pub dropped: u64,
-    /// Newest event of what the kernel had put aside by itself.
+    /// Newest event of the snapshot that the kernel took by itself.
     pub put_aside_ns: Option<i64>,
 }
 
-/// One way of taking snapshots while the recording goes on.
+/// One way of taking snapshots while recording continues.
 pub trait Snapshotter: Send {
     fn mode(&self) -> SnapshotMode;
     /// Whether the measuring threads must write the marker at a spike.
@@ -62,31 +63,32 @@ pub trait Snapshotter: Send {
     /// # Errors
     /// [`TraceError`].
     fn start(&mut self) -> Result<(), TraceError>;
-    /// Learns when counting begins, before it does.
+    /// Sets the start of counting in advance.
     ///
     /// # Errors
     /// [`TraceError`].
     fn begin(&mut self, _count_from_ns: i64) -> Result<(), TraceError> {
         Ok(())
     }
-    /// Waits until a spike may have been marked, at most so long.
+    /// Waits until a spike may have been marked, at most this long.
     fn wait(&mut self, timeout: Duration);
-    /// Puts the past aside; recording goes on. `note` goes into the trace as its last line where that is possible.
-    /// `unmarked`: no marker was written for any of the spikes this is for.
+    /// Takes a snapshot; recording continues. If possible, `note` is written into the trace as its last line.
+    /// `unmarked`: no marker was written for any of its spikes.
     ///
     /// # Errors
-    /// [`TraceError`]; the recording goes on as before.
+    /// [`TraceError`]; the recording continues as before.
     fn freeze(&mut self, note: &str, unmarked: bool) -> Result<Frozen, TraceError>;
-    /// Copies what was put aside into the prepared buffers, in the order of their CPUs, and makes room for the next.
+    /// Copies the snapshot into the prepared buffers, in the order of their CPUs, and prepares for the next one.
     ///
     /// # Errors
-    /// [`TraceError`]; what was copied until then is in the buffers.
+    /// [`TraceError`]; the buffers contain what was copied until then.
     fn copy(&mut self, into: &mut [CpuCopy]) -> Result<(), TraceError>;
-    /// Ends what a marker began, without a copy of the past.
+    /// Completes what a marker started, without a copy.
     fn forget(&mut self) {}
     /// The instance whose event formats describe the pages.
     fn instance(&self) -> &Instance;
-    /// The kernel is to find maxima of threads that are not ours; [`super::maxima::find_in_threads`] says of which, and when.
+    /// The kernel should detect maxima of another program's threads; [`super::maxima::find_in_threads`] selects them
+    /// later.
     fn leaves_maxima_to_others(&mut self) {}
     /// Every instance that records the events of spikes.
     fn recording(&self) -> Vec<&Instance> {
@@ -94,7 +96,7 @@ pub trait Snapshotter: Send {
     }
 }
 
-/// A snapshotter and what it records.
+/// A snapshotter and its recorded events.
 pub struct Armed {
     pub snapshotter: Box<dyn Snapshotter>,
     pub events: Vec<String>,
@@ -102,10 +104,10 @@ pub struct Armed {
     pub buffer_kb_per_cpu: u32,
 }
 
-/// The mode this kernel is best at, or the one asked for if it is able to.
+/// The best mode of this kernel, or the requested one if supported.
 ///
 /// # Errors
-/// [`TraceError`] naming what the kernel lacks.
+/// [`TraceError`] with what the kernel lacks.
 pub fn choose_mode(asked: SnapshotMode, able: &Capabilities) -> Result<SnapshotMode, TraceError> {
     let kernel_swaps = able.snapshot && able.print_trigger;
     if !able.instances {
@@ -125,10 +127,10 @@ pub fn choose_mode(asked: SnapshotMode, able: &Capabilities) -> Result<SnapshotM
     }
 }
 
-/// Makes the instances, journalled, and sets everything but `tracing_on`.
+/// Creates the instances, journalled, and sets everything except `tracing_on`.
 ///
 /// # Errors
-/// [`TraceError`]; the journal undoes what was made.
+/// [`TraceError`]; the journal undoes what was created.
 pub fn arm(
     tracefs: &Tracefs,
     mode: SnapshotMode,
@@ -169,7 +171,7 @@ pub fn arm(
     Ok(Armed { snapshotter, events, events_absent: absent, buffer_kb_per_cpu: buffer_kb })
 }
 
-/// Keeps the buffers of all CPUs and both instances under an eighth of the machine's memory.
+/// Limits the buffers of all CPUs and both instances to an eighth of the machine's memory.
 fn affordable_kb(asked_kb: u32, cpu_count: usize) -> u32 {
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total =

@@ -1,8 +1,8 @@
-//! Puts pages of one CPU that were read from two buffers in the order of time.
+//! Sorts pages of one CPU from two buffers chronologically.
 //!
-//! The kernel swaps its buffers and clears neither. After two swaps one of them holds a stretch, a hole and another stretch,
-//! and the other holds what fills the hole. Together they have every event, except what was overwritten, and what is
-//! older than that is given up: which of the two buffers had it is no longer known.
+//! The kernel swaps its buffers and clears neither. After two swaps one of them contains a stretch, a hole and another
+//! stretch, and the other contains the events of the hole. Together they have every event except overwritten ones.
+//! Events older than those are dropped: which of the two buffers had them is no longer known.
 
 use super::past::first_ns;
 use ftrace::header::PageLayout;
@@ -16,10 +16,10 @@ struct Page<'a> {
     says_lost: bool,
 }
 
-/// All pages in the order of time, from `from_ns` or the last loss on, whichever is later. Pages stay as the kernel wrote
-/// them where none reaches into another, not even by its stamp. A loss is said by the first page. They
-/// replace what is in `ordered`, whose memory the caller keeps: to get and to give back some in the middle of a measurement
-/// takes locks of the kernel that others wait for.
+/// All pages in chronological order, from `from_ns` or the last loss on, whichever is later. Pages are left as the
+/// kernel wrote them if they do not overlap, not even by their timestamps. The first page reports a loss. They replace
+/// the contents of `ordered`, whose memory the caller keeps: allocating and freeing memory during a measurement takes
+/// kernel locks for which others wait.
 pub fn in_order(pages: &[u8], layout: &PageLayout, from_ns: i64, ordered: &mut Vec<u8>) {
     ordered.clear();
     let (mut complete_from_ns, mut lost_here, mut lost) = (from_ns, None, None);
@@ -64,8 +64,8 @@ pub fn in_order(pages: &[u8], layout: &PageLayout, from_ns: i64, ordered: &mut V
         });
         let (group, after) = rest.split_at(1 + others.count());
         let says_enough = first.says_lost == (ordered.is_empty() && lost.is_some());
-        // The stamp of a page that was read in parts is that of the last event read from its buffer before; who looks for a
-        // page goes by it.
+        // The timestamp of a page that was read in parts is that of the last event read from its buffer before;
+        // searches for a page use it.
         let stamped = page_ts_ns(first.bytes, layout).is_some_and(|ns| ns as i64 >= ordered_until_ns);
         if group.len() == 1 && first.first_ns >= complete_from_ns && says_enough && stamped {
             ordered.extend_from_slice(first.bytes);
@@ -77,7 +77,7 @@ pub fn in_order(pages: &[u8], layout: &PageLayout, from_ns: i64, ordered: &mut V
     }
 }
 
-/// The instant from which on the last `bytes_max` of pages in order hold everything; `None` when all of them do.
+/// The instant since which the last `bytes_max` of sorted pages contain everything; `None` if all of them fit.
 pub fn tail_from_ns(pages: &[u8], layout: &PageLayout, bytes_max: usize) -> Option<i64> {
     let over = pages.len().saturating_sub(bytes_max).next_multiple_of(layout.page_size);
     let tail = pages.get(over..).filter(|_| over > 0)?;

@@ -1,4 +1,4 @@
-//! The kernel's reports of buffer swaps, whatever caused them: inotify on `tracing_max_latency`.
+//! The kernel's reports of buffer swaps of any cause: inotify on `tracing_max_latency`.
 
 use super::wakeup;
 use ftrace::tracefs::Instance;
@@ -8,10 +8,10 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// How often the capturing thread polls where the kernel reports no swaps.
+/// Polling interval of the capturing thread if the kernel does not report swaps.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Silent on a kernel without that file.
+/// Never reports anything on a kernel without that file.
 #[derive(Debug, Default)]
 pub struct SwapNotifications(Option<File>);
 
@@ -41,7 +41,7 @@ impl SwapNotifications {
         any
     }
 
-    /// Waits for a swap, at most for this time. Whether one was reported.
+    /// Waits for a swap, at most for this time; returns whether one was reported.
     pub fn wait(&mut self, timeout: Duration) -> bool {
         match &self.0 {
             Some(changes) => wakeup::readable(changes, timeout) && self.any(),

@@ -1,4 +1,4 @@
-//! Why a plan of virtual time was not carried out.
+//! Why a plan in virtual time could not be executed.
 
 use crate::kernel::shared_memory::SharedMemoryError;
 use std::io;

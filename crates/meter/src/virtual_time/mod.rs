@@ -1,8 +1,9 @@
 //! The meter as the first process of a machine in virtual time, where each executed instruction is a nanosecond.
 //!
-//! The emulator makes time a property of the code, as long as nothing the guest sees depends on the host's. So the guest
-//! hears nothing: what it is to do lies in its initial file system. It measures as on any machine; what the meter writes
-//! goes to memory that is a file of the host's. [`crate::kernel::wake_up_mark`] tells the emulator's flight recorder where the wake-ups are.
+//! The emulator derives time from the executed code, as long as nothing visible to the guest depends on the host's
+//! time. So the guest receives nothing: its plan is in the initial file system. It measures as on any machine; the
+//! meter's output goes to memory that is a file of the host. [`crate::kernel::wake_up_mark`] marks the wake-ups for the
+//! emulator's flight recorder.
 
 mod error;
 mod symbols;
@@ -17,10 +18,10 @@ use std::process::{ChildStdout, Command, Stdio};
 
 const RELAY_BYTES: usize = 32 << 10;
 
-/// What this machine is to do in virtual time, if that is what it is for.
+/// The plan of this machine, if it runs in virtual time.
 ///
 /// # Errors
-/// [`VirtualTimeError`], when the plan is there and cannot be understood.
+/// [`VirtualTimeError`] if there is a plan but it is invalid.
 pub fn plan() -> Result<Option<VirtualTimePlan>, VirtualTimeError> {
     let path = Path::new("/").join(VIRTUAL_TIME_FILE);
     let text = match std::fs::read(&path) {
@@ -31,14 +32,14 @@ pub fn plan() -> Result<Option<VirtualTimePlan>, VirtualTimeError> {
     serde_json::from_slice(&text).map(Some).map_err(|error| VirtualTimeError::Plan { path, error })
 }
 
-/// Carries the plan out, from the instant it names to the last byte of the stream.
+/// Executes the plan, from its start instant to the last byte of the stream.
 ///
 /// # Errors
-/// [`VirtualTimeError`], when the meter could not be run or the machine shares no memory with its host.
+/// [`VirtualTimeError`] if the meter could not be run or the machine shares no memory with its host.
 pub fn run(plan: &VirtualTimePlan) -> Result<(), VirtualTimeError> {
-    // The fingerprint names the machine; a machine without a name is as good.
+    // The host name is part of the fingerprint; a machine without one is acceptable.
     let _ = std::fs::write("/proc/sys/kernel/hostname", &plan.hostname);
-    // Mapping takes the kernel a while that differs from kernel to kernel, so it is done before the instant.
+    // The time for mapping depends on the kernel, so this precedes the start instant.
     let stream = SharedMemory::open(STREAM_PCI_SLOT)?;
     clock::sleep_until_ns(plan.start_ns);
     let mut child = Command::new(Path::new("/").join(METER))
@@ -47,7 +48,7 @@ pub fn run(plan: &VirtualTimePlan) -> Result<(), VirtualTimeError> {
         .stdout(Stdio::piped())
         .spawn()
         .map_err(VirtualTimeError::StartMeter)?;
-    // The end of its input would tell the meter that its host has gone.
+    // The end of its input would look to the meter like the loss of its host.
     let mut input = child.stdin.take();
     let output = child.stdout.take();
     let mut line = serde_json::to_vec(&plan.settings).expect("settings have only string keys");

@@ -1,9 +1,9 @@
-//! The names of the kernel's functions, for whoever has their addresses: a flight record, which is made outside.
+//! Sends the names of the kernel's functions to the host, for the addresses in flight records.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 
-/// Sends the lines of /proc/kallsyms that name functions. What names data is left out: that is the larger part.
+/// Sends the lines of /proc/kallsyms for functions, without the larger part for data.
 ///
 /// # Errors
 /// Those of reading the file and writing to `to`.

@@ -1,14 +1,14 @@
-//! Patterns of thread names: `*` is any text, `?` any letter.
+//! Patterns for thread names: `*` is any text, `?` any character.
 
 use crate::problem::MeterProblem;
 
-/// A pattern for names of threads, which the kernel cuts to 15 bytes.
+/// A pattern for thread names, which the kernel truncates to 15 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(Vec<u8>);
 
 impl Pattern {
     /// # Errors
-    /// It can fit no name.
+    /// It cannot match any name.
     pub fn new(text: &str) -> Result<Self, MeterProblem> {
         let letters = text.bytes().filter(|byte| *byte != b'*').count();
         if text.is_empty() || letters > 15 {
@@ -18,7 +18,7 @@ impl Pattern {
     }
 
     pub fn fits(&self, name: &[u8]) -> bool {
-        // The last star seen can take more letters when what follows it does not fit.
+        // If the rest does not match, the last star takes one more character.
         let (mut at, mut letter) = (0, 0);
         let mut star: Option<(usize, usize)> = None;
         while letter < name.len() {

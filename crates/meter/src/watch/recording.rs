@@ -1,5 +1,5 @@
-//! Tells the snapshotter's instances whom they are about: the base events that are recorded of some threads only, and the
-//! triggers by which the kernel finds maxima itself.
+//! Configures the snapshotter's instances for the watched threads: base events that are recorded for these threads
+//! only, and the triggers by which the kernel detects maxima itself.
 
 use super::wakeups::TimerFunctions;
 use crate::journal::{Entry, Journal, trace_leftovers};
@@ -9,31 +9,32 @@ use crate::trace::snapshotter::Armed;
 use archive::settings::SnapshotMode;
 use ftrace::tracefs::Instance;
 
-/// What the kernel notes while it serves a page fault: the page was got, and counted as the process' own. It notes nothing when
-/// a fault is over, so these tell how long one took at least. For few threads at most: everybody gets memory all the time.
+/// Events of the kernel while it handles a page fault: the page was allocated, and charged to the process. There is no
+/// event at the end of a fault, so these give a lower bound of its duration. For few threads only: all tasks allocate
+/// memory continuously.
 const IN_FAULTS: [&str; 2] = ["mm_page_alloc", "rss_stat"];
 
-/// Page faults of more threads than this are recorded of every thread: a filter is a sentence of limited length.
+/// With more threads than this, page faults of all threads are recorded: the length of a filter is limited.
 const FILTERED_MAX: usize = 120;
 
-/// The kernel's own search for maxima.
+/// The kernel's own detection of maxima.
 struct Maxima {
     instance: Instance,
     event: String,
     lateness: Lateness,
 }
 
-/// The instances of a snapshotter whose filters name the watched threads.
+/// The instances of a snapshotter whose filters list the watched threads.
 pub struct Recording {
     instances: Vec<Instance>,
-    /// Those of [`IN_FAULTS`] that the kernel has, where it tells of faults at all.
+    /// Those of [`IN_FAULTS`] that the kernel has, if it has events for faults at all.
     in_faults: Vec<&'static str>,
     tids: Vec<i32>,
     maxima: Option<Maxima>,
 }
 
 impl Recording {
-    /// Replaces the filters of a snapshotter that is armed and not started.
+    /// Replaces the filters of a snapshotter that is armed but not started.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -71,10 +72,10 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Begins the search for maxima among the threads that are followed, once both instances record.
+    /// Starts the detection of maxima among the followed threads, once both instances record.
     ///
     /// # Errors
-    /// [`TraceError`]; what is overwritten until a spike is reported is then lost.
+    /// [`TraceError`]; events overwritten until a spike is reported are then lost.
     pub fn begin(&self, follower: &Instance) -> Result<(), TraceError> {
         let Some(Maxima { instance, event, lateness }) = &self.maxima else { return Ok(()) };
         maxima::find_in_threads(follower, instance, event, lateness).inspect_err(|_| {
@@ -83,7 +84,7 @@ impl Recording {
         })
     }
 
-    /// Takes notice of the threads that are there now.
+    /// Sets the current threads.
     pub fn only(&mut self, tids: &[i32]) {
         let mut tids = tids.to_vec();
         tids.sort_unstable();
@@ -95,12 +96,12 @@ impl Recording {
         for instance in &self.instances {
             for event in ["page_fault_user", "page_fault_kernel"] {
                 if instance.has_event("exceptions", event) {
-                    // Faults of other threads are only more to read.
+                    // Faults of other threads only add to what must be read.
                     let _ = instance.set_event_filter("exceptions", event, &filter);
                 }
             }
             for event in &self.in_faults {
-                // Without them faults are only recorded less exactly.
+                // Without them, faults are only recorded less exactly.
                 let _ = match tids.len() > FILTERED_MAX {
                     true => instance.disable_event("kmem", event),
                     false => instance

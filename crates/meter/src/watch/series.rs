@@ -1,4 +1,4 @@
-//! The books of one series of a watched thread: what is counted, and which samples are worth a snapshot.
+//! The counters of one series of a watched thread, and the selection of samples for snapshots.
 
 use crate::measure::worst::WorstSamples;
 use archive::histogram::{Histogram, bucket_of};
@@ -8,16 +8,16 @@ use archive::watched::WatchedKind;
 use std::collections::BTreeMap;
 
 const SECOND_NS: i64 = 1_000_000_000;
-/// Samples that wait for the main thread when every one is kept.
+/// Most samples that wait for the main thread if every one is kept.
 const SAMPLES_WAITING_MAX: usize = 1 << 18;
 
-/// What holds for every series of a run. Instants are CLOCK_MONOTONIC, all in ns.
+/// Parameters of every series of a run. Instants are CLOCK_MONOTONIC, all in ns.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     pub count_from_ns: i64,
     pub end_ns: i64,
     pub limit_ns: i64,
-    /// The limit of cycles, which are no latencies.
+    /// The limit of cycles, which are not latencies.
     pub cycle_limit_ns: i64,
     pub spike_threshold_ns: i64,
     pub rest_ns: i64,
@@ -25,13 +25,13 @@ pub struct Terms {
     pub every_sample: bool,
 }
 
-/// An ordinary sample that shall be captured, until one was given.
+/// A request to capture an ordinary sample, until one was captured.
 #[derive(Debug, Clone, Copy)]
 pub struct ControlWish {
     pub ceiling_ns: i64,
 }
 
-/// The books of one series.
+/// The counters of one series.
 #[derive(Debug)]
 pub struct Series {
     pub thread: u32,
@@ -43,7 +43,7 @@ pub struct Series {
     worst: WorstSamples,
     pub cpu: u32,
     pub latency_ns_last: i64,
-    /// Timers of it that were set after they were due.
+    /// Timers of the thread that were set after they were due.
     pub late_arms: u64,
     second: Second,
     second_end_ns: i64,
@@ -51,7 +51,7 @@ pub struct Series {
     pub samples: Vec<(i64, i64)>,
     pub control: Option<ControlWish>,
     rests_until_ns: i64,
-    /// Largest sample that was announced.
+    /// Largest announced sample.
     announced_ns: i64,
 }
 
@@ -78,12 +78,12 @@ impl Series {
         }
     }
 
-    /// Number the next sample will have.
+    /// Number of the next sample.
     pub fn next_cycle(&self) -> u64 {
         self.totals.cycles
     }
 
-    /// Counts a sample. Answers why it deserves a snapshot, if it does.
+    /// Counts a sample. Returns why it gets a snapshot, if it does.
     pub fn count(&mut self, sample: Sample, late_arm: bool) -> Option<SpikeReason> {
         let latency_ns = sample.latency_ns;
         self.turn_second(sample.seen_ns());
@@ -123,8 +123,8 @@ impl Series {
         self.reason_for_snapshot(&sample, largest && self.is_news(latency_ns, late_arm), over_limit)
     }
 
-    /// Every new maximum of a wake-up by a timer is. Of cycles, and of a thread that falls further and further behind, only
-    /// one that is a tenth larger: their maxima creep.
+    /// For a wake-up by a timer every new maximum counts. For cycles, and for a thread that falls increasingly behind,
+    /// only one that is a tenth larger: their maxima creep up.
     fn is_news(&self, latency_ns: i64, late_arm: bool) -> bool {
         (self.kind == WatchedKind::Timer && !late_arm)
             || latency_ns > self.announced_ns.saturating_add(self.announced_ns / 10)
@@ -146,8 +146,8 @@ impl Series {
         wished.then_some(SpikeReason::Control)
     }
 
-    /// A second belongs to the instant a sample was complete, because those come in order; what came after the end belongs
-    /// to the last one.
+    /// A sample belongs to the second in which it was complete, because samples are complete in that order; later ones
+    /// belong to the last second.
     fn turn_second(&mut self, seen_ns: i64) {
         let seen_ns = seen_ns.min(self.terms.end_ns.saturating_sub(1));
         if seen_ns < self.second_end_ns {
@@ -159,7 +159,7 @@ impl Series {
         self.second_end_ns = self.second_end_ns.saturating_add(behind.saturating_mul(SECOND_NS));
     }
 
-    /// Hands the second under way over.
+    /// Hands over the current second.
     pub fn close_second(&mut self) {
         if self.second.cycles > 0 {
             self.seconds.push(self.second);
@@ -176,7 +176,7 @@ impl Series {
         Histogram { buckets: self.counts.iter().map(|(bucket, count)| (*bucket, *count)).collect() }
     }
 
-    /// The worst samples, largest first; they are gone from the books then.
+    /// The worst samples, largest first; removes them from the counters.
     pub fn take_worst(&mut self) -> Vec<Sample> {
         std::mem::replace(&mut self.worst, WorstSamples::with_capacity(0)).into_sorted()
     }

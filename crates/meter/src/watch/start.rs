@@ -1,7 +1,7 @@
 //! `tardy-meter start COMMAND ...`: becomes a command, but only when it is released.
 //!
-//! It stops itself before the command begins, so that a watch can be armed for its very first instant. Its process number,
-//! its files and its terminal are those of the command.
+//! It stops itself before the command starts, so that a watch can be armed for its very first instant. The command
+//! inherits its process number, files and terminal.
 
 use super::targets;
 use crate::problem::MeterProblem;
@@ -13,10 +13,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time a command that was just started has to come to its stop.
+/// Time limit for a started command to stop itself.
 const STOP_TIME: Duration = Duration::from_secs(5);
 
-/// Runs the subcommand. Answers the exit code when the command cannot be run, as shells do.
+/// Runs the subcommand. Returns the exit code if the command cannot be run, like a shell.
 pub fn become_command(words: &[String]) -> i32 {
     let Some((program, arguments)) = words.split_first() else {
         eprintln!("tardy-meter: start needs a command");
@@ -31,20 +31,20 @@ pub fn become_command(words: &[String]) -> i32 {
     if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }
 }
 
-/// A command that is held back until its watch is armed. It ends with the watch.
+/// A command that is stopped until its watch is armed. It ends with the watch.
 #[derive(Debug, Default)]
 pub struct HeldCommand {
     pid: Option<i32>,
-    /// Started by this process.
+    /// Set if this process started it.
     child: Option<Child>,
 }
 
 impl HeldCommand {
-    /// Starts the command of a request, on a machine where the host cannot: what it prints goes where this process
-    /// complains. The request then names its process.
+    /// Starts the command of a request, on a machine where the host cannot: its output goes to this process's standard
+    /// error. The request then contains its process number.
     ///
     /// # Errors
-    /// When this program cannot be started once more.
+    /// If this program cannot be started again.
     pub fn of(request: &mut WatchSettings) -> io::Result<Self> {
         let mut child = None;
         if request.pid.is_none() && request.comm.is_none() && !request.command.is_empty() {
@@ -55,7 +55,8 @@ impl HeldCommand {
         Ok(Self { pid: request.pid.filter(|_| request.ours), child })
     }
 
-    /// Ends it, if it still runs; answers how a command of this process ended, when it failed by itself.
+    /// Ends it, if it is still running; returns the exit status of a command started by this process, if it failed by
+    /// itself.
     pub fn end(self) -> Option<ExitStatus> {
         let runs = |pid: &i32| targets::state_of(*pid).is_some_and(|state| state != 'Z');
         let asked = self.pid.filter(runs).inspect(|pid| terminate(*pid)).is_some();
@@ -69,7 +70,7 @@ fn spawn(words: &[String]) -> io::Result<Child> {
     command.arg("start").args(words).stdin(Stdio::null()).stdout(Stdio::from(elsewhere)).spawn()
 }
 
-/// A command that does not end when asked to is killed.
+/// Kills a command that does not end on request.
 fn ending(mut child: Child) -> Option<ExitStatus> {
     let begun = Instant::now();
     let status = loop {
@@ -85,7 +86,7 @@ fn ending(mut child: Child) -> Option<ExitStatus> {
     (!status.success()).then_some(status)
 }
 
-/// Waits until a process that [`become_command`] runs in has stopped.
+/// Waits until a process in [`become_command`] has stopped itself.
 ///
 /// # Errors
 /// It has not, or is gone.
@@ -101,7 +102,7 @@ pub fn await_stop(pid: i32) -> Result<(), MeterProblem> {
     }
 }
 
-/// Lets it go on.
+/// Continues it.
 pub fn release(pid: i32) {
     signal(pid, Signal::CONT);
 }
@@ -113,6 +114,6 @@ fn terminate(pid: i32) {
 }
 
 fn signal(pid: i32, signal: Signal) {
-    // One that is gone needs no signal.
+    // A process that is gone needs no signal.
     let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, signal));
 }

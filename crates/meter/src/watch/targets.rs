@@ -1,4 +1,4 @@
-//! Threads and processes of this machine, as /proc lists them.
+//! Threads and processes of this machine, from /proc.
 
 use super::pattern::Pattern;
 use archive::watched::PageFaults;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// A thread that is to be watched.
+/// A thread to be watched.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ThreadFound {
     pub tid: i32,
@@ -14,7 +14,7 @@ pub struct ThreadFound {
     pub name: String,
 }
 
-/// Threads of a process and of everything it started, as long as their parents live.
+/// Threads of a process and of all its descendants, as long as their parents live.
 pub fn threads_below(pid: i32) -> Vec<ThreadFound> {
     let parents: Vec<(i32, i32)> = processes().into_iter().filter_map(|pid| Some((pid, parent_of(pid)?))).collect();
     let mut relatives = BTreeSet::from([pid]);
@@ -30,7 +30,7 @@ pub fn threads_below(pid: i32) -> Vec<ThreadFound> {
     relatives.into_iter().flat_map(threads_of).collect()
 }
 
-/// Threads of the whole machine whose names fit, those of process `except` left out.
+/// Threads of the whole machine with matching names, except those of process `except`.
 pub fn threads_called(pattern: &Pattern, except: i32) -> Vec<ThreadFound> {
     let others = processes().into_iter().filter(|pid| *pid != except);
     others.flat_map(threads_of).filter(|found| pattern.fits(found.name.as_bytes())).collect()
@@ -50,14 +50,14 @@ pub fn process_of(tid: i32) -> Option<i32> {
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
 }
 
-/// Page faults of one thread since it began.
+/// Page faults of one thread since its start.
 pub fn page_faults(pid: i32, tid: i32) -> Option<PageFaults> {
     let stat = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
     let field = |at: usize| behind_name(&stat)?.split_whitespace().nth(at)?.parse().ok();
     Some(PageFaults { minor: field(7)?, major: field(9)? })
 }
 
-/// The letter of a process's state; `None` when it is gone. A zombie is gone as well.
+/// The letter of a process's state; `None` if it is gone. Zombies count as gone, too.
 pub fn state_of(pid: i32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     behind_name(&stat)?.trim_start().chars().next().filter(|state| !matches!(state, 'Z' | 'X'))
@@ -68,7 +68,7 @@ fn parent_of(pid: i32) -> Option<i32> {
     behind_name(&stat)?.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The fields behind the name, which may hold anything, parentheses included.
+/// The fields after the name, which may contain anything, including parentheses.
 fn behind_name(stat: &str) -> Option<&str> {
     stat.rsplit_once(')').map(|(_, rest)| rest)
 }

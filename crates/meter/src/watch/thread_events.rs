@@ -1,4 +1,4 @@
-//! Records of the follower's buffers as the few things that concern a wake-up.
+//! Converts records of the follower's buffers to the few events that concern a wake-up.
 
 use crate::trace::error::TraceError;
 use ftrace::format::{EventFormat, EventFormats, Field};
@@ -7,13 +7,13 @@ use ftrace::page::{GapKind, PageItem, PageItems};
 
 const FLAG_HARDIRQ: u8 = 0x08;
 
-/// Name of a thread as events carry it.
+/// Name of a thread in the format of events.
 pub type Comm = [u8; 16];
 
-/// What happened, as far as it matters here.
+/// A relevant event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadEvent {
-    /// A thread set a timer. `soft_ns` is what it asked for, `hard_ns` the latest the kernel may take with its slack.
+    /// A thread set a timer. `soft_ns` is the requested instant, `hard_ns` the latest that its slack allows.
     Arm {
         tid: i32,
         timer: u64,
@@ -42,18 +42,18 @@ pub enum ThreadEvent {
         tid: i32,
         comm: Comm,
     },
-    /// It returned from a system call, so it has the CPU.
+    /// It returned from a system call, so it is running.
     Returned {
         tid: i32,
     },
-    /// Events before this one are missing on this CPU; how many, when known.
+    /// Events before this one are missing on this CPU, with their number if known.
     Lost {
         count: u64,
     },
 }
 
 impl ThreadEvent {
-    /// The thread that did this, and so had the CPU; a return tells by itself when it got it.
+    /// The thread that caused this, and was therefore running; a return itself shows when it was switched in.
     pub fn proves_running(&self) -> Option<i32> {
         match *self {
             Self::Arm { tid, .. } | Self::Switch { prev: tid, .. } | Self::Exit { tid } => Some(tid),
@@ -63,7 +63,7 @@ impl ThreadEvent {
     }
 }
 
-/// One thing that happened, with its instant (CLOCK_MONOTONIC, ns) and CPU.
+/// An event with its instant (CLOCK_MONOTONIC, ns) and CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimedEvent {
     pub ts_ns: i64,
@@ -71,7 +71,7 @@ pub struct TimedEvent {
     pub event: ThreadEvent,
 }
 
-/// The events the follower records, as (system, name).
+/// The events that the follower records, as (system, name).
 pub const EVENTS: &[(&str, &str)] = &[
     ("timer", "hrtimer_start"),
     ("sched", "sched_waking"),
@@ -81,7 +81,7 @@ pub const EVENTS: &[(&str, &str)] = &[
     ("task", "task_rename"),
 ];
 
-/// Recorded where switches from idle are not.
+/// Recorded if switches from idle are not.
 pub const RETURN: (&str, &str) = ("raw_syscalls", "sys_exit");
 
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +102,7 @@ struct Recipe {
     fields: Vec<Field>,
 }
 
-/// Reads pages. Field positions are looked up once.
+/// Decodes pages. Field positions are looked up once.
 #[derive(Debug)]
 pub struct EventReader {
     recipes: Vec<Recipe>,
@@ -111,7 +111,7 @@ pub struct EventReader {
 
 impl EventReader {
     /// # Errors
-    /// [`TraceError`] naming the event this kernel lacks.
+    /// [`TraceError`] with the event that this kernel lacks.
     pub fn new(formats: &EventFormats, layout: PageLayout) -> Result<Self, TraceError> {
         let recipe = |system: &str, name: &str, kind: Kind, fields: &[&str]| -> Result<Recipe, TraceError> {
             let format = formats
@@ -127,13 +127,13 @@ impl EventReader {
             recipe("sched", "sched_process_fork", Kind::Fork, &["parent_pid", "child_pid"])?,
             recipe("sched", "sched_process_exit", Kind::Exit, &["pid"])?,
         ];
-        // Renaming is noticed at the next switch as well.
+        // The next switch also shows a new name.
         recipes.extend(recipe("task", "task_rename", Kind::Rename, &["pid", "newcomm"]));
         recipes.extend(recipe(RETURN.0, RETURN.1, Kind::Returned, &[]));
         Ok(Self { recipes, layout })
     }
 
-    /// Appends what the pages of one CPU say.
+    /// Appends the events in the pages of one CPU.
     pub fn read(&self, cpu: u32, pages: &[u8], events: &mut Vec<TimedEvent>) {
         for page in pages.chunks(self.layout.page_size) {
             for item in PageItems::new(page, &self.layout) {
@@ -164,7 +164,7 @@ impl EventReader {
         let address = |index: usize| recipe.fields[index].uint(payload);
         let running = i32::from_ne_bytes(payload.get(4..8)?.try_into().ok()?);
         Some(match recipe.kind {
-            // What an interrupt sets is not the doing of the thread it interrupted.
+            // A timer set in an interrupt does not belong to the interrupted thread.
             Kind::Arm if flags & FLAG_HARDIRQ != 0 => return None,
             Kind::Arm => ThreadEvent::Arm {
                 tid: running,

@@ -1,5 +1,4 @@
-//! The source of another program's threads: their series as the follower counts them, what /proc says of them, and when
-//! they are gone.
+//! The source of another program's threads: their series from the follower, their state from /proc, and their end.
 
 use super::follower::{Additions, Followed};
 use super::pattern::Pattern;
@@ -22,27 +21,27 @@ use std::thread::JoinHandle;
 const LOOK_AROUND_NS: i64 = 200_000_000;
 const FIRST_CONTROL_NS: i64 = 1_000_000_000;
 const CONTROL_EVERY_NS: i64 = 2_000_000_000;
-/// A series is known well enough for a control after this many samples.
+/// Fewest samples of a series before a control is requested.
 const CONTROL_SAMPLES_MIN: u64 = 100;
 
-/// What is known of a thread beside its samples.
+/// Data of a thread in addition to its samples.
 #[derive(Debug, Clone, Copy)]
 struct Facts {
     pid: i32,
     policy: Option<(Policy, u8)>,
-    /// When its first sample came, and last.
+    /// At the first sample, and now.
     faults_before: Option<PageFaults>,
     faults: Option<PageFaults>,
 }
 
-/// The thread that follows, and what it shares.
+/// The following thread, and the state shared with it.
 pub struct Following {
     pub handle: JoinHandle<()>,
     pub tid: i32,
     pub followed: Arc<Mutex<Followed>>,
     pub stop: Arc<AtomicBool>,
     pub additions: Additions,
-    /// Instances of the snapshotter, whose filters name the threads.
+    /// Instances of the snapshotter, whose filters list the threads.
     pub recording: Recording,
 }
 
@@ -88,7 +87,7 @@ impl<'a> WatchedThreads<'a> {
         }
     }
 
-    /// Looks at /proc: threads that are new, that have the name asked for, and what became of those that are known.
+    /// Reads /proc: finds new threads and those with a matching name, and updates the known ones.
     fn look_around(&mut self) {
         let mut found = match (&self.pattern, self.request.pid) {
             (Some(pattern), _) => targets::threads_called(pattern, std::process::id() as i32),
@@ -154,7 +153,7 @@ impl SampleSource for WatchedThreads<'_> {
         Vec::new()
     }
 
-    /// Where the wake-ups stand: those by timers, or all there are when no timer woke a thread.
+    /// Progress of the wake-ups: those by timers, or all if no timer woke a thread.
     fn progress(&self) -> Vec<ThreadProgress> {
         let series = &lock(&self.followed).series;
         let timers = series.iter().any(|series| series.kind == WatchedKind::Timer);
@@ -167,7 +166,7 @@ impl SampleSource for WatchedThreads<'_> {
         ControlPace::Early { first_ns: FIRST_CONTROL_NS, every_ns: CONTROL_EVERY_NS }
     }
 
-    /// Ordinary is what at least every second sample is like. Asked of the series with most samples, timers before others.
+    /// At least half of the samples are ordinary. Requested from the series with most samples, timers before others.
     fn request_control(&mut self) -> bool {
         let mut followed = lock(&self.followed);
         let known = followed
@@ -184,7 +183,7 @@ impl SampleSource for WatchedThreads<'_> {
         true
     }
 
-    /// A process that was named is gone; a name may come back at any time.
+    /// A process given by number is gone; threads of a name may appear again at any time.
     fn is_done(&mut self, now_ns: i64) -> Result<bool, MeterProblem> {
         let gone = |pid: i32| {
             targets::state_of(pid).is_none()
@@ -262,7 +261,7 @@ impl SampleSource for WatchedThreads<'_> {
     }
 }
 
-/// A watch that fails leaves no thread that holds files of its instance open.
+/// A failed watch must not leave a thread that holds files of its instance open.
 impl Drop for WatchedThreads<'_> {
     fn drop(&mut self) {
         self.end_following();
@@ -274,8 +273,8 @@ impl Facts {
         Self { pid, policy: None, faults_before: None, faults: None }
     }
 
-    /// Asks the kernel while it can be asked. Faults count from the first sample: what a program does before it has
-    /// started its work does not matter.
+    /// Reads the kernel's data as long as the thread lives. Faults count from the first sample: those of a program's
+    /// start do not matter.
     fn look(&mut self, tid: i32, sampled: bool) {
         self.policy = scheduling::policy_of(tid).ok().or(self.policy);
         if sampled && let Some(faults) = targets::page_faults(self.pid, tid) {

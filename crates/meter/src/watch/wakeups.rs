@@ -1,7 +1,7 @@
-//! From what the kernel says of timers, wake-ups and switches to samples of the watched threads.
+//! Derives samples of the watched threads from the kernel's events of timers, wake-ups and switches.
 //!
-//! Driven by events alone, in the order of time; it does no I/O. The pattern of names and the set of threads that events
-//! may be about are kept here as well, because forks and renames are events, too.
+//! Driven by events alone, in chronological order; it does no I/O. The pattern of names and the set of relevant threads
+//! are kept here as well, because forks and renames are events, too.
 
 use super::pattern::Pattern;
 use super::thread_events::{Comm, ThreadEvent, TimedEvent, name_of};
@@ -9,20 +9,20 @@ use archive::watched::WatchedKind;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-/// No machine runs for so long: an expiry that far ahead is one of a clock that counts from 1970.
+/// Longer than any uptime: an expiry that far ahead belongs to a clock that counts from 1970.
 const UPTIME_NS_MAX: i64 = 1 << 59;
-/// Timers remembered for one thread; more are those of timer files it set long ago.
+/// Timers remembered per thread; more are those of old timer file descriptors.
 const TIMERS_MAX: usize = 64;
 
-/// Addresses of the kernel's functions that end a sleep.
+/// Addresses of the kernel functions that end a sleep.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TimerFunctions {
-    /// Of sleeping system calls and of waits with a time-out: such a timer dies with its sleep.
+    /// That of sleeping system calls and of waits with a time-out: such a timer ends with its sleep.
     pub sleep: u64,
-    /// Of timer files and of POSIX timers, which outlive the wait for them; 0 when unknown.
+    /// Those of timer file descriptors and of POSIX timers, which outlive the wait for them; 0 if unknown.
     pub timer_file: u64,
     pub posix_timer: u64,
-    /// The addresses are hidden; the kernel lets only timers of sleeps through, by name.
+    /// The addresses are hidden; the kernel filters timers of sleeps by name.
     pub by_name: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct Finished {
     pub cpu: u32,
     pub due_ns: i64,
     pub seen_ns: i64,
-    /// When the thread was given the CPU in the wake-up before.
+    /// When the thread was switched in at the previous wake-up.
     pub previous_seen_ns: Option<i64>,
     pub late_arm: bool,
 }
@@ -67,13 +67,13 @@ struct Woken {
 #[derive(Debug, Default)]
 pub struct Thread {
     pub comm: Comm,
-    /// Largest difference between the asked and the latest allowed expiry of its timers.
+    /// Largest difference between the requested and the latest allowed expiry of its timers.
     pub slack_ns_max: i64,
     pub ended: bool,
     running: bool,
     timers: Vec<Timer>,
     woken: Option<Woken>,
-    /// When it was given the CPU after a timer had woken it, until it sets its next timer.
+    /// When it was switched in after a timer woke it, until it sets its next timer.
     cycle_since: Option<(i64, u32)>,
     previous_seen_ns: Option<i64>,
 }
@@ -84,27 +84,27 @@ impl Thread {
     }
 }
 
-/// All threads that are followed.
+/// All followed threads.
 #[derive(Debug)]
 pub struct Wakeups {
     pattern: Option<Pattern>,
     functions: TimerFunctions,
     /// CLOCK_REALTIME minus CLOCK_MONOTONIC.
     pub realtime_offset_ns: i64,
-    /// Since when returns from system calls are recorded. The first return after it may be one of a later call than that in
-    /// which a thread slept before it.
+    /// Since when returns from system calls are recorded. The first return after this instant may belong to a later
+    /// call than the one in which a thread slept before it.
     pub returns_since_ns: i64,
     threads: HashMap<i32, Thread>,
-    /// Events that went missing, by CPU.
+    /// Lost events, by CPU.
     pub lost: BTreeMap<u32, u64>,
-    /// Wake-ups after which the kernel did not record when the thread was given the CPU.
+    /// Wake-ups after which the kernel did not record when the thread was switched in.
     pub unseen: u64,
-    /// Threads that came by forks since they were last asked for.
+    /// Threads created by forks since the last call.
     pub born: Vec<i32>,
 }
 
 impl Wakeups {
-    /// `pattern`: only threads of such names give samples; all when `None`.
+    /// `pattern`: only threads with matching names give samples; `None` for all.
     pub fn new(pattern: Option<Pattern>, functions: TimerFunctions) -> Self {
         Self {
             pattern,
@@ -118,7 +118,7 @@ impl Wakeups {
         }
     }
 
-    /// Follows a thread; harmless when it is followed already.
+    /// Follows a thread; harmless if it is already followed.
     pub fn add(&mut self, tid: i32, name: &[u8]) {
         let mut comm = [0; 16];
         let length = name.len().min(15);
@@ -139,7 +139,7 @@ impl Wakeups {
         self.threads.iter().filter(|(_, thread)| !thread.ended && self.wanted(thread)).map(|(tid, _)| *tid)
     }
 
-    /// Threads that were due in this stretch and have not been given the CPU since: they have no sample yet.
+    /// Number of threads that were due in this stretch and have not been switched in since: they have no sample yet.
     pub fn under_way(&self, due: &Range<i64>) -> u64 {
         let late = |thread: &&Thread| !thread.ended && self.wanted(thread) && thread.is_due_in(due);
         self.threads.values().filter(late).count() as u64
@@ -151,7 +151,7 @@ impl Wakeups {
             .is_none_or(|pattern| pattern.fits(thread.comm.split(|byte| *byte == 0).next().unwrap_or(b"")))
     }
 
-    /// Takes the next event; finished samples are appended.
+    /// Processes the next event; finished samples are appended.
     pub fn apply(&mut self, event: &TimedEvent, finished: &mut Vec<Finished>) {
         let TimedEvent { ts_ns, cpu, event } = *event;
         let before = finished.len();
@@ -258,7 +258,8 @@ impl Wakeups {
         }
     }
 
-    /// A thread becomes runnable. A timer of its own that was due by then is what it waited for, whoever was quicker.
+    /// A thread becomes runnable. If one of its timers was due by then, it counts as the awaited one, whatever woke the
+    /// thread first.
     fn wake(&mut self, tid: i32, ts_ns: i64, cpu: u32, finished: &mut Vec<Finished>) {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         let due = thread.timers.iter().filter(|timer| timer.due_ns <= ts_ns).min_by_key(|timer| timer.due_ns).copied();
@@ -266,13 +267,13 @@ impl Wakeups {
         if !thread.running {
             thread.woken = Some(Woken { ts_ns, timer: due });
         } else if due.is_some() {
-            // Its timer was over before it had gone to sleep: it holds the CPU already.
+            // Its timer expired before it went to sleep: it is already running.
             thread.woken = Some(Woken { ts_ns, timer: due });
             thread.given_the_cpu(tid, ts_ns, cpu, finished);
         }
     }
 
-    /// After a hole it is unknown who runs and who waits for what.
+    /// After a gap it is unknown which threads run and what they wait for.
     fn lose(&mut self, cpu: u32, count: u64) {
         *self.lost.entry(cpu).or_default() += count;
         for thread in self.threads.values_mut() {
@@ -293,7 +294,7 @@ impl Thread {
         woken.into_iter().chain(sleeps).any(|due_ns| due.contains(&due_ns))
     }
 
-    /// It has the CPU and the kernel did not record when it got it.
+    /// It is running, but the kernel did not record when it was switched in.
     fn ran_unseen(&mut self) {
         self.running = true;
         self.woken = None;
@@ -302,7 +303,7 @@ impl Thread {
 
     fn given_the_cpu(&mut self, tid: i32, ts_ns: i64, cpu: u32, finished: &mut Vec<Finished>) {
         let Some(woken) = self.woken.take() else { return };
-        // A sleep is over whatever ended it, and its timer with it.
+        // Whatever ended a sleep also ended its timer.
         self.timers.retain(|timer| !timer.sleep);
         let previous_seen_ns = self.previous_seen_ns.replace(ts_ns);
         let seen_ns = ts_ns;
@@ -398,7 +399,7 @@ mod tests {
         let mut story = Story::new(None);
         story.arm(100, 1, 9000).leaves(110).wakes(500).runs(520);
         assert_eq!(story.samples(), [(ByOther, 500, 520)]);
-        // The time-out died with its wait and must not count later.
+        // The time-out ended with its wait and must not count later.
         story.leaves(600).wakes(9500).runs(9510);
         assert_eq!(story.samples()[1], (ByOther, 9500, 9510));
     }

@@ -1,4 +1,4 @@
-//! Ways to sleep until an instant: each answers when the thread saw that it had come.
+//! Ways to sleep until an instant: each returns when the thread saw that it had come.
 
 pub mod clock_sleep;
 pub mod posix_timer;

@@ -1,4 +1,4 @@
-//! POSIX timer: the kernel sends the thread a signal at every expiry; the thread waits for it, then looks at the clock.
+//! POSIX timer: the kernel sends the thread a signal at every expiry; the thread waits for it, then reads the clock.
 
 use crate::kernel::clock::{now_ns, timespec};
 use crate::kernel::{scheduling, signals};
@@ -6,28 +6,28 @@ use rustix::thread::ClockId;
 use std::io;
 use std::mem::MaybeUninit;
 
-/// The signal the timers send. It must be blocked in every thread before a timer runs.
+/// The signal of the timers. It must be blocked in every thread before a timer runs.
 pub fn signal() -> i32 {
     libc::SIGRTMIN()
 }
 
-/// A timer whose signals go to the thread that made it.
+/// A timer whose signals go to the thread that created it.
 #[derive(Debug)]
 pub struct PosixTimer {
     id: libc::timer_t,
     clock: ClockId,
 }
 
-/// One expiry that was seen.
+/// One observed expiry.
 #[derive(Debug, Clone, Copy)]
 pub struct Expiry {
     pub seen_ns: i64,
-    /// Further expiries that happened before the signal was taken.
+    /// Further expiries before the signal was received.
     pub overrun: u32,
 }
 
 impl PosixTimer {
-    /// A timer of the calling thread that is not running yet.
+    /// A timer of the calling thread, not running yet.
     ///
     /// # Errors
     /// Those of timer_create(2).
@@ -47,7 +47,7 @@ impl PosixTimer {
         Ok(Self { id: unsafe { id.assume_init() }, clock })
     }
 
-    /// Runs it from an absolute instant of its clock at a fixed interval.
+    /// Starts it at an absolute instant of its clock with a fixed interval.
     ///
     /// # Errors
     /// Those of timer_settime(2).
@@ -65,7 +65,7 @@ impl PosixTimer {
     /// Waits for the next expiry: one system call.
     ///
     /// # Errors
-    /// Those of sigwaitinfo(2), EINTR excepted.
+    /// Those of sigwaitinfo(2), except EINTR.
     #[inline]
     pub fn wake(&self) -> io::Result<Expiry> {
         loop {

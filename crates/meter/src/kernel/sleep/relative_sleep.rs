@@ -1,13 +1,14 @@
-//! Relative sleep: each begins when the one before was over, so the time between two wake-ups grows with every latency.
+//! Relative sleep: each starts when the previous one has ended, so the time between two wake-ups grows with every
+//! latency.
 
 use crate::kernel::clock::{now_ns, timespec};
 use rustix::io::Errno;
 use rustix::thread::{ClockId, NanosleepRelativeResult, clock_nanosleep_relative};
 
-/// Looks at the clock, sleeps for `interval_ns`, looks again. Answers when the wake-up was due and when it was seen.
+/// Reads the clock, sleeps for `interval_ns`, reads it again. Returns when the wake-up was due and when it was seen.
 ///
 /// # Errors
-/// Those of clock_nanosleep(2), EINTR excepted: the rest of the sleep follows.
+/// Those of clock_nanosleep(2), except EINTR: the rest of the sleep follows.
 #[inline]
 pub fn wake_after(clock: ClockId, interval_ns: i64) -> Result<(i64, i64), Errno> {
     let due_ns = now_ns(clock).saturating_add(interval_ns);

@@ -1,4 +1,4 @@
-//! Made-up buffers of two CPUs.
+//! Synthetic buffers of two CPUs.
 
 use super::*;
 use ftrace::byte_order::ByteOrder;
@@ -9,7 +9,7 @@ fn layout() -> PageLayout {
     PageLayout::bits64(ByteOrder::Little).with_page_size(128)
 }
 
-/// A page of events of (instant, thread), those of thread 0 without text.
+/// A page of events of (instant, thread), without text for thread 0.
 fn page(events: &[(i64, i32)], flags: u32) -> Vec<u8> {
     let mut data = Vec::new();
     let mut now = events[0].0;

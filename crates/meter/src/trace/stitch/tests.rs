@@ -1,4 +1,4 @@
-//! Two buffers that a made-up kernel swaps.
+//! Two buffers swapped by a simulated kernel.
 
 use super::*;
 use crate::trace::past::lost_events;
@@ -47,7 +47,7 @@ fn pages_that_do_not_overlap_stay_as_they_are() {
 
 #[test]
 fn a_page_with_the_stamp_of_an_earlier_read_is_stamped_anew() {
-    // A buffer was read up to 20, put aside, and came back.
+    // A buffer was read up to 20, swapped out, and became live again.
     let mut later = written(&[50, 60], false);
     later[..8].copy_from_slice(&20_u64.to_le_bytes());
     later[16..20].copy_from_slice(&(5_u32 | 30 << 5).to_le_bytes());
