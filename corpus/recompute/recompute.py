@@ -248,7 +248,7 @@ def ledger_of(explanation):
         for owner in phase["owners"]:
             kind, name = owner["kind"], owner["name"]
             if kind in ("steal", "silence_this_cpu", "silence_all_cpus"):
-                name = re.sub(r"^(not executed by the hypervisor, in|interrupt not delivered to|"
+                name = re.sub(r"^(not executed by the hypervisor, in|interrupt not delivered to|stood still in|"
                               r"no CPU recorded anything, this one was in) ", "", name)
                 kind = kind_of(name)
             name = re.sub(r" \([^()]*\)$", "", name)

@@ -18,6 +18,8 @@ pub enum Answer {
     SilenceThisCpu(Context),
     /// No CPU recorded anything.
     SilenceAllCpus(Context),
+    /// The CPU recorded nothing in the middle of code that takes no such time.
+    StoodStill(Context),
     /// The hypervisor did not execute this CPU, as its host or the steal clock shows; what would have run.
     NotExecuted(Context),
 }
@@ -28,6 +30,7 @@ impl Answer {
             Self::Held(context)
             | Self::SilenceThisCpu(context)
             | Self::SilenceAllCpus(context)
+            | Self::StoodStill(context)
             | Self::NotExecuted(context) => context,
         }
     }
@@ -35,7 +38,7 @@ impl Answer {
     pub fn kind(self, tool_threads: &ToolThreads, names: &Names) -> OwnerKind {
         match self {
             Self::Held(context) => tool_threads.kind(context, names),
-            Self::SilenceThisCpu(_) => OwnerKind::SilenceThisCpu,
+            Self::SilenceThisCpu(_) | Self::StoodStill(_) => OwnerKind::SilenceThisCpu,
             Self::NotExecuted(_) => OwnerKind::Steal,
             Self::SilenceAllCpus(_) => OwnerKind::SilenceAllCpus,
         }
@@ -45,6 +48,7 @@ impl Answer {
         match self {
             Self::Held(context) => context.name(names),
             Self::SilenceThisCpu(context) => format!("interrupt not delivered to {}", context.name(names)),
+            Self::StoodStill(context) => format!("stood still in {}", context.name(names)),
             Self::NotExecuted(context) => format!("not executed by the hypervisor, in {}", context.name(names)),
             Self::SilenceAllCpus(context) => {
                 format!("no CPU recorded anything, this one was in {}", context.name(names))

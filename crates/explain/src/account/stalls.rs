@@ -1,12 +1,14 @@
 //! Stretches in which a CPU recorded nothing although something should have happened.
 //!
-//! Two proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
+//! Three proofs are accepted. (1) The timer was due, and an event after that was recorded with interrupts enabled: the
 //! interrupt was not masked, it was not delivered. (2) No CPU recorded anything, and on another CPU that was busy a timer
-//! was due meanwhile and came only afterwards, too. That a busy CPU recorded nothing proves nothing: threads that cause many
+//! was due meanwhile and came only afterwards, too. (3) The CPU was in the middle of code that takes no such time: the timer interrupt
+//! itself, or the way from an interrupt to its softirqs. That a busy CPU recorded nothing proves nothing: threads that cause many
 //! events fall silent whenever they begin to compute. Without proof a stretch stays with whoever held the CPU.
 
 use crate::account::ledger::{Answer, Piece};
-use crate::read::event::{Event, EventKind, flag};
+use crate::read::event::{Event, EventKind, Vector, flag};
+use crate::replay::context::Context;
 use crate::replay::trace::{CpuActivity, DueTimer, Trace};
 use archive::explanation::PhaseName;
 
@@ -20,6 +22,12 @@ const ON_ITS_WAY_NS: i64 = 20_000;
 const AT_ONCE_NS: i64 = 20_000;
 /// The other CPU must come back this soon after the stretch, or it was held up by something else.
 const TOGETHER_NS: i64 = 20_000;
+/// Code that is short by nature takes microseconds, on any machine.
+const STANDSTILL_NS_MIN: i64 = 1_000_000;
+/// The longest period of the tick that kernels are built with, and a little more.
+const TICK_NS_MAX: i64 = 11_000_000;
+/// Functions of timers that are of the kernel and short: to wake a thread, and the tick.
+const SHORT_FUNCTIONS: &[&str] = &["hrtimer_wakeup", "tick_nohz_handler", "tick_sched_timer"];
 
 /// Rewrites the pieces that are provably nobody's. Keeps their partition. In virtual time there are none.
 pub fn attribute(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
@@ -48,7 +56,7 @@ pub fn attribute(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
             attributed.push(cursor);
         }
     }
-    undelivered(attributed, trace)
+    stood_still(undelivered(attributed, trace), trace)
 }
 
 /// Stretches between due and seen in which no CPU recorded anything.
@@ -139,8 +147,7 @@ fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
     for piece in pieces {
         let silent = match piece.answer {
             Answer::Held(context) if piece.phase == PhaseName::TimerDelay && piece.start_ns < proof_ns => {
-                matches!(context, crate::replay::context::Context::Task { .. })
-                    .then_some(Answer::SilenceThisCpu(context))
+                matches!(context, Context::Task { .. }).then_some(Answer::SilenceThisCpu(context))
             }
             _ => None,
         };
@@ -152,6 +159,81 @@ fn undelivered(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
         attributed.push(Piece { end_ns: middle_ns, answer, ..piece });
         if middle_ns < piece.end_ns {
             attributed.push(Piece { start_ns: middle_ns, ..piece });
+        }
+    }
+    attributed
+}
+
+/// Whether the kernel's own code takes no millisecond in this context: the timer interrupt outside of the functions of others, and
+/// the interrupt that asks to reschedule.
+fn is_short_by_nature(context: Context, trace: &Trace) -> bool {
+    match context {
+        Context::Vector { vector: Vector::LocalTimer, function: 0 } => true,
+        Context::Vector { vector: Vector::LocalTimer, function } => {
+            trace.names.function_known(function).is_some_and(|name| SHORT_FUNCTIONS.contains(&name))
+        }
+        Context::Vector { vector: Vector::Reschedule, function } => function == 0,
+        _ => false,
+    }
+}
+
+/// From an interrupt's end to the next one that finds the CPU about to serve softirqs, before the first: it is there only on its way
+/// out of an interrupt, or at an instant at which interrupts are enabled, when the tick would have come before.
+fn leads_to_softirqs(activity: &CpuActivity, from_ns: i64, to_ns: i64) -> bool {
+    let at = |ts_ns: i64| activity.events_between(ts_ns, ts_ns);
+    let leaves = |event: &Event| {
+        matches!(event.what, EventKind::VectorExit { .. } | EventKind::IrqExit { .. })
+            && event.flags & flag::SOFTIRQ == 0
+    };
+    let enters = |event: &Event| event.is_interrupt_entry() && event.flags & flag::SOFTIRQ != 0;
+    let serves = |event: &Event| matches!(event.what, EventKind::SoftirqEntry { .. });
+    at(from_ns).last().is_some_and(leaves)
+        && at(to_ns).first().is_some_and(enters)
+        && activity.events.iter().any(serves)
+}
+
+/// Where a CPU recorded nothing for so long that it cannot have executed the code that it was in.
+fn stood_still(pieces: Vec<Piece>, trace: &Trace) -> Vec<Piece> {
+    let not_executed: Vec<Piece> =
+        pieces.iter().filter(|piece| matches!(piece.answer, Answer::NotExecuted(_))).copied().collect();
+    let stolen_ns = |cpu: u32, from_ns: i64, to_ns: i64| -> i64 {
+        let of_cpu = not_executed.iter().filter(|piece| piece.cpu == cpu);
+        of_cpu.map(|piece| (piece.end_ns.min(to_ns) - piece.start_ns.max(from_ns)).max(0)).sum()
+    };
+    let mut attributed = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let (Answer::Held(context), Some(activity)) = (piece.answer, trace.cpu(piece.cpu)) else {
+            attributed.push(piece);
+            continue;
+        };
+        let mut rest = piece;
+        for (from_ns, to_ns) in activity.pauses(piece.start_ns, piece.end_ns, STANDSTILL_NS_MIN) {
+            if to_ns - from_ns - stolen_ns(piece.cpu, from_ns, to_ns) < STANDSTILL_NS_MIN {
+                continue;
+            }
+            let logged = activity.events_between(from_ns, from_ns).iter().any(|event| event.what == EventKind::Message);
+            let since_ns = match context {
+                // The kernel writes to a console in the middle of whatever logs.
+                _ if is_short_by_nature(context, trace) && !logged => from_ns,
+                Context::Task { .. }
+                    if piece.phase == PhaseName::SchedulingDelay && leads_to_softirqs(activity, from_ns, to_ns) =>
+                {
+                    from_ns.saturating_add(TICK_NS_MAX)
+                }
+                _ => continue,
+            };
+            let (start_ns, end_ns) = (since_ns.max(rest.start_ns), to_ns.min(rest.end_ns));
+            if start_ns >= end_ns {
+                continue;
+            }
+            if start_ns > rest.start_ns {
+                attributed.push(Piece { end_ns: start_ns, ..rest });
+            }
+            attributed.push(Piece { start_ns, end_ns, answer: Answer::StoodStill(context), ..rest });
+            rest.start_ns = end_ns;
+        }
+        if rest.start_ns < rest.end_ns {
+            attributed.push(rest);
         }
     }
     attributed

@@ -8,7 +8,8 @@
 //! Another CPU may read the clock in the middle of such a stretch, to wake a thread here or to look for work, when the hypervisor
 //! has not reported it yet. What passed until then is charged; what follows is left out, up to the whole of it. Kernels before
 //! 6.14 leave the rest out of later charges, later kernels forget it. So where all is left out since another CPU did so, the
-//! silence before was most likely not executed either, and only what follows the last of such events can show that a CPU ran.
+//! silence before was most likely not executed either, and what lies between the last record of a CPU and such an event may not have
+//! been executed although it was charged.
 //!
 //! That a thread was charged does not say that the guest's code ran: the host may have served a page fault of the guest, or an
 //! exit, which is no time that others had.
@@ -16,7 +17,7 @@
 //! With CONFIG_IRQ_TIME_ACCOUNTING the clock leaves out interrupts as well.
 
 use crate::account::vcpu_absences::{AbsenceCause, Charged, PlacedAbsence};
-use crate::read::event::EventKind;
+use crate::read::event::{Event, EventKind};
 use crate::replay::trace::{ChargeKind, CpuActivity, Stamp, Trace};
 use archive::environment::Environment;
 use archive::explanation::Confidence;
@@ -78,8 +79,10 @@ impl StealClock {
             let of_cpu = charged.get(&activity.cpu).map_or(&[][..], Vec::as_slice);
             if !of_cpu.is_empty() {
                 let silences = silences(activity);
-                let read = touches(trace, activity.cpu);
-                let places = of_cpu.iter().flat_map(|one| place(one, activity.cpu, &silences, &read, accounting));
+                let (read, may_read) = (touches(trace, activity.cpu), searches_for_work(trace, activity.cpu));
+                let last_read_ns = |at_ns: i64| [&read, &may_read].map(|read| last_before(read, at_ns));
+                let places =
+                    of_cpu.iter().flat_map(|one| place(one, activity.cpu, &silences, &last_read_ns, accounting));
                 absences.extend(places);
             }
         }
@@ -99,16 +102,16 @@ impl StealClock {
         if !trace.cpus.iter().all(recorded) {
             return None;
         }
-        let read = touches(trace, cpu);
-        let last_read_ns = read[..read.partition_point(|at_ns| *at_ns < end_ns)].last().copied();
-        let from_ns = last_read_ns.map_or(start_ns, |at_ns| at_ns.max(start_ns));
-        if (end_ns - from_ns) * 100 < (end_ns - start_ns) * RAN_PERCENT_MIN {
+        let activity = trace.cpu(cpu)?;
+        let read: Vec<i64> = touches(trace, cpu).into_iter().chain(searches_for_work(trace, cpu)).collect();
+        let unknown_ns = unknown_ns(activity, &read, start_ns, end_ns);
+        if unknown_ns * 100 > (end_ns - start_ns) * (100 - RAN_PERCENT_MIN) {
             return None;
         }
-        let first = charged.partition_point(|one| one.end_ns <= from_ns);
+        let first = charged.partition_point(|one| one.end_ns <= start_ns);
         let over: Vec<&Charged> = charged[first..].iter().take_while(|one| one.start_ns < end_ns).collect();
         let (first, last) = (over.first()?, over.last()?);
-        let whole = first.start_ns <= from_ns
+        let whole = first.start_ns <= start_ns
             && last.end_ns >= end_ns
             && over.windows(2).all(|pair| pair[1].start_ns - pair[0].end_ns <= SWITCHING_NS_MAX);
         let is_of_these = |one: &&PlacedAbsence| {
@@ -117,7 +120,7 @@ impl StealClock {
         };
         let placed_ns: i64 = self.absences.iter().filter(is_of_these).map(|one| one.end_ns - one.start_ns).sum();
         let missing_ns = over.iter().map(|one| one.missing_ns().max(0)).sum::<i64>() - placed_ns;
-        let ran = missing_ns * 100 <= (end_ns - from_ns) * RAN_MISSING_PERCENT_MAX;
+        let ran = missing_ns * 100 <= (end_ns - start_ns) * RAN_MISSING_PERCENT_MAX;
         (whole && ran).then_some(Charged {
             tid: first.tid,
             start_ns: first.start_ns,
@@ -125,6 +128,18 @@ impl StealClock {
             ran_ns: over.iter().map(|one| one.ran_ns).sum(),
         })
     }
+}
+
+/// Up to so much of a stretch a CPU may have been preempted although it was charged: from its last record up to the last reading
+/// of its clock by another CPU before its next record.
+fn unknown_ns(activity: &CpuActivity, read: &[i64], start_ns: i64, end_ns: i64) -> i64 {
+    let over = silences(activity).into_iter().filter(|silence| silence.start_ns < end_ns && start_ns < silence.end_ns);
+    over.map(|silence| {
+        let until_ns = silence.end_ns.min(end_ns);
+        let last_read_ns = read.iter().filter(|at_ns| **at_ns < until_ns).max();
+        last_read_ns.map_or(0, |at_ns| (at_ns - silence.start_ns.max(start_ns)).max(0))
+    })
+    .sum()
 }
 
 /// When other CPUs did something that reads the clock of `cpu`, ascending.
@@ -141,6 +156,20 @@ fn touches(trace: &Trace, cpu: u32) -> Vec<i64> {
     let mut found: Vec<i64> = read.map(|event| event.ts_ns).collect();
     found.sort_unstable();
     found
+}
+
+/// When other CPUs had nothing left to do, ascending: before they go idle they look for a task to take over, and may read the clock
+/// of a CPU that has some, though none can be moved.
+fn searches_for_work(trace: &Trace, cpu: u32) -> Vec<i64> {
+    let others = trace.cpus.iter().filter(|activity| activity.cpu != cpu).flat_map(|activity| &activity.events);
+    let goes_idle = |event: &&Event| matches!(event.what, EventKind::Switch { next: 0, .. });
+    let mut found: Vec<i64> = others.filter(goes_idle).map(|event| event.ts_ns).collect();
+    found.sort_unstable();
+    found
+}
+
+fn last_before(instants: &[i64], at_ns: i64) -> Option<i64> {
+    instants[..instants.partition_point(|known| *known < at_ns)].last().copied()
 }
 
 /// What each CPU's thread was charged, from one charge to the next.
@@ -218,7 +247,7 @@ fn place(
     charged: &Charged,
     cpu: u32,
     silences: &[Silence],
-    read: &[i64],
+    last_read_ns: &impl Fn(i64) -> [Option<i64>; 2],
     accounting: Accounting,
 ) -> Vec<PlacedAbsence> {
     let mut missing_ns = charged.missing_ns();
@@ -252,11 +281,11 @@ fn place(
         let start_ns = end_ns - ns;
         placed.push(PlacedAbsence { cpu, start_ns, end_ns, cause, confidence });
         missing_ns -= ns;
-        let last_read = read[..read.partition_point(|at_ns| *at_ns < end_ns)].last();
-        let since_ns = last_read.map(|at_ns| end_ns - at_ns).filter(|_| end_ns == silence.end_ns);
-        let limited = since_ns.is_some_and(|since_ns| {
+        let limits = |since_ns: i64| {
             ns >= LIMIT_NS_MIN && ns * 100 >= since_ns * LIMIT_PERCENT && since_ns * 100 >= ns * LIMIT_PERCENT
-        });
+        };
+        let last_read = last_read_ns(end_ns).into_iter().flatten();
+        let limited = end_ns == silence.end_ns && last_read.into_iter().any(|at_ns| limits(end_ns - at_ns));
         if limited && start_ns > silence.start_ns && silence.ends_interrupted {
             let cause = AbsenceCause::StealClock { charged: *charged, more: true };
             let confidence = Confidence::Likely;

@@ -25,6 +25,8 @@ const STRETCHES_SHOWN: usize = 3;
 const SHARE_MIN_PERCENT: i64 = 5;
 /// In a longer pause between two records of a CPU its hypervisor can have had it.
 const PAUSE_NS_MAX: i64 = 100_000;
+/// The slowest tick that kernels are built with.
+const TICK_HZ_MIN: i64 = 100;
 /// Part of a stretch that may lie in such pauses for the records to show that the CPU ran.
 const UNSEEN_PERCENT_MAX: i64 = 30;
 
@@ -280,15 +282,34 @@ impl<'c> Case<'c> {
         self.virtualised().is_none() || unseen_ns * 100 <= self.ns(pieces) * UNSEEN_PERCENT_MAX
     }
 
+    /// Whether a CPU of a guest that had a task to run recorded not even its tick in one of the pieces: interrupts were masked, or
+    /// the host had it. An emulator may deliver it late.
+    pub fn lacks_a_tick(&self, pieces: &[usize]) -> bool {
+        let environment = self.input.environment;
+        let config = environment.map_or(&[][..], |environment| &environment.config);
+        let hz =
+            config.iter().find_map(|line| line.strip_prefix("CONFIG_HZ=")?.parse::<i64>().ok()).filter(|hz| *hz > 0);
+        let tick_ns = 1_000_000_000 / hz.unwrap_or(TICK_HZ_MIN);
+        let stops = environment.and_then(|environment| environment.cpus_nohz_full.as_deref());
+        let may_stop = stops.is_some_and(|cpus| !cpus.trim().is_empty());
+        self.virtualised().is_some()
+            && self.has_steal_clock()
+            && !may_stop
+            && pieces.iter().map(|&index| &self.pieces[index]).any(|piece| {
+                let activity = self.trace.cpu(piece.cpu);
+                let mut pauses =
+                    activity.into_iter().flat_map(|activity| activity.pauses(piece.start_ns, piece.end_ns, tick_ns));
+                pauses.any(|(start_ns, end_ns)| {
+                    end_ns.min(piece.end_ns) - start_ns.max(piece.start_ns) > tick_ns + tick_ns / 10
+                })
+            })
+    }
+
     /// Part of a piece that lies in long pauses between two records of its CPU.
     fn pauses_ns(&self, piece: &Piece) -> i64 {
         let Some(activity) = self.trace.cpu(piece.cpu) else { return piece.ns() };
-        let first = activity.events.partition_point(|event| event.ts_ns <= piece.start_ns).saturating_sub(1);
-        let last = activity.events.partition_point(|event| event.ts_ns < piece.end_ns);
-        let around = activity.events.get(first..=last.min(activity.events.len().saturating_sub(1))).unwrap_or(&[]);
-        let pauses = around.windows(2).filter(|pair| pair[1].ts_ns - pair[0].ts_ns > PAUSE_NS_MAX);
-        let inside = |pair: &[Event]| pair[1].ts_ns.min(piece.end_ns) - pair[0].ts_ns.max(piece.start_ns);
-        pauses.map(inside).sum()
+        let pauses = activity.pauses(piece.start_ns, piece.end_ns, PAUSE_NS_MAX);
+        pauses.map(|(start_ns, end_ns)| end_ns.min(piece.end_ns) - start_ns.max(piece.start_ns)).sum()
     }
 
     /// Steal time as a line of evidence.

@@ -67,7 +67,7 @@ impl<'c> Signs<'c> {
         if self.functions {
             return shown;
         }
-        if self.asked.is_none() {
+        if self.asked.is_none() || case.lacks_a_tick(pieces) {
             return Confidence::Hint;
         }
         match self.went_on || self.left_in_kernel {

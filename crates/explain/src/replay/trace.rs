@@ -305,6 +305,20 @@ impl<'a> CpuActivity<'a> {
         self.intervals.get(first..last).unwrap_or(&[])
     }
 
+    /// Stretches longer than `longer_ns` between two records that follow each other, where they overlap `start_ns..end_ns`. Where no
+    /// record is known before or after, they reach to the end of that.
+    pub fn pauses(&self, start_ns: i64, end_ns: i64, longer_ns: i64) -> impl Iterator<Item = (i64, i64)> {
+        let first = self.events.partition_point(|event| event.ts_ns <= start_ns);
+        let last = self.events.partition_point(|event| event.ts_ns < end_ns);
+        let at = |index: usize| self.events.get(index).map(|event| event.ts_ns);
+        let earlier_ns = self.stamps_before.last().map_or(start_ns, |stamp| stamp.ts_ns);
+        let pauses = (first..=last.max(first)).map(move |index| {
+            let before_ns = index.checked_sub(1).and_then(at).unwrap_or(earlier_ns);
+            (before_ns, at(index).unwrap_or(end_ns))
+        });
+        pauses.filter(move |(before_ns, after_ns)| after_ns - before_ns > longer_ns)
+    }
+
     /// Events with `start_ns <= ts_ns <= end_ns`.
     pub fn events_between(&self, start_ns: i64, end_ns: i64) -> &[Event<'a>] {
         let first = self.events.partition_point(|event| event.ts_ns < start_ns);

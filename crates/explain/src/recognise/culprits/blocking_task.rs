@@ -58,6 +58,9 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     } else if in_kernel == Confidence::Hint {
         let why = match signs.asked {
             None => "no event shows that the kernel asked it to yield",
+            Some(_) if case.lacks_a_tick(&pieces) => {
+                "not even the tick came meanwhile: either it had interrupts masked or the host had the CPU"
+            }
             Some(_) => "no event shows that it was in the kernel",
         };
         (

@@ -1,13 +1,14 @@
 //! The thread came back to its timer after the next wake-up was due already.
 
 use super::about::{About, Proof};
+use super::own_work;
 use super::passed_over::PassedOver;
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, duration};
 use archive::explanation::{Confidence, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted or pushed aside on the way to it",
+    recognised: "the thread starts its timer after the instant it is due, and was not merely interrupted or pushed aside on the way to it; a watched thread that computed until then is own-work",
     confirm: "explain the previous wake-up: its lateness is the cause",
     fix: "fix the previous cycle, or use a longer interval",
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
@@ -25,6 +26,7 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
             && !case.is_held_up_by_another(piece)
             && !passed_over.contains(piece)
             && (case.input.spike.watched.is_some() || !case.kept_off(piece))
+            && !own_work::overruns(case, piece)
     })?;
     let mut evidence = Vec::new();
     if let Some(seen_ns) = previous {

@@ -80,7 +80,12 @@ pub fn claim<'c>(case: &Case<'c>, pieces: Vec<usize>, about: &About, what: &str)
     };
     let bracketed = !tasks || given_the_cpu(case) && was_asked && case.is_seen_throughout(&pieces);
     Claim {
-        confidence: if bracketed { Confidence::Certain } else { Confidence::Likely },
+        confidence: match bracketed {
+            true => Confidence::Certain,
+            // Its name tells what it was, and not who had the CPU.
+            false if tasks && case.lacks_a_tick(&pieces) => Confidence::Hint,
+            false => Confidence::Likely,
+        },
         sentence: format!("{what}: {} {verb} ({})", case.culprits(&pieces), case.share(&pieces)),
         events: asked.into_iter().chain(sender).collect(),
         evidence,

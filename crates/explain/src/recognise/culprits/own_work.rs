@@ -1,23 +1,34 @@
-//! A watched thread did its own work: what is left of a cycle when nobody held it up.
+//! A watched thread did its own work: what is left of a cycle when nobody held it up, and what is left of a late timer when it
+//! computed until it set it.
+//!
+//! A computation causes no events, so in a guest the trace does not show that it ran: only what the thread was charged does, and
+//! even then the host may have served an exit or a page fault of the guest.
 
 use super::about::{About, Proof};
+use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim};
 use archive::explanation::{Confidence, OwnerKind, PhaseName};
 
 pub const ABOUT: About = About {
-    recognised: "a watched thread had the CPU itself; in a guest certain only where the CPU recorded events throughout, and likely where the thread was charged for all of the time",
+    recognised: "a watched thread had the CPU itself, in its cycle or until it set its timer too late; in a guest certain only where the CPU recorded events throughout, and likely where the thread was charged for all of the time",
     confirm: "perf record -t TID shows where it spends its time",
     fix: "do less work in a cycle, or use a longer cycle",
     reading: &["Scheduler"],
     proof: Proof::Real,
 };
 
+/// Whether a watched thread itself had the CPU where it should have set its timer already.
+pub fn overruns(case: &Case, piece: &Piece) -> bool {
+    case.input.spike.watched.is_some() && piece.phase == PhaseName::LateArm && case.kind(piece) == OwnerKind::Own
+}
+
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    let pieces = case.claim(|piece| piece.phase == PhaseName::Working && case.kind(piece) == OwnerKind::Own)?;
+    let pieces = case.claim(|piece| {
+        piece.phase == PhaseName::Working && case.kind(piece) == OwnerKind::Own || overruns(case, piece)
+    })?;
     let confidence = match case.virtualised() {
         None => Confidence::Certain,
         Some(_) if case.is_seen_throughout(&pieces) => Confidence::Certain,
-        // The host may have served an exit or a page fault of the guest.
         Some(_) if case.charged_in_full(&pieces).is_some() => Confidence::Likely,
         Some(_) => Confidence::Hint,
     };
@@ -27,10 +38,18 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
         }
         _ => String::new(),
     };
+    let share = case.share(&pieces);
+    let overran = pieces.iter().any(|&index| overruns(case, &case.pieces[index]));
+    let work = match overran {
+        true => format!(
+            "the thread's own work overran its cycle ({share}): it set its timer only after the wake-up was due"
+        ),
+        false => format!("the thread did its own work ({share})"),
+    };
     Some(Claim {
         confidence,
-        sentence: format!("the thread did its own work ({}){doubt}", case.share(&pieces)),
-        events: Vec::new(),
+        sentence: work + &doubt,
+        events: if overran { case.trace.arm().into_iter().collect() } else { Vec::new() },
         evidence: Vec::new(),
         confirm: format!("perf record -t {} shows where it spends its time", case.tool_threads.own_tid),
         fix: "do less work in a cycle, or use a longer cycle".into(),

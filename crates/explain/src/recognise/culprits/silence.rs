@@ -1,24 +1,30 @@
 //! Time in which the kernel was provably not executed: the hypervisor or the firmware had the CPU.
 
 use super::about::{About, Proof};
-use crate::account::ledger::Answer;
+use crate::account::ledger::{Answer, Piece};
 use crate::account::stalls::overdue_elsewhere;
 use crate::recognise::case::{Case, Claim, duration};
+use crate::replay::context::Context;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
-    recognised: "the timer was due with interrupts enabled and its interrupt did not come, or no CPU recorded anything while a timer of another busy CPU was overdue, too",
+    recognised: "the timer was due with interrupts enabled and its interrupt did not come; or no CPU recorded anything while a timer of another busy CPU was overdue, too; or the CPU recorded nothing for more than 1 ms inside of the timer interrupt, or for longer than a tick on its way from an interrupt to its softirqs",
     confirm: "bare metal: rdmsr 0x34 before and after (Intel counts system management interrupts there), the hwlat tracer; guest: kvm:kvm_exit and kvm:kvm_entry on the host",
     fix: "bare metal: BIOS settings for legacy USB, error polling, power capping and fan control; guest: virtual CPUs pinned one to one on isolated CPUs",
     reading: &["Hardware Latency Detector", "OSNOISE Tracer"],
-    proof: Proof::MadeUp,
+    proof: Proof::Real,
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
-    let pieces = case.claim(|piece| matches!(piece.answer, Answer::SilenceAllCpus(_) | Answer::SilenceThisCpu(_)))?;
-    let all = pieces.iter().filter(|&&index| matches!(case.pieces[index].answer, Answer::SilenceAllCpus(_)));
-    let all_ns: i64 = all.map(|&index| case.pieces[index].ns()).sum();
-    let everywhere = all_ns * 2 > case.ns(&pieces);
+    let silent =
+        |answer| matches!(answer, Answer::SilenceAllCpus(_) | Answer::SilenceThisCpu(_) | Answer::StoodStill(_));
+    let pieces = case.claim(|piece| silent(piece.answer))?;
+    let ns_of = |wanted: fn(Answer) -> bool| -> i64 {
+        let these = pieces.iter().map(|&index| &case.pieces[index]).filter(|piece| wanted(piece.answer));
+        these.map(Piece::ns).sum()
+    };
+    let everywhere = ns_of(|answer| matches!(answer, Answer::SilenceAllCpus(_))) * 2 > case.ns(&pieces);
+    let still_ns = ns_of(|answer| matches!(answer, Answer::StoodStill(_)));
     let share = case.share(&pieces);
     let steal_ns = case.input.spike.snapshot.as_ref().and_then(|snapshot| snapshot.steal_ns);
     let mut evidence: Vec<String> = Vec::new();
@@ -28,6 +34,12 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     });
     if let Some((cpu, late_ns)) = overdue {
         evidence.push(format!("a timer of CPU {cpu} was due meanwhile and fired {} late, too", duration(late_ns)));
+    }
+    if still_ns > 0 {
+        evidence.push(format!(
+            "for {} the CPU recorded nothing inside of an interrupt or on the way out of one: the code there takes microseconds",
+            duration(still_ns)
+        ));
     }
     evidence.extend(case.steal_line());
     let stolen = steal_ns.is_some_and(|steal_ns| steal_ns > 0);
@@ -44,6 +56,14 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c>> {
     };
     let sentence = if everywhere {
         format!("no CPU recorded anything ({share}): {who}")
+    } else if still_ns * 2 > case.ns(&pieces) {
+        let context = |piece: &Piece| piece.answer.context();
+        let longest = pieces.iter().map(|&index| &case.pieces[index]).max_by_key(|piece| piece.ns())?;
+        let place = match context(longest) {
+            Context::Task { .. } => "between an interrupt and its softirqs".to_owned(),
+            context => format!("in the interrupt {}", context.name(case.names())),
+        };
+        format!("CPU {} stood still {place} ({share}): {who}", longest.cpu)
     } else {
         format!("the timer interrupt was not delivered although interrupts were enabled ({share}): {who}")
     };
