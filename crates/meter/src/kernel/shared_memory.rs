@@ -26,8 +26,12 @@ pub struct SharedMemoryError {
 
 /// The whole memory, written from its start.
 #[derive(Debug)]
-pub struct SharedMemory {
-    region: NonNull<u8>,
+pub struct SharedMemory(Region);
+
+/// Memory that this process writes and somebody else reads.
+#[derive(Debug)]
+struct Region {
+    start: NonNull<u8>,
     bytes: usize,
     written: usize,
 }
@@ -53,32 +57,40 @@ impl SharedMemory {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice, no longer than the file.
         let address = unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0)? };
-        let region = NonNull::new(address.cast()).ok_or_else(|| io::Error::other("the kernel mapped address 0"))?;
-        Ok(Self { region, bytes, written: 0 })
+        let start = NonNull::new(address.cast()).ok_or_else(|| io::Error::other("the kernel mapped address 0"))?;
+        Ok(Self(Region { start, bytes, written: 0 }))
     }
+}
 
+impl Region {
     /// Makes the written bytes visible to readers of the file.
     fn publish(&self) {
         fence(Ordering::Release);
         let number = (self.written as u64).to_le_bytes();
-        // SAFETY: the last bytes of the mapping, which `write` leaves alone; volatile, because somebody else reads them.
+        // SAFETY: the last bytes of the memory, which `write` leaves alone; volatile, because somebody else reads them.
         unsafe {
-            self.region.add(self.bytes - WRITTEN_BYTES).cast::<[u8; WRITTEN_BYTES]>().as_ptr().write_volatile(number);
+            self.start.add(self.bytes - WRITTEN_BYTES).cast::<[u8; WRITTEN_BYTES]>().as_ptr().write_volatile(number);
         }
     }
 }
 
-impl Write for SharedMemory {
+impl Region {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = bytes.len().min(self.bytes - WRITTEN_BYTES - self.written);
         if count == 0 && !bytes.is_empty() {
             return Err(io::Error::new(ErrorKind::StorageFull, "the memory shared with the host is full"));
         }
-        // SAFETY: `count` bytes from `written` on lie within the mapping, which no reference leads into.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.region.add(self.written).as_ptr(), count) };
+        // SAFETY: `count` bytes from `written` on lie within the memory, which no reference leads into.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.add(self.written).as_ptr(), count) };
         self.written += count;
         self.publish();
         Ok(count)
+    }
+}
+
+impl Write for SharedMemory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -89,7 +101,7 @@ impl Write for SharedMemory {
 impl Drop for SharedMemory {
     fn drop(&mut self) {
         // SAFETY: the mapping was made with this size, and no reference into it exists.
-        let _ = unsafe { munmap(self.region.as_ptr().cast(), self.bytes) };
+        let _ = unsafe { munmap(self.0.start.as_ptr().cast(), self.0.bytes) };
     }
 }
 
@@ -97,7 +109,23 @@ impl Drop for SharedMemory {
 mod tests {
     use super::*;
 
+    /// As Miri can run it, which maps no file.
     #[test]
+    fn no_byte_outside_of_the_memory_is_touched() {
+        let mut memory = [7; 34];
+        {
+            let inside = NonNull::from(&mut memory[1..33]);
+            let mut region = Region { start: inside.cast(), bytes: inside.len(), written: 0 };
+            assert_eq!(region.write(b"first").unwrap(), 5);
+            assert_eq!(region.write(&[b'x'; 40]).unwrap(), 19);
+            assert_eq!(region.write(b"y").unwrap_err().kind(), ErrorKind::StorageFull);
+        }
+        assert_eq!((memory[0], &memory[1..7], memory[33]), (7, &b"firstx"[..], 7));
+        assert_eq!(memory[25..33], 24_u64.to_le_bytes());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "maps a file")]
     fn the_file_holds_the_bytes_and_at_its_end_their_number() {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(32).unwrap();
