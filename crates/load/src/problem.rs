@@ -35,6 +35,16 @@ impl ProblemKind for LoadError {
             Self::Counters { .. } | Self::Spawn { .. } => Code::new("load.not-started"),
         }
     }
+
+    /// The sentences of the others name it.
+    fn fix(&self) -> String {
+        match self {
+            Self::Unknown { .. } | Self::EmptyCommand => {
+                "`tardy load list` lists the loads; --load-cmd takes a command line".into()
+            }
+            _ => String::new(),
+        }
+    }
 }
 
 /// Why a started load does not work.

@@ -1,14 +1,22 @@
 //! Writes the codes of an enum of problems once, so that every variant has one and each is documented.
 
-/// Gives `definition`, which is exhaustive, and the `DEFINITIONS` that `docs/problems.md` is generated from.
+/// Gives `code_of_variant` and `fix_of_variant`, which are exhaustive, and the `DEFINITIONS` that `docs/problems.md` is generated
+/// from. A variant listed as `of` holds a problem with a code of its own.
 macro_rules! problem_codes {
-    ($kind:ident: $($variant:ident => $code:literal, $meaning:literal, $fix:literal;)+) => {
+    ($kind:ident $(of $($inner:ident),+)?: $($variant:ident => $code:literal, $meaning:literal, $fix:literal;)+) => {
         impl $kind {
-            fn definition(&self) -> archive::problem::Definition {
-                let (code, meaning, fix) = match self {
-                    $(Self::$variant { .. } => ($code, $meaning, $fix),)+
-                };
-                archive::problem::Definition { code, meaning, fix }
+            fn code_of_variant(&self) -> archive::problem::Code {
+                match self {
+                    $(Self::$variant { .. } => archive::problem::Code::new($code),)+
+                    $($(Self::$inner(problem) => archive::problem::ProblemKind::code(problem),)+)?
+                }
+            }
+
+            fn fix_of_variant(&self) -> String {
+                match self {
+                    $(Self::$variant { .. } => $fix.to_owned(),)+
+                    $($(Self::$inner(problem) => archive::problem::ProblemKind::fix(problem),)+)?
+                }
             }
         }
 

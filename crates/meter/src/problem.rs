@@ -163,7 +163,7 @@ pub enum MeterProblem {
     NoFaultEvents,
 }
 
-problem_codes! { MeterProblem:
+problem_codes! { MeterProblem of Load, Tracer, Method:
     Interval => "meter.interval-out-of-range", "The interval is shorter or longer than the meter can measure.",
         "choose an interval from 1us to 1h";
     Priority => "meter.priority-out-of-range", "Real-time priorities are 1 to 99.", "choose 1 to 99";
@@ -184,8 +184,6 @@ problem_codes! { MeterProblem:
         "wait for it to end, or stop it";
     SettingChanged => "meter.setting-changed", "Another program changed a setting of this run while it measured.",
         "find out which (tuned, power-profiles-daemon, another script) and run again";
-    Load => "meter.load-not-started", "A load that the run asks for cannot run on this machine.",
-        "name a load this machine can run, or use --load-cmd";
     DmaLatency => "meter.dma-latency-refused", "The kernel did not accept the limit on wake-up latencies of idle states.",
         "run as root on a kernel with CONFIG_CPU_IDLE, or leave out --cpu-dma-latency";
     Memory => "meter.memory-not-locked", "The meter's memory is not locked, so page faults can delay its threads.",
@@ -199,7 +197,6 @@ problem_codes! { MeterProblem:
     OtherTracing => "meter.other-tracing", "Another program traces the kernel, which would be part of the latencies.",
         "stop it (trace-cmd reset, or echo 0 > tracing_on there), or say --beside-others";
     TracedBeside => "meter.traced-beside", "Another program traced the kernel during the run, as --beside-others allows.", "";
-    Tracer => "meter.tracer", "A kernel tracer cannot run as asked; the code of the message says why.", "";
     NoSnapshotter => "meter.snapshotter-not-started", "The thread that takes snapshots of the trace could not start.",
         "use --trace off to measure without it";
     NoSnapshots => "meter.no-snapshots", "The kernel did not accept the triggers that take snapshots.",
@@ -210,7 +207,6 @@ problem_codes! { MeterProblem:
         "look into the kernel log";
     Thread => "meter.no-thread", "The system has no room for another thread.", "free some memory or threads";
     SetUp => "meter.thread-not-set-up", "A measuring thread could not get the CPU or the scheduling it needs.", "";
-    Method => "meter.method", "A method cannot measure; the code of the message says why.", "";
     PartnerSetUp => "meter.partner-not-set-up", "A thread that gives stimuli could not get the CPU or the scheduling it needs.",
         "free the CPU (cpusets, taskset), or choose partner=same";
     PartnerDied => "meter.partner-died", "A thread that gives stimuli ended during the run.", "please report this";
@@ -267,12 +263,7 @@ problem_codes! { MeterProblem:
 
 impl ProblemKind for MeterProblem {
     fn code(&self) -> Code {
-        match self {
-            Self::Load(error) => error.code(),
-            Self::Tracer(refusal) => refusal.code(),
-            Self::Method(error) => error.code(),
-            other => Code::new(other.definition().code),
-        }
+        self.code_of_variant()
     }
 
     fn fix(&self) -> String {
@@ -280,12 +271,10 @@ impl ProblemKind for MeterProblem {
             Self::Cpus { allowed, .. } => {
                 format!("choose among {allowed:?} (offline CPUs, taskset and cpusets limit them)")
             }
-            Self::Tracer(refusal) => refusal.fix(),
-            Self::Method(error) => error.fix(),
             Self::SetUp { policy, .. } | Self::Scheduling { asked: (policy, _), .. } => {
                 fix_of_policy(*policy).to_owned()
             }
-            other => other.definition().fix.to_owned(),
+            other => other.fix_of_variant(),
         }
     }
 }

@@ -46,10 +46,10 @@ impl Interference {
 
 impl ProblemKind for Interference {
     fn code(&self) -> Code {
-        Code::new(self.definition().code)
+        self.code_of_variant()
     }
 
     fn fix(&self) -> String {
-        self.definition().fix.to_owned()
+        self.fix_of_variant()
     }
 }

@@ -79,7 +79,7 @@ problem_codes! { Refusal:
 
 impl ProblemKind for Refusal {
     fn code(&self) -> Code {
-        Code::new(self.definition().code)
+        self.code_of_variant()
     }
 
     fn fix(&self) -> String {
@@ -89,7 +89,7 @@ impl ProblemKind for Refusal {
                 format!("use a kernel that has it, or another tracer; this kernel has {usable}")
             }
             Self::TopLevelOnly { name, .. } => since(name).to_owned(),
-            other => other.definition().fix.to_owned(),
+            other => other.fix_of_variant(),
         }
     }
 }

@@ -31,7 +31,7 @@ fn texts(obstacles: &[Obstacle]) -> String {
 
 impl ProblemKind for MethodError {
     fn code(&self) -> Code {
-        Code::new(self.definition().code)
+        self.code_of_variant()
     }
 
     fn fix(&self) -> String {
@@ -40,6 +40,6 @@ impl ProblemKind for MethodError {
             _ => Vec::new(),
         };
         let fixes: Vec<&str> = fixes.into_iter().filter(|fix| !fix.is_empty()).collect();
-        if fixes.is_empty() { self.definition().fix.to_owned() } else { fixes.join("; ") }
+        if fixes.is_empty() { self.fix_of_variant() } else { fixes.join("; ") }
     }
 }

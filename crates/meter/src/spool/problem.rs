@@ -21,10 +21,10 @@ problem_codes! { SpoolProblem:
 
 impl ProblemKind for SpoolProblem {
     fn code(&self) -> Code {
-        Code::new(self.definition().code)
+        self.code_of_variant()
     }
 
     fn fix(&self) -> String {
-        self.definition().fix.to_owned()
+        self.fix_of_variant()
     }
 }

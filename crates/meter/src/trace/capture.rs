@@ -3,6 +3,7 @@
 //! It freezes at the lowest real-time priority, so that a loaded machine cannot overwrite the spike first, and copies as an
 //! ordinary task. It never waits for the host.
 
+use super::announced_until::AnnouncedUntil;
 use super::error::TraceError;
 use super::past::{Past, full_bytes, touched};
 use super::retention::Retention;
@@ -18,7 +19,7 @@ use ftrace::header::PageLayout;
 use ftrace::trace_dat::cut_pages;
 use std::sync::Arc;
 use std::sync::atomic::{
-    AtomicBool, AtomicI64, AtomicU32, AtomicU64,
+    AtomicBool, AtomicU32, AtomicU64,
     Ordering::{Relaxed, SeqCst},
 };
 use std::sync::mpsc::{Receiver, Sender};
@@ -31,7 +32,7 @@ const WAITING_BYTES_MAX: u64 = 64 << 20;
 const IDLE_WAIT: Duration = Duration::from_millis(100);
 /// Copies that are made for a spike before it is kept as it is.
 const TRIES_MAX: u8 = 3;
-const ANNOUNCED_WITHIN_NS: i64 = 1_000_000_000;
+const ANNOUNCED_WITHIN: Duration = Duration::from_secs(1);
 const FOLLOWED_WAIT: Duration = Duration::from_millis(10);
 
 /// What the thread hands over.
@@ -87,7 +88,7 @@ pub struct Announcements {
     /// Set by whoever marks a spike, until its snapshot is copied.
     pub busy: Arc<AtomicBool>,
     /// Everything up to this instant has been announced.
-    pub announced_until_ns: Arc<AtomicI64>,
+    pub until: Arc<AnnouncedUntil>,
 }
 
 /// Everything the thread works with.
@@ -314,17 +315,12 @@ impl Capture {
         in_time
     }
 
-    /// A copy takes its past away from the buffers, so every spike in it must be known before it is given up. One who
-    /// follows threads hears of them a little later.
+    /// A copy takes its past away from the buffers, so every spike in it must be known before it is given up. The thread that
+    /// follows other threads announces theirs a little later.
     fn await_announcements(&self, until_ns: i64) {
         let Some(from) = &self.job.announcements else { return };
-        let patience_ns = clock::monotonic_ns() + ANNOUNCED_WITHIN_NS;
-        while from.announced_until_ns.load(SeqCst) < until_ns
-            && clock::monotonic_ns() < patience_ns
-            && !self.job.stop.load(Relaxed)
-        {
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        // Where the thread that follows has died, the spikes it announced before are captured.
+        from.until.wait_for(until_ns, ANNOUNCED_WITHIN);
     }
 
     /// The last line of the trace: what the largest pending spike was.

@@ -4,6 +4,7 @@
 //! waits for spikes and copies; [`stitch`] makes one past of two buffers; [`past`] says what a copy proves; [`assemble`]
 //! makes a file of what was copied; [`retention`] decides which snapshots stay.
 
+pub mod announced_until;
 pub mod assemble;
 pub mod both_buffers;
 pub mod capture;

@@ -14,6 +14,7 @@ use crate::journal::{Entry, Journal};
 use crate::kernel::{clock, scheduling};
 use crate::measure::books::SpikeSignal;
 use crate::measure::thread::MARKER;
+use crate::trace::announced_until::AnnouncedUntil;
 use crate::trace::capture::Announced;
 use crate::trace::error::TraceError;
 use crate::trace::snapshotter::INSTANCE_PREFIX;
@@ -26,7 +27,7 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::sync::atomic::{
-    AtomicBool, AtomicI64,
+    AtomicBool,
     Ordering::{Relaxed, SeqCst},
 };
 use std::sync::mpsc::{Sender, channel};
@@ -95,7 +96,7 @@ pub struct Announcer {
     /// Set by whoever marks a spike, until its snapshot is copied: meanwhile spikes are announced but not marked.
     pub busy: Arc<AtomicBool>,
     /// Everything up to this instant has been announced.
-    pub announced_until_ns: Arc<AtomicI64>,
+    pub until: Arc<AnnouncedUntil>,
     /// Absent when the kernel itself notices.
     pub marker: Option<File>,
 }
@@ -284,7 +285,7 @@ impl Reading {
         }
         if let Some(announcer) = &mut self.announcer {
             announcer.announce(announced);
-            announcer.announced_until_ns.store(horizon_ns, SeqCst);
+            announcer.until.advance(horizon_ns);
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::measure::start_instant::StartInstant;
 use crate::problem::MeterProblem;
 use crate::session::plan::Plan;
 use crate::session::source::Span;
+use crate::trace::announced_until::AnnouncedUntil;
 use crate::trace::capture::Announcements;
 use crate::trace::capturing::Capturing;
 use crate::trace::maxima::Lateness;
@@ -35,7 +36,7 @@ use pattern::Pattern;
 use recording::Recording;
 use series::Terms;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicI64};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use targets::ThreadFound;
@@ -156,11 +157,11 @@ fn start_capturing(
         if needs_marker { Some(armed.snapshotter.marker().map_err(MeterProblem::NoSnapshotter)?) } else { None };
     let (output, spikes) = channel();
     let busy = Arc::new(AtomicBool::new(false));
-    let announced_until_ns = Arc::new(AtomicI64::new(i64::MIN));
-    let announcements = Announcements { spikes, busy: busy.clone(), announced_until_ns: announced_until_ns.clone() };
+    let until = Arc::new(AnnouncedUntil::default());
+    let announcements = Announcements { spikes, busy: busy.clone(), until: until.clone() };
     let capturing = Capturing::start_for(armed, settings.trace.clone(), announcements, cpus.to_vec(), start)
         .map_err(MeterProblem::NoSnapshotter)?;
-    Ok((Some(capturing), Some(Announcer { output, busy, announced_until_ns, marker })))
+    Ok((Some(capturing), Some(Announcer { output, busy, until, marker })))
 }
 
 fn report_faults<W: Write>(capturing: Option<&Capturing>, link: &mut Link<W>) {

@@ -1,6 +1,8 @@
 //! `docs/reference/problems.md` against the codes that the crates define. `UPDATE_GOLDEN=1 cargo test -p tardy --test
 //! architecture problems` writes it.
 
+mod emitted;
+
 use crate::repository::{files_ending, root, text};
 use archive::problem::Definition;
 use std::collections::BTreeMap;
